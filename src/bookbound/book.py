@@ -1,0 +1,173 @@
+"""The nouns of a book: what a reader yields, what an index holds, what a search returns."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+BlockKind = Literal["heading", "paragraph", "code", "table", "row", "list", "item", "admonition", "formula"]
+LONGEST_PATH = 160
+"""The most characters of a heading path that are embedded, so that the words below it always have room."""
+
+
+class Run(NamedTuple):
+    """`length` characters of visible text from `at` on stand at `start` to `end` of the source."""
+
+    at: int
+    length: int
+    start: int
+    end: int
+
+
+def source_span(runs: tuple[Run, ...], start: int, end: int) -> tuple[int, int]:
+    """The span of the source that holds visible characters `start` to `end`."""
+    touched = [run for run in runs if run.at < end and run.at + run.length > start]
+    if not touched:
+        after = next((run.start for run in runs if run.at >= start), runs[-1].end if runs else 0)
+        return after, after
+    first, last = touched[0], touched[-1]
+    return _inside(first, start, first.start), _inside(last, end, last.end)
+
+
+def _inside(run: Run, at: int, edge: int) -> int:
+    """The source offset of the visible offset `at`, or the run's `edge` where it is no verbatim copy."""
+    verbatim = run.end - run.start == run.length
+    return min(max(run.start + at - run.at, run.start), run.end) if verbatim else edge
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of a page's structure: a span of its visible text, and the pieces inside it."""
+
+    kind: BlockKind
+    start: int
+    end: int
+    level: int = 0
+    anchor: str = ""
+    children: tuple[Block, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a book: its source, the words a reader sees, and where the one stands in the other."""
+
+    file: str
+    url: str
+    title: str
+    chapter: str
+    position: int
+    source: str = field(repr=False)
+    text: str = field(repr=False)
+    runs: tuple[Run, ...] = field(repr=False)
+    blocks: tuple[Block, ...] = field(repr=False)
+
+
+class Notice(NamedTuple):
+    """Something about a file that whoever indexes the book should know."""
+
+    file: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manuscript:
+    """A book as its reader found it: pages in reading order, and what was odd about the files."""
+
+    title: str
+    kind: str
+    pages: tuple[Page, ...]
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A stable address in a book: chapter, headings and anchor for people, file and characters for machines."""
+
+    file: str
+    url: str
+    chapter: str
+    title: str
+    headings: tuple[str, ...]
+    anchor: str
+    start: int
+    end: int
+    page: int | None = None
+
+    @property
+    def section(self) -> str:
+        return self.headings[-1] if self.headings else self.title
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Chapter, page and headings from the outside in, without a name repeated by the next."""
+        names = (self.chapter, self.title, *self.headings)
+        return tuple(name for i, name in enumerate(names) if name and (i == 0 or name != names[i - 1]))
+
+    @property
+    def link(self) -> str:
+        return f"{self.url}#{self.anchor}" if self.anchor else self.url
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A contiguous stretch of one page's visible text, small enough to embed, with its place."""
+
+    id: str
+    text: str
+    place: Place
+    position: int
+    runs: tuple[Run, ...] = field(repr=False, default=())
+
+    @property
+    def embedded(self) -> str:
+        """What the embedder reads: the heading path, cut from the outside in where it is long, then the words."""
+        names = self.place.path
+        while len(names) > 1 and len(" > ".join(names)) > LONGEST_PATH:
+            names = names[1:]
+        return f"{' > '.join(names)[:LONGEST_PATH]}\n{self.text}"
+
+    @property
+    def hash(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where characters `start` to `end` of this chunk stand in the source file."""
+        return source_span(self.runs, start, end)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk that a search returned, with its cosine similarity to the question, in [0, 1]."""
+
+    chunk: Chunk
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A chapter as an index knows it."""
+
+    title: str
+    pages: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What an index says of itself: enough to refuse one that is damaged or was made for another embedder."""
+
+    title: str
+    kind: str
+    embedder: str
+    dimension: int
+    splitter: str
+    average_words: float
+    pages: int
+    chunks: int
+    chapters: tuple[Chapter, ...] = ()
+    vocabulary: Mapping[str, int] = field(repr=False, default_factory=dict)
+    generation: str = ""
+    created: str = ""
+    digest: str = ""

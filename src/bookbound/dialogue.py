@@ -1,0 +1,201 @@
+"""The nouns of a conversation: a question, what was found for it, and the reply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Literal
+
+from bookbound.book import Passage, Place
+from bookbound.errors import InvalidInput
+
+Quality = Literal["Good", "Partial", "Poor"]
+SELECTION_ID = "selected_text"
+LONGEST_QUESTION, LONGEST_SELECTION, MOST_PASSAGES = 2000, 10000, 20
+BOOK_SILENT = "This information is not available in the book."
+SELECTION_SILENT = "The selected text does not contain this information."
+
+
+class Scope(StrEnum):
+    """Where an answer may come from."""
+
+    BOOK = "book"
+    SELECTION = "selection"
+    SELECTION_THEN_BOOK = "selection_then_book"
+
+
+class RefusalKind(StrEnum):
+    """Why no answer is given."""
+
+    EMPTY_RETRIEVAL = "empty_retrieval"
+    LOW_RELEVANCE = "low_relevance"
+    INSUFFICIENT_GROUNDING = "insufficient_grounding"
+    SELECTED_TEXT_MISSING = "selected_text_missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a reader asks, the words they selected, and how widely to look.
+
+    Outer white space is dropped, and a selection of white space alone is none; then the answer comes from the book.
+    """
+
+    text: str
+    selection: str | None = None
+    scope: Scope = Scope.BOOK
+    k: int = 5
+    threshold: float = 0.0
+
+    def __post_init__(self) -> None:
+        selection = (self.selection or "").strip() or None
+        object.__setattr__(self, "text", self.text.strip())
+        object.__setattr__(self, "selection", selection)
+        object.__setattr__(self, "scope", self.scope if selection else Scope.BOOK)
+        if not 1 <= len(self.text) <= LONGEST_QUESTION:
+            raise InvalidInput(f"A question has 1 to {LONGEST_QUESTION} characters; this one has {len(self.text)}.")
+        if any("\ud800" <= letter <= "\udfff" for letter in f"{self.text}{selection}"):
+            raise InvalidInput("A question is text; this one holds bytes that are no characters.")
+        if selection and len(selection) > LONGEST_SELECTION:
+            raise InvalidInput(
+                f"A selection has at most {LONGEST_SELECTION} characters; this one has {len(selection)}."
+            )
+        if not 1 <= self.k <= MOST_PASSAGES:
+            raise InvalidInput(f"The number of passages is 1 to {MOST_PASSAGES}, not {self.k}.")
+        if not 0 <= self.threshold <= 1:
+            raise InvalidInput(f"The threshold is a number from 0 to 1, not {self.threshold}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """The passages found for a question, best first, and where the reader's selection stands in the book."""
+
+    passages: tuple[Passage, ...]
+    selection: Place | None = None
+    embed_ms: float = 0.0
+    search_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters `start` to `end` of a passage's text, and how probably they hold the answer."""
+
+    start: int
+    end: int
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an examiner found in one passage: how probably it answers, and with which words, best first."""
+
+    probability: float
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What an examiner found: how probably the passages together answer, and a reading of each."""
+
+    probability: float
+    readings: tuple[Reading, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Words of the book, verbatim, with the passage they come from and their own exact place."""
+
+    chunk_id: str
+    text: str
+    place: Place
+    start: int
+    end: int
+    probability: float
+
+    @classmethod
+    def of(cls, passage: Passage, start: int, end: int, probability: float) -> Evidence:
+        """Characters `start` to `end` of a passage."""
+        chunk = passage.chunk
+        first, last = chunk.span(start, end)
+        place = replace(chunk.place, start=first, end=last)
+        return cls(chunk.id, chunk.text[start:end], place, start, end, probability)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether the passages answer: the finding that every reply rests on."""
+
+    probability: float
+    answer_present: bool
+    relevant: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+    quality: Quality
+    refusal: RefusalKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an answer and the words of the book it rests on."""
+
+    text: str
+    evidence: tuple[Evidence, ...]
+    support: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Everything a face may report about how a reply came to be."""
+
+    retrieval: Retrieval
+    generation: str
+    embedder: str
+    writer: str
+    timings: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer whose every sentence was found supported."""
+
+    sentences: tuple[Sentence, ...]
+    passages: tuple[Passage, ...]
+    judgement: Judgement
+    trace: Trace
+
+    @property
+    def text(self) -> str:
+        return join(sentence.text for sentence in self.sentences)
+
+    @property
+    def citations(self) -> tuple[Evidence, ...]:
+        """The words of the book that the sentences rest on, each once, in the order of the sentences."""
+        return tuple(dict.fromkeys(evidence for sentence in self.sentences for evidence in sentence.evidence))
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The plain statement that the book does not say."""
+
+    kind: RefusalKind
+    judgement: Judgement
+    trace: Trace
+
+    @property
+    def text(self) -> str:
+        return SELECTION_SILENT if self.kind is RefusalKind.SELECTED_TEXT_MISSING else BOOK_SILENT
+
+    @property
+    def citations(self) -> tuple[Evidence, ...]:
+        return ()
+
+
+Reply = Answer | Refusal
+
+
+def join(sentences: Iterable[str]) -> str:
+    """Sentences as one text: prose runs on, what spans lines (code, tables) stands by itself."""
+    text = ""
+    for sentence in sentences:
+        alone = "\n" in sentence or "\n" in text.rpartition("\n\n")[2]
+        text += ("\n\n" if alone else " ") * bool(text) + sentence
+    return text

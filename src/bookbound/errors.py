@@ -1,0 +1,75 @@
+"""Everything that can go wrong and is not a refusal.
+
+BookboundError
+├── InvalidInput          the question or its parameters break a rule
+├── BadSource             a book's source cannot be read
+├── BadSetup              a setting, key or extra is missing or wrong
+├── IndexTrouble
+│   ├── NoIndex           nothing has been indexed here yet
+│   ├── DamagedIndex      an index does not hold what its manifest says
+│   ├── WrongEmbedder     an index was made with another embedder
+│   └── IndexBusy         another process is writing this index
+└── ServiceTrouble        a service we depend on (`service` names it)
+    ├── Unreachable
+    ├── TimedOut
+    └── LimitReached      with `retry_after` seconds where the service said so
+"""
+
+from __future__ import annotations
+
+
+class BookboundError(Exception):
+    """The root of the tree; its message says what to do and holds no user text and no key."""
+
+
+class InvalidInput(BookboundError):
+    """The question or its parameters break a rule."""
+
+
+class BadSource(BookboundError):
+    """A book's source cannot be read."""
+
+
+class BadSetup(BookboundError):
+    """A setting, key or extra is missing or wrong."""
+
+
+class IndexTrouble(BookboundError):
+    """An index cannot be used as it is."""
+
+
+class NoIndex(IndexTrouble):
+    """Nothing has been indexed here yet."""
+
+
+class DamagedIndex(IndexTrouble):
+    """An index does not hold what its manifest says."""
+
+
+class WrongEmbedder(IndexTrouble):
+    """An index was made with another embedder than the one asked with."""
+
+
+class IndexBusy(IndexTrouble):
+    """Another process is writing this index."""
+
+
+class ServiceTrouble(BookboundError):
+    """A service we depend on failed."""
+
+    def __init__(self, message: str, *, service: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.service = service
+        self.retry_after = retry_after
+
+
+class Unreachable(ServiceTrouble):
+    """A service could not be reached, or answered that it is broken."""
+
+
+class TimedOut(ServiceTrouble):
+    """A service did not answer in time."""
+
+
+class LimitReached(ServiceTrouble):
+    """A service said that we ask too much."""

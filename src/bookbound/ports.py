@@ -1,0 +1,105 @@
+"""Every swappable part of the system, on one page."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Protocol
+
+from bookbound.book import Chunk, Manifest, Passage
+from bookbound.dialogue import Evidence, Examination, Judgement, Question, Sentence
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """Turns words into vectors of length one."""
+
+    @property
+    def name(self) -> str:
+        """What an index remembers: two embedders of one name give one text the same vector."""
+
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def budget(self) -> int:
+        """The most tokens a text may have and be read whole."""
+
+    def tokens(self, text: str) -> int:
+        """How many tokens `text` takes."""
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text of a book."""
+
+    async def embed_question(self, text: str) -> Vectors:
+        """The vector of a question."""
+
+
+class Index(Protocol):
+    """One published generation of a book's index, open for reading."""
+
+    @property
+    def manifest(self) -> Manifest: ...
+
+    async def search(self, words: str, vector: Vectors, k: int) -> list[Passage]:
+        """The `k` best passages by meaning and words together, each with its cosine."""
+
+    async def match(self, words: str, k: int) -> list[Chunk]:
+        """The `k` chunks that share the rarest words with `words`."""
+
+    async def chunks(self, file: str) -> list[Chunk]:
+        """A file's chunks in reading order."""
+
+    async def close(self) -> None: ...
+
+
+class Draft(Protocol):
+    """A generation that is being written and that no reader sees."""
+
+    async def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
+        """Keep chunks and their vectors; when this returns they survive a kill."""
+
+    async def publish(self) -> Manifest:
+        """Verify what was written and make it, in one step, the generation that readers open."""
+
+
+class Store(Protocol):
+    """Where the generations of one book's index live."""
+
+    def draft(self, manifest: Manifest) -> AbstractAsyncContextManager[Draft]:
+        """Begin a generation; leaving the block without `publish` discards it."""
+
+    async def open(self) -> Index:
+        """The published generation."""
+
+    async def generations(self) -> list[Manifest]:
+        """What is kept, newest first; the published one is the first whose `generation` is current."""
+
+
+class Examiner(Protocol):
+    """Reads question and passages together."""
+
+    async def examine(self, question: str, passages: Sequence[Passage]) -> Examination:
+        """How probably each passage answers, and with which words."""
+
+
+class Verifier(Protocol):
+    """Reads a sentence against the words it claims to rest on."""
+
+    async def support(self, sentence: str, evidence: Sequence[Evidence]) -> float:
+        """How probably the sentence says no more than the evidence does."""
+
+
+class Writer(Protocol):
+    """Drafts an answer from passages that were judged to hold it."""
+
+    @property
+    def name(self) -> str: ...
+
+    def write(self, question: Question, passages: Sequence[Passage], judgement: Judgement) -> AsyncIterator[Sentence]:
+        """One to five sentences in reading order, each with the evidence it rests on."""

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookbound.words import names, numbers, stem, terms
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("node", "nodes"),
+        ("publish", "publishing"),
+        ("publish", "published"),
+        ("battery", "batteries"),
+        ("move", "moving"),
+        ("plan", "planning"),
+        ("quick", "quickly"),
+        ("simulate", "simulating"),
+    ],
+)
+def test_forms_of_a_word_share_a_stem(one: str, other: str) -> None:
+    assert stem(one) == stem(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("bus", "bu"), ("class", "clas"), ("axis", "axi"), ("ring", "r")])
+def test_a_stem_keeps_words_apart(one: str, other: str) -> None:
+    assert stem(one) != stem(other)
+
+
+def test_words_without_meaning_are_no_terms() -> None:
+    assert terms("What is the meaning of a joint?") == terms("meaning joint")
+    assert terms("Explain this passage, please.") == []
+
+
+def test_accents_and_case_do_not_part_words() -> None:
+    assert terms("Café NAÏVE") == terms("cafe naive")
+
+
+def test_names_are_what_admits_no_paraphrase() -> None:
+    asked = "Does `ros2 run` take --prefix when RCUTILS_LOGGING is set in setup.py, or MoveIt 2, or a word?"
+    assert {"ros2 run", "--prefix", "rcutils_logging", "setup.py", "moveit"} <= names(asked)
+    assert "word" not in names(asked)
+
+
+def test_numbers_are_found_as_written() -> None:
+    assert numbers("from 3.5 to 1,000 at 12:30, version 2") == {"3.5", "1,000", "12:30", "2"}
+
+
+@given(st.text())
+def test_any_text_has_terms_names_and_numbers(text: str) -> None:
+    assert all(terms(text)) or terms(text) == []
+    assert "" not in names(text) | numbers(text)
