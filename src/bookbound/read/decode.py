@@ -1,0 +1,41 @@
+"""Bytes of a file become text, whatever they are."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+
+from bookbound.book import Notice
+
+# A byte that is no UTF-8 is read as Windows wrote it.
+_STRAY = {0xDC00 + byte: bytes([byte]).decode("cp1252", errors="replace") for byte in range(128, 256)}
+
+
+def load(path: Path, file: str) -> tuple[str | None, list[Notice]]:
+    """The file's text with plain newlines, or nothing, and what was odd about it."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        return None, [Notice(file, f"could not be read ({error.strerror or 'input error'}); left out")]
+    if b"\0" in data[:8192] and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return None, [Notice(file, f"holds binary data at byte {data.index(0)}; left out")]
+    text, odd = decode(data)
+    if odd is None:
+        return text, []
+    return text, [Notice(file, f"is not UTF-8 at byte {odd}; save it as UTF-8 if words come out wrong")]
+
+
+def decode(data: bytes) -> tuple[str, int | None]:
+    """Text with plain newlines, and the offset of the first byte that is not UTF-8."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return _plain(data.decode("utf-16", errors="replace")), 0
+    words = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        return _plain(words.decode("utf-8")), None
+    except UnicodeDecodeError as error:
+        text = words.decode("utf-8", errors="surrogateescape").translate(_STRAY)
+        return _plain(text), error.start + len(data) - len(words)
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,153 @@
+"""Visible text as it is set: the words, where each comes from, and the blocks they form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bookbound.book import Block, BlockKind, Run
+
+
+@dataclass(slots=True)
+class Frame:
+    """A block that is being set; it begins with its first visible character."""
+
+    kind: BlockKind
+    level: int = 0
+    anchor: str = ""
+    marker: tuple[int, int] | None = None
+    start: int = -1
+    part: int = 0
+    children: list[Block] = field(default_factory=list)
+
+
+class Galley:
+    """Sets one page's visible text.
+
+    What is copied keeps its place in the source. White space and separators wait until words follow,
+    so that no block begins or ends with them and an empty block leaves no trace.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._parts: list[str] = []
+        self._length = 0
+        self._runs: list[Run] = []
+        self._gap = ""
+        self._frames: list[Frame] = []
+        self._waiting = 0
+        self._blocks: list[Block] = []
+
+    @property
+    def empty(self) -> bool:
+        return not self._length
+
+    def copy(self, start: int, end: int) -> None:
+        """Set the source's characters `start` to `end` as they are."""
+        if start >= end:
+            return
+        self._begin()
+        at = self._length
+        self._add(self.source[start:end])
+        if self._runs:
+            last = self._runs[-1]
+            if last.end == start and last.at + last.length == at and last.length == last.end - last.start:
+                self._runs[-1] = Run(last.at, last.length + end - start, last.start, end)
+                return
+        self._runs.append(Run(at, end - start, start, end))
+
+    def words(self, start: int, end: int) -> None:
+        """Set the source's characters `start` to `end`, white space around them as one space at most."""
+        text = self.source[start:end]
+        core = text.strip()
+        if not core:
+            if text:
+                self.space()
+            return
+        left = start + len(text) - len(text.lstrip())
+        if left > start:
+            self.space()
+        self.copy(left, left + len(core))
+        if left + len(core) < end:
+            self.space()
+
+    def lines(self, spans: Sequence[tuple[int, int]]) -> None:
+        """Set lines of the source as they are, without the blank ones around them."""
+        filled = [i for i, span in enumerate(spans) if self.source[slice(*span)].strip()]
+        for i in range(filled[0], filled[-1] + 1) if filled else ():
+            if i > filled[0]:
+                self.copy(spans[i - 1][1], spans[i - 1][1] + 1)
+            self.copy(*spans[i])
+
+    def stand(self, text: str, start: int, end: int) -> None:
+        """Set `text` for the source's characters `start` to `end`, which are written otherwise."""
+        if not text.strip():
+            self.space()
+            return
+        self._begin()
+        # A run as long as its source counts as a copy: two runs say that this is none.
+        head = 1 if len(text) == end - start > 2 else 0
+        if head:
+            self._runs.append(Run(self._length, head, start, end - 1))
+            start = end - 1
+        self._runs.append(Run(self._length + head, len(text) - head, start, end))
+        self._add(text)
+
+    def insert(self, text: str) -> None:
+        """Set a separator that the source does not hold, in the place of a space that waits."""
+        if self._gap == " ":
+            self._gap = ""
+        self._begin()
+        self._add(text)
+
+    def gap(self, text: str) -> None:
+        """Let white space wait for the next words; of several gaps the widest counts."""
+        if text.count("\n") > self._gap.count("\n") or not self._gap:
+            self._gap = text
+
+    def space(self) -> None:
+        if self._parts and not self._parts[-1][-1].isspace():
+            self.gap(" ")
+
+    def open(self, kind: BlockKind, level: int = 0, marker: tuple[int, int] | None = None) -> None:
+        """Begin a block; `marker` is the span of the source that its first words follow."""
+        self._frames.append(Frame(kind, level, marker=marker))
+        self._waiting += 1
+
+    def close(self, anchor: str = "") -> None:
+        """End the innermost block."""
+        frame = self._frames.pop()
+        if frame.start < 0:
+            self._waiting -= 1
+            return
+        siblings = self._frames[-1].children if self._frames else self._blocks
+        children = tuple(frame.children)
+        siblings.append(Block(frame.kind, frame.start, self._length, frame.level, anchor, children))
+        tight = frame.kind in ("row", "item") or any(outer.kind == "item" for outer in self._frames)
+        self.gap("\n" if tight else "\n\n")
+
+    def current(self) -> str:
+        """What the innermost block holds so far."""
+        frame = self._frames[-1]
+        return "".join(self._parts[frame.part :]) if frame.start >= 0 else ""
+
+    def finish(self) -> tuple[str, tuple[Run, ...], tuple[Block, ...]]:
+        """The page's text, runs and blocks."""
+        return "".join(self._parts), tuple(self._runs), tuple(self._blocks)
+
+    def _begin(self) -> None:
+        if self._gap:
+            if self._length:
+                self._add(self._gap)
+            self._gap = ""
+        if self._waiting:
+            waiting = self._frames[-self._waiting :]
+            self._waiting = 0
+            for frame in waiting:
+                frame.start, frame.part = self._length, len(self._parts)
+                if frame.marker:
+                    self.copy(*frame.marker)
+
+    def _add(self, text: str) -> None:
+        self._parts.append(text)
+        self._length += len(text)

@@ -1,0 +1,103 @@
+"""Where tags, braces and statements of HTML, JSX and MDX end."""
+
+from __future__ import annotations
+
+import re
+
+_REACH = 50_000
+_PARTS = 200
+_SCRIPT = re.compile(
+    r"""'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|/\*.*?\*/|(?<!:)//[^\n]*|(?P<bracket>[{}()\[\]])""",
+    re.DOTALL,
+)
+_NAME = re.compile(r"</?(?P<name>[A-Za-z][\w.-]*)?(?=[\s/>])")
+_ATTRIBUTE = re.compile(r"[A-Za-z_:@#*][\w:.@-]*(?P<equals>\s*=\s*)?")
+_BARE = re.compile(r"[^\s\"'=<>`{]+")
+_SPACE = re.compile(r"\s*")
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_IMPORT = re.compile(r"import\s+(?:[\w$*{}\s,]*?\bfrom\s*)?(['\"])[^'\"\n]*\1[^\n]*")
+_EXPORT = re.compile(r"export\s+(?:default|const|let|var|function|async|class|type|interface|\{|\*)")
+
+
+class Braces:
+    """Finds the partner of each brace of one source; a brace once looked at is remembered."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._partner: dict[int, int] = {}
+
+    def end(self, start: int) -> int:
+        """The offset after the brace that closes the one at `start`, or -1."""
+        if start not in self._partner:
+            self._scan(start)
+        return self._partner[start]
+
+    def _scan(self, start: int) -> None:
+        unmatched: list[int] = []
+        for found in _SCRIPT.finditer(self._source, start, start + _REACH):
+            if found["bracket"] == "{":
+                unmatched.append(found.start())
+            elif found["bracket"] == "}" and unmatched:
+                self._partner[unmatched.pop()] = found.end()
+                if not unmatched:
+                    return
+        for brace in unmatched:
+            self._partner.setdefault(brace, -1)
+
+
+def tag_end(source: str, start: int, braces: Braces) -> tuple[str, int]:
+    """The name of the tag at `start` and the offset after it; -1 where a `<` begins no tag."""
+    opened = _NAME.match(source, start)
+    if not opened:
+        return "", -1
+    at = opened.end()
+    while True:
+        space = _SPACE.match(source, at)
+        assert space
+        if space.end() > at and _BLANK_LINE.search(source, at, space.end()):
+            return "", -1
+        at = space.end()
+        if source.startswith((">", "/>"), at):
+            return opened["name"] or "", at + 1 + source.startswith("/", at)
+        at = _attribute_end(source, at, braces)
+        if at < 0:
+            return "", -1
+
+
+def _attribute_end(source: str, at: int, braces: Braces) -> int:
+    if source.startswith("{", at):
+        return braces.end(at)
+    name = _ATTRIBUTE.match(source, at)
+    if not name:
+        return -1
+    at = name.end()
+    if not name["equals"]:
+        return at
+    if source.startswith("{", at):
+        return braces.end(at)
+    if source.startswith(('"', "'"), at):
+        return source.find(source[at], at + 1, at + _REACH) + 1 or -1
+    bare = _BARE.match(source, at)
+    return bare.end() if bare else -1
+
+
+def statement_end(source: str, start: int) -> int:
+    """The offset after the `import` or `export` statement at `start`, or -1 where there is none."""
+    imported = _IMPORT.match(source, start)
+    if imported:
+        return -1 if _BLANK_LINE.search(imported[0]) else imported.end()
+    if not _EXPORT.match(source, start):
+        return -1
+    first, depth, at = -1, 0, start
+    for _ in range(_PARTS):
+        blank = _BLANK_LINE.search(source, at)
+        stop = blank.start() + 1 if blank else len(source)
+        for found in _SCRIPT.finditer(source, at, stop):
+            bracket = found["bracket"] or " "
+            depth += (bracket in "{([") - (bracket in "})]")
+        if depth <= 0:
+            return stop
+        first, at = (stop if first < 0 else first), stop
+        if not blank:
+            break
+    return first

@@ -1,0 +1,90 @@
+"""Nothing that stands in a file stops the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookbound.book import Page
+from bookbound.read import markdown, text
+from bookbound.read.mask import DOCUSAURUS, MARKDOWN, MDX, Dialect
+
+MARKDOWN_PIECES = (
+    "<Tabs>¦</Tabs>¦<a b='c'>¦<br/>¦<!--¦-->¦{/*¦*/}¦{¦}¦`¦```\n¦~~~\n¦$¦$$¦import a from 'b'\n¦export const x = {\n¦\n"
+    "¦\n\n¦    ¦# ¦ {#id}\n¦[[x]]¦- ¦> ¦1. ¦word¦ word ¦**¦_¦*¦~~¦[¦](u)¦][r]¦![¦|¦\n|-|-|\n¦\n:::note\n¦\n:::\n"
+    "¦\n!!! tip\n¦&amp;¦&nbsp;¦\\¦---\n¦[^1]¦\n[^1]: ¦\t¦\0¦é¦😀¦\u2e31¦\x0c¦<u:¦<TabItem label='x'>¦<img alt='y'>"
+    "¦<http://a.b>¦===\n¦\n[r]: /u\n¦{'s'}¦\u2028¦\x85¦\x1c"
+).split("¦")
+RST_PIECES = (
+    "word¦ ¦\n¦\n\n¦   ¦\t¦====\n¦----\n¦*¦**¦`¦``¦`_¦::¦::\n\n¦.. ¦- ¦.. note:: ¦.. code-block:: x\n¦.. math:: "
+    "¦.. list-table:: ¦.. |x| replace:: ¦|x|¦:ref:`¦<u>`¦+--+--+\n¦| a | b |\n¦=== ===\n¦1. ¦:field: ¦[1]_¦\\¦__ ¦* - "
+    "¦é¦😀¦\x0c¦\0"
+).split("¦")
+
+
+def pieces(kinds: list[str]) -> st.SearchStrategy[str]:
+    """Sources put together from what a reader has to understand; newlines are plain, as decoding leaves them."""
+    some = st.lists(st.sampled_from(kinds) | st.text(max_size=3), max_size=40)
+    return some.map(lambda parts: "".join(parts).replace("\r", "\n"))
+
+
+def page(source: str, setting: markdown.Setting) -> Page:
+    return Page("page", "/", "", "", 0, source, *setting)
+
+
+@pytest.mark.parametrize("dialect", [MARKDOWN, MDX, DOCUSAURUS])
+@given(source=pieces(MARKDOWN_PIECES))
+def test_any_markdown_gives_exact_runs(dialect: Dialect, source: str, faults: Callable[[Page], list[str]]) -> None:
+    assert faults(page(source, markdown.typeset(source, dialect))) == []
+
+
+@pytest.mark.parametrize("marked_up", [True, False])
+@given(source=pieces(RST_PIECES))
+def test_any_text_gives_exact_runs(marked_up: bool, source: str, faults: Callable[[Page], list[str]]) -> None:
+    assert faults(page(source, text.typeset(source, marked_up))) == []
+
+
+@given(
+    source=st.lists(st.sampled_from(("word", "*", "_", "`", "[", "](u)", "\\", "&lt;", " ", "\n", "![", "|"))).map(
+        "".join
+    )
+)
+def test_no_word_of_a_paragraph_is_lost(source: str) -> None:
+    shown = markdown.typeset(source, MARKDOWN)[0]
+    assert shown.count("word") == source.count("word")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "> " * 10_000 + "deep",
+        "- " * 10_000 + "deep",
+        "\n".join("  " * depth + "- item" for depth in range(300)),
+        "\n".join("  " * depth + "text\n" for depth in range(300)),
+        "```\n" + "line\n" * 20_000,
+        "{" * 20_000,
+        "<a " * 20_000,
+        '<a b="' * 20_000,
+        "<!--" * 20_000,
+        "`" * 20_000,
+        "[" * 2_000,
+        "*a **b " * 5_000,
+        "$a " * 20_000,
+        ":::note\n" * 2_000,
+        "export const a = (\n\n" * 2_000,
+        " " * 200_000,
+        "\\" * 50_001,
+        "The quick brown fox. " * 100_000,
+    ],
+    ids=lambda source: source[:12].strip() or "spaces",
+)
+def test_hostile_sources_end_well(source: str, faults: Callable[[Page], list[str]]) -> None:
+    for setting in (
+        markdown.typeset(source, MARKDOWN),
+        markdown.typeset(source, DOCUSAURUS),
+        text.typeset(source, marked_up=True),
+    ):
+        assert faults(page(source, setting)) == []
