@@ -1,0 +1,80 @@
+"""The promises of chunks, kept on whole books with the embedder's own tokenizer."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer
+
+import bookbound
+from bookbound.book import Chunk, Page, source_span
+from bookbound.errors import BadSource
+from bookbound.read import read
+from bookbound.split import split
+
+Visible = Callable[[Page, list[Chunk]], list[tuple[int, int]]]
+BUDGET = 256
+MANY = 60
+"""Of a book with more pages than this, every second, third or fourth one is enough."""
+BOOKS = [
+    "byte_of_python", "d2l_en", "docusaurus_docs", "fastapi_docs", "hf_deep_rl_course", "isaaclab_docs", "learn2love",
+    "mdbook_guide", "mkdocs_docs", "physical_ai_2", "python_robotics_docs", "ros2_docs",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def count() -> Callable[[str], int]:
+    tokenizer = Tokenizer.from_file(str(Path(bookbound.__file__).parent / "models" / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return lambda text: len(tokenizer.encode(text).ids)
+
+
+def words(text: str) -> Counter[str]:
+    """The words of a text, but for those so long that they had to be cut."""
+    return Counter(word for word in text.split() if len(word) < BUDGET)
+
+
+@pytest.mark.parametrize("book", BOOKS)
+def test_every_promise_holds_for(book: str, shared: Path, count: Callable[[str], int], visible: Visible) -> None:
+    try:
+        pages = read(shared / "data" / "books" / book).pages
+    except BadSource as trouble:
+        pytest.skip(f"no reader for it: {trouble}")
+    known: set[str] = set()
+    for page in pages[:: 1 + len(pages) // MANY]:
+        chunks = split(page, count, BUDGET)
+        told = words("\n".join(part for chunk in chunks for part in (chunk.text, *chunk.place.path)))
+        assert not words(page.text) - told, page.file
+        for chunk, (start, _) in zip(chunks, visible(page, chunks), strict=True):
+            assert count(chunk.embedded) <= BUDGET
+            middle = len(chunk.text) // 2
+            assert chunk.span(middle, middle + 1) == source_span(page.runs, start + middle, start + middle + 1)
+            assert chunk.id not in known
+            known.add(chunk.id)
+    assert known
+
+
+def all_chunks(folder: Path, count: Callable[[str], int]) -> list[Chunk]:
+    return [chunk for page in read(folder).pages for chunk in split(page, count, BUDGET)]
+
+
+def test_a_change_in_one_section_touches_no_other_id_of_the_book(
+    shared: Path, tmp_path: Path, count: Callable[[str], int]
+) -> None:
+    shutil.copytree(shared / "data" / "books" / "mdbook_guide", tmp_path / "book")
+    before = all_chunks(tmp_path / "book", count)
+    longest = max(before, key=lambda chunk: len(re.findall(r"\w+", chunk.text)))
+    file = next((tmp_path / "book").rglob(Path(longest.place.file).name))
+    source = file.read_text(encoding="utf-8")
+    at = longest.place.end
+    file.write_text(source[:at] + "\n\nA new paragraph, of a few words.\n\n" + source[at:], encoding="utf-8")
+    after = {chunk.id for chunk in all_chunks(tmp_path / "book", count)}
+    changed = [chunk.place for chunk in before if chunk.id not in after]
+    assert {(place.file, place.headings) for place in changed} <= {(longest.place.file, longest.place.headings)}
+    assert {chunk.id for chunk in before} != after

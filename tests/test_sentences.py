@@ -1,0 +1,111 @@
+"""Where sentences end, and where a full stop is none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookbound.sentences import sentences
+
+
+def parted(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentences(text)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "A stream, e.g. a topic, differs from a call, i.e. a service.",
+        "Dr. Denavit and Mr. Hartenberg wrote it.",
+        "Fig. 3 and Eq. 4 show it (cf. Sec. 2).",
+        "A joint vs. a link.",
+        "It turns by 3.5 degrees in version 2.0.1 of setup.py after rclpy.init is called.",
+        "C. A. R. Hoare found it.",
+        "Names, types, etc. are listed.",
+        "Wait... and go on.",
+        "See No. 5 on p. 12.",
+        "It is faster (see the table.) than before.",
+        '"Why?" he asked.',
+        "The U.S. office is open.",
+        "1. Introduction",
+        "A line is\nwrapped here.",
+        "It flies. 🚀",
+    ],
+)
+def test_this_is_one_sentence(sentence: str) -> None:
+    assert parted(sentence) == [sentence]
+    assert parted(f"Before it. {sentence}") == ["Before it.", sentence]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["Is it?", "It is!", "Good."],
+        ["It is written in C.", "The compiler is fast."],
+        ["The answer is no.", "Then we left."],
+        ["Names, types, etc.", "The rest is left out."],
+        ['He said "Stop."', "Then he left."],
+        ["(It moves.)", "[It stops.]", "“It rests.”"],
+        ["Wait...", "Now go."],
+        ["It takes 60 ms.", "Ms. Hopper counts them."],
+        ["It takes 5.", "7 is too many."],
+        ["Call it first.", "rclpy.init() starts the client."],
+        ["这是机器人。", "它会走！", "好"],
+    ],
+)
+def test_these_are_several_sentences(parts: list[str]) -> None:
+    text = ("" if parts[0].endswith("。") else " ").join(parts)
+    assert parted(text) == parts
+
+
+def test_list_items_are_units_of_their_own() -> None:
+    assert parted("You need:\n- a motor. It turns.\n- a gear\n  of steel\n* a belt\n1. one\n2) two") == [
+        "You need:",
+        "- a motor. It turns.",
+        "- a gear\n  of steel",
+        "* a belt",
+        "1. one",
+        "2) two",
+    ]
+
+
+def test_table_rows_are_units_of_their_own() -> None:
+    assert parted("Name | Use\nJoint | Turns. Slides.\nLink | Holds") == [
+        "Name | Use",
+        "Joint | Turns. Slides.",
+        "Link | Holds",
+    ]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(x):\n    # Twice. Really.\n    return 2 * x",
+        "sudo apt update\nsudo apt install ros-jazzy-desktop",
+        "$ ros2 run demo talker\n[INFO] Publishing. Hello.\n$ exit",
+        "int main() {\n  return 0;\n}",
+        "name: arm\njoints:\n  - shoulder\n  - elbow",
+    ],
+)
+def test_code_over_several_lines_is_a_unit_of_its_own(code: str) -> None:
+    assert parted(f"Run this:\n\n{code}\n\nIt works. Well.") == ["Run this:", code, "It works.", "Well."]
+
+
+def test_a_blank_line_ends_a_sentence() -> None:
+    assert parted("A heading\n\nA paragraph without an end\n \n- an item") == [
+        "A heading",
+        "A paragraph without an end",
+        "- an item",
+    ]
+
+
+@given(st.one_of(st.text(), st.text(alphabet="aB1 .!?…。\n-|(\"')=;\t*")))
+def test_every_word_stands_in_exactly_one_sentence(text: str) -> None:
+    after = 0
+    for start, end in sentences(text):
+        assert start >= after
+        assert not text[after:start].strip()
+        assert text[start:end] == text[start:end].strip() != ""
+        after = end
+    assert not text[after:].strip()
