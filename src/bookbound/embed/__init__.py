@@ -1,0 +1,1 @@
+"""Words become vectors: one file per kind of embedder."""

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bookbound.embed.onnx import MODEL, MODELS, TOKENIZER, OnnxEmbedder
+from bookbound.errors import BadSetup
+
+
+@pytest.fixture(scope="module")
+def embedder() -> OnnxEmbedder:
+    return OnnxEmbedder()
+
+
+def test_vectors_have_length_one_and_the_stated_dimension(embedder: OnnxEmbedder) -> None:
+    vectors = asyncio.run(embedder.embed(["A robot walks.", "", "x" * 5000]))
+    assert vectors.shape == (3, embedder.dimension)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
+
+
+def test_a_text_has_the_same_vector_whatever_is_embedded_with_it(embedder: OnnxEmbedder) -> None:
+    alone = asyncio.run(embedder.embed(["A robot walks."]))[0]
+    among = asyncio.run(embedder.embed(["Quite another text, and longer.", "A robot walks.", "Third."]))[1]
+    assert np.array_equal(alone, among)
+    assert np.array_equal(alone, asyncio.run(embedder.embed_question("A robot walks.")))
+
+
+def test_texts_of_like_meaning_are_nearer_than_others(embedder: OnnxEmbedder) -> None:
+    walking, strolling, cooking = asyncio.run(
+        embedder.embed(["The robot walks on two legs.", "A biped machine strolls.", "Simmer the soup for an hour."])
+    )
+    assert walking @ strolling > walking @ cooking + 0.2
+
+
+def test_tokens_are_counted_beyond_what_the_tokenizer_file_cuts_at(embedder: OnnxEmbedder) -> None:
+    assert embedder.tokens("robot " * 300) == 302
+
+
+def test_words_beyond_the_budget_are_not_read(embedder: OnnxEmbedder) -> None:
+    within = "robot " * (embedder.budget - 2)
+    one, other = asyncio.run(embedder.embed([within, within + "banana " * 50]))
+    assert np.array_equal(one, other)
+
+
+def test_nothing_gives_an_empty_matrix(embedder: OnnxEmbedder) -> None:
+    assert asyncio.run(embedder.embed([])).shape == (0, embedder.dimension)
+
+
+@pytest.mark.parametrize("file", [MODEL, TOKENIZER])
+def test_a_damaged_model_file_is_refused(tmp_path: Path, file: str) -> None:
+    for name in (MODEL, TOKENIZER):
+        shutil.copy(MODELS / name, tmp_path / name)
+    data = bytearray((tmp_path / file).read_bytes())
+    data[len(data) // 2] ^= 1
+    (tmp_path / file).write_bytes(data)
+    with pytest.raises(BadSetup, match="damaged; install bookbound again"):
+        OnnxEmbedder(tmp_path)
+
+
+def test_a_missing_model_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadSetup, match=MODEL):
+        OnnxEmbedder(tmp_path)
