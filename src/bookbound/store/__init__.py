@@ -1,0 +1,1 @@
+"""Where chunks and their vectors live: written in secret, published in one step, read by many."""

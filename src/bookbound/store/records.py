@@ -1,0 +1,111 @@
+"""Chunks and manifests as the plain values that every engine keeps."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from bookbound.book import Chapter, Chunk, Manifest, Place, Run
+from bookbound.errors import DamagedIndex, IndexTrouble
+
+FORMAT = 1
+MEANING = "meaning"
+WORDS = "words"
+T = TypeVar("T")
+
+
+def record(chunk: Chunk) -> dict[str, Any]:
+    """Everything of a chunk but its id, flat, with its runs as one row of numbers."""
+    place = chunk.place
+    return {
+        "text": chunk.text,
+        "position": chunk.position,
+        "file": place.file,
+        "url": place.url,
+        "chapter": place.chapter,
+        "title": place.title,
+        "headings": list(place.headings),
+        "anchor": place.anchor,
+        "start": place.start,
+        "end": place.end,
+        "page": place.page,
+        "runs": [number for run in chunk.runs for number in run],
+    }
+
+
+def chunk(name: str, kept: Mapping[str, Any] | None) -> Chunk:
+    """The chunk that `record` was made from."""
+    try:
+        return _chunk(name, kept or {})
+    except (KeyError, TypeError, ValueError) as trouble:
+        raise DamagedIndex(
+            "The index is damaged: it holds a chunk that cannot be read. Index the book again."
+        ) from trouble
+
+
+def digest(hashes: Mapping[str, str]) -> str:
+    """One hash for all chunks, from each one's id and hash of its words, in whatever order they came."""
+    return hashlib.sha256("".join(f"{name} {hashes[name]}\n" for name in sorted(hashes)).encode()).hexdigest()
+
+
+def dump(manifest: Manifest) -> dict[str, Any]:
+    """A manifest as JSON can hold it, with the number of this format."""
+    values = {field.name: getattr(manifest, field.name) for field in fields(manifest)}
+    chapters = [[chapter.title, chapter.pages, chapter.chunks] for chapter in manifest.chapters]
+    return {"format": FORMAT, **values, "chapters": chapters, "vocabulary": dict(manifest.vocabulary)}
+
+
+def load(text: str | bytes) -> tuple[Manifest, dict[str, Any]]:
+    """The manifest in a JSON text, and what else stands beside it there."""
+    try:
+        values = _is(dict, json.loads(text))
+        made_as = _is(int, values.pop("format"))
+        if made_as != FORMAT:
+            raise IndexTrouble(_other_format(made_as))
+        known = {field.name: values.pop(field.name) for field in fields(Manifest)}
+        known["chapters"] = tuple(Chapter(*chapter) for chapter in known["chapters"])
+        for name in ("dimension", "chunks"):
+            _is(int, known[name])
+        return Manifest(**known), values
+    except (KeyError, TypeError, ValueError) as trouble:
+        raise DamagedIndex("The index is damaged: its manifest cannot be read. Index the book again.") from trouble
+
+
+def _chunk(name: str, kept: Mapping[str, Any]) -> Chunk:
+    numbers = [_is(int, number) for number in _is(list, kept["runs"])]
+    page = kept["page"]
+    return Chunk(
+        id=name,
+        text=_is(str, kept["text"]),
+        position=_is(int, kept["position"]),
+        runs=tuple(Run(*numbers[at : at + 4]) for at in range(0, len(numbers), 4)),
+        place=Place(
+            file=_is(str, kept["file"]),
+            url=_is(str, kept["url"]),
+            chapter=_is(str, kept["chapter"]),
+            title=_is(str, kept["title"]),
+            headings=tuple(_is(str, heading) for heading in _is(list, kept["headings"])),
+            anchor=_is(str, kept["anchor"]),
+            start=_is(int, kept["start"]),
+            end=_is(int, kept["end"]),
+            page=None if page is None else _is(int, page),
+        ),
+    )
+
+
+def _is(kind: type[T], value: Any) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(f"{kind.__name__} expected")
+    return value
+
+
+def _other_format(made_as: int) -> str:
+    if made_as > FORMAT:
+        return (
+            f"The index was made by a newer Bookbound (format {made_as}; this one reads {FORMAT}). "
+            "Install that version, or index the book again."
+        )
+    return f"The index was made by an older Bookbound (format {made_as}). Index the book again."

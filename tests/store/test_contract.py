@@ -1,0 +1,389 @@
+"""What every store promises, run over each of them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import uuid
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from qdrant_client import AsyncQdrantClient
+
+from bookbound.book import Chunk, Manifest, Place, Run
+from bookbound.errors import NoIndex, WrongEmbedder
+from bookbound.ports import Index, Store
+from bookbound.store.edge import EdgeStore
+from bookbound.store.qdrant import QdrantStore
+
+Make = Callable[..., Chunk]
+Vectors = Callable[..., NDArray[np.float32]]
+Publish = Callable[..., Awaitable[Manifest]]
+SERVER = os.environ.get("BOOKBOUND_TEST_QDRANT_URL")
+
+# The client's local mode has no payload indexes and says so; a server has them.
+pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
+
+
+@pytest.fixture(params=["edge", "qdrant", "server"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if request.param == "edge":
+        yield EdgeStore(tmp_path / "index")
+    elif request.param == "qdrant":
+        yield QdrantStore(AsyncQdrantClient(location=":memory:"))
+    elif SERVER is None:
+        pytest.skip("no server here: set BOOKBOUND_TEST_QDRANT_URL to the address of an empty Qdrant")
+    else:
+        name = f"test{uuid.uuid4().hex}"
+        yield QdrantStore(SERVER, os.environ.get("BOOKBOUND_TEST_QDRANT_KEY"), name)
+        asyncio.run(_clear(SERVER, name))
+
+
+async def _clear(server: str, name: str) -> None:
+    client = AsyncQdrantClient(url=server, api_key=os.environ.get("BOOKBOUND_TEST_QDRANT_KEY"))
+    for collection in (await client.get_collections()).collections:
+        if collection.name.startswith(name):
+            await client.delete_collection(collection.name)
+    await client.close()
+
+
+async def texts(index: Index) -> set[str]:
+    return {passage.chunk.text for passage in await index.search("robot", np.ones(8, np.float32), 100)}
+
+
+def test_where_nothing_is_published_there_is_no_index(store: Store) -> None:
+    async def go() -> None:
+        assert await store.generations() == []
+        with pytest.raises(NoIndex, match="bookbound index"):
+            await store.open()
+
+    asyncio.run(go())
+
+
+def test_a_draft_is_seen_by_nobody_until_it_is_published(
+    store: Store, blank: Manifest, chunks: list[Chunk], vectors: Vectors
+) -> None:
+    async def go() -> None:
+        async with store.draft(blank) as draft:
+            await draft.add(chunks, vectors(6))
+            with pytest.raises(NoIndex):
+                await store.open()
+            await draft.publish()
+            index = await store.open()
+        assert len(await texts(index)) == 6
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_a_draft_that_is_left_unpublished_is_gone(
+    store: Store, blank: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish
+) -> None:
+    async def abandon() -> None:
+        async with store.draft(blank) as draft:
+            await draft.add(chunks, vectors(6))
+            raise RuntimeError("stop")
+
+    async def go() -> None:
+        published = await publish(store, chunks[:2])
+        with pytest.raises(RuntimeError, match="stop"):
+            await abandon()
+        index = await store.open()
+        assert index.manifest == published
+        assert len(await store.generations()) == 1
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_a_publish_switches_new_readers_and_leaves_old_ones_in_peace(
+    store: Store, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        await publish(store, chunks[:3], title="first")
+        old = await store.open()
+        await publish(store, chunks[3:], title="second")
+        new = await store.open()
+        assert (old.manifest.title, new.manifest.title) == ("first", "second")
+        assert await texts(old) == {chunk.text for chunk in chunks[:3]}
+        assert await texts(new) == {chunk.text for chunk in chunks[3:]}
+        await old.close()
+        await new.close()
+
+    asyncio.run(go())
+
+
+def test_the_manifest_is_what_was_given_with_what_was_found(
+    store: Store, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        published = await publish(store, chunks)
+        index = await store.open()
+        assert index.manifest == published
+        assert published.chunks == 6
+        assert published.vocabulary == {"torque": 1, "naïve.word": 2}
+        assert published.chapters[0].title == "Machines"
+        assert published.generation
+        assert published.created
+        assert published.digest
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_the_digest_tells_other_words_and_not_another_order(
+    store: Store, chunks: list[Chunk], publish: Publish, chunk: Make
+) -> None:
+    async def go() -> None:
+        first = await publish(store, chunks)
+        turned = await publish(store, chunks[::-1])
+        other = await publish(store, [*chunks[:5], chunk(5, "Other words.")])
+        assert first.digest == turned.digest != other.digest
+
+    asyncio.run(go())
+
+
+def test_generations_are_listed_newest_first_and_three_are_kept(
+    store: Store, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        for title in "abcde":
+            await publish(store, chunks[:1], title=title)
+        assert [manifest.title for manifest in await store.generations()] == ["e", "d", "c"]
+
+    asyncio.run(go())
+
+
+words = st.text(max_size=40)
+numbers = st.integers(0, 2**40)
+places = st.builds(
+    Place,
+    file=st.just("page.md"),
+    url=words,
+    chapter=words,
+    title=words,
+    headings=st.lists(words, max_size=3).map(tuple),
+    anchor=words,
+    start=numbers,
+    end=numbers,
+    page=st.none() | numbers,
+)
+odd_chunks = st.builds(
+    Chunk,
+    id=st.uuids().map(str),
+    text=words,
+    place=places,
+    position=numbers,
+    runs=st.lists(st.builds(Run, numbers, numbers, numbers, numbers), max_size=4).map(tuple),
+)
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(odd=st.lists(odd_chunks, min_size=1, max_size=8, unique_by=lambda chunk: chunk.id))
+def test_a_chunk_comes_back_exactly_as_it_went_in(store: Store, publish: Publish, odd: list[Chunk]) -> None:
+    async def go() -> None:
+        await publish(store, odd)
+        index = await store.open()
+        assert await index.chunks("page.md") == sorted(odd, key=lambda chunk: (chunk.position, chunk.id))
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_search_finds_by_meaning_where_no_word_is_shared(
+    store: Store, chunks: list[Chunk], vectors: Vectors, publish: Publish
+) -> None:
+    async def go() -> None:
+        await publish(store, chunks)
+        index = await store.open()
+        found = await index.search("quite unrelated", vectors(6)[3], 1)
+        assert [passage.chunk for passage in found] == [chunks[3]]
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_search_finds_by_a_rare_word_where_all_vectors_are_alike(
+    store: Store, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        await publish(store, chunks, np.ones((6, 8), np.float32))
+        index = await store.open()
+        found = await index.search("Where does the zyzzyva live?", np.ones(8, np.float32), 2)
+        assert found[0].chunk == chunks[5]
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_search_finds_by_a_heading_that_the_text_does_not_repeat(
+    store: Store, chunks: list[Chunk], chunk: Make, publish: Publish
+) -> None:
+    async def go() -> None:
+        titled = replace(chunk(2), place=replace(chunk(2).place, headings=("Quaternions",)))
+        await publish(store, [*chunks[:2], titled, *chunks[3:]], np.ones((6, 8), np.float32))
+        index = await store.open()
+        assert (await index.search("quaternion", np.ones(8, np.float32), 1))[0].chunk == titled
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_a_score_is_the_cosine_and_opposite_counts_as_nothing(
+    store: Store, chunks: list[Chunk], vectors: Vectors, publish: Publish
+) -> None:
+    async def go() -> None:
+        stored = 7 * vectors(6)
+        stored[1] = -3 * stored[0]
+        await publish(store, chunks, stored)
+        index = await store.open()
+        question = stored[0].astype(np.float64)
+        expected = stored @ question / (np.linalg.norm(stored, axis=1) * np.linalg.norm(question))
+        for passage in await index.search("gripper", stored[0], 6):
+            assert passage.score == pytest.approx(max(0.0, expected[passage.chunk.position]), abs=1e-5)
+            assert 0.0 <= passage.score <= 1.0
+        await index.close()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize(("k", "count"), [(0, 0), (1, 1), (4, 4), (6, 6), (500, 6)])
+def test_a_search_returns_k_passages_or_all_there_are(
+    store: Store, chunks: list[Chunk], vectors: Vectors, publish: Publish, k: int, count: int
+) -> None:
+    async def go() -> None:
+        await publish(store, chunks)
+        index = await store.open()
+        assert len({passage.chunk.id for passage in await index.search("robot", vectors(1)[0], k)}) == count
+        await index.close()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("asked", ["", "the of and", "€ – …", "zzzz"])
+def test_words_that_say_nothing_leave_the_search_to_meaning(
+    store: Store, chunks: list[Chunk], vectors: Vectors, publish: Publish, asked: str
+) -> None:
+    async def go() -> None:
+        await publish(store, chunks)
+        index = await store.open()
+        assert (await index.search(asked, vectors(6)[4], 1))[0].chunk == chunks[4]
+        assert await index.match(asked, 5) == []
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_equal_passages_stand_in_reading_order_every_time(store: Store, chunk: Make, publish: Publish) -> None:
+    async def go() -> None:
+        same = [replace(chunk(at, "The same words."), place=chunk(0).place) for at in (4, 1, 3, 0, 2)]
+        await publish(store, same, np.ones((5, 8), np.float32))
+        index = await store.open()
+        for _ in range(5):
+            found = await index.search("same words", np.ones(8, np.float32), 3)
+            assert [passage.chunk.position for passage in found] == [0, 1, 2]
+            assert [found.position for found in await index.match("same words", 3)] == [0, 1, 2]
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_a_rare_word_counts_for_more_than_a_common_one_repeated(store: Store, chunk: Make, publish: Publish) -> None:
+    async def go() -> None:
+        common = [chunk(number, "Robot, robot, robot!") for number in range(5)]
+        await publish(store, [*common, chunk(5, "Of all the beetles in this book the zyzzyva is the last one.")])
+        index = await store.open()
+        assert [found.position for found in await index.match("robot zyzzyva", 3)] == [5, 0, 1]
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_match_returns_only_what_shares_a_word(store: Store, chunks: list[Chunk], publish: Publish) -> None:
+    async def go() -> None:
+        await publish(store, chunks)
+        index = await store.open()
+        assert {found.position for found in await index.match("depth gripper", 5)} == {1, 3}
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_the_chunks_of_a_file_stand_in_reading_order(store: Store, chunks: list[Chunk], publish: Publish) -> None:
+    async def go() -> None:
+        await publish(store, chunks[::-1])
+        index = await store.open()
+        assert await index.chunks("docs/page-1.md") == chunks[3:]
+        assert await index.chunks("docs/page-9.md") == []
+        await index.close()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 0.0])
+def test_a_vector_without_direction_is_refused(
+    store: Store, blank: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish, bad: float
+) -> None:
+    async def go() -> None:
+        stored = vectors(2)
+        stored[1] = bad
+        async with store.draft(blank) as draft:
+            with pytest.raises(WrongEmbedder, match="points nowhere"):
+                await draft.add(chunks[:2], stored)
+        await publish(store, chunks[:2])
+        index = await store.open()
+        with pytest.raises(WrongEmbedder, match="points nowhere"):
+            await index.search("robot", stored[1], 1)
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_vectors_of_another_size_or_number_are_refused(
+    store: Store, blank: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish
+) -> None:
+    async def go() -> None:
+        async with store.draft(blank) as draft:
+            with pytest.raises(WrongEmbedder, match="8 numbers"):
+                await draft.add(chunks[:2], vectors(2)[:, :7])
+            with pytest.raises(WrongEmbedder, match="2 text"):
+                await draft.add(chunks[:2], vectors(3))
+        await publish(store, chunks[:2])
+        index = await store.open()
+        with pytest.raises(WrongEmbedder, match="8 numbers"):
+            await index.search("robot", vectors(1)[0][:5], 1)
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_a_chunk_that_is_added_again_is_replaced(store: Store, blank: Manifest, chunk: Make, vectors: Vectors) -> None:
+    async def go() -> None:
+        async with store.draft(blank) as draft:
+            await draft.add([chunk(0, "Old."), chunk(1), chunk(1, "Twice.")], vectors(3))
+            await draft.add([chunk(0, "New.")], vectors(1))
+            assert (await draft.publish()).chunks == 2
+        index = await store.open()
+        assert [found.text for found in await index.chunks("docs/page-0.md")] == ["New.", "Twice."]
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_nothing_may_be_added_and_nothing_published(store: Store, blank: Manifest, vectors: Vectors) -> None:
+    async def go() -> None:
+        async with store.draft(blank) as draft:
+            await draft.add([], vectors(0))
+            assert (await draft.publish()).chunks == 0
+        index = await store.open()
+        assert await index.search("robot", vectors(1)[0], 5) == []
+        assert await index.match("robot", 5) == []
+        await index.close()
+
+    asyncio.run(go())

@@ -1,0 +1,335 @@
+"""What the embedded store promises beyond the contract: several processes, kills and damage."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from bookbound.book import Chunk, Manifest
+from bookbound.errors import DamagedIndex, IndexBusy, IndexTrouble
+from bookbound.store import files
+from bookbound.store.edge import EdgeStore
+
+Make = Callable[..., Chunk]
+Vectors = Callable[..., NDArray[np.float32]]
+Publish = Callable[..., Coroutine[Any, Any, Manifest]]
+
+BOOK = """
+import asyncio, sys, uuid
+import numpy as np
+from pathlib import Path
+from bookbound.book import Chunk, Manifest, Place
+from bookbound.store.edge import EdgeStore
+
+store = EdgeStore(Path(sys.argv[1]))
+
+def chunk(number, title):
+    place = Place("page.md", "/page", title, "Page", (), "", 0, 9)
+    return Chunk(str(uuid.UUID(int=number)), f"{title} says something about robot {number}.", place, number)
+
+async def write(title, count=60):
+    async with store.draft(Manifest(title, "markdown", "seeded", 8, "none", 9.0, 1, count)) as draft:
+        for at in range(0, count, 20):
+            vectors = np.random.default_rng(at).standard_normal((20, 8)).astype(np.float32)
+            await draft.add([chunk(number, title) for number in range(at, at + 20)], vectors)
+        print("added", title, flush=True)
+        await draft.publish()
+        print("published", title, flush=True)
+
+async def read():
+    index = await store.open()
+    found = await index.search("robot", np.ones(8, np.float32), 60)
+    title = index.manifest.title
+    assert len(found) == 60, len(found)
+    assert {passage.chunk.place.chapter for passage in found} == {title}, title
+    await index.close()
+    return title
+"""
+WRITER = """
+async def main():
+    for number in range(int(sys.argv[2]), 1_000_000):
+        await write(f"g{number}")
+asyncio.run(main())
+"""
+READER = """
+async def main():
+    titles = [await read()]
+    print("reading", flush=True)
+    while titles[-1] != sys.argv[2]:
+        titles.append(await read())
+    numbers = [int(title[1:]) for title in titles]
+    assert numbers == sorted(numbers), numbers
+asyncio.run(main())
+"""
+ADDER = """
+from bookbound.store.edge import EdgeShard
+from bookbound.store.intake import Intake
+
+intake = Intake(Manifest("t", "k", "e", 8, "s", 9.0, 1, 0))
+shard = EdgeShard.create(Path(sys.argv[1]), 8)
+for at in range(0, 100_000, 20):
+    shard.put(intake.take([chunk(number, "t") for number in range(at, at + 20)], np.ones((20, 8), np.float32)))
+    print(at + 20, flush=True)
+"""
+COUNTER = """
+import qdrant_edge
+print(qdrant_edge.EdgeShard.load(sys.argv[1]).count(qdrant_edge.CountRequest()))
+"""
+HOLDER = """
+async def hold():
+    async with store.draft(Manifest("t", "k", "e", 8, "s", 9.0, 1, 0)):
+        print("holding", flush=True)
+        sys.stdin.read()
+asyncio.run(hold())
+"""
+READER_WITHOUT_RIGHTS = """
+import os, tempfile
+asyncio.run(store.open())  # so that all is imported when the rights go
+os.getuid() or os.setuid(65534)
+tempfile.tempdir = None
+assert not os.access(sys.argv[1], os.W_OK)
+print(asyncio.run(store.open()).manifest.chunks)
+"""
+
+
+def start(code: str, folder: Path, *arguments: object) -> subprocess.Popen[str]:
+    """Another process, with `store` in `folder` at hand and its temporary files beside that."""
+    command = [sys.executable, "-c", BOOK + code, str(folder), *map(str, arguments)]
+    environment = os.environ | {"TMPDIR": str(folder.parent)}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+
+def finish(child: subprocess.Popen[str]) -> None:
+    _, trouble = child.communicate(timeout=120)
+    assert child.returncode == 0, trouble
+
+
+def said(child: subprocess.Popen[str]) -> str:
+    assert child.stdout is not None
+    return child.stdout.readline().strip()
+
+
+def title(folder: Path) -> str:
+    """The title of the published generation, once it was found whole."""
+
+    async def go() -> str:
+        index = await EdgeStore(folder).open()
+        found = await index.search("robot", np.ones(8, np.float32), 60)
+        assert len(found) == 60
+        assert {passage.chunk.place.chapter for passage in found} == {index.manifest.title}
+        await index.close()
+        return index.manifest.title
+
+    return asyncio.run(go())
+
+
+def test_many_processes_read_while_one_writes_and_publishes(folder: Path) -> None:
+    finish(start('asyncio.run(write("g0"))', folder))
+    readers = [start(READER, folder, "g5") for _ in range(3)]
+    assert [said(reader) for reader in readers] == ["reading"] * 3
+    finish(start('for n in range(1, 6): asyncio.run(write(f"g{n}"))', folder))
+    for reader in readers:
+        finish(reader)
+
+
+def test_a_kill_at_any_moment_leaves_a_whole_generation_published(folder: Path) -> None:
+    finish(start('asyncio.run(write("g0"))', folder))
+    moments = random.Random(7)
+    number = 0
+    for _ in range(15):
+        writer = start(WRITER, folder, number + 1)
+        said(writer)
+        time.sleep(moments.uniform(0.0, 0.25))
+        writer.kill()
+        lines = writer.communicate()[0].split("\n")
+        acknowledged = [int(line.split(" g")[1]) for line in lines if line.startswith("published")]
+        found = int(title(folder)[1:])
+        assert found in (max(acknowledged, default=number), max(acknowledged, default=number) + 1)
+        number = found
+    finish(start('asyncio.run(write("last"))', folder))
+    kept = (folder / "current").read_text().split()
+    assert sorted(path.name for path in (folder / "generations").iterdir()) == sorted(kept)
+    assert title(folder) == "last"
+
+
+def test_a_writer_in_another_process_keeps_others_out_until_it_dies(
+    folder: Path, chunks: list[Chunk], publish: Publish, edge: EdgeStore
+) -> None:
+    writer = start(HOLDER, folder)
+    assert said(writer) == "holding"
+    with pytest.raises(IndexBusy, match="try again"):
+        asyncio.run(publish(edge, chunks))
+    writer.kill()
+    writer.communicate()
+    assert asyncio.run(publish(edge, chunks)).chunks == 6
+
+
+def test_what_was_added_survives_a_kill_before_publishing(tmp_path: Path) -> None:
+    writer = start(ADDER, tmp_path / "index")
+    said(writer)
+    time.sleep(0.2)
+    writer.kill()
+    acknowledged = writer.communicate()[0].rpartition("\n")[0].split("\n")[-1]
+    counter = start(COUNTER, tmp_path / "index")
+    assert int(said(counter)) >= int(acknowledged) > 0
+    finish(counter)
+
+
+def test_a_reader_goes_on_after_its_generation_was_removed(
+    edge: EdgeStore, chunks: list[Chunk], vectors: Vectors, publish: Publish, folder: Path
+) -> None:
+    async def go() -> None:
+        first = await publish(edge, chunks)
+        index = await edge.open()
+        for _ in range(4):
+            await publish(edge, chunks[:1])
+        assert not (folder / "generations" / first.generation).exists()
+        assert len(await index.search("robot", vectors(1)[0], 6)) == 6
+        assert await index.chunks("docs/page-1.md") == chunks[3:]
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_reading_changes_nothing_in_the_folder(
+    edge: EdgeStore, chunks: list[Chunk], vectors: Vectors, publish: Publish, folder: Path
+) -> None:
+    def state() -> dict[Path, tuple[int, int]]:
+        return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in folder.rglob("*")}
+
+    async def go() -> None:
+        await publish(edge, chunks)
+        before = state()
+        for _ in range(2):
+            index = await edge.open()
+            await index.search("robot", vectors(1)[0], 6)
+            await index.close()
+        assert state() == before
+
+    asyncio.run(go())
+
+
+def test_a_reader_leaves_no_copy_behind(
+    edge: EdgeStore, chunks: list[Chunk], publish: Publish, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    rooms = tmp_path / "rooms"
+    rooms.mkdir()
+    monkeypatch.setenv("TMPDIR", os.fspath(rooms))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    asyncio.run(publish(edge, chunks))
+    assert list(rooms.iterdir()) == []
+    index = asyncio.run(edge.open())
+    assert list(rooms.iterdir()) == []
+    asyncio.run(index.close())
+    assert list(rooms.iterdir()) == []
+
+
+def test_a_reader_that_is_overtaken_by_several_writers_gets_the_newest(
+    edge: EdgeStore, chunks: list[Chunk], publish: Publish, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fingerprint = files.fingerprint
+    first = asyncio.run(publish(edge, chunks))
+
+    def slow(path: Path, copy: Path | None = None) -> str:
+        monkeypatch.setattr(files, "fingerprint", fingerprint)
+        for number in range(3):
+            asyncio.run(publish(edge, chunks, title=f"later {number}"))
+        return fingerprint(path, copy)
+
+    monkeypatch.setattr(files, "fingerprint", slow)
+    index = asyncio.run(edge.open())
+    assert not (folder / "generations" / first.generation).exists()
+    assert index.manifest.title == "later 2"
+    asyncio.run(index.close())
+
+
+def test_what_the_engine_keeps_otherwise_than_it_was_given_is_not_published(
+    edge: EdgeStore, chunk: Make, publish: Publish
+) -> None:
+    other = replace(chunk(0), id="ABCDEF00-0000-0000-0000-000000000000")
+    with pytest.raises(DamagedIndex, match="what was written"):
+        asyncio.run(publish(edge, [other]))
+    assert asyncio.run(edge.generations()) == []
+
+
+def test_damage_to_any_file_of_the_shard_is_noticed(
+    edge: EdgeStore, chunks: list[Chunk], publish: Publish, folder: Path
+) -> None:
+    manifest = asyncio.run(publish(edge, chunks))
+    shard = folder / "generations" / manifest.generation / "shard"
+    for file in sorted(path for path in shard.rglob("*") if path.is_file()):
+        aside = file.rename(file.with_suffix(".aside"))
+        with pytest.raises(DamagedIndex, match="Index the book again"):
+            asyncio.run(edge.open())
+        with file.open("wb") as cut:
+            cut.write(aside.read_bytes()[:-1])
+        with pytest.raises(DamagedIndex, match="Index the book again"):
+            asyncio.run(edge.open())
+        aside.replace(file)
+    asyncio.run(asyncio.wait_for(edge.open(), 60))
+
+
+def test_a_large_generation_is_optimised_before_it_is_published(
+    folder: Path, chunk: Make, vectors: Vectors, publish: Publish
+) -> None:
+    many = [chunk(number, f"Robot {number} of many.") for number in range(300)]
+
+    def segments(store: EdgeStore) -> set[str]:
+        manifest = asyncio.run(publish(store, many))
+        shard = folder / "generations" / manifest.generation / "shard"
+        return {path.name for path in shard.glob("segments/*/*")}
+
+    async def found() -> list[Chunk]:
+        index = await EdgeStore(folder).open()
+        assert index.manifest.chunks == 300
+        passages = await index.search("robot 123", vectors(300)[123], 3)
+        assert await index.chunks("docs/page-41.md") == many[123:126]
+        await index.close()
+        return [passage.chunk for passage in passages]
+
+    plain = segments(EdgeStore(folder, optimise_above=300))
+    assert asyncio.run(found())[0] == many[123]
+    assert segments(EdgeStore(folder, optimise_above=299)) != plain
+    assert asyncio.run(found())[0] == many[123]
+
+
+def test_a_failed_optimisation_leaves_the_old_generation(
+    folder: Path, chunks: list[Chunk], publish: Publish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = asyncio.run(publish(EdgeStore(folder), chunks))
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(IndexTrouble, match="optimised"):
+        asyncio.run(publish(EdgeStore(folder, optimise_above=0), chunks))
+    assert [manifest.generation for manifest in asyncio.run(EdgeStore(folder).generations())] == [first.generation]
+
+
+def test_an_index_that_may_only_be_read_can_be_read(chunks: list[Chunk], publish: Publish) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "index"
+        asyncio.run(publish(EdgeStore(folder), chunks))
+        for path in (Path(place), *Path(place).rglob("*")):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        reader = start(READER_WITHOUT_RIGHTS, folder)
+        found, trouble = reader.communicate(timeout=60)
+        for path in (Path(place), *Path(place).rglob("*")):
+            path.chmod(0o755)
+    assert found == "6\n", trouble
+
+
+def test_the_module_loads_no_client_of_a_server() -> None:
+    code = "import sys, bookbound.store.edge; print('qdrant_client' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
