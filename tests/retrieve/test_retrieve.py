@@ -1,0 +1,95 @@
+"""Retrieval over a real index: the real embedder, the real embedded store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bookbound import wire
+from bookbound.ask import Pipeline
+from bookbound.dialogue import SELECTION_ID, Question, Scope
+from bookbound.settings import Settings
+
+BOOK = {
+    "walking.md": "# Walking\n\nA **biped** keeps its [centre of mass](https://x.example/com) above its feet.\n\n"
+    "## Speed\n\nThe trot reaches 2.5 m/s on flat ground.\n\nStairs take twice as long.\n",
+    "sensing.md": "# Sensing\n\nAn accelerometer measures specific force.\n\n## Cameras\n\nA camera sees colour.\n",
+    "power.md": "# Power\n\nThe battery holds 900 Wh and lasts about two hours.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("book")
+    for name, text in BOOK.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pipeline(runner: asyncio.Runner, book: Path, tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
+    settings = Settings(index=tmp_path_factory.mktemp("index"))
+    wire.index_book(book, settings)
+    return runner.run(wire.pipeline(settings))
+
+
+def test_the_passage_that_answers_comes_first_with_its_place(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    retrieval = runner.run(pipeline.search(Question("How fast is a trot?")))
+    best = retrieval.passages[0].chunk
+    assert "2.5 m/s" in best.text
+    assert best.place.headings[-1] == "Speed"
+    assert best.place.anchor == "speed"
+
+
+def test_every_score_is_a_cosine_and_k_is_kept(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    for k in (1, 2, 20):
+        passages = runner.run(pipeline.search(Question("battery", k=k))).passages
+        assert len(passages) == min(k, pipeline.index.manifest.chunks)
+        assert all(0 <= passage.score <= 1 for passage in passages)
+
+
+def test_a_selection_from_the_book_is_found_whatever_its_white_space(
+    runner: asyncio.Runner, pipeline: Pipeline, book: Path
+) -> None:
+    selection = "biped keeps its  centre of mass\nabove its feet"
+    retrieval = runner.run(pipeline.search(Question("What?", selection, Scope.SELECTION)))
+    (passage,) = retrieval.passages
+    assert (passage.chunk.id, passage.chunk.text, passage.score) == (SELECTION_ID, selection, 1.0)
+    assert retrieval.selection is not None
+    assert retrieval.selection.file == "walking.md"
+    source = (book / "walking.md").read_text()[retrieval.selection.start : retrieval.selection.end]
+    assert source == "biped** keeps its [centre of mass](https://x.example/com) above its feet"
+
+
+def test_a_selection_across_sections_is_found_where_it_starts(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    selection = "An accelerometer measures specific force. Cameras A camera sees colour."
+    retrieval = runner.run(pipeline.search(Question("What?", selection.replace("Cameras ", ""), Scope.SELECTION)))
+    assert retrieval.selection is not None
+    assert retrieval.selection.title == "Sensing"
+
+
+def test_a_selection_from_elsewhere_is_said_to_be_so(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    retrieval = runner.run(pipeline.search(Question("What?", "Whales sing in the deep.", Scope.SELECTION)))
+    assert retrieval.selection is None
+    assert retrieval.passages[0].chunk.place.section == "Selected text"
+
+
+def test_a_selection_as_focus_comes_before_the_books_passages(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    question = Question("How long does it last?", "The battery holds 900 Wh", Scope.SELECTION_THEN_BOOK, k=2)
+    passages = runner.run(pipeline.search(question)).passages
+    assert passages[0].chunk.id == SELECTION_ID
+    assert len(passages) == 3
+
+
+def test_a_blank_selection_counts_as_none(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    passages = runner.run(pipeline.search(Question("battery", " \n ", Scope.SELECTION, k=1))).passages
+    assert passages[0].chunk.place.title == "Power"
