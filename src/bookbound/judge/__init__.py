@@ -1,0 +1,73 @@
+"""May we answer? Passages and an examination become a judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bookbound.book import Passage
+from bookbound.dialogue import (
+    Evidence,
+    Examination,
+    Judgement,
+    Quality,
+    Question,
+    Reading,
+    RefusalKind,
+    Retrieval,
+    Scope,
+)
+
+EVIDENCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """The probabilities from which on a question counts as answered, and a passage as relevant."""
+
+    answered: float
+    relevant: float
+
+
+def judge(question: Question, retrieval: Retrieval, examination: Examination, point: OperatingPoint) -> Judgement:
+    """Whether the passages answer, which of them matter, and the words of the book that say so."""
+    read = list(zip(retrieval.passages, examination.readings, strict=True))
+    relevant = [(passage, reading) for passage, reading in read if reading.probability >= point.relevant]
+    refusal = _refusal(question, retrieval.passages, bool(relevant), examination.probability >= point.answered)
+    mean = sum(reading.probability for _, reading in relevant) / len(relevant) if relevant else 0.0
+    return Judgement(
+        probability=examination.probability,
+        answer_present=refusal is None,
+        relevant=tuple(passage.chunk.id for passage, _ in relevant),
+        evidence=tuple(_evidence(relevant)),
+        quality=_quality(len(relevant), mean, refusal is None),
+        refusal=refusal,
+    )
+
+
+def _refusal(question: Question, passages: Sequence[Passage], relevant: bool, answered: bool) -> RefusalKind | None:
+    if not passages:
+        return RefusalKind.EMPTY_RETRIEVAL
+    if relevant and answered and max(passage.score for passage in passages) >= question.threshold:
+        return None
+    if question.scope is Scope.SELECTION:
+        return RefusalKind.SELECTED_TEXT_MISSING
+    if not relevant or max(passage.score for passage in passages) < question.threshold:
+        return RefusalKind.LOW_RELEVANCE
+    return RefusalKind.INSUFFICIENT_GROUNDING
+
+
+def _quality(relevant: int, mean: float, answered: bool) -> Quality:
+    if relevant >= 2 and answered and mean >= 0.6:
+        return "Good"
+    return "Poor" if not relevant or mean < 0.3 else "Partial"
+
+
+def _evidence(relevant: Sequence[tuple[Passage, Reading]]) -> list[Evidence]:
+    """The likeliest words of the relevant passages, verbatim, best first."""
+    found = [
+        Evidence.of(passage, span.start, span.end, span.probability)
+        for passage, reading in relevant
+        for span in reading.spans
+    ]
+    return sorted(found, key=lambda evidence: -evidence.probability)[:EVIDENCE]

@@ -1,0 +1,117 @@
+"""The first examiner: does a passage hold the words, names and numbers that the question asks about?
+
+It compares words, so it tells what the book is about from what it is not, but not a near miss from a hit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, log
+from pathlib import Path
+from typing import Self
+
+from bookbound.book import Manifest, Passage
+from bookbound.dialogue import SELECTION_ID, Examination, Reading, Span
+from bookbound.judge import OperatingPoint
+from bookbound.judge.sought import Sought
+from bookbound.sentences import sentences
+from bookbound.words import terms
+
+MODEL = Path(__file__).parent.parent / "models" / "terms.json"
+SPANS, NO_OPINION = 4, 0.4
+Features = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class TermModel:
+    """Fitted weights: for the sentence that answers, the passage that does, and the question that has an answer."""
+
+    sentence: Mapping[str, float]
+    passage: Mapping[str, float]
+    question: Mapping[str, float]
+    point: OperatingPoint
+
+    @classmethod
+    def shipped(cls, file: Path = MODEL) -> Self:
+        """The weights that come with the package."""
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        return cls(**kept["weights"], point=OperatingPoint(**kept["point"]))
+
+
+class TermExaminer:
+    """Examines by comparing words, with the weights of a model, in one book."""
+
+    def __init__(self, model: TermModel, manifest: Manifest) -> None:
+        self._model = model
+        self._manifest = manifest
+
+    async def examine(self, question: str, passages: Sequence[Passage]) -> Examination:
+        sought = Sought.by(question, self._manifest.vocabulary, self._manifest.chunks)
+        readings = tuple(self._read(sought, passage) for passage in passages)
+        if not sought.weights:
+            return Examination(max((reading.probability for reading in readings), default=0.0), readings)
+        features = question_features(sought, [similarity(passage) for passage in passages], readings)
+        return Examination(probability(self._model.question, features), readings)
+
+    def _read(self, sought: Sought, passage: Passage) -> Reading:
+        text = passage.chunk.text
+        found = sentences(text)
+        if not sought.weights:
+            # "Explain this": with no word of its own, a question can only mean the whole of what was selected.
+            meant = float(passage.chunk.id == SELECTION_ID)
+            return Reading(meant, tuple(Span(start, end, meant) for start, end in found[:SPANS]))
+        words = [text[start:end] for start, end in found]
+        passage_answers = probability(self._model.passage, passage_features(sought, passage, words))
+        spans = [
+            Span(*span, passage_answers * probability(self._model.sentence, sentence_features(sought, sentence)))
+            for span, sentence in zip(found, words, strict=True)
+        ]
+        best = sorted(spans, key=lambda span: -span.probability)[:SPANS]
+        return Reading(passage_answers, tuple(best))
+
+
+def probability(weights: Mapping[str, float], features: Features) -> float:
+    """A logistic model's opinion of some features."""
+    return 1 / (1 + exp(-weights["constant"] - sum(weights[name] * value for name, value in features.items())))
+
+
+def similarity(passage: Passage) -> float:
+    """The cosine that was measured; a selection's score is given, so words alone must speak for it."""
+    return NO_OPINION if passage.chunk.id == SELECTION_ID else passage.score
+
+
+def sentence_features(sought: Sought, sentence: str) -> Features:
+    words = terms(sentence)
+    return {
+        "coverage": sought.coverage(set(words)),
+        "named": sought.named(sentence),
+        "quantified": sought.quantified(sentence),
+        "length": log(1 + len(words)),
+        "code": float("\n" in sentence),
+    }
+
+
+def passage_features(sought: Sought, passage: Passage, found: Sequence[str]) -> Features:
+    text = passage.chunk.embedded
+    words = set(terms(text))
+    return {
+        "score": similarity(passage),
+        "coverage": sought.coverage(words),
+        "sentence": max((sought.coverage(set(terms(sentence))) for sentence in found), default=0.0),
+        "rarest": sought.rarest(words),
+        "named": sought.named(text),
+        "quantified": sought.quantified(text),
+    }
+
+
+def question_features(sought: Sought, scores: Sequence[float], readings: Sequence[Reading]) -> Features:
+    best = sorted((reading.probability for reading in readings), reverse=True)
+    return {
+        "best": best[0] if best else 0.0,
+        "second": best[1] if len(best) > 1 else 0.0,
+        "score": max(scores, default=0.0),
+        "unknown": sought.unknown,
+        "length": log(1 + len(sought.weights)),
+    }

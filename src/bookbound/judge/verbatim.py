@@ -1,0 +1,15 @@
+"""The strictest verifier: only the book's own words are supported by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bookbound.dialogue import Evidence
+
+
+class VerbatimVerifier:
+    """Finds a sentence supported where its evidence holds it word for word."""
+
+    async def support(self, sentence: str, evidence: Sequence[Evidence]) -> float:
+        words = " ".join(sentence.split())
+        return float(bool(words) and any(words in " ".join(piece.text.split()) for piece in evidence))

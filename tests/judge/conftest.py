@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from bookbound.book import Chunk, Passage, Place, Run
+
+
+@pytest.fixture
+def passage() -> Callable[..., Passage]:
+    """Makes a passage that stands 100 characters into its file."""
+
+    def make(text: str, name: str = "c1", score: float = 0.6) -> Passage:
+        place = Place("a.md", "/a", "Motion", "Walking", (), "", 100, 100 + len(text))
+        return Passage(Chunk(name, text, place, 0, (Run(0, len(text), 100, 100 + len(text)),)), score)
+
+    return make

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from bookbound.book import Passage
+from bookbound.dialogue import Examination, Judgement, Question, Reading, RefusalKind, Retrieval, Scope, Span
+from bookbound.judge import OperatingPoint, judge
+
+POINT = OperatingPoint(answered=0.5, relevant=0.4)
+Make = Callable[..., Passage]
+
+
+def judged(
+    passages: list[Passage], relevances: list[float], whole: float, question: Question | None = None
+) -> Judgement:
+    readings = tuple(Reading(p, (Span(0, 4, p),)) for p in relevances)
+    retrieval = Retrieval(tuple(passages))
+    return judge(question or Question("How?"), retrieval, Examination(whole, readings), POINT)
+
+
+def test_nothing_retrieved_is_refused_as_empty() -> None:
+    assert judged([], [], 0.9).refusal is RefusalKind.EMPTY_RETRIEVAL
+
+
+def test_a_question_at_the_operating_point_is_answered(passage: Make) -> None:
+    judgement = judged([passage("Walk on.")], [0.4], 0.5)
+    assert judgement.refusal is None
+    assert judgement.answer_present
+
+
+def test_a_question_just_below_the_operating_point_is_refused(passage: Make) -> None:
+    judgement = judged([passage("Walk on.")], [0.4], 0.499)
+    assert judgement.refusal is RefusalKind.INSUFFICIENT_GROUNDING
+    assert not judgement.answer_present
+
+
+def test_a_question_without_a_relevant_passage_is_refused_for_low_relevance(passage: Make) -> None:
+    assert judged([passage("Walk on.")], [0.39], 0.9).refusal is RefusalKind.LOW_RELEVANCE
+
+
+def test_scores_below_the_asked_threshold_are_refused_for_low_relevance(passage: Make) -> None:
+    question = Question("How?", threshold=0.61)
+    assert judged([passage("Walk on.", score=0.6)], [0.9], 0.9, question).refusal is RefusalKind.LOW_RELEVANCE
+    question = Question("How?", threshold=0.6)
+    assert judged([passage("Walk on.", score=0.6)], [0.9], 0.9, question).refusal is None
+
+
+def test_a_selection_that_does_not_answer_is_refused_as_such(passage: Make) -> None:
+    question = Question("How?", "Walk on.", Scope.SELECTION)
+    assert judged([passage("Walk on.")], [0.1], 0.1, question).refusal is RefusalKind.SELECTED_TEXT_MISSING
+
+
+@pytest.mark.parametrize(
+    ("relevances", "whole", "quality"),
+    [
+        ([0.6, 0.6], 0.9, "Good"),
+        ([0.6, 0.59], 0.9, "Partial"),
+        ([0.9, 0.3], 0.9, "Partial"),
+        ([0.9, 0.9], 0.1, "Partial"),
+        ([0.39, 0.1], 0.9, "Poor"),
+    ],
+)
+def test_quality_follows_the_relevant_passages(
+    passage: Make, relevances: list[float], whole: float, quality: str
+) -> None:
+    passages = [passage("Walk on.", name=str(i)) for i in range(len(relevances))]
+    assert judged(passages, relevances, whole).quality == quality
+
+
+def test_evidence_is_verbatim_at_its_offsets_best_first_and_of_relevant_passages_alone(passage: Make) -> None:
+    passages = [passage("Walk on.", name="a"), passage("Step back.", name="b"), passage("Rest now.", name="c")]
+    judgement = judged(passages, [0.5, 0.8, 0.2], 0.9)
+    assert [evidence.chunk_id for evidence in judgement.evidence] == ["b", "a"]
+    assert [evidence.text for evidence in judgement.evidence] == ["Step", "Walk"]
+    assert (judgement.evidence[0].place.start, judgement.evidence[0].place.end) == (100, 104)
+    assert judgement.relevant == ("a", "b")
