@@ -1,0 +1,1 @@
+"""Passages become a draft: one file per kind of writer."""

@@ -1,0 +1,38 @@
+"""Answers in the book's own words."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from bookbound.book import Passage
+from bookbound.dialogue import Evidence, Judgement, Question, Sentence
+
+MOST = 4
+NEAR = 0.5
+
+
+class Quotes:
+    """Quotes the sentences that answer, in reading order, each with its citation."""
+
+    name = "quotes"
+
+    async def write(
+        self, question: Question, passages: Sequence[Passage], judgement: Judgement
+    ) -> AsyncIterator[Sentence]:
+        order = {passage.chunk.id: rank for rank, passage in enumerate(passages)}
+        for evidence in sorted(_chosen(judgement.evidence), key=lambda e: (order[e.chunk_id], e.start)):
+            yield Sentence(evidence.text, (evidence,))
+
+
+def _chosen(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The likeliest words, and those nearly as likely, each said once."""
+    chosen: list[Evidence] = []
+    for piece in evidence:
+        if len(chosen) < MOST and piece.probability >= NEAR * evidence[0].probability and not _said(piece, chosen):
+            chosen.append(piece)
+    return chosen
+
+
+def _said(piece: Evidence, chosen: Sequence[Evidence]) -> bool:
+    words = " ".join(piece.text.split())
+    return any(words == " ".join(other.text.split()) for other in chosen)

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import asyncio
+
+from bookbound.answer.quotes import MOST, Quotes
+from bookbound.book import Chunk, Passage, Place, Run
+from bookbound.dialogue import Evidence, Judgement, Question, Sentence
+
+TEXT = "It walks. It stops. It turns. It rests. It sleeps."
+
+
+def make(name: str) -> Passage:
+    place = Place("a.md", "/a", "Motion", "Walking", (), "", 0, len(TEXT))
+    return Passage(Chunk(name, TEXT, place, 0, (Run(0, len(TEXT), 0, len(TEXT)),)), 0.6)
+
+
+def written(*evidence: Evidence) -> list[Sentence]:
+    async def write() -> list[Sentence]:
+        judgement = Judgement(0.9, True, ("a",), evidence, "Partial")
+        return [s async for s in Quotes().write(Question("Does it walk?"), [make("a"), make("b")], judgement)]
+
+    return asyncio.run(write())
+
+
+def test_the_likeliest_sentence_is_quoted_with_its_citation() -> None:
+    best = Evidence.of(make("a"), 0, 9, 0.9)
+    assert written(best) == [Sentence("It walks.", (best,))]
+
+
+def test_sentences_come_in_reading_order() -> None:
+    late, early = Evidence.of(make("a"), 20, 29, 0.9), Evidence.of(make("a"), 0, 9, 0.8)
+    assert [sentence.text for sentence in written(late, early)] == ["It walks.", "It turns."]
+
+
+def test_a_much_less_likely_sentence_is_left_out() -> None:
+    best, far = Evidence.of(make("a"), 0, 9, 0.9), Evidence.of(make("a"), 20, 29, 0.2)
+    assert [sentence.text for sentence in written(best, far)] == ["It walks."]
+
+
+def test_the_same_words_are_said_once() -> None:
+    assert len(written(Evidence.of(make("a"), 0, 9, 0.9), Evidence.of(make("b"), 0, 9, 0.9))) == 1
+
+
+def test_an_answer_is_short() -> None:
+    spans = [(0, 9), (10, 19), (20, 29), (30, 39), (40, 50)]
+    assert len(written(*(Evidence.of(make("a"), *span, 0.9) for span in spans))) == MOST
