@@ -1,0 +1,3 @@
+from bookbound.wire import main
+
+main()

@@ -1,0 +1,85 @@
+"""A question becomes an answer or a refusal."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from time import perf_counter
+
+from bookbound.dialogue import Answer, Judgement, Question, Refusal, RefusalKind, Reply, Retrieval, Sentence, Trace
+from bookbound.judge import OperatingPoint, judge
+from bookbound.judge.grounding import ground
+from bookbound.ports import Embedder, Examiner, Index, Verifier, Writer
+from bookbound.retrieve import retrieve
+
+Step = Retrieval | Judgement | Sentence | Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """The parts that answer questions from one book."""
+
+    embedder: Embedder
+    index: Index
+    examiner: Examiner
+    writer: Writer
+    verifier: Verifier
+    point: OperatingPoint
+
+    async def search(self, question: Question) -> Retrieval:
+        """The passages alone, without a judgement."""
+        return await retrieve(question, self.embedder, self.index)
+
+    async def ask(self, question: Question) -> Reply:
+        """An answer whose every sentence was found supported, or a refusal."""
+        async for step in self.steps(question):
+            if isinstance(step, Answer | Refusal):
+                return step
+        raise AssertionError("every question ends in a reply")
+
+    async def steps(self, question: Question) -> AsyncIterator[Step]:
+        """What is found on the way, as it is found: passages, a judgement, each sentence that holds, the reply."""
+        watch = Watch()
+        retrieval = await self.search(question)
+        watch.lap("retrieve")
+        yield retrieval
+        examination = await self.examiner.examine(question.text, retrieval.passages)
+        judgement = judge(question, retrieval, examination, self.point)
+        watch.lap("judge")
+        yield judgement
+        sentences: list[Sentence] = []
+        if judgement.refusal is None:
+            draft = self.writer.write(question, retrieval.passages, judgement)
+            async for sentence in ground(draft, self.verifier):
+                sentences.append(sentence)
+                yield sentence
+            watch.lap("answer")
+        yield self._reply(retrieval, judgement, tuple(sentences), watch)
+
+    def _reply(
+        self, retrieval: Retrieval, judgement: Judgement, sentences: tuple[Sentence, ...], watch: Watch
+    ) -> Reply:
+        trace = Trace(
+            retrieval=retrieval,
+            generation=self.index.manifest.generation,
+            embedder=self.embedder.name,
+            writer=self.writer.name,
+            timings=watch.milliseconds,
+        )
+        if not sentences:
+            return Refusal(judgement.refusal or RefusalKind.INSUFFICIENT_GROUNDING, judgement, trace)
+        used = {evidence.chunk_id for sentence in sentences for evidence in sentence.evidence}
+        passages = tuple(passage for passage in retrieval.passages if passage.chunk.id in used)
+        return Answer(sentences, passages, judgement, trace)
+
+
+class Watch:
+    """How many milliseconds each part of the work took."""
+
+    def __init__(self) -> None:
+        self.milliseconds: dict[str, float] = {}
+        self._last = perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = perf_counter()
+        self.milliseconds[name], self._last = (now - self._last) * 1000, now

@@ -1,0 +1,98 @@
+"""Bookbound from plain code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import bookbound
+from bookbound.dialogue import Answer, Refusal, RefusalKind
+from bookbound.errors import InvalidInput, NoIndex
+from bookbound.library import Book
+
+BOOK = """# Lamps
+
+## The wick
+
+The wick of the lamp is trimmed every 12 hours.
+A wick that is too long makes the flame smoke.
+
+## The lens
+
+The lens was ground in Paris and weighs 3 tonnes.
+
+## The fog horn
+
+In fog the horn sounds for four seconds in every minute.
+
+## Stores
+
+Paraffin is delivered by boat in spring and kept in the cellar.
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("library")
+    (source := place / "source").mkdir()
+    (source / "lamps.md").write_text(BOOK, encoding="utf-8")
+    indexed = bookbound.index(source, place / "index")
+    assert (indexed.manifest.pages, indexed.notices) == (1, ())
+    return place / "index"
+
+
+@pytest.fixture(scope="module")
+def book(folder: Path) -> Iterator[Book]:
+    with bookbound.open(folder) as opened:
+        yield opened
+
+
+def test_an_answer_carries_words_of_the_book_and_their_place(book: Book) -> None:
+    reply = book.ask("How long does the horn sound in fog?")
+    assert isinstance(reply, Answer)
+    assert "four seconds" in reply.text
+    first = reply.citations[0]
+    assert BOOK[first.place.start : first.place.end] == first.text
+    assert first.place.link.endswith("#the-fog-horn")
+
+
+def test_what_the_book_does_not_say_is_a_refusal_and_no_error(book: Book) -> None:
+    reply = book.ask("Which airline flies to Reykjavik on Sundays?")
+    assert isinstance(reply, Refusal)
+    assert reply.citations == ()
+
+
+def test_a_selection_is_answered_from_alone(book: Book) -> None:
+    reply = book.ask("How much does the lens weigh?", selection="The wick of the lamp is trimmed every 12 hours.")
+    assert isinstance(reply, Refusal)
+    assert reply.kind is RefusalKind.SELECTED_TEXT_MISSING
+
+
+def test_a_search_gives_at_most_k_passages_with_scores(book: Book) -> None:
+    (only,) = book.search("lens", k=1)
+    assert "Paris" in only.chunk.text
+    assert 0 < only.score <= 1
+
+
+def test_a_book_says_what_it_is(book: Book) -> None:
+    assert book.manifest.chunks >= 1
+    assert book.manifest.title
+
+
+def test_several_books_can_be_open_at_once(book: Book, folder: Path) -> None:
+    with bookbound.open(folder) as second:
+        assert second.search("wick", k=1) == book.search("wick", k=1)
+
+
+def test_a_question_that_breaks_a_rule_is_invalid_input(book: Book) -> None:
+    with pytest.raises(InvalidInput):
+        book.ask(" ")
+    with pytest.raises(InvalidInput):
+        book.search("wick", k=0)
+
+
+def test_a_folder_without_an_index_is_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(NoIndex):
+        bookbound.open(tmp_path)

@@ -1,0 +1,77 @@
+"""Where settings come from, and which are refused."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import pytest
+
+from bookbound.errors import BadSetup
+from bookbound.settings import Settings, load
+
+
+def test_without_file_and_environment_the_defaults_hold(tmp_path: Path) -> None:
+    assert load({}, tmp_path) == Settings()
+
+
+def test_what_is_given_goes_before_the_environment_and_that_before_the_file(tmp_path: Path) -> None:
+    (tmp_path / "bookbound.toml").write_text('index = "from-file"\nthreads = 3\nqdrant_collection = "from-file"\n')
+    environment = {"BOOKBOUND_INDEX": "from-environment", "BOOKBOUND_THREADS": "4"}
+    found = load(environment, tmp_path, index=Path("given"), threads=None)
+    assert found == Settings(index=Path("given"), threads=4, qdrant_collection="from-file")
+
+
+def test_text_becomes_what_the_setting_is(tmp_path: Path) -> None:
+    found = load({"BOOKBOUND_ANSWERED": "0.25", "BOOKBOUND_INDEX": "a/b", "BOOKBOUND_THREADS": "1"}, tmp_path)
+    assert (found.answered, found.index, found.threads) == (0.25, Path("a/b"), 1)
+
+
+def test_a_whole_number_in_the_file_serves_as_a_number(tmp_path: Path) -> None:
+    (tmp_path / "bookbound.toml").write_text("answered = 1\n")
+    assert load({}, tmp_path).answered == 1.0
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"BOOKBOUND_THREADS": "many"}, "`threads` must be a whole number"),
+        ({"BOOKBOUND_THREADS": "0"}, "`threads` must be 1 or more"),
+        ({"BOOKBOUND_ANSWERED": "often"}, "`answered` must be a number"),
+        ({"BOOKBOUND_ANSWERED": "1.5"}, "from 0 to 1"),
+        ({"BOOKBOUND_ANSWERED": "nan"}, "from 0 to 1"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused_by_name(
+    tmp_path: Path, environment: dict[str, str], words: str
+) -> None:
+    with pytest.raises(BadSetup, match=words):
+        load(environment, tmp_path)
+
+
+def test_an_unknown_name_in_the_file_is_refused_and_the_known_are_listed(tmp_path: Path) -> None:
+    (tmp_path / "bookbound.toml").write_text("treads = 3\n")
+    with pytest.raises(BadSetup, match=r"`treads`.*known are .*threads"):
+        load({}, tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"index = ", b"index = '\xff'"])
+def test_a_file_that_is_no_toml_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "bookbound.toml").write_bytes(content)
+    with pytest.raises(BadSetup, match="not valid TOML"):
+        load({}, tmp_path)
+
+
+def test_an_unknown_name_in_the_environment_is_no_matter_of_ours(tmp_path: Path) -> None:
+    assert load({"BOOKBOUND_DEBUG": "1", "PATH": "/bin"}, tmp_path) == Settings()
+
+
+def test_a_key_is_never_shown() -> None:
+    shown = repr(Settings(qdrant_url="http://host", qdrant_key="a-secret"))
+    assert "a-secret" not in shown
+    assert "http://host" in shown
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Settings().threads = 3  # type: ignore[misc]
