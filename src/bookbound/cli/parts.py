@@ -1,0 +1,40 @@
+"""What the command line needs from whoever starts it."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+import typer
+
+from bookbound.ask import Pipeline
+from bookbound.library import Book
+from bookbound.ports import Store
+from bookbound.settings import Settings
+
+if TYPE_CHECKING:
+    from bookbound.ingest import Indexed, Progress
+
+IndexFolder = Annotated[
+    Path | None,
+    typer.Option("--index", metavar="DIR", help="Folder of the index. Default: .bookbound", show_default=False),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, errors too.")]
+TopK = Annotated[int, typer.Option("--top-k", "-k", metavar="N", help="How many passages to read, 1 to 20.")]
+
+
+class Parts(Protocol):
+    """Builds what commands work with, when they ask for it."""
+
+    def store(self, settings: Settings) -> Store:
+        """Where the index lives."""
+
+    def pipeline(self, settings: Settings) -> Coroutine[Any, Any, Pipeline]:
+        """The published index, open, with the parts that answer from it."""
+
+    def open_book(self, settings: Settings) -> Book:
+        """The same as a book to ask from plain code."""
+
+    def index_book(self, source: Path, settings: Settings, progress: Progress) -> Indexed:
+        """The book at `source`, published as an index."""

@@ -1,0 +1,129 @@
+"""Replies and passages as lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from bookbound.book import Passage, Place
+from bookbound.cli.screen import Line, Piece
+from bookbound.dialogue import SELECTION_ID, Answer, Evidence, Refusal, RefusalKind, Reply, Retrieval, Sentence
+
+NEAREST, EXCERPT = 3, 240
+WHY = {
+    RefusalKind.EMPTY_RETRIEVAL: "Nothing in the index comes near the question.",
+    RefusalKind.LOW_RELEVANCE: "No passage of the book is about this.",
+    RefusalKind.INSUFFICIENT_GROUNDING: "Some passages come near, but none was found to state the answer.",
+    RefusalKind.SELECTED_TEXT_MISSING: "Only the selected text was read.",
+}
+
+
+def reply(reply: Reply, verbose: bool = False) -> Iterator[Line]:
+    """An answer with its citations, or a refusal with the nearest sections; all that led to it when `verbose`."""
+    yield from answer(reply) if isinstance(reply, Answer) else refusal(reply)
+    yield from _selection(reply.trace.retrieval)
+    if verbose:
+        yield from _account(reply)
+
+
+def answer(answer: Answer) -> Iterator[Line]:
+    """The sentences, each with the numbers of its citations, and the citations."""
+    numbers = {evidence: number for number, evidence in enumerate(answer.citations, 1)}
+    for spans_lines, sentences in groupby(answer.sentences, lambda sentence: "\n" in sentence.text):
+        if spans_lines:
+            for sentence in sentences:
+                yield Line.of(sentence.text, whole=True)
+                yield Line.of(_marks(sentence, numbers))
+                yield Line()
+        else:
+            pairs = [(f"{sentence.text} ", _marks(sentence, numbers), " ") for sentence in sentences]
+            yield Line.of(*[piece for pair in pairs for piece in pair][:-1])
+            yield Line()
+    spoken = {sentence.text for sentence in answer.sentences}
+    for evidence, number in numbers.items():
+        yield from _citation(number, evidence, quoted=evidence.text not in spoken)
+
+
+def refusal(refusal: Refusal) -> Iterator[Line]:
+    """The refusal, why, and where the reader may want to look."""
+    yield Line.of((refusal.text, "bold yellow"))
+    yield Line.of(WHY[refusal.kind])
+    places = (passage.chunk.place for passage in refusal.trace.retrieval.passages if passage.chunk.id != SELECTION_ID)
+    nearest = list({place.link: place for place in places}.values())[:NEAREST]
+    if nearest:
+        yield Line()
+        yield Line.of(("The nearest sections:", "dim"))
+    for place in nearest:
+        yield Line.of((" › ".join(place.path), "dim"), indent=2)
+        yield Line.of((place.link, "dim"), indent=4, whole=True)
+
+
+def passages(passages: Sequence[Passage]) -> Iterator[Line]:
+    """What a search found: rank, score, address and the beginning of the words."""
+    for rank, passage in enumerate(passages, 1):
+        place = passage.chunk.place
+        yield Line.of((f"{rank}. ", "bold"), (f"{passage.score:.2f}  ", "cyan"), (" › ".join(place.path), "bold"))
+        yield from _address(place, indent=3)
+        yield Line.of(_excerpt(passage.chunk.text), indent=3)
+        yield Line()
+
+
+def table(rows: Sequence[tuple[str, str]]) -> Iterator[Line]:
+    """Names and values in two columns."""
+    width = max(len(name) for name, _ in rows) + 2
+    for name, value in rows:
+        yield Line.of((name.ljust(width), "dim"), value, whole=True)
+
+
+def _marks(sentence: Sentence, numbers: dict[Evidence, int]) -> Piece:
+    return "".join(f"[{numbers[evidence]}]" for evidence in dict.fromkeys(sentence.evidence)), "cyan"
+
+
+def _citation(number: int, evidence: Evidence, quoted: bool) -> Iterator[Line]:
+    yield Line.of((f"[{number}] ", "cyan"), (" › ".join(evidence.place.path), "bold"))
+    yield from _address(evidence.place, indent=4)
+    if quoted:
+        yield Line.of(("“" + evidence.text + "”", "italic"), indent=4, whole="\n" in evidence.text)
+
+
+def _address(place: Place, indent: int) -> Iterator[Line]:
+    """A link for people, and file and characters for machines; words that are not of the book have neither."""
+    if place.file:
+        yield Line.of((place.link, "dim"), indent=indent, whole=True)
+        yield Line.of((f"{place.file}:{place.start}-{place.end}", "dim"), indent=indent, whole=True)
+
+
+def _excerpt(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= EXCERPT else words[:EXCERPT].rpartition(" ")[0] + " …"
+
+
+def _selection(retrieval: Retrieval) -> Iterator[Line]:
+    """Where the reader's selection stands in the book, or that it is not from the book."""
+    if not any(passage.chunk.id == SELECTION_ID for passage in retrieval.passages):
+        return
+    yield Line()
+    if retrieval.selection:
+        yield Line.of(("The selection stands in ", "dim"), (" › ".join(retrieval.selection.path), "dim"))
+        yield from _address(retrieval.selection, indent=2)
+    else:
+        yield Line.of(("The selection was not found in this book.", "dim"))
+
+
+def _account(reply: Reply) -> Iterator[Line]:
+    """How the reply came to be: the judgement, the passages and the time each part took."""
+    judgement, trace = reply.judgement, reply.trace
+    timings = {"embed": trace.retrieval.embed_ms, "search": trace.retrieval.search_ms, **trace.timings}
+    yield Line()
+    yield from table(
+        [
+            ("Judgement", f"{judgement.probability:.2f} probably answered, retrieval {judgement.quality}"),
+            ("Relevant", f"{len(judgement.relevant)} of {len(trace.retrieval.passages)} passages"),
+            ("Time", ", ".join(f"{name} {value:.1f} ms" for name, value in timings.items())),
+            ("Writer", trace.writer),
+            ("Embedder", trace.embedder),
+            ("Generation", trace.generation),
+        ]
+    )
+    yield Line()
+    yield from passages(trace.retrieval.passages)

@@ -1,0 +1,59 @@
+"""Say what is indexed."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import typer
+
+from bookbound import settings
+from bookbound.book import Manifest
+from bookbound.cli import show
+from bookbound.cli.index import where
+from bookbound.cli.outcome import told
+from bookbound.cli.parts import AsJson, IndexFolder, Parts
+from bookbound.cli.screen import Line, put, put_json
+from bookbound.errors import NoIndex
+from bookbound.faces import canonical
+
+
+def status(ctx: typer.Context, index: IndexFolder = None, as_json: AsJson = False) -> None:
+    """Say which book is indexed, with what, when, and how large the index is."""
+    with told(as_json):
+        chosen = settings.load(index=index)
+        parts: Parts = ctx.obj
+        kept = asyncio.run(parts.store(chosen).generations())
+        if not kept:
+            raise NoIndex("Nothing has been indexed here yet. Index a book first: bookbound index SOURCE")
+        manifest = kept[0]
+        size = None if chosen.qdrant_url else _size(chosen.index / "generations")
+        if as_json:
+            generations = [{"generation": each.generation, "created": each.created} for each in kept]
+            put_json({**canonical.manifest(manifest), "bytes": size, "generations": generations})
+            return
+        put(show.table(_rows(manifest, kept, where(chosen), size)))
+        put([Line(), Line.of(("Chapters", "bold"))])
+        put(
+            Line.of(chapter.title or "(none)", (f"  {chapter.pages} pages, {chapter.chunks} chunks", "dim"), indent=2)
+            for chapter in manifest.chapters
+        )
+
+
+def _rows(manifest: Manifest, kept: list[Manifest], place: str, size: int | None) -> list[tuple[str, str]]:
+    rows = [
+        ("Book", manifest.title),
+        ("Kind", manifest.kind),
+        ("Pages", str(manifest.pages)),
+        ("Chunks", str(manifest.chunks)),
+        ("Embedder", manifest.embedder),
+        ("Generation", f"{manifest.generation} ({len(kept)} kept)"),
+        ("Created", manifest.created),
+        ("Index", place),
+    ]
+    return rows if size is None else [*rows, ("On disk", f"{size / 1e6:.1f} MB")]
+
+
+def _size(folder: Path) -> int:
+    """What the files take up; the engine's are much larger by name, being mostly holes."""
+    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())

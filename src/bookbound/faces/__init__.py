@@ -1,0 +1,1 @@
+"""What the outside sees: one published shape per file."""

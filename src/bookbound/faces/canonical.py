@@ -1,0 +1,122 @@
+"""Replies, passages and indexes as plain values, ready for JSON: the shape that every face starts from."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict
+from typing import Any
+
+from bookbound.book import Manifest, Passage, Place
+from bookbound.dialogue import Answer, Evidence, Judgement, Refusal, Reply, Retrieval, Sentence, Trace
+from bookbound.errors import BookboundError, ServiceTrouble
+
+Plain = dict[str, Any]
+UNFORESEEN = "Something unforeseen went wrong ({}). Set BOOKBOUND_DEBUG=1 to see where, and report it."
+
+
+def reply(reply: Reply) -> Plain:
+    """An answer or a refusal with everything it rests on."""
+    answer = reply if isinstance(reply, Answer) else None
+    return {
+        "status": "answered" if answer else "refused",
+        "answer": answer.text if answer else None,
+        "refusal": {"kind": reply.kind.value, "message": reply.text} if isinstance(reply, Refusal) else None,
+        "sentences": [_sentence(sentence) for sentence in answer.sentences] if answer else [],
+        "citations": [citation(evidence) for evidence in reply.citations],
+        "judgement": _judgement(reply.judgement),
+        "passages": passages(reply.trace.retrieval),
+        "trace": _trace(reply.trace),
+    }
+
+
+def citation(evidence: Evidence) -> Plain:
+    """Words of the book and their address; `hash` tells whether the words there are still the same."""
+    return {
+        "chunk_id": evidence.chunk_id,
+        "quote": evidence.text,
+        **place(evidence.place),
+        "hash": hashlib.sha256(evidence.text.encode()).hexdigest(),
+        "probability": round(evidence.probability, 4),
+    }
+
+
+def passages(retrieval: Retrieval) -> list[Plain]:
+    """What a search found, best first."""
+    return [_passage(rank, passage) for rank, passage in enumerate(retrieval.passages, 1)]
+
+
+def place(place: Place) -> Plain:
+    """An address for people (path, url) and for machines (file, characters)."""
+    return {
+        "chapter": place.chapter,
+        "title": place.title,
+        "section": place.section,
+        "path": list(place.path),
+        "url": place.link,
+        "file": place.file,
+        "start": place.start,
+        "end": place.end,
+        "page": place.page,
+    }
+
+
+def manifest(manifest: Manifest) -> Plain:
+    """What an index says of itself, without the counts of its words."""
+    return {name: value for name, value in asdict(manifest).items() if name != "vocabulary"}
+
+
+def error(trouble: Exception) -> Plain:
+    """What went wrong and what to do; of an error that is not ours only its type is told."""
+    kind = type(trouble).__name__
+    if isinstance(trouble, BookboundError):
+        message = str(trouble)
+    elif isinstance(trouble, OSError) and trouble.strerror:
+        message = f"{trouble.strerror}: {trouble.filename}" if trouble.filename else trouble.strerror
+    else:
+        message = UNFORESEEN.format(kind)
+    told: Plain = {"type": kind, "message": message}
+    if isinstance(trouble, ServiceTrouble):
+        told |= {"service": trouble.service, "retry_after": trouble.retry_after}
+    return {"error": told}
+
+
+def _sentence(sentence: Sentence) -> Plain:
+    return {
+        "text": sentence.text,
+        "support": round(sentence.support, 4),
+        "citations": [citation(evidence) for evidence in sentence.evidence],
+    }
+
+
+def _passage(rank: int, passage: Passage) -> Plain:
+    chunk = passage.chunk
+    return {
+        "rank": rank,
+        "score": round(passage.score, 4),
+        "chunk_id": chunk.id,
+        "text": chunk.text,
+        **place(chunk.place),
+        "hash": chunk.hash,
+    }
+
+
+def _judgement(judgement: Judgement) -> Plain:
+    return {
+        "probability": round(judgement.probability, 4),
+        "answer_present": judgement.answer_present,
+        "quality": judgement.quality,
+        "relevant": list(judgement.relevant),
+        "evidence": [citation(evidence) for evidence in judgement.evidence],
+    }
+
+
+def _trace(trace: Trace) -> Plain:
+    found = trace.retrieval
+    timings = {"embed": found.embed_ms, "search": found.search_ms, **trace.timings}
+    return {
+        "generation": trace.generation,
+        "embedder": trace.embedder,
+        "writer": trace.writer,
+        "selection": place(found.selection) if found.selection else None,
+        "milliseconds": {name: round(value, 2) for name, value in timings.items()},
+    }

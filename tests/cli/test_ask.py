@@ -1,0 +1,177 @@
+"""Asking and searching, from a process of its own, with the real parts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from bookbound import wire
+from bookbound.cli import app
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+RATIO = "What is the gear ratio of the drive in the elbow joint?"
+FOREIGN = "Which composer wrote the opera about a flying Dutchman?"
+
+
+def as_json(done: subprocess.CompletedProcess[str]) -> Any:
+    return json.loads(done.stdout)
+
+
+def test_an_answer_has_marks_and_then_citations_with_their_address(bookbound: Run, little_index: Path) -> None:
+    done = bookbound("ask", RATIO, "--index", str(little_index))
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "The gear ratio of the drive in the elbow joint is 120 to 1. [" in done.stdout
+    assert "[1] Drives" in done.stdout
+    assert "#harmonic-drive\n    drives.md:" in done.stdout
+
+
+def test_a_refusal_says_so_and_why_and_names_the_nearest_sections(bookbound: Run, little_index: Path) -> None:
+    done = bookbound("ask", FOREIGN, "--index", str(little_index))
+    assert done.returncode == 1
+    assert done.stdout.startswith("This information is not available in the book.\n")
+    assert "The nearest sections:" in done.stdout
+    assert "Drives › Harmonic drive" in done.stdout
+
+
+def test_a_code_answer_keeps_its_lines(bookbound: Run, little_index: Path) -> None:
+    done = bookbound("ask", "What does robot node list do after setup.bash?", "--index", str(little_index))
+    assert done.returncode == 0
+    assert "source /opt/robot/setup.bash\nrobot node list --all\n" in done.stdout
+
+
+def test_a_reply_in_json_can_be_checked_against_the_source(
+    bookbound: Run, little_index: Path, little_book: Path
+) -> None:
+    done = bookbound("ask", RATIO, "--index", str(little_index), "--json")
+    reply = as_json(done)
+    assert (done.returncode, reply["status"], reply["refusal"]) == (0, "answered", None)
+    assert "120 to 1" in reply["answer"]
+    for citation in reply["citations"]:
+        source = (little_book / citation["file"]).read_text(encoding="utf-8")
+        assert source[citation["start"] : citation["end"]] == citation["quote"]
+    assert reply["passages"][0]["rank"] == 1
+    assert all(0 <= passage["score"] <= 1 for passage in reply["passages"])
+
+
+def test_a_refusal_in_json_has_a_kind_and_no_answer(bookbound: Run, little_index: Path) -> None:
+    done = bookbound("ask", FOREIGN, "--index", str(little_index), "--json")
+    reply = as_json(done)
+    assert (done.returncode, reply["status"], reply["answer"], reply["citations"]) == (1, "refused", None, [])
+    assert reply["refusal"]["message"] == "This information is not available in the book."
+
+
+def test_a_dash_reads_the_question_from_standard_input(bookbound: Run, little_index: Path) -> None:
+    done = bookbound("ask", "-", "--index", str(little_index), stdin=f"{RATIO}\n")
+    assert done.returncode == 0
+    assert "120 to 1" in done.stdout
+
+
+def test_a_selection_from_standard_input_is_answered_and_found_in_the_book(bookbound: Run, little_index: Path) -> None:
+    selection = "The flexspline is lubricated with grease every 500 hours of operation."
+    arguments = (
+        "ask",
+        "With what grease is the flexspline lubricated?",
+        "--selected-text",
+        "-",
+        "--index",
+        str(little_index),
+    )
+    done = bookbound(*arguments, stdin=selection)
+    assert done.returncode == 0, done.stdout
+    assert "500 hours" in done.stdout
+    assert "The selection stands in Drives › Lubrication" in done.stdout
+
+
+def test_a_selection_from_elsewhere_is_said_not_to_be_of_the_book(bookbound: Run, little_index: Path) -> None:
+    selection = "The kettle boils at 96 degrees in the mountain hut."
+    arguments = ("ask", "At which temperature does the kettle boil in the hut?", "--selected-text", selection)
+    done = bookbound(*arguments, "--index", str(little_index))
+    assert "The selection was not found in this book." in done.stdout
+
+
+def test_a_question_that_the_selection_does_not_answer_is_refused(bookbound: Run, little_index: Path) -> None:
+    selection = "The flexspline is lubricated with grease every 500 hours of operation."
+    done = bookbound("ask", FOREIGN, "--selected-text", selection, "--index", str(little_index))
+    assert done.returncode == 1
+    assert done.stdout.startswith("The selected text does not contain this information.\n")
+
+
+def test_standard_input_cannot_be_both_question_and_selection(bookbound: Run, little_index: Path) -> None:
+    done = bookbound("ask", "-", "--selected-text", "-", "--index", str(little_index), stdin="both")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Only one of question and selected text can be -." in done.stderr
+
+
+def test_a_threshold_that_no_passage_reaches_refuses(bookbound: Run, little_index: Path) -> None:
+    done = bookbound("ask", RATIO, "--threshold", "1", "--index", str(little_index), "--json")
+    assert (done.returncode, as_json(done)["refusal"]["kind"]) == (1, "low_relevance")
+
+
+def test_verbose_adds_the_judgement_the_passages_and_the_timings(bookbound: Run, little_index: Path) -> None:
+    done = bookbound("ask", RATIO, "--verbose", "-k", "2", "--index", str(little_index))
+    assert "probably answered" in done.stdout
+    assert "of 2 passages" in done.stdout
+    assert "embed " in done.stdout
+    assert "2. 0." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin"),
+    [
+        (("ask", " "), ""),
+        (("ask", "-"), ""),
+        (("ask", "-"), b"\xff\xfe"),
+        (("ask", "caf\udce9?"), ""),
+        (("ask", "x" * 2001), ""),
+        (("ask", "why?", "-k", "0"), ""),
+        (("ask", "why?", "-k", "21"), ""),
+        (("ask", "why?", "--threshold", "1.5"), ""),
+        (("ask", "why?", "--selected-text", "x" * 10001), ""),
+        (("search", ""), ""),
+    ],
+)
+def test_what_breaks_a_rule_exits_with_4_before_any_index_is_opened(
+    tmp_path: Path, arguments: tuple[str, ...], stdin: str | bytes
+) -> None:
+    done = CliRunner().invoke(app, [*arguments, "--json", "--index", str(tmp_path)], input=stdin, obj=wire)
+    assert (done.exit_code, json.loads(done.stdout)["error"]["type"]) == (4, "InvalidInput")
+
+
+def test_a_search_lists_passages_with_rank_score_and_link(bookbound: Run, little_index: Path) -> None:
+    done = bookbound("search", "grease", "-k", "1", "--index", str(little_index))
+    first, link, place, excerpt, *_ = done.stdout.splitlines()
+    assert (done.returncode, first.startswith("1. 0.")) == (0, True)
+    assert first.endswith("Drives › Lubrication")
+    assert link.endswith("#lubrication")
+    assert place.startswith("   drives.md:")
+    assert excerpt == "   The flexspline is lubricated with grease every 500 hours of operation."
+
+
+def test_a_search_in_json_gives_as_many_passages_as_asked_for(bookbound: Run, little_index: Path) -> None:
+    done = bookbound("search", "-", "-k", "2", "--index", str(little_index), "--json", stdin="harmonic drive")
+    assert [passage["rank"] for passage in as_json(done)["passages"]] == [1, 2]
+
+
+def test_a_reader_that_goes_away_is_no_error(little_index: Path, environment: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "bookbound", "search", "drive", "--index", str(little_index)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == 141
+
+
+def test_what_is_piped_has_no_colours_and_no_broken_links(bookbound: Run, little_index: Path) -> None:
+    done = bookbound("ask", RATIO, "--index", str(little_index), COLUMNS="30", FORCE_COLOR="1")
+    assert "\x1b" not in done.stdout
+    assert any(line.endswith("/drives#harmonic-drive") for line in done.stdout.splitlines())

@@ -1,0 +1,99 @@
+"""How commands end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from bookbound import errors, wire
+from bookbound.cli import app
+from bookbound.cli.outcome import CODES, told
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+HEAVY = ("onnxruntime", "numpy", "tokenizers", "qdrant_client")
+
+
+def tree(root: type[Exception]) -> Iterator[type[Exception]]:
+    yield root
+    for child in root.__subclasses__():
+        yield from tree(child)
+
+
+def ended(trouble: BaseException) -> int:
+    with pytest.raises(typer.Exit) as end, told():
+        raise trouble
+    return end.value.exit_code
+
+
+def test_each_kind_of_error_has_the_code_of_its_branch() -> None:
+    expected = {errors.InvalidInput: 4, errors.ServiceTrouble: 3, errors.Unreachable: 3, errors.TimedOut: 3}
+    expected |= {errors.LimitReached: 3}
+    for kind in tree(errors.BookboundError):
+        trouble = kind("words", service="x") if issubclass(kind, errors.ServiceTrouble) else kind("words")
+        assert ended(trouble) == expected.get(kind, 2), kind
+
+
+def test_a_defect_is_not_taken_for_a_refusal_and_hides_its_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(ValueError("a reader's secret")) == 70
+    shown = capsys.readouterr()
+    assert "ValueError" in shown.err
+    assert "secret" not in shown.err + shown.out
+    assert "Traceback" not in shown.err
+
+
+def test_trouble_with_files_is_a_matter_of_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(PermissionError(13, "Permission denied", "/index")) == 2
+    assert capsys.readouterr().err == "Error: Permission denied: /index\n"
+
+
+def test_an_interruption_is_quiet(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(KeyboardInterrupt()) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_debug_setting_lets_the_traceback_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOOKBOUND_DEBUG", "1")
+    with pytest.raises(errors.BadSetup), told():
+        raise errors.BadSetup("words")
+
+
+def test_every_exception_has_a_row() -> None:
+    assert CODES[-1][0] is Exception
+
+
+@pytest.mark.parametrize("arguments", [(), ("nonsense",), ("ask",), ("ask", "why?", "-k", "many"), ("index",)])
+def test_bad_use_exits_with_2(arguments: tuple[str, ...]) -> None:
+    assert CliRunner().invoke(app, arguments, obj=wire).exit_code == 2
+
+
+def test_the_version_is_told(bookbound: Run) -> None:
+    done = bookbound("--version")
+    assert (done.returncode, done.stdout) == (0, "bookbound 0.1.0\n")
+
+
+@pytest.mark.parametrize("command", ["demo", "index", "ask", "search", "status"])
+def test_the_help_of_each_command_has_an_example(command: str) -> None:
+    done = CliRunner().invoke(app, [command, "--help"], obj=wire)
+    assert done.exit_code == 0
+    assert f"Example: bookbound {command}" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["ask", "--help"], ["status"]])
+def test_commands_that_need_no_model_do_not_load_one(arguments: list[str], tmp_path: Path) -> None:
+    script = f"""
+import sys
+sys.argv = ["bookbound", *{arguments!r}]
+from bookbound.wire import main
+try:
+    main()
+except SystemExit:
+    print("LOADED", [name for name in {HEAVY!r} if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.endswith("LOADED []\n")

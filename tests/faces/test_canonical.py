@@ -1,0 +1,71 @@
+"""Nouns as plain values."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from bookbound.book import Chapter, Chunk, Manifest, Passage, Place, Run
+from bookbound.dialogue import Answer, Evidence, Judgement, Refusal, RefusalKind, Retrieval, Sentence, Trace
+from bookbound.errors import BadSetup, LimitReached
+from bookbound.faces import canonical
+
+PLACE = Place("a.md", "/a", "Part", "Page", ("Section",), "section", 10, 22, page=7)
+PASSAGE = Passage(Chunk("c1", "First words.", PLACE, 0, (Run(0, 12, 10, 22),)), 0.51234)
+EVIDENCE = Evidence.of(PASSAGE, 0, 5, 0.9)
+TRACE = Trace(Retrieval((PASSAGE,), PLACE, 1.0, 2.0), "g1", "e1", "quotes", {"retrieve": 3.0})
+FOUND = Judgement(0.8, True, ("c1",), (EVIDENCE,), "Partial")
+
+
+def test_an_answer_is_told_with_its_sentences_citations_and_trace() -> None:
+    answer = Answer((Sentence("First", (EVIDENCE,), 1.0),), (PASSAGE,), FOUND, TRACE)
+    plain = json.loads(json.dumps(canonical.reply(answer)))
+    assert (plain["status"], plain["answer"], plain["refusal"]) == ("answered", "First", None)
+    assert plain["sentences"] == [{"text": "First", "support": 1.0, "citations": plain["citations"]}]
+    assert plain["judgement"]["relevant"] == ["c1"]
+    assert plain["passages"][0] | {"rank": 1, "score": 0.5123, "text": "First words."} == plain["passages"][0]
+    assert plain["trace"]["milliseconds"] == {"embed": 1.0, "search": 2.0, "retrieve": 3.0}
+    assert plain["trace"]["selection"]["section"] == "Section"
+
+
+def test_a_citation_is_a_whole_address_with_the_hash_of_its_words() -> None:
+    assert canonical.citation(EVIDENCE) == {
+        "chunk_id": "c1",
+        "quote": "First",
+        "chapter": "Part",
+        "title": "Page",
+        "section": "Section",
+        "path": ["Part", "Page", "Section"],
+        "url": "/a#section",
+        "file": "a.md",
+        "start": 10,
+        "end": 15,
+        "page": 7,
+        "hash": hashlib.sha256(b"First").hexdigest(),
+        "probability": 0.9,
+    }
+
+
+def test_a_refusal_is_told_with_its_kind_and_its_sentence() -> None:
+    plain = canonical.reply(Refusal(RefusalKind.SELECTED_TEXT_MISSING, FOUND, TRACE))
+    assert (plain["status"], plain["answer"], plain["sentences"], plain["citations"]) == ("refused", None, [], [])
+    assert plain["refusal"] == {
+        "kind": "selected_text_missing",
+        "message": "The selected text does not contain this information.",
+    }
+
+
+def test_a_manifest_is_told_without_the_counts_of_its_words() -> None:
+    made = Manifest("T", "markdown", "e", 3, "s", 1.0, 1, 1, (Chapter("C", 1, 1),), {"word": 1})
+    plain = json.loads(json.dumps(canonical.manifest(made)))
+    assert "vocabulary" not in plain
+    assert plain["chapters"] == [{"title": "C", "pages": 1, "chunks": 1}]
+
+
+def test_an_error_of_ours_is_told_in_its_words_and_another_by_its_type_alone() -> None:
+    assert canonical.error(BadSetup("Do this.")) == {"error": {"type": "BadSetup", "message": "Do this."}}
+    limit = canonical.error(LimitReached("Wait.", service="model", retry_after=2.0))["error"]
+    assert (limit["service"], limit["retry_after"]) == ("model", 2.0)
+    told = canonical.error(KeyError("a reader's words"))["error"]
+    assert told["type"] == "KeyError"
+    assert "reader" not in told["message"]
