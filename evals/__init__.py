@@ -1,0 +1,1 @@
+"""Question sets, and the evaluation of Bookbound on them."""

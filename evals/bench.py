@@ -1,0 +1,104 @@
+"""`python -m evals.bench`: speed as ratios within one run, for machines whose absolute times mean little."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+from rich.console import Console
+from rich.table import Table
+
+from bookbound import wire
+from bookbound.ask import Pipeline
+from bookbound.dialogue import Question
+from bookbound.read import read
+from bookbound.settings import Settings
+from bookbound.split import split
+from evals.questions import EXAMPLE, load
+
+BOOK = Path(__file__).resolve().parent.parent / "examples" / "book"
+BASELINE = "import onnxruntime, tokenizers, numpy"
+RUNS = 7
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = perf_counter()
+    work()
+    return perf_counter() - start
+
+
+def cold(*command: str) -> float:
+    """The median time of a command in a fresh process."""
+
+    def once() -> object:
+        return subprocess.run(command, capture_output=True, check=False)
+
+    once()
+    return statistics.median(seconds(once) for _ in range(RUNS))
+
+
+def embedding(book: Path) -> tuple[float, int]:
+    """How long the embedder alone takes for all the chunks of a book."""
+    embedder = wire.embedder(Settings())
+    texts = [c.embedded for page in read(book).pages for c in split(page, embedder.tokens, embedder.budget)]
+    return seconds(lambda: asyncio.run(embedder.embed(texts))), len(texts)
+
+
+async def retrieval(settings: Settings) -> list[float]:
+    """Milliseconds of each search of the question set, warm."""
+    pipeline: Pipeline = await wire.pipeline(settings)
+    questions = [Question(item.question) for item in load(EXAMPLE)]
+    taken = []
+    for question in questions + questions:
+        start = perf_counter()
+        await pipeline.search(question)
+        taken.append((perf_counter() - start) * 1000)
+    return taken[len(questions) :]
+
+
+def measure(book: Path, folder: Path) -> dict[str, float]:
+    settings = Settings(index=folder)
+    raw, chunks = embedding(book)
+    indexing = seconds(lambda: wire.index_book(book, settings))
+    baseline = cold(sys.executable, "-c", BASELINE)
+    asking = cold(sys.executable, "-m", "bookbound", "ask", "What is a harmonic drive?", "--index", str(folder))
+    searches = asyncio.run(retrieval(settings))
+    return {
+        "chunks": chunks,
+        "chunks embedded a second": chunks / raw,
+        "index time / raw embedding time (at most 1.2)": indexing / raw,
+        "cold `bookbound ask` / cold import of its models' libraries (at most 3.5)": asking / baseline,
+        "warm retrieval p50, ms": statistics.median(searches),
+        "warm retrieval p95, ms": statistics.quantiles(searches, n=20)[-1],
+        "peak memory of a cold `bookbound ask`, MB": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
+        "peak memory of indexing and asking, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--book", type=Path, default=BOOK)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        figures = measure(options.book, Path(folder) / "index")
+    table = Table(title=f"Bookbound on {os.cpu_count()} cores")
+    table.add_column("measure")
+    table.add_column("", justify="right")
+    for name, value in figures.items():
+        table.add_row(name, f"{value:,.2f}".removesuffix(".00"))
+    Console(width=110).print(table)
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
