@@ -1,0 +1,34 @@
+"""Draw docs/demo.svg: a real answer and a real refusal from the example book, as a terminal shows them."""
+
+from __future__ import annotations
+
+import io
+import re
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+import bookbound
+from bookbound.cli import show
+from bookbound.cli.demo import QUESTIONS
+from bookbound.cli.screen import Line, draw
+
+DOCS = Path(__file__).resolve().parent
+
+
+def main() -> None:
+    console = Console(record=True, width=90, file=io.StringIO(), force_terminal=True, highlight=False)
+    with tempfile.TemporaryDirectory() as folder:
+        bookbound.index(DOCS.parent / "examples" / "book", folder)
+        with bookbound.open(folder) as book:
+            for question in (QUESTIONS[0], QUESTIONS[-1]):
+                draw([Line.of(("$ ", "dim"), (f'bookbound ask "{question}"', "bold"))], console)
+                draw([*show.reply(book.ask(question)), Line()], console)
+    svg = console.export_svg(title="bookbound", unique_id="demo")
+    svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)  # a picture loads no font from a network
+    (DOCS / "demo.svg").write_text(svg, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
