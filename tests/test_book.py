@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.book import Place, Run, source_span
+from bookbound.book import Place, Run, Unit, laid_out, source_span
 
 RUNS = (Run(0, 5, 2, 7), Run(5, 1, 10, 15), Run(8, 4, 20, 24))
 
@@ -40,3 +40,23 @@ def test_a_place_names_what_repeats_once() -> None:
     assert place.section == "Walking"
     assert place.link == "/a#walking"
     assert Place("a.md", "/a", "Motion", "Gaits", (), "", 0, 9).link == "/a"
+
+
+def test_code_keeps_the_indentation_of_its_first_line_and_nothing_keeps_blank_lines() -> None:
+    text = " \n\n    a = 1\n    b = 2\n \n"
+    assert Unit("code", 0, len(text)).trimmed(text) == ("code", 3, 22)
+    assert Unit("sentence", 0, len(text)).trimmed(text) == ("sentence", 7, 22)
+    assert Unit("code", 4, 5).trimmed(text) == ("code", 4, 4)
+
+
+def test_sentences_run_on_items_and_rows_follow_line_by_line_and_the_rest_stands_alone() -> None:
+    assert laid_out([("sentence", "One."), ("sentence", "Two."), ("code", "a = 1"), ("code", "b = 2")]) == (
+        "One. Two.\n\na = 1\n\nb = 2"
+    )
+    assert laid_out([("item", "- a"), ("item", "- b"), ("row", "c | d"), ("row", "e | f"), ("sentence", "So.")]) == (
+        "- a\n- b\n\nc | d\ne | f\n\nSo."
+    )
+    assert laid_out([("sentence", "One."), ("sentence", "two\nlines"), ("sentence", "Three.")]) == (
+        "One.\n\ntwo\nlines\n\nThree."
+    )
+    assert laid_out([]) == ""

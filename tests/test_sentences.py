@@ -10,7 +10,11 @@ from bookbound.sentences import sentences
 
 
 def parted(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentences(text)]
+    return [text[start:end] for _, start, end in sentences(text)]
+
+
+def kinds(text: str) -> list[str]:
+    return [unit.kind for unit in sentences(text)]
 
 
 @pytest.mark.parametrize(
@@ -31,6 +35,9 @@ def parted(text: str) -> list[str]:
         "1. Introduction",
         "A line is\nwrapped here.",
         "It flies. 🚀",
+        "Set it (type in where Python is. For example, C:\\Python35\\) and go on.",
+        "It turns (once (or so) again. Then (as said. Before.) Again.) twice.",
+        "它会走（真的。不停）。",
     ],
 )
 def test_this_is_one_sentence(sentence: str) -> None:
@@ -52,6 +59,10 @@ def test_this_is_one_sentence(sentence: str) -> None:
         ["It takes 5.", "7 is too many."],
         ["Call it first.", "rclpy.init() starts the client."],
         ["这是机器人。", "它会走！", "好"],
+        ["It turns (once.", "Then it stops."],
+        ["It fell :( again.", "It rose (twice. Or more.)", "It stood."],
+        ["It stops (see b).", "It rests, as c) says.", "It goes on."],
+        ["It turns (once. Or twice.)", "Then it stops."],
     ],
 )
 def test_these_are_several_sentences(parts: list[str]) -> None:
@@ -60,7 +71,9 @@ def test_these_are_several_sentences(parts: list[str]) -> None:
 
 
 def test_list_items_are_units_of_their_own() -> None:
-    assert parted("You need:\n- a motor. It turns.\n- a gear\n  of steel\n* a belt\n1. one\n2) two") == [
+    text = "You need:\n- a motor. It turns.\n- a gear\n  of steel\n* a belt\n1. one\n2) two"
+    assert kinds(text) == ["sentence", *["item"] * 5]
+    assert parted(text) == [
         "You need:",
         "- a motor. It turns.",
         "- a gear\n  of steel",
@@ -71,25 +84,13 @@ def test_list_items_are_units_of_their_own() -> None:
 
 
 def test_table_rows_are_units_of_their_own() -> None:
-    assert parted("Name | Use\nJoint | Turns. Slides.\nLink | Holds") == [
+    text = "Name | Use\nJoint | Turns. Slides.\nLink | Holds"
+    assert kinds(text) == ["row"] * 3
+    assert parted(text) == [
         "Name | Use",
         "Joint | Turns. Slides.",
         "Link | Holds",
     ]
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "def f(x):\n    # Twice. Really.\n    return 2 * x",
-        "sudo apt update\nsudo apt install ros-jazzy-desktop",
-        "$ ros2 run demo talker\n[INFO] Publishing. Hello.\n$ exit",
-        "int main() {\n  return 0;\n}",
-        "name: arm\njoints:\n  - shoulder\n  - elbow",
-    ],
-)
-def test_code_over_several_lines_is_a_unit_of_its_own(code: str) -> None:
-    assert parted(f"Run this:\n\n{code}\n\nIt works. Well.") == ["Run this:", code, "It works.", "Well."]
 
 
 def test_a_blank_line_ends_a_sentence() -> None:
@@ -103,7 +104,7 @@ def test_a_blank_line_ends_a_sentence() -> None:
 @given(st.one_of(st.text(), st.text(alphabet="aB1 .!?…。\n-|(\"')=;\t*")))
 def test_every_word_stands_in_exactly_one_sentence(text: str) -> None:
     after = 0
-    for start, end in sentences(text):
+    for _, start, end in sentences(text):
         assert start >= after
         assert not text[after:start].strip()
         assert text[start:end] == text[start:end].strip() != ""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 BlockKind = Literal["heading", "paragraph", "code", "table", "row", "list", "item", "admonition", "formula"]
+UnitKind = Literal["sentence", "code", "row", "item", "formula", "heading"]
 LONGEST_PATH = 160
 """The most characters of a heading path that are embedded, so that the words below it always have room."""
 
@@ -110,6 +111,36 @@ class Place:
         return f"{self.url}#{self.anchor}" if self.anchor else self.url
 
 
+class Unit(NamedTuple):
+    """Characters `start` to `end` of a text that an answer can quote whole."""
+
+    kind: UnitKind
+    start: int
+    end: int
+
+    def trimmed(self, text: str) -> Unit:
+        """The unit without the white space around it; code keeps the indentation of its first line."""
+        words = text[self.start : self.end].rstrip()
+        blank = len(words) - len(words.lstrip())
+        if self.kind == "code":
+            blank = words.rfind("\n", 0, blank) + 1
+        return self._replace(start=self.start + blank, end=self.start + len(words))
+
+
+def laid_out(pieces: Iterable[tuple[UnitKind, str]]) -> str:
+    """Units as one text: sentences run on, items and rows follow line by line, all else stands by itself."""
+    text, before = "", ""
+    for kind, words in pieces:
+        kind = "code" if kind == "sentence" and "\n" in words else kind
+        gap = _BETWEEN.get(kind, "\n\n") if kind == before else "\n\n"
+        text += gap * bool(text) + words
+        before = kind
+    return text
+
+
+_BETWEEN: Mapping[UnitKind, str] = {"sentence": " ", "item": "\n", "row": "\n"}
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A contiguous stretch of one page's visible text, small enough to embed, with its place."""
@@ -119,6 +150,7 @@ class Chunk:
     place: Place
     position: int
     runs: tuple[Run, ...] = field(repr=False, default=())
+    units: tuple[Unit, ...] = field(repr=False, default=())
 
     @property
     def embedded(self) -> str:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
-from bookbound.book import Passage, Place
+from bookbound.book import Passage, Place, UnitKind, laid_out
 from bookbound.errors import InvalidInput
 
 Quality = Literal["Good", "Partial", "Poor"]
 SELECTION_ID = "selected_text"
 LONGEST_QUESTION, LONGEST_SELECTION, MOST_PASSAGES = 2000, 10000, 20
+SUPPORTED = 0.5
 BOOK_SILENT = "This information is not available in the book."
 SELECTION_SILENT = "The selected text does not contain this information."
 
@@ -57,9 +58,7 @@ class Question:
         if any("\ud800" <= letter <= "\udfff" for letter in f"{self.text}{selection}"):
             raise InvalidInput("A question is text; this one holds bytes that are no characters.")
         if selection and len(selection) > LONGEST_SELECTION:
-            raise InvalidInput(
-                f"A selection has at most {LONGEST_SELECTION} characters; this one has {len(selection)}."
-            )
+            raise InvalidInput(f"A selection has at most {LONGEST_SELECTION} characters, not {len(selection)}.")
         if not 1 <= self.k <= MOST_PASSAGES:
             raise InvalidInput(f"The number of passages is 1 to {MOST_PASSAGES}, not {self.k}.")
         if not 0 <= self.threshold <= 1:
@@ -111,6 +110,7 @@ class Evidence:
     start: int
     end: int
     probability: float
+    kind: UnitKind = "sentence"
 
     @classmethod
     def of(cls, passage: Passage, start: int, end: int, probability: float) -> Evidence:
@@ -118,7 +118,8 @@ class Evidence:
         chunk = passage.chunk
         first, last = chunk.span(start, end)
         place = replace(chunk.place, start=first, end=last)
-        return cls(chunk.id, chunk.text[start:end], place, start, end, probability)
+        kind: UnitKind = next((unit.kind for unit in chunk.units if unit[1:] == (start, end)), "sentence")
+        return cls(chunk.id, chunk.text[start:end], place, start, end, probability, kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,20 +127,28 @@ class Judgement:
     """Whether the passages answer: the finding that every reply rests on."""
 
     probability: float
-    answer_present: bool
     relevant: tuple[str, ...]
     evidence: tuple[Evidence, ...]
     quality: Quality
     refusal: RefusalKind | None = None
 
+    @property
+    def answer_present(self) -> bool:
+        return self.refusal is None
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of an answer and the words of the book it rests on."""
+    """A sentence of an answer and the words of the book it rests on; `SUPPORTED` is the least support that holds."""
 
     text: str
     evidence: tuple[Evidence, ...]
     support: float = 0.0
+
+    @property
+    def kind(self) -> UnitKind:
+        """That of the words it quotes; in a writer's own words it is a sentence."""
+        return next((evidence.kind for evidence in self.evidence if evidence.text == self.text), "sentence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +160,18 @@ class Trace:
     embedder: str
     writer: str
     timings: Mapping[str, float]
+
+    @property
+    def retrieval_ms(self) -> float:
+        return self.timings.get("retrieve", 0.0)
+
+    @property
+    def generation_ms(self) -> float:
+        return self.timings.get("answer", 0.0)
+
+    @property
+    def total_ms(self) -> float:
+        return sum(self.timings.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +185,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        return join(sentence.text for sentence in self.sentences)
+        return join(self.sentences)
 
     @property
     def citations(self) -> tuple[Evidence, ...]:
@@ -192,10 +213,6 @@ class Refusal:
 Reply = Answer | Refusal
 
 
-def join(sentences: Iterable[str]) -> str:
-    """Sentences as one text: prose runs on, what spans lines (code, tables) stands by itself."""
-    text = ""
-    for sentence in sentences:
-        alone = "\n" in sentence or "\n" in text.rpartition("\n\n")[2]
-        text += ("\n\n" if alone else " ") * bool(text) + sentence
-    return text
+def join(pieces: Iterable[Sentence | str]) -> str:
+    """Sentences, and a face's own words between them, as one text."""
+    return laid_out(("sentence", piece) if isinstance(piece, str) else (piece.kind, piece.text) for piece in pieces)

@@ -1,9 +1,12 @@
-"""Where the sentences of a text begin and end."""
+"""Where the sentences of a text begin and end, as far as plain text tells."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+from bookbound.book import Unit
 
 Span = tuple[int, int]
 
@@ -26,24 +29,16 @@ _OPENERS = frozenset(
 _BLANK = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
 _MARKER = re.compile(r"\s*(?:[-*+•◦▪‣–]|\d{1,3}[.)]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})\))\s+\S")
 _ROW = re.compile(r"\S.*(?:\s\|\s|\t)|\s*\|.*\|\s*$")
-_CODE = re.compile(
-    r"""^(?:\s{2,}|\t|[$>#]\s|>>>|//|/\*|</?\w|[-\w]+:\s*$|\s*[}\])])"""  # how a line of code begins
-    r"""|[;{}\\(\[]\s*$"""  # how it ends
-    r"""|\s(?:=|==|:=|=>|->|&&|\|\||\+=|<<|>>)\s|\w\(\S*\)|\w=\S|\w::\w|\s--?\w"""  # what it holds
-    r"""|^(?:def|class|import|from|return|if|else|elif|for|while|try|const|let|var|export|sudo|pip|npm|cd)\b.*[^.\s]\s*$"""
-)
+_BRACKET = re.compile("[()（）]")
 _STOP = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]*_]*+(?=\s|$)|[。！？]+["'”’」』）]*""")
 _WORD_BEFORE = re.compile(r"""[^\s("'“‘\[]+$""")
 _IDENTIFIER = re.compile(r"""["'“‘(\[]*[a-z]\w*(?:[_./:(\d]\w|\(\)|[A-Z])""")
 _ENUMERATOR = re.compile(r"\W*(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\.$")
 
 
-def sentences(text: str) -> list[Span]:
-    """The spans of a text's sentences in reading order; every word stands in one.
-
-    A list item, a table row and a stretch of code over several lines count as one sentence each.
-    """
-    return [span for start, end in _paragraphs(text) for span in _units(text, start, end)]
+def sentences(text: str) -> list[Unit]:
+    """A text's sentences in reading order; every word stands in one. A list item and a table row count as one each."""
+    return [unit.trimmed(text) for start, end in _paragraphs(text) for unit in _units(text, start, end)]
 
 
 def _paragraphs(text: str) -> Iterator[Span]:
@@ -54,16 +49,14 @@ def _paragraphs(text: str) -> Iterator[Span]:
     yield start, len(text)
 
 
-def _units(text: str, start: int, end: int) -> Iterator[Span]:
+def _units(text: str, start: int, end: int) -> Iterator[Unit]:
     """The sentences of a stretch without blank lines."""
     lines = list(_lines(text, start, end))
     marked = [bool(_MARKER.match(text[a:b])) for a, b in lines]
-    if any(marked) and not _is_code(text, lines):
+    if any(marked):
         yield from _items(text, lines, marked)
     elif len(lines) > 1 and all(_ROW.match(text[a:b]) for a, b in lines):
-        yield from (_stripped(text, a, b) for a, b in lines)
-    elif _is_code(text, lines):
-        yield _stripped(text, start, end)
+        yield from (Unit("row", *line) for line in lines)
     else:
         yield from _prose(text, start, end)
 
@@ -75,27 +68,44 @@ def _lines(text: str, start: int, end: int) -> Iterator[Span]:
             yield start + line.start(), start + line.end()
 
 
-def _is_code(text: str, lines: list[Span]) -> bool:
-    """Whether most of several lines look like code, as far as one needs to read a line to tell."""
-    return len(lines) > 1 and 2 * sum(bool(_CODE.search(text[a : min(b, a + 200)])) for a, b in lines) > len(lines)
-
-
-def _items(text: str, lines: list[Span], marked: list[bool]) -> Iterator[Span]:
+def _items(text: str, lines: list[Span], marked: list[bool]) -> Iterator[Unit]:
     """Each marked line with the unmarked ones that follow it; what stands before the first mark is prose."""
     heads = [i for i, mark in enumerate(marked) if mark]
     if heads[0]:
         yield from _prose(text, lines[0][0], lines[heads[0] - 1][1])
     for head, after in zip(heads, [*heads[1:], len(lines)], strict=True):
-        yield _stripped(text, lines[head][0], lines[after - 1][1])
+        yield Unit("item", lines[head][0], lines[after - 1][1])
 
 
-def _prose(text: str, start: int, end: int) -> Iterator[Span]:
+def _prose(text: str, start: int, end: int) -> Iterator[Unit]:
+    asides = _asides(text, start, end)
     for stop in _STOP.finditer(text, start, end):
-        if stop.start() >= start and _ends_sentence(text, start, stop, end):
-            yield _stripped(text, start, stop.end())
+        if stop.start() >= start and not _within(asides, stop) and _ends_sentence(text, start, stop, end):
+            yield Unit("sentence", start, stop.end())
             start = stop.end()
     if text[start:end].strip():
-        yield _stripped(text, start, end)
+        yield Unit("sentence", start, end)
+
+
+def _asides(text: str, start: int, end: int) -> list[Span]:
+    """From each opening parenthesis to the one that closes it, but for those inside others."""
+    opened: list[int] = []
+    found: list[Span] = []
+    for bracket in _BRACKET.finditer(text, start, end):
+        if bracket.group() in "(（":
+            opened.append(bracket.start())
+        elif opened:
+            begin = opened.pop()
+            while found and found[-1][0] > begin:
+                found.pop()
+            found.append((begin, bracket.start()))
+    return found
+
+
+def _within(asides: Sequence[Span], stop: re.Match[str]) -> bool:
+    """Whether words follow a full stop before the parenthesis around it closes."""
+    at = bisect_left(asides, (stop.start(), 0)) - 1
+    return at >= 0 and stop.end() <= asides[at][1]
 
 
 def _ends_sentence(text: str, start: int, stop: re.Match[str], end: int) -> bool:
@@ -128,9 +138,3 @@ def _abbreviated(before: str, rest: str) -> bool:
     if len(word) == 1 and word.isalpha() and word.isupper():
         return bool(dotted) or next_word.lower() not in _OPENERS
     return False
-
-
-def _stripped(text: str, start: int, end: int) -> Span:
-    """The span without the white space at its ends."""
-    words = text[start:end]
-    return start + len(words) - len(words.lstrip()), start + len(words.rstrip())

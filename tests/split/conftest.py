@@ -12,6 +12,7 @@ from bookbound.book import Block, BlockKind, Chunk, Page, Run, source_span
 Part = tuple[Any, ...]
 Build = Callable[..., Page]
 Visible = Callable[[Page, list[Chunk]], list[tuple[int, int]]]
+Check = Callable[[Chunk], None]
 
 
 class _Setting:
@@ -77,3 +78,21 @@ def visible() -> Visible:
         return found
 
     return spans
+
+
+@pytest.fixture(scope="session")
+def check_units() -> Check:
+    """The units of a chunk are in bounds, in order, apart, without outer blank lines, and hold every word."""
+
+    def check(chunk: Chunk) -> None:
+        after = 0
+        for _, start, end in chunk.units:
+            words = chunk.text[start:end]
+            assert after <= start < end <= len(chunk.text)
+            assert not chunk.text[after:start].strip()
+            assert words == words.rstrip()
+            assert words.split("\n")[0].strip()
+            after = end
+        assert not chunk.text[after:].strip()
+
+    return check

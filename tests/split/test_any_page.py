@@ -14,6 +14,7 @@ from bookbound.split import split
 
 Build = Callable[..., Page]
 Visible = Callable[[Page, list[Chunk]], list[tuple[int, int]]]
+Check = Callable[[Chunk], None]
 BUDGET = 240
 
 prose = st.text(alphabet="ab. :?\n本é-|(", min_size=1, max_size=60)
@@ -97,6 +98,15 @@ def test_ids_are_unique_and_those_of_the_sections_above_outlive_what_is_added_be
     assert len({chunk.id for chunk in after}) == len(after)
     assert [chunk.id for chunk in before] == [chunk.id for chunk in after[: len(before)]]
     assert [chunk.position for chunk in after] == list(range(len(after)))
+
+
+@settings(deadline=None)
+@given(parts=parts, count=counts)
+def test_the_units_of_a_chunk_hold_every_word_once_and_in_order(
+    build: Build, check_units: Check, parts: list[Any], count: Callable[[str], int]
+) -> None:
+    for chunk in split(build(*parts), count, BUDGET):
+        check_units(chunk)
 
 
 @pytest.mark.parametrize("count", [len, lambda text: len(text.split())])

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer
 
 import bookbound
-from bookbound.book import Chunk, Page, source_span
+from bookbound.book import Block, Chunk, Page, source_span
 from bookbound.errors import BadSource
 from bookbound.read import read
 from bookbound.split import split
 
 Visible = Callable[[Page, list[Chunk]], list[tuple[int, int]]]
+Check = Callable[[Chunk], None]
 BUDGET = 256
 MANY = 60
 """Of a book with more pages than this, every second, third or fourth one is enough."""
@@ -41,7 +42,9 @@ def words(text: str) -> Counter[str]:
 
 
 @pytest.mark.parametrize("book", BOOKS)
-def test_every_promise_holds_for(book: str, shared: Path, count: Callable[[str], int], visible: Visible) -> None:
+def test_every_promise_holds_for(
+    book: str, shared: Path, count: Callable[[str], int], visible: Visible, check_units: Check
+) -> None:
     try:
         pages = read(shared / "data" / "books" / book).pages
     except BadSource as trouble:
@@ -53,11 +56,30 @@ def test_every_promise_holds_for(book: str, shared: Path, count: Callable[[str],
         assert not words(page.text) - told, page.file
         for chunk, (start, _) in zip(chunks, visible(page, chunks), strict=True):
             assert count(chunk.embedded) <= BUDGET
+            check_units(chunk)
             middle = len(chunk.text) // 2
             assert chunk.span(middle, middle + 1) == source_span(page.runs, start + middle, start + middle + 1)
             assert chunk.id not in known
             known.add(chunk.id)
     assert known
+
+
+@pytest.mark.parametrize("book", ["byte_of_python", "hf_deep_rl_course", "mdbook_guide"])
+def test_code_is_quoted_as_it_stands_in_the_page(book: str, shared: Path, count: Callable[[str], int]) -> None:
+    seen = 0
+    for page in read(shared / "data" / "books" / book).pages:
+        blocks = [page.text[block.start : block.end].rstrip() for block in code(page.blocks)]
+        chunks = split(page, count, BUDGET)
+        quoted = [chunk.text[a:b] for chunk in chunks for kind, a, b in chunk.units if kind == "code"]
+        assert words("\n".join(quoted)) == words("\n".join(blocks)), page.file
+        assert [block for block in blocks if count(block) <= BUDGET // 2 and block not in quoted] == [], page.file
+        seen += len(blocks)
+    assert seen > 50
+
+
+def code(blocks: tuple[Block, ...]) -> Iterator[Block]:
+    for block in blocks:
+        yield from [block] if block.kind == "code" else code(block.children)
 
 
 def all_chunks(folder: Path, count: Callable[[str], int]) -> list[Chunk]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from bookbound.book import Passage
 from bookbound.dialogue import Evidence, Judgement, Question, Sentence
@@ -12,15 +12,15 @@ NEAR = 0.5
 
 
 class Quotes:
-    """Quotes the sentences that answer, in reading order, each with its citation."""
+    """Quotes the words that answer, each with its citation: file by file, the best first, in the order of the file."""
 
     name = "quotes"
 
     async def write(
         self, question: Question, passages: Sequence[Passage], judgement: Judgement
-    ) -> AsyncIterator[Sentence]:
-        order = {passage.chunk.id: rank for rank, passage in enumerate(passages)}
-        for evidence in sorted(_chosen(judgement.evidence), key=lambda e: (order[e.chunk_id], e.start)):
+    ) -> AsyncGenerator[Sentence]:
+        files = list(dict.fromkeys(passage.chunk.place.file for passage in passages))
+        for evidence in sorted(_chosen(judgement.evidence), key=lambda e: (files.index(e.place.file), e.place.start)):
             yield Sentence(evidence.text, (evidence,))
 
 

@@ -11,13 +11,14 @@ from dataclasses import replace
 from functools import cache
 from uuid import NAMESPACE_URL, uuid5
 
-from bookbound.book import Chunk, Page, Place, Run, source_span
+from bookbound.book import Chunk, Page, Place, Run, Unit, source_span
 from bookbound.split.pack import packed
 from bookbound.split.pieces import pieces
 from bookbound.split.room import Room, Span
 from bookbound.split.sections import Section, sections
+from bookbound.split.units import cut, units
 
-SPLITTER = "structure-1"
+SPLITTER = "structure-2"
 """The name of these rules, which an index remembers."""
 
 TARGET = 0.8
@@ -33,8 +34,9 @@ def split(page: Page, count: Callable[[str], int], budget: int, target: float = 
     chunks: list[Chunk] = []
     for section in sections(page):
         room = Room(page.text, _place(page, section), count, budget)
+        quotable = list(units(page.text, section.blocks))
         for start, end in _spans(page.text, section, room, budget * target):
-            chunks.append(_chunk(page, section, start, end, len(chunks)))
+            chunks.append(_chunk(page, section, quotable, start, end, len(chunks)))
     return _named(chunks)
 
 
@@ -53,11 +55,11 @@ def _place(page: Page, section: Section) -> Place:
     return Place(page.file, page.url, page.chapter, page.title, section.names(page), section.anchor, 0, 0)
 
 
-def _chunk(page: Page, section: Section, start: int, end: int, position: int) -> Chunk:
+def _chunk(page: Page, section: Section, quotable: list[Unit], start: int, end: int, position: int) -> Chunk:
     runs = _cut(page.runs, start, end)
     first, last = source_span(runs, 0, end - start) if runs else source_span(page.runs, start, end)
     place = replace(_place(page, section), start=first, end=last)
-    return Chunk("", page.text[start:end], place, position, runs)
+    return Chunk("", page.text[start:end], place, position, runs, cut(page.text, quotable, start, end))
 
 
 def _cut(runs: tuple[Run, ...], start: int, end: int) -> tuple[Run, ...]:

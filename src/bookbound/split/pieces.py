@@ -96,14 +96,15 @@ def _cut(text: str, start: int, end: int, room: Room, ways: tuple[Way, ...], bon
 
 
 def _sentences(text: str, start: int, end: int) -> Iterator[Span]:
-    return ((start + a, start + b) for a, b in sentences(text[start:end]))
+    return ((start + a, start + b) for _, a, b in sentences(text[start:end]))
 
 
 def _stanzas(text: str, start: int, end: int) -> Iterator[Span]:
     return _between(_BLANK_LINES, text, start, end)
 
 
-def _lines(text: str, start: int, end: int) -> Iterator[Span]:
+def lines(text: str, start: int, end: int) -> Iterator[Span]:
+    """The lines that hold words."""
     return _between(_NEW_LINE, text, start, end)
 
 
@@ -119,5 +120,5 @@ def _between(gap: re.Pattern[str], text: str, start: int, end: int) -> Iterator[
 
 _BLANK_LINES, _NEW_LINE = re.compile(r"\n(?:[^\S\n]*\n)+"), re.compile(r"\n")
 _LINED = ("code", "table", "formula")
-_BY_LINE: tuple[Way, ...] = ((BLANK_LINE, _stanzas), (LINE, _lines), (WORD, halves))
+_BY_LINE: tuple[Way, ...] = ((BLANK_LINE, _stanzas), (LINE, lines), (WORD, halves))
 _BY_SENTENCE: tuple[Way, ...] = ((SENTENCE, _sentences), (WORD, halves))

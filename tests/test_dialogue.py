@@ -1,0 +1,32 @@
+"""How an answer reads as one text."""
+
+from __future__ import annotations
+
+from bookbound.book import Chunk, Passage, Place, Run, Unit
+from bookbound.dialogue import Evidence, Sentence, join
+
+TEXT = "It walks. It stops.\n\nstop()\n\n- legs\n- feet"
+UNITS = (
+    Unit("sentence", 0, 9), Unit("sentence", 10, 19), Unit("code", 21, 27), Unit("item", 29, 35), Unit("item", 36, 42),
+)  # fmt: skip
+PLACE = Place("a.md", "/a", "Motion", "Walking", (), "", 0, len(TEXT))
+PASSAGE = Passage(Chunk("a", TEXT, PLACE, 0, (Run(0, len(TEXT), 0, len(TEXT)),), UNITS), 0.6)
+
+
+def quoted(unit: Unit) -> Sentence:
+    evidence = Evidence.of(PASSAGE, unit.start, unit.end, 0.9)
+    return Sentence(evidence.text, (evidence,))
+
+
+def test_evidence_is_of_the_kind_of_the_unit_it_quotes() -> None:
+    assert [quoted(unit).kind for unit in UNITS] == [unit.kind for unit in UNITS]
+    assert Evidence.of(PASSAGE, 21, 25, 0.9).kind == "sentence"
+
+
+def test_a_sentence_in_a_writers_own_words_is_prose_whatever_it_rests_on() -> None:
+    assert Sentence("Call stop.", (Evidence.of(PASSAGE, 21, 27, 0.9),)).kind == "sentence"
+
+
+def test_a_quoted_text_is_laid_out_as_in_the_book() -> None:
+    assert join(map(quoted, UNITS)) == TEXT
+    assert join([quoted(UNITS[2]), "(page 1)", quoted(UNITS[0])]) == "stop()\n\n(page 1) It walks."
