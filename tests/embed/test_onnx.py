@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -64,3 +66,16 @@ def test_a_damaged_model_file_is_refused(tmp_path: Path, file: str) -> None:
 def test_a_missing_model_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadSetup, match=MODEL):
         OnnxEmbedder(tmp_path)
+
+
+def test_loading_and_running_the_model_leaves_nothing_behind_and_asks_no_network(tmp_path: Path) -> None:
+    script = """
+import asyncio, socket
+def refuse(*_, **__): raise AssertionError("the network was asked")
+socket.socket.connect = socket.getaddrinfo = refuse
+from bookbound.embed.onnx import OnnxEmbedder
+asyncio.run(OnnxEmbedder().embed(["A robot walks."]))
+"""
+    here = {"HOME": str(tmp_path), "TMPDIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    subprocess.run([sys.executable, "-c", script], check=True, env=here)
+    assert list(tmp_path.iterdir()) == []

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime
-import tokenizers
 
 from bookbound.errors import BadSetup
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # must stand before the import: no word of a reader's use leaves the machine
+import onnxruntime
+import tokenizers
 
 if TYPE_CHECKING:
     from bookbound.ports import Vectors
@@ -54,6 +57,9 @@ class OnnxEmbedder:
 
     async def embed_question(self, text: str) -> Vectors:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._vector, text)
+
+    async def close(self) -> None:
+        self._threads.shutdown(wait=False)
 
     def _vector(self, text: str) -> Vectors:
         ids = self._tokenizer.encode(text).ids
