@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.words import names, numbers, stem, terms
+from bookbound.words import names, numbers, points, stem, terms
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,17 @@ def test_a_stem_keeps_words_apart(one: str, other: str) -> None:
 
 def test_words_without_meaning_are_no_terms() -> None:
     assert terms("What is the meaning of a joint?") == terms("meaning joint")
-    assert terms("Explain this passage, please.") == []
+    assert terms("Please, how often is it so?") == []
+
+
+@pytest.mark.parametrize("question", ["Explain this passage, please.", "What does this mean?", "Summarise the text."])
+def test_a_question_that_names_nothing_points_at_the_text(question: str) -> None:
+    assert points(question)
+
+
+@pytest.mark.parametrize("question", ["What is a page table?", "Explain the trot.", "What is ZMP?"])
+def test_a_question_that_names_something_does_not(question: str) -> None:
+    assert not points(question)
 
 
 def test_accents_and_case_do_not_part_words() -> None:
@@ -42,6 +52,7 @@ def test_names_are_what_admits_no_paraphrase() -> None:
     asked = "Does `ros2 run` take --prefix when RCUTILS_LOGGING is set in setup.py, or MoveIt 2, or a word?"
     assert {"ros2 run", "--prefix", "rcutils_logging", "setup.py", "moveit"} <= names(asked)
     assert "word" not in names(asked)
+    assert names("Is model-based control end-to-end?") == set()
 
 
 def test_numbers_are_found_as_written() -> None:

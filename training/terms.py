@@ -1,7 +1,8 @@
 """Fit the term examiner: `python -m training.terms READING [--out FILE]`, READING being a `book_reading.jsonl.gz`.
 
-Every question is put to its own book, whose passages are searched as at run time; the labels say which passage and
-which sentence answer it, or that none does. Questions of other books serve as questions off the topic.
+Every question is put to its own book, whose passages are searched by meaning; the labels say which passage and which
+sentence answer it, or that none does. Questions of other books serve as questions off the topic. After a fit, choose
+the operating point again: `python -m evals && python -m evals.calibrate`.
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ def learn(parts: dict[str, Fit], sought: Sought, passages: list[Passage], row: R
 
 
 def _sentences(passage: Passage) -> list[str]:
-    return [passage.chunk.text[start:end] for start, end in sentences(passage.chunk.text)]
+    return [passage.chunk.text[start:end] for _, start, end in sentences(passage.chunk.text)]
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NAME = re.compile(
     r"`[^`]+`"  # what the asker marked as code
-    r"|--?[a-z][\w-]+"  # an option
+    r"|(?<![\w-])--?[a-z][\w-]+"  # an option
     r"|\b\w+(?:[._:/]{1,2}\w+)+\b"  # a dotted, slashed or snake-cased name
     r"|\b[A-Z]+[a-z]*[A-Z]\w*\b"  # an acronym or a CamelCase name
     r"|\b[A-Za-z]+\d\w*\b"  # a name with a number in it
@@ -22,10 +22,14 @@ SILENT = frozenset(
     just let lets like me mean means might more most much must my need no nor not of off on once only or other our out
     over own per please same say says she should show so some such tell than that the their them then there these they
     thing things this those through to too under until up us use used uses using very want was way we were what
-    whats when where whether which while who whom whose why will with without would you your yours
-    book chapter section passage text paragraph page part author explain describe give summarise summarize word s t d
-    ll re ve m don doesn isn aren won can't""".split()
+    whats when where whether which while who whom whose why will with without would you your yours often
+    s t d ll re ve m don doesn isn aren won""".split()
 )
+POINTING = frozenset(
+    """explain describe summarise summarize paraphrase passage text paragraph section chapter page part word author book
+    give sentence selection quote idea point main gist""".split()
+)
+"""Words that point at a text instead of asking for something in it."""
 
 
 @lru_cache(maxsize=65536)
@@ -53,6 +57,11 @@ def terms(text: str) -> list[str]:
     return [
         stem(word) for word in _WORD.findall(fold(text)) if word not in SILENT and (len(word) > 1 or word.isdigit())
     ]
+
+
+def points(question: str) -> bool:
+    """Whether a question names nothing of its own and so means the whole of a text: "Explain this passage"."""
+    return not {word for word in _WORD.findall(fold(question)) if len(word) > 1} - SILENT - POINTING
 
 
 def numbers(text: str) -> set[str]:

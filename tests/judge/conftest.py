@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from bookbound.book import Chunk, Passage, Place, Run
+from bookbound.sentences import sentences
 
 
 @pytest.fixture
@@ -13,6 +14,7 @@ def passage() -> Callable[..., Passage]:
 
     def make(text: str, name: str = "c1", score: float = 0.6) -> Passage:
         place = Place("a.md", "/a", "Motion", "Walking", (), "", 100, 100 + len(text))
-        return Passage(Chunk(name, text, place, 0, (Run(0, len(text), 100, 100 + len(text)),)), score)
+        runs = (Run(0, len(text), 100, 100 + len(text)),)
+        return Passage(Chunk(name, text, place, 0, runs, tuple(sentences(text))), score)
 
     return make

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 
 from bookbound.book import Passage
 from bookbound.dialogue import Evidence, Sentence
@@ -12,7 +12,7 @@ Make = Callable[..., Passage]
 
 
 async def grounded(*drafted: Sentence) -> list[Sentence]:
-    async def draft() -> AsyncIterator[Sentence]:
+    async def draft() -> AsyncGenerator[Sentence]:
         for sentence in drafted:
             yield sentence
 

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from bookbound.book import Manifest, Passage
+from bookbound.book import Manifest, Passage, Unit
 from bookbound.dialogue import SELECTION_ID, Examination
 from bookbound.judge.sought import Sought
 from bookbound.judge.terms import TermExaminer, TermModel
@@ -31,6 +32,15 @@ def test_a_passage_with_the_words_asked_for_is_likelier_to_answer(passage: Make)
 def test_the_sentence_with_the_words_asked_for_comes_first(passage: Make) -> None:
     (reading,) = examined("Which legs move together in a trot?", passage(GAIT)).readings
     assert GAIT[reading.spans[0].start : reading.spans[0].end] == "The trot moves diagonal legs together."
+
+
+def test_what_is_quoted_is_a_unit_of_the_passage_whatever_its_words(passage: Make) -> None:
+    code = "  trot(legs)\n\n  # Legs. Move."
+    found = passage(f"Run:\n\n{code}")
+    units = (Unit("sentence", 0, 4), Unit("code", 6, 6 + len(code)))
+    (reading,) = examined("How do legs trot?", replace(found, chunk=replace(found.chunk, units=units))).readings
+    assert {(span.start, span.end) for span in reading.spans} == {unit[1:] for unit in units}
+    assert (reading.spans[0].start, reading.spans[0].end) == units[1][1:]
 
 
 def test_asking_for_a_quantity_favours_the_sentence_with_a_number(passage: Make) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bookbound.book import Passage
 from bookbound.dialogue import (
+    SELECTION_ID,
     Evidence,
     Examination,
     Judgement,
@@ -37,7 +38,6 @@ def judge(question: Question, retrieval: Retrieval, examination: Examination, po
     mean = sum(reading.probability for _, reading in relevant) / len(relevant) if relevant else 0.0
     return Judgement(
         probability=examination.probability,
-        answer_present=refusal is None,
         relevant=tuple(passage.chunk.id for passage, _ in relevant),
         evidence=tuple(_evidence(relevant)),
         quality=_quality(len(relevant), mean, refusal is None),
@@ -48,12 +48,14 @@ def judge(question: Question, retrieval: Retrieval, examination: Examination, po
 def _refusal(question: Question, passages: Sequence[Passage], relevant: bool, answered: bool) -> RefusalKind | None:
     if not passages:
         return RefusalKind.EMPTY_RETRIEVAL
-    if relevant and answered and max(passage.score for passage in passages) >= question.threshold:
-        return None
     if question.scope is Scope.SELECTION:
-        return RefusalKind.SELECTED_TEXT_MISSING
-    if not relevant or max(passage.score for passage in passages) < question.threshold:
+        return None if relevant and answered else RefusalKind.SELECTED_TEXT_MISSING
+    # A selection's score is given, not measured: what is compared with the threshold is the book's own.
+    best = max((passage.score for passage in passages if passage.chunk.id != SELECTION_ID), default=0.0)
+    if not relevant or best < question.threshold:
         return RefusalKind.LOW_RELEVANCE
+    if answered:
+        return None
     return RefusalKind.INSUFFICIENT_GROUNDING
 
 

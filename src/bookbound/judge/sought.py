@@ -26,20 +26,11 @@ class Sought:
     names: frozenset[str]
     numbers: frozenset[str]
     quantity: bool
-    unknown: float
 
     @classmethod
     def by(cls, question: str, vocabulary: Mapping[str, int], chunks: int) -> Self:
         weights = {term: _rarity(vocabulary.get(term, 0), chunks) for term in terms(question)}
-        whole = sum(weights.values())
-        strange = sum(weight for term, weight in weights.items() if term not in vocabulary)
-        return cls(
-            weights,
-            frozenset(names(question)),
-            frozenset(numbers(question)),
-            bool(_QUANTITY.search(question)),
-            strange / whole if whole else 0.0,
-        )
+        return cls(weights, frozenset(names(question)), frozenset(numbers(question)), bool(_QUANTITY.search(question)))
 
     def coverage(self, text_terms: set[str]) -> float:
         """The share of the question's weight that these terms hold."""
@@ -52,8 +43,9 @@ class Sought:
 
     def named(self, text: str) -> float:
         """The share of the names and numbers asked about that the text holds; 1 where none is."""
-        wanted = [name in text.casefold() for name in self.names] + [number in text for number in self.numbers]
-        return sum(wanted) / len(wanted) if wanted else 1.0
+        wanted = self.names | self.numbers
+        found = [re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text.casefold()) is not None for name in wanted]
+        return sum(found) / len(found) if found else 1.0
 
     def quantified(self, text: str) -> float:
         """Whether a number was asked for and the text has one."""

@@ -5,6 +5,7 @@ It compares words, so it tells what the book is about from what it is not, but n
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +17,7 @@ from bookbound.book import Manifest, Passage
 from bookbound.dialogue import SELECTION_ID, Examination, Reading, Span
 from bookbound.judge import OperatingPoint
 from bookbound.judge.sought import Sought
-from bookbound.sentences import sentences
-from bookbound.words import terms
+from bookbound.words import points, terms
 
 MODEL = Path(__file__).parent.parent / "models" / "terms.json"
 SPANS, NO_OPINION = 4, 0.4
@@ -48,28 +48,38 @@ class TermExaminer:
         self._manifest = manifest
 
     async def examine(self, question: str, passages: Sequence[Passage]) -> Examination:
+        return await asyncio.to_thread(self._examine, question, passages)
+
+    def _examine(self, question: str, passages: Sequence[Passage]) -> Examination:
+        if points(question) and any(passage.chunk.id == SELECTION_ID for passage in passages):
+            return _whole(passages)
         sought = Sought.by(question, self._manifest.vocabulary, self._manifest.chunks)
-        readings = tuple(self._read(sought, passage) for passage in passages)
         if not sought.weights:
-            return Examination(max((reading.probability for reading in readings), default=0.0), readings)
+            return Examination(0.0, tuple(Reading(0.0) for _ in passages))
+        readings = tuple(self._read(sought, passage) for passage in passages)
         features = question_features(sought, [similarity(passage) for passage in passages], readings)
         return Examination(probability(self._model.question, features), readings)
 
     def _read(self, sought: Sought, passage: Passage) -> Reading:
-        text = passage.chunk.text
-        found = sentences(text)
-        if not sought.weights:
-            # "Explain this": with no word of its own, a question can only mean the whole of what was selected.
-            meant = float(passage.chunk.id == SELECTION_ID)
-            return Reading(meant, tuple(Span(start, end, meant) for start, end in found[:SPANS]))
-        words = [text[start:end] for start, end in found]
+        found = passage.chunk.units
+        words = [passage.chunk.text[start:end] for _, start, end in found]
         passage_answers = probability(self._model.passage, passage_features(sought, passage, words))
         spans = [
-            Span(*span, passage_answers * probability(self._model.sentence, sentence_features(sought, sentence)))
-            for span, sentence in zip(found, words, strict=True)
+            Span(start, end, passage_answers * probability(self._model.sentence, sentence_features(sought, sentence)))
+            for (_, start, end), sentence in zip(found, words, strict=True)
         ]
         best = sorted(spans, key=lambda span: -span.probability)[:SPANS]
         return Reading(passage_answers, tuple(best))
+
+
+def _whole(passages: Sequence[Passage]) -> Examination:
+    """The selection as its own answer: "Explain this" can only mean the whole of it."""
+    readings = []
+    for passage in passages:
+        meant = float(passage.chunk.id == SELECTION_ID)
+        units = [unit for unit in passage.chunk.units if unit.kind != "heading"]
+        readings.append(Reading(meant, tuple(Span(unit.start, unit.end, meant) for unit in units[:SPANS])))
+    return Examination(1.0, tuple(readings))
 
 
 def probability(weights: Mapping[str, float], features: Features) -> float:
@@ -89,7 +99,6 @@ def sentence_features(sought: Sought, sentence: str) -> Features:
         "named": sought.named(sentence),
         "quantified": sought.quantified(sentence),
         "length": log(1 + len(words)),
-        "code": float("\n" in sentence),
     }
 
 
@@ -112,6 +121,5 @@ def question_features(sought: Sought, scores: Sequence[float], readings: Sequenc
         "best": best[0] if best else 0.0,
         "second": best[1] if len(best) > 1 else 0.0,
         "score": max(scores, default=0.0),
-        "unknown": sought.unknown,
         "length": log(1 + len(sought.weights)),
     }
