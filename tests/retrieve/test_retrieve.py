@@ -17,6 +17,8 @@ BOOK = {
     "walking.md": "# Walking\n\nA **biped** keeps its [centre of mass](https://x.example/com) above its feet.\n\n"
     "## Speed\n\nThe trot reaches 2.5 m/s on flat ground.\n\nStairs take twice as long.\n",
     "sensing.md": "# Sensing\n\nAn accelerometer measures specific force.\n\n## Cameras\n\nA camera sees colour.\n",
+    "code.md": "# Code\n\nCall it. Twice:\n\n```\n    walk(1)\n\n    # Stop. Now.\n    rest()\n```\n\n"
+    "- (left) leg\n- arm.\n",
     "power.md": "# Power\n\nThe battery holds 900 Wh and lasts about two hours.\n",
 }
 
@@ -70,14 +72,38 @@ def test_a_selection_from_the_book_is_found_whatever_its_white_space(
     assert source == "biped** keeps its [centre of mass](https://x.example/com) above its feet"
 
 
-def test_a_selection_across_sections_is_found_where_it_starts(runner: asyncio.Runner, pipeline: Pipeline) -> None:
-    selection = "An accelerometer measures specific force. Cameras A camera sees colour."
-    retrieval = runner.run(pipeline.search(Question("What?", selection.replace("Cameras ", ""), Scope.SELECTION)))
-    assert retrieval.selection is not None
-    assert retrieval.selection.title == "Sensing"
+def test_a_selection_across_headings_is_found_where_it_starts(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    for selection in (
+        "An accelerometer measures specific force.\n\nCameras\n\nA camera sees colour.",
+        "Sensing\nAn accelerometer measures",
+    ):
+        retrieval = runner.run(pipeline.search(Question("What?", selection, Scope.SELECTION)))
+        assert retrieval.selection is not None
+        assert (retrieval.selection.file, retrieval.selection.section) == ("sensing.md", "Sensing")
+        units = retrieval.passages[0].chunk.units
+        assert " ".join(selection[unit.start : unit.end] for unit in units).split() == selection.split()
 
 
-def test_a_selection_from_elsewhere_is_said_to_be_so(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+def test_a_selection_has_the_units_of_the_book(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    selection = "it. Twice:\n\n    walk(1)\n\n    # Stop. Now.\n    rest()\n\n• (left) leg\n• ar"
+    retrieval = runner.run(pipeline.search(Question("What?", selection, Scope.SELECTION)))
+    chunk = retrieval.passages[0].chunk
+    assert [(kind, selection[start:end]) for kind, start, end in chunk.units] == [
+        ("sentence", "it."),
+        ("sentence", "Twice:"),
+        ("code", "    walk(1)\n\n    # Stop. Now.\n    rest()"),
+        ("item", "• (left) leg"),
+        ("item", "• ar"),
+    ]
+
+
+def test_a_selection_from_elsewhere_has_sentences(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    selection = "Whales sing. They dive:\n- deep\n- far"
+    chunk = runner.run(pipeline.search(Question("What?", selection, Scope.SELECTION))).passages[0].chunk
+    assert [kind for kind, _, _ in chunk.units] == ["sentence", "sentence", "item", "item"]
+
+
+def test_a_selection_from_elsewhere_is_is_said_to_be_so(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     retrieval = runner.run(pipeline.search(Question("What?", "Whales sing in the deep.", Scope.SELECTION)))
     assert retrieval.selection is None
     assert retrieval.passages[0].chunk.place.section == "Selected text"

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import groupby
 
-from bookbound.book import Chunk, Place, Run
+from bookbound.book import Chunk, Place, Run, Unit
 from bookbound.dialogue import SELECTION_ID
 from bookbound.ports import Index
+from bookbound.sentences import sentences
 
+At = tuple[Chunk, int]
 CANDIDATES = 5
 FOREIGN = "Selected text"
 
@@ -19,27 +24,42 @@ async def selected(selection: str, index: Index) -> Chunk:
     for candidate in await index.match(selection, CANDIDATES):
         if candidate.place.file not in tried:
             tried.add(candidate.place.file)
-            if found := _find(selection, await index.chunks(candidate.place.file)):
+            chunks = await index.chunks(candidate.place.file)
+            if found := await asyncio.to_thread(_find, selection, chunks):
                 return found
     place = Place("", "", "", FOREIGN, (), "", 0, len(selection))
-    return Chunk(SELECTION_ID, selection, place, 0, (Run(0, len(selection), 0, len(selection)),))
+    runs = (Run(0, len(selection), 0, len(selection)),)
+    return Chunk(SELECTION_ID, selection, place, 0, runs, tuple(sentences(selection)))
 
 
 def _find(selection: str, chunks: list[Chunk]) -> Chunk | None:
-    """The selection, where the letters of these chunks, one after the other, hold its letters.
+    """The selection, where the letters of a page hold its letters one after the other.
 
     Only letters and digits are compared: a browser's selection has white space, quotes and bullets of its own.
     """
     wanted = _letters(selection)
-    page = [(chunk, i, letter) for chunk in chunks for i, letter in _letters(chunk.text)]
-    start = "".join(letter for _, _, letter in page).find("".join(letter for _, letter in wanted))
-    if start < 0 or not wanted:
+    page = list(_page(chunks))
+    start = "".join(letter for _, letter in page).find("".join(letter for _, letter in wanted))
+    there = [at for at, _ in page[start : start + len(wanted)]] if start >= 0 else []
+    runs = tuple(run for (i, _), at in zip(wanted, there, strict=False) if at for run in _from(selection, i, *at))
+    if not runs:
         return None
-    there = [(chunk, j) for chunk, j, _ in page[start : start + len(wanted)]]
-    runs = tuple(run for (i, _), at in zip(wanted, there, strict=True) for run in _from(selection, i, *at))
-    first = there[0][0]
+    first = next(at[0] for at in there if at)
     place = replace(first.place, start=runs[0].start, end=runs[-1].end)
-    return Chunk(SELECTION_ID, selection, place, first.position, runs)
+    units = _units(selection, [i for i, _ in wanted], there)
+    return Chunk(SELECTION_ID, selection, place, first.position, runs, tuple(units))
+
+
+def _page(chunks: list[Chunk]) -> Iterator[tuple[At | None, str]]:
+    """The letters of a page in reading order, each with where it stands; those of headings stand in no chunk."""
+    above: tuple[str, ...] = ()
+    for chunk in chunks:
+        names = (chunk.place.title, *chunk.place.headings)
+        kept = next((i for i, (one, other) in enumerate(zip(above, names, strict=False)) if one != other), len(above))
+        for name in names[kept:]:
+            yield from ((None, letter) for _, letter in _letters(name))
+        yield from (((chunk, i), letter) for i, letter in _letters(chunk.text))
+        above = names
 
 
 def _from(selection: str, i: int, chunk: Chunk, j: int) -> Iterator[Run]:
@@ -49,6 +69,29 @@ def _from(selection: str, i: int, chunk: Chunk, j: int) -> Iterator[Run]:
         i, j = i + 1, j + 1
         if selection[i : i + 1].isalnum() or selection[i : i + 1] != chunk.text[j : j + 1] or i == len(selection):
             return
+
+
+def _units(selection: str, letters: list[int], there: list[At | None]) -> Iterator[Unit]:
+    """The units of the book as far as they were selected, since only the book tells code from prose."""
+    start = 0
+    for unit, found in groupby(range(len(letters)), lambda n: _unit(there[n])):
+        *_, last = found
+        after = letters[last + 1] if last + 1 < len(letters) else len(selection)
+        gap = selection[letters[last] + 1 : after]
+        # What follows the last letter is the unit's up to the end of the line, or else up to a space.
+        closing = gap if after == len(selection) else gap.partition("\n" if "\n" in gap else " ")[0]
+        end = letters[last] + 1 + len(closing)
+        yield Unit(unit.kind, start, end).trimmed(selection)
+        start = end
+
+
+def _unit(at: At | None) -> Unit:
+    """The unit of the book that a letter stands in."""
+    if at is None:
+        return Unit("heading", 0, 0)
+    chunk, i = at
+    before = bisect_right(chunk.units, i, key=lambda unit: unit.start) - 1
+    return chunk.units[before] if before >= 0 else Unit("sentence", 0, i)
 
 
 def _letters(text: str) -> list[tuple[int, str]]:
