@@ -65,6 +65,7 @@ def table(summaries: dict[str, Summary]) -> Table:
         }
         cells |= {f"refused: {kind}": "{} of {}".format(*summary.refused.get(kind, (0, 0))) for kind in kinds}
         cells["quotes verbatim at their offsets"] = "{} of {}".format(*summary.verbatim)
+        cells["time for a question, median ms"] = f"{summary.median_ms:.0f}"
         for row, cell in cells.items():
             rows.setdefault(row, []).append(cell)
     for row, values in rows.items():

@@ -1,7 +1,8 @@
 """`python -m evals.calibrate`: choose the operating point on the question sets, and keep it with its curve.
 
-Every question is answered as if nothing were ever refused; then each threshold is tried on what came out. The figures
-are those of cross-validation: each book is judged at the threshold chosen on the others.
+Every question for which a passage counts as relevant is answered; then each threshold is tried on what came out. The
+point is chosen on all the sets together; `held_out` says what each book gets at the point chosen on the others. The
+indexes are those of the last `python -m evals`.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from evals.questions import Sources, load
 GRID = [round(i / 50, 2) for i in range(51)]
 FOREIGN = ("off_topic", "injection")
 COVERAGE = 0.75
-Row = dict[str, float]
+Row = dict[str, float | None]
 
 
 async def collect(name: str, questions: Path, source: Path, progress: Progress) -> list[Outcome]:
-    """What becomes of each question when none is refused."""
+    """What becomes of each question when only those without a relevant passage are refused."""
     pipeline = await wire.pipeline(Settings(index=OUT / name))
     items = load(questions)
     bar = progress.add_task(name, total=len(items))
@@ -54,8 +55,8 @@ def at(threshold: float, outcomes: Sequence[Outcome]) -> Row:
     }
 
 
-def _share(values: Sequence[bool]) -> float:
-    return round(mean(values), 4) if values else 1.0
+def _share(values: Sequence[bool]) -> float | None:
+    return round(mean(values), 4) if values else None
 
 
 def choose(outcomes: Sequence[Outcome]) -> float:
@@ -63,7 +64,7 @@ def choose(outcomes: Sequence[Outcome]) -> float:
 
     What is foreign to the book is refused there; near misses are not told from hits at any threshold.
     """
-    return max(t for t in GRID if at(t, outcomes)["coverage"] >= COVERAGE or t == GRID[0])
+    return max(t for t in GRID if (at(t, outcomes)["coverage"] or 0) >= COVERAGE or t == GRID[0])
 
 
 def main() -> None:

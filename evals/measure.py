@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median
 from time import perf_counter
 
 from bookbound.ask import Pipeline
@@ -26,7 +28,7 @@ class Outcome:
     reply: Reply
     cited: bool
     contained: bool
-    verbatim: bool
+    verbatim: tuple[bool, ...]
     milliseconds: float
 
     @property
@@ -76,7 +78,7 @@ def _outcome(
         reply=reply,
         cited=any(_rank(place, places, share=0.0) is not None for place in evidence),
         contained=all(words.lower() in reply.text.lower() for words in item.must_contain),
-        verbatim=all(is_verbatim(citation, sources) for citation in reply.citations),
+        verbatim=tuple(is_verbatim(citation, sources) for citation in reply.citations),
         milliseconds=took,
     )
 
@@ -91,13 +93,32 @@ def _rank(wanted: Located, places: Iterable[Place], share: float = HALF) -> int 
     return None
 
 
+UNSEEN = re.compile(
+    r"<!--.*?-->|\{/\*.*?\*/\}"  # comments
+    r"|\]\([^()]*(?:\([^()]*\)[^()]*)*\)|\]\[[^\]]*\]"  # where links lead
+    r"|<[^<>]*>_?_?|:[\w:+-]+:(?=`)"  # tags, and the roles and targets of reStructuredText
+    r"|&\w+;|\{#[\w-]+\}|(?m:^\s*(?:```|~~~|:::|\.\. )[^\n]*$)",  # entities, anchors, the lines around a block
+    re.DOTALL,
+)
+
+SHOWN = re.compile(r'<[^<>]*\b(?:alt|label|title)="([^"]*)"[^<>]*>')
+"""A tag of which the reader sees one property."""
+
+TITLE = re.compile(r'\A([^\n"]*)"[^\n]*')
+"""The title of a code block, and the rest of the line it stands on."""
+
+
 def is_verbatim(citation: Evidence, sources: Sources) -> bool:
-    """Whether a quote stands exactly where it says, letter for letter: between its ends only markup may come in."""
-    there = sources.text(citation.place.file)[citation.place.start : citation.place.end].strip(" \n|")
-    quoted = citation.text.strip(" \n|")
-    rest = iter(there)
-    same_ends = (there[:1], there[-1:]) == (quoted[:1], quoted[-1:])
-    return bool(quoted) and same_ends and all(letter in rest for letter in quoted if letter.isalnum())
+    """Whether a quote's letters and digits are exactly those of the source at its offsets, markup left out."""
+    there = sources.text(citation.place.file)[citation.place.start : citation.place.end]
+    quoted = _letters(citation.text)
+    return bool(quoted) and quoted in (
+        _letters(seen) for seen in (there, UNSEEN.sub("", there), TITLE.sub(r"\1", there))
+    )
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in text if letter.isalnum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +134,7 @@ class Summary:
     precision: float
     refused: dict[str, tuple[int, int]]
     verbatim: tuple[int, int]
+    median_ms: float
 
 
 def summarise(outcomes: Sequence[Outcome]) -> Summary:
@@ -122,7 +144,7 @@ def summarise(outcomes: Sequence[Outcome]) -> Summary:
     for outcome in outcomes:
         if not outcome.item.answerable:
             kinds[outcome.item.kind].append(isinstance(outcome.reply, Refusal))
-    quotes = [is_it for outcome in given for is_it in [outcome.verbatim] * len(outcome.reply.citations)]
+    quotes = [is_it for outcome in outcomes for is_it in outcome.verbatim]
     return Summary(
         questions=len(outcomes),
         found={depth: _mean(outcome.found(depth) for outcome in answerable) for depth in DEPTHS},
@@ -133,6 +155,7 @@ def summarise(outcomes: Sequence[Outcome]) -> Summary:
         precision=_mean(outcome.correct for outcome in given),
         refused={kind: (sum(refused), len(refused)) for kind, refused in sorted(kinds.items())},
         verbatim=(sum(quotes), len(quotes)),
+        median_ms=median(outcome.milliseconds for outcome in outcomes),
     )
 
 

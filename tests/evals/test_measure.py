@@ -12,7 +12,7 @@ from bookbound.dialogue import Answer, Evidence, Judgement, Refusal, RefusalKind
 SOURCE = "Intro. A **trot** moves [legs](https://x.example) together. End."
 END = SOURCE.index(" End.")
 TRACE = Trace(Retrieval(()), "", "", "", {})
-FOUND = Judgement(0.9, True, ("a",), (), "Good")
+FOUND = Judgement(0.9, ("a",), (), "Good")
 
 
 def evidence(text: str, start: int, end: int) -> Evidence:
@@ -24,10 +24,11 @@ def evidence(text: str, start: int, end: int) -> Evidence:
     ("text", "start", "end", "verbatim"),
     [
         ("A trot moves legs together.", 7, END, True),
-        ("A trot moves legs together.", 7, END - 1, False),
-        ("A trot moves legs together.", 5, END, False),
+        ("A trot moves legs together.", 7, END - 2, False),
+        ("A trot moves legs together.", 3, END, False),
         ("A trot lifts legs together.", 7, END, False),
         ("A trot moves together legs.", 7, END, False),
+        ("A trot moves together.", 7, END, False),
         ("", 7, 7, False),
     ],
 )
@@ -42,7 +43,8 @@ def outcome(
     answerable: bool, reply: Reply, *, rank: int | None = None, cited: bool = False, kind: str = "fact"
 ) -> Outcome:
     item = Item("1", "?", answerable, kind, (Quote("a.md", "x"),) if answerable else (), ())
-    return Outcome(item, (rank,) if answerable else (), reply, cited, True, True, 1.0)
+    verbatim = (True,) if isinstance(reply, Answer) else ()
+    return Outcome(item, (rank,) if answerable else (), reply, cited, True, verbatim, 1.0)
 
 
 def test_a_summary_counts_what_was_found_answered_and_refused() -> None:
