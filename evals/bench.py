@@ -24,7 +24,8 @@ from bookbound.dialogue import Question
 from bookbound.read import read
 from bookbound.settings import Settings
 from bookbound.split import split
-from evals.questions import EXAMPLE, load
+from evals import load, questions
+from evals.questions import EXAMPLE
 
 BOOK = Path(__file__).resolve().parent.parent / "examples" / "book"
 BASELINE = "import onnxruntime, tokenizers, numpy"
@@ -57,13 +58,14 @@ def embedding(book: Path) -> tuple[float, int]:
 async def retrieval(settings: Settings) -> list[float]:
     """Milliseconds of each search of the question set, warm."""
     pipeline: Pipeline = await wire.pipeline(settings)
-    questions = [Question(item.question) for item in load(EXAMPLE)]
+    asked = [Question(item.question) for item in questions.load(EXAMPLE)]
     taken = []
-    for question in questions + questions:
+    for question in asked + asked:
         start = perf_counter()
         await pipeline.search(question)
         taken.append((perf_counter() - start) * 1000)
-    return taken[len(questions) :]
+    await pipeline.close()
+    return taken[len(asked) :]
 
 
 def measure(book: Path, folder: Path) -> dict[str, float]:
@@ -80,6 +82,7 @@ def measure(book: Path, folder: Path) -> dict[str, float]:
         "cold `bookbound ask` / cold import of its models' libraries (at most 3.5)": asking / baseline,
         "warm retrieval p50, ms": statistics.median(searches),
         "warm retrieval p95, ms": statistics.quantiles(searches, n=20)[-1],
+        **load.measure(folder, [item.question for item in questions.load(EXAMPLE)]),
         "peak memory of a cold `bookbound ask`, MB": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
         "peak memory of indexing and asking, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }

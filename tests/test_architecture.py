@@ -20,7 +20,7 @@ LAYERS = [
     {"settings", "library", "faces"},
     {"serve", "cli"},
     {"wire"},
-    {"", "__main__"},
+    {"", "__main__", "testing"},
 ]
 NOUNS, STATIONS, FACES = LAYERS[0], LAYERS[2], "faces"
 # A product and the files that may import it.
@@ -29,7 +29,10 @@ PRODUCTS = {
     "tokenizers": {"embed/onnx.py"},
     "qdrant_edge": {"store/edge.py", "store/bm25.py"},
     "qdrant_client": {"store/qdrant.py", "store/qdrant_shard.py"},
-    "pydantic": {"faces/", "settings.py"},
+    "pydantic": {"faces/", "serve/", "settings.py"},
+    "fastapi": {"faces/", "serve/", "wire.py"},
+    "starlette": {"serve/"},
+    "uvicorn": {"serve/"},
     "typer": {"cli/"},
     "rich": {"cli/"},
 }

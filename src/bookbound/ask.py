@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from bookbound.dialogue import Answer, Judgement, Question, Refusal, RefusalKind, Reply, Retrieval, Sentence, Trace
@@ -32,12 +33,13 @@ class Pipeline:
 
     async def ask(self, question: Question) -> Reply:
         """An answer whose every sentence was found supported, or a refusal."""
-        async for step in self.steps(question):
-            if isinstance(step, Answer | Refusal):
-                return step
+        async with aclosing(self.steps(question)) as steps:
+            async for step in steps:
+                if isinstance(step, Answer | Refusal):
+                    return step
         raise AssertionError("every question ends in a reply")
 
-    async def steps(self, question: Question) -> AsyncIterator[Step]:
+    async def steps(self, question: Question) -> AsyncGenerator[Step]:
         """What is found on the way, as it is found: passages, a judgement, each sentence that holds, the reply."""
         watch = Watch()
         retrieval = await self.search(question)
@@ -50,11 +52,17 @@ class Pipeline:
         sentences: list[Sentence] = []
         if judgement.refusal is None:
             draft = self.writer.write(question, retrieval.passages, judgement)
-            async for sentence in ground(draft, self.verifier):
-                sentences.append(sentence)
-                yield sentence
+            async with aclosing(ground(draft, self.verifier)) as grounded:
+                async for sentence in grounded:
+                    sentences.append(sentence)
+                    yield sentence
             watch.lap("answer")
         yield self._reply(retrieval, judgement, tuple(sentences), watch)
+
+    async def close(self) -> None:
+        """Let go of what the parts hold."""
+        await self.index.close()
+        await self.embedder.close()
 
     def _reply(
         self, retrieval: Retrieval, judgement: Judgement, sentences: tuple[Sentence, ...], watch: Watch
@@ -67,7 +75,8 @@ class Pipeline:
             timings=watch.milliseconds,
         )
         if not sentences:
-            return Refusal(judgement.refusal or RefusalKind.INSUFFICIENT_GROUNDING, judgement, trace)
+            refusal = judgement.refusal or RefusalKind.INSUFFICIENT_GROUNDING
+            return Refusal(refusal, replace(judgement, refusal=refusal), trace)
         used = {evidence.chunk_id for sentence in sentences for evidence in sentence.evidence}
         passages = tuple(passage for passage in retrieval.passages if passage.chunk.id in used)
         return Answer(sentences, passages, judgement, trace)

@@ -54,6 +54,14 @@ class IndexBusy(IndexTrouble):
     """Another process is writing this index."""
 
 
+class Busy(BookboundError):
+    """More questions are being worked on than there is room for."""
+
+    def __init__(self, message: str, *, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
 class ServiceTrouble(BookboundError):
     """A service we depend on failed."""
 

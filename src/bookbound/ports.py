@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -38,6 +38,8 @@ class Embedder(Protocol):
 
     async def embed_question(self, text: str) -> Vectors:
         """The vector of a question."""
+
+    async def close(self) -> None: ...
 
 
 class Index(Protocol):
@@ -101,5 +103,5 @@ class Writer(Protocol):
     @property
     def name(self) -> str: ...
 
-    def write(self, question: Question, passages: Sequence[Passage], judgement: Judgement) -> AsyncIterator[Sentence]:
+    def write(self, question: Question, passages: Sequence[Passage], judgement: Judgement) -> AsyncGenerator[Sentence]:
         """One to five sentences in reading order, each with the evidence it rests on."""

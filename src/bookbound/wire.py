@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bookbound.ask import Pipeline
 from bookbound.errors import WrongEmbedder
-from bookbound.library import Book
+from bookbound.library import Book, Worker
 from bookbound.ports import Embedder, Store
-from bookbound.settings import Settings
+from bookbound.settings import Settings, load
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from bookbound.ingest import Indexed, Progress
 
 
@@ -63,11 +65,11 @@ async def pipeline(settings: Settings) -> Pipeline:
 
 def open_book(settings: Settings) -> Book:
     """The published index as a book to ask from plain code."""
-    runner = asyncio.Runner()
+    worker = Worker()
     try:
-        return Book(runner.run(pipeline(settings)), runner)
+        return Book(worker.run(pipeline(settings)), worker)
     except BaseException:
-        runner.close()
+        worker.close()
         raise
 
 
@@ -75,11 +77,28 @@ def index_book(source: Path, settings: Settings, progress: Progress = lambda *_:
     """The book at `source`, read, embedded and published where the settings say."""
     from bookbound.ingest import ingest
 
-    return asyncio.run(ingest(source, embedder(settings), store(settings), progress))
+    with closing(Worker()) as worker:
+        return worker.run(ingest(source, embedder(settings), store(settings), progress))
+
+
+def web() -> FastAPI:
+    """The web application, as a process that answers builds it: with the settings it was handed."""
+    from bookbound.serve.app import application
+    from bookbound.serve.desk import BoundedDesk
+
+    chosen = load()
+    desk = BoundedDesk(chosen.at_once, chosen.queue)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with desk.staffed(await pipeline(chosen)):
+            yield
+
+    return application(desk, chosen, lifespan)
 
 
 def main() -> None:
     """The command line, with these parts."""
-    from bookbound import cli
+    from bookbound import cli, wire
 
-    cli.run(sys.modules[__name__])
+    cli.run(wire)

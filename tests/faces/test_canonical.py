@@ -14,7 +14,7 @@ PLACE = Place("a.md", "/a", "Part", "Page", ("Section",), "section", 10, 22, pag
 PASSAGE = Passage(Chunk("c1", "First words.", PLACE, 0, (Run(0, 12, 10, 22),)), 0.51234)
 EVIDENCE = Evidence.of(PASSAGE, 0, 5, 0.9)
 TRACE = Trace(Retrieval((PASSAGE,), PLACE, 1.0, 2.0), "g1", "e1", "quotes", {"retrieve": 3.0})
-FOUND = Judgement(0.8, True, ("c1",), (EVIDENCE,), "Partial")
+FOUND = Judgement(0.8, ("c1",), (EVIDENCE,), "Partial")
 
 
 def test_an_answer_is_told_with_its_sentences_citations_and_trace() -> None:
@@ -41,6 +41,7 @@ def test_a_citation_is_a_whole_address_with_the_hash_of_its_words() -> None:
         "start": 10,
         "end": 15,
         "page": 7,
+        "link": "/a#section:~:text=First",
         "hash": hashlib.sha256(b"First").hexdigest(),
         "probability": 0.9,
     }
@@ -69,3 +70,15 @@ def test_an_error_of_ours_is_told_in_its_words_and_another_by_its_type_alone() -
     told = canonical.error(KeyError("a reader's words"))["error"]
     assert told["type"] == "KeyError"
     assert "reader" not in told["message"]
+
+
+def test_a_link_highlights_the_words_and_long_ones_by_their_ends() -> None:
+    place = Place("a.md", "/a", "", "Page", (), "part-1", 0, 0)
+    assert canonical.highlight(place, "well-known, isn't it & so") == (
+        "/a#part-1:~:text=well%2Dknown%2C%20isn%27t%20it%20%26%20so"
+    )
+    long = " ".join(f"w{i}" for i in range(14))
+    assert canonical.highlight(place, long).endswith(
+        "text=w0%20w1%20w2%20w3%20w4%20w5,w8%20w9%20w10%20w11%20w12%20w13"
+    )
+    assert canonical.highlight(Place("", "", "", "Selected text", (), "", 0, 0), "words") == ""

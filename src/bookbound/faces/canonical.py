@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import asdict
 from typing import Any
+from urllib.parse import quote
 
 from bookbound.book import Manifest, Passage, Place
 from bookbound.dialogue import Answer, Evidence, Judgement, Refusal, Reply, Retrieval, Sentence, Trace
 from bookbound.errors import BookboundError, ServiceTrouble
 
+ENDS = 6
 Plain = dict[str, Any]
 UNFORESEEN = "Something unforeseen went wrong ({}). Set BOOKBOUND_DEBUG=1 to see where, and report it."
 
@@ -21,9 +23,9 @@ def reply(reply: Reply) -> Plain:
         "status": "answered" if answer else "refused",
         "answer": answer.text if answer else None,
         "refusal": {"kind": reply.kind.value, "message": reply.text} if isinstance(reply, Refusal) else None,
-        "sentences": [_sentence(sentence) for sentence in answer.sentences] if answer else [],
+        "sentences": [sentence(each) for each in answer.sentences] if answer else [],
         "citations": [citation(evidence) for evidence in reply.citations],
-        "judgement": _judgement(reply.judgement),
+        "judgement": judgement(reply.judgement),
         "passages": passages(reply.trace.retrieval),
         "trace": _trace(reply.trace),
     }
@@ -35,9 +37,18 @@ def citation(evidence: Evidence) -> Plain:
         "chunk_id": evidence.chunk_id,
         "quote": evidence.text,
         **place(evidence.place),
+        "link": highlight(evidence.place, evidence.text),
         "hash": hashlib.sha256(evidence.text.encode()).hexdigest(),
         "probability": round(evidence.probability, 4),
     }
+
+
+def highlight(place: Place, words: str) -> str:
+    """A link that opens the page with the words highlighted, where the browser knows text fragments."""
+    found = words.split()
+    ends = [found] if len(found) <= 2 * ENDS else [found[:ENDS], found[-ENDS:]]
+    text = ",".join(quote(" ".join(end), safe="").replace("-", "%2D") for end in ends)
+    return f"{place.url}#{place.anchor}:~:text={text}" if place.url else ""
 
 
 def passages(retrieval: Retrieval) -> list[Plain]:
@@ -80,7 +91,8 @@ def error(trouble: Exception) -> Plain:
     return {"error": told}
 
 
-def _sentence(sentence: Sentence) -> Plain:
+def sentence(sentence: Sentence) -> Plain:
+    """A sentence with the words it rests on."""
     return {
         "text": sentence.text,
         "support": round(sentence.support, 4),
@@ -100,7 +112,8 @@ def _passage(rank: int, passage: Passage) -> Plain:
     }
 
 
-def _judgement(judgement: Judgement) -> Plain:
+def judgement(judgement: Judgement) -> Plain:
+    """The finding that a reply rests on."""
     return {
         "probability": round(judgement.probability, 4),
         "answer_present": judgement.answer_present,

@@ -1,0 +1,81 @@
+"""How long the server takes for a question, at one client and at many, beside the engine alone."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import statistics
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+
+from bookbound import wire
+from bookbound.settings import Settings
+
+CLIENTS, ROUNDS = 16, 3
+
+
+@contextmanager
+def served(index: Path) -> Iterator[str]:
+    """The real server on a free port."""
+    command = [sys.executable, "-u", "-m", "bookbound", "serve", "--index", str(index), "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        found = re.search(r"http://([\d.]+:\d+)", process.stdout.readline())
+        assert found, "the server says where it is"
+        yield found[1]
+    finally:
+        process.terminate()
+        process.wait()
+
+
+class Client(threading.local):
+    """One connection a thread, kept open, as a reader's browser keeps it."""
+
+    def __init__(self, address: str) -> None:
+        self._connection = http.client.HTTPConnection(address, timeout=120)
+
+    def ask(self, question: str) -> None:
+        headers = {"Content-Type": "application/json"}
+        self._connection.request("POST", "/v1/answers", json.dumps({"question": question}), headers)
+        response = self._connection.getresponse()
+        response.read()
+        assert response.status == 200, response.status
+
+
+def timed(ask: Callable[[str], object]) -> Callable[[str], float]:
+    """Milliseconds that asking takes."""
+
+    def ask_timed(question: str) -> float:
+        start = perf_counter()
+        ask(question)
+        return (perf_counter() - start) * 1000
+
+    return ask_timed
+
+
+def measure(index: Path, questions: Sequence[str]) -> dict[str, float]:
+    """Milliseconds of a question, and the server's time over the engine's own, taken turn by turn."""
+    with served(index) as address, wire.open_book(Settings(index=index)) as book:
+        over_http, direct = timed(Client(address).ask), timed(book.ask)
+        for question in questions[:10]:
+            over_http(question), direct(question)
+        pairs = [(over_http(question), direct(question)) for _ in range(ROUNDS) for question in questions]
+        with ThreadPoolExecutor(CLIENTS) as clients:
+            crowd = list(clients.map(over_http, list(questions) * ROUNDS))
+    alone = [served for served, _ in pairs]
+    return {
+        "POST /v1/answers at 1 client, p50 ms": statistics.median(alone),
+        "POST /v1/answers at 1 client, p95 ms": statistics.quantiles(alone, n=20)[-1],
+        f"POST /v1/answers at {CLIENTS} clients, p50 ms": statistics.median(crowd),
+        f"POST /v1/answers at {CLIENTS} clients, p95 ms": statistics.quantiles(crowd, n=20)[-1],
+        "POST /v1/answers / the engine alone, at 1 client (at most 1.25)": statistics.median(alone)
+        / statistics.median(engine for _, engine in pairs),
+    }

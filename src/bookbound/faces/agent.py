@@ -1,0 +1,146 @@
+"""The contract of the retrieval agent: an `AgentQuery` in, an `AgentResponse` or an `AgentError` out.
+
+reply = agent.ask("What is a strain wave gear?", book=bookbound.open())
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from bookbound.book import Passage, Place
+from bookbound.dialogue import BOOK_SILENT, Answer
+from bookbound.errors import BadSetup, BookboundError, IndexTrouble, InvalidInput, ServiceTrouble
+from bookbound.faces import canonical
+from bookbound.faces.agent_entities import (
+    COLLECTION_NAME,
+    DEFAULT_RELEVANCE_THRESHOLD,
+    DEFAULT_TOP_K,
+    MAX_QUERY_LENGTH,
+    MAX_TOP_K,
+    URL,
+    AgentError,
+    AgentQuery,
+    AgentResponse,
+    ErrorType,
+    ResultSet,
+    SearchResult,
+    SourceCitation,
+    State,
+)
+from bookbound.library import Book
+
+__all__ = [
+    "COLLECTION_NAME",
+    "DEFAULT_RELEVANCE_THRESHOLD",
+    "DEFAULT_TOP_K",
+    "MAX_QUERY_LENGTH",
+    "MAX_TOP_K",
+    "AgentError",
+    "AgentQuery",
+    "AgentResponse",
+    "ResultSet",
+    "SearchResult",
+    "SourceCitation",
+    "State",
+    "ask",
+    "failure",
+    "format_context",
+    "respond",
+    "semantic_search",
+]
+
+RETRIEVAL_SERVICES = frozenset({"qdrant", "cohere", "index"})
+FAILED_WHILE: dict[ErrorType, State] = {
+    "validation": State.VALIDATING,
+    "retrieval": State.RETRIEVING,
+    "no_context": State.RETRIEVING,
+    "generation": State.GENERATING,
+}
+
+
+def ask(query: AgentQuery | str, book: Book) -> AgentResponse | AgentError:
+    """The book's answer, or an error whose type says what failed."""
+    try:
+        return respond(query if isinstance(query, AgentQuery) else AgentQuery(query), book)
+    except BookboundError as trouble:
+        return failure(trouble)
+
+
+def respond(query: AgentQuery, book: Book) -> AgentResponse | AgentError:
+    """The same, but what fails is raised; `no_context` says that no passage comes up to the threshold."""
+    reply = book.ask(query.text, k=query.top_k, threshold=query.relevance_threshold)
+    best = max((passage.score for passage in reply.trace.retrieval.passages), default=None)
+    if best is None or best < query.relevance_threshold:
+        found = "nothing was found" if best is None else f"best score {best:.4f} < {query.relevance_threshold}"
+        return AgentError("no_context", BOOK_SILENT, f"{FAILED_WHILE['no_context']}: {found}")
+    return AgentResponse(
+        answer=reply.text,
+        sources=_sources(reply) if isinstance(reply, Answer) else [],
+        has_relevant_context=isinstance(reply, Answer),
+        retrieval_time_ms=reply.trace.retrieval_ms,
+        generation_time_ms=reply.trace.generation_ms,
+        total_time_ms=reply.trace.total_ms,
+    )
+
+
+def failure(trouble: Exception) -> AgentError:
+    """What failed in the contract's words; what is neither input nor retrieval kept the answer from being made."""
+    kind: ErrorType = "generation"
+    if isinstance(trouble, InvalidInput | BadSetup):
+        kind = "validation"
+    elif isinstance(trouble, IndexTrouble | OSError) or getattr(trouble, "service", "") in RETRIEVAL_SERVICES:
+        kind = "retrieval"
+    service = f" of {trouble.service}" if isinstance(trouble, ServiceTrouble) else ""
+    cause = f" from {type(trouble.__cause__).__name__}" if trouble.__cause__ else ""
+    details = f"{FAILED_WHILE[kind]}: {type(trouble).__name__}{service}{cause}"
+    return AgentError(kind, canonical.error(trouble)["error"]["message"], details)
+
+
+def semantic_search(query: str, book: Book, top_k: int = DEFAULT_TOP_K) -> ResultSet:
+    """The passages nearest to a query, without a judgement."""
+    asked = AgentQuery(query, top_k)
+    found = book.retrieve(asked.text, k=asked.top_k)
+    results = [_result(passage) for passage in found.passages]
+    total = found.embed_ms + found.search_ms
+    return ResultSet(asked.text, results, len(results), found.embed_ms, found.search_ms, total)
+
+
+def format_context(results: Sequence[SearchResult]) -> str:
+    """Results as numbered blocks for a language model: address, then the words as they are."""
+    return "\n\n".join(
+        f"[{number}] {' > '.join(filter(None, (each.chapter, each.section_title)))} ({each.source_url})\n{each.content}"
+        for number, each in enumerate(results, 1)
+    )
+
+
+def _result(passage: Passage) -> SearchResult:
+    chunk = passage.chunk
+    return SearchResult(
+        score=passage.score,
+        content=chunk.text,
+        source_url=_url(chunk.place),
+        section_title=chunk.place.section,
+        chunk_id=chunk.id,
+        chapter=chunk.place.chapter,
+        page_title=chunk.place.title,
+        position=chunk.position,
+        content_hash=hashlib.md5(chunk.text.encode(), usedforsecurity=False).hexdigest(),
+    )
+
+
+def _sources(answer: Answer) -> list[SourceCitation]:
+    """The places that the answer rests on, each once, in the order of the sentences."""
+    scores = {passage.chunk.id: passage.score for passage in answer.passages}
+    sources: dict[str, SourceCitation] = {}
+    for evidence in answer.citations:
+        place, score = evidence.place, scores[evidence.chunk_id]
+        if (url := _url(place)) not in sources or sources[url].relevance_score < score:
+            sources[url] = SourceCitation(place.chapter, place.section, url, score)
+    return list(sources.values())
+
+
+def _url(place: Place) -> str:
+    """The link to a place, or its file where the book's own address is no valid one."""
+    return place.link if URL.fullmatch(place.link) else "/" + quote(place.file)

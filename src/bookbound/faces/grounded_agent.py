@@ -1,0 +1,179 @@
+"""The contract of the grounded agent: a question and an `AgentConfig` in, an `AgentResponse` out, grounded or refused.
+
+reply = grounded_agent.ask("What is a strain wave gear?", book=bookbound.open())
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from bookbound.book import Passage
+from bookbound.dialogue import Answer, Question, Sentence, join
+from bookbound.errors import InvalidInput
+from bookbound.faces.grounded_agent_entities import (
+    DEFAULT_K,
+    DEFAULT_SCORE_THRESHOLD,
+    MAX_ANSWER_LENGTH,
+    MAX_CITATIONS,
+    MAX_K,
+    MIN_CHUNKS_FOR_ANSWER,
+    MIN_K,
+    REFUSAL_LOW_SCORE,
+    REFUSAL_NO_CONTEXT,
+    REFUSAL_OFF_TOPIC,
+    AgentConfig,
+    AgentResponse,
+    AssembledContext,
+    Citation,
+    GroundingContext,
+    RetrievalResult,
+    RetrievedChunk,
+    validate_config,
+)
+from bookbound.library import Book
+
+__all__ = [
+    "DEFAULT_K",
+    "DEFAULT_SCORE_THRESHOLD",
+    "MAX_ANSWER_LENGTH",
+    "MAX_CITATIONS",
+    "MAX_K",
+    "MIN_CHUNKS_FOR_ANSWER",
+    "MIN_K",
+    "REFUSAL_LOW_SCORE",
+    "REFUSAL_NO_CONTEXT",
+    "REFUSAL_OFF_TOPIC",
+    "AgentConfig",
+    "AgentResponse",
+    "AssembledContext",
+    "Citation",
+    "GroundingContext",
+    "RetrievalResult",
+    "RetrievedChunk",
+    "ask",
+    "assemble_context",
+    "checked",
+    "decide_grounding",
+    "format_chunks_for_agent",
+    "search_knowledge_base",
+    "validate_config",
+]
+
+SEARCH_TOOL = "search_textbook"
+
+
+def ask(question: str, book: Book, config: AgentConfig | None = None) -> AgentResponse:
+    """The book's answer, or a refusal in the contract's words; every sentence of an answer has its citation."""
+    config = checked(config or AgentConfig())
+    query = Question(question).text
+    if config.tool_choice == "none":
+        return AgentResponse(REFUSAL_NO_CONTEXT, [], query, grounded=False, refused=True)
+    reply = book.ask(query, k=config.k, threshold=config.score_threshold)
+    found = RetrievalResult(query, _chunks(reply.trace.retrieval.passages), config.collection_name)
+    context = decide_grounding(found, config.score_threshold)
+    answer, citations = _shown(reply) if isinstance(reply, Answer) and context.has_context else (_refusal(context), [])
+    return AgentResponse(
+        answer,
+        citations,
+        query,
+        grounded=bool(citations),
+        refused=not citations,
+        retrieval_time_ms=reply.trace.retrieval_ms,
+        generation_time_ms=reply.trace.generation_ms,
+        tool_calls=[SEARCH_TOOL],
+    )
+
+
+def checked(config: AgentConfig) -> AgentConfig:
+    """The configuration; one that breaks a rule is `InvalidInput`."""
+    _, problem = validate_config(config)
+    if problem:
+        raise InvalidInput(problem)
+    return config
+
+
+def search_knowledge_base(query: str, k: int, book: Book) -> RetrievalResult:
+    """The chunks nearest to a query, without a judgement."""
+    checked(AgentConfig(k=k))
+    query = Question(query).text
+    return RetrievalResult(query, _chunks(book.search(query, k=k)))
+
+
+def decide_grounding(result: RetrievalResult, threshold: float) -> GroundingContext:
+    """Whether an answer may rest on what was found, and why not."""
+    if result.count < MIN_CHUNKS_FOR_ANSWER:
+        reason = "No content retrieved from knowledge base"
+        return GroundingContext([], "", should_refuse=True, refusal_reason=reason, query=result.query)
+    best = max(chunk.score for chunk in result.chunks)
+    low = best < threshold
+    return GroundingContext(
+        chunks=result.chunks,
+        formatted_text="" if low else format_chunks_for_agent(result.chunks),
+        should_refuse=low,
+        refusal_reason=(
+            f"All retrieved content has low relevance (max score: {best:.2f} < threshold: {threshold})" if low else ""
+        ),
+        max_score=best,
+        query=result.query,
+    )
+
+
+def format_chunks_for_agent(chunks: Sequence[RetrievedChunk]) -> str:
+    """Chunks as blocks for a language model: the citation, then the words as they are."""
+    return "\n\n".join(f"{_citation(chunk).format()}\n{chunk.text}" for chunk in chunks)
+
+
+def assemble_context(result: RetrievalResult) -> AssembledContext:
+    """All that was found as one text, with its length and each source once, in the order of the chunks."""
+    text = format_chunks_for_agent(result.chunks)
+    sources = dict.fromkeys(chunk.source_url for chunk in result.chunks)
+    return AssembledContext(text, result.count, len(text), list(sources))
+
+
+def _chunks(passages: Iterable[Passage]) -> list[RetrievedChunk]:
+    return [
+        RetrievedChunk(
+            text=passage.chunk.text,
+            score=passage.score,
+            source_url=passage.chunk.place.link,
+            chunk_index=passage.chunk.position,
+            chunk_id=passage.chunk.id,
+            chapter=passage.chunk.place.chapter,
+            section=passage.chunk.place.section,
+            title=passage.chunk.place.title,
+        )
+        for passage in passages
+    ]
+
+
+def _citation(chunk: RetrievedChunk) -> Citation:
+    return Citation(chunk.source_url, chunk.chapter, chunk.section, chunk.score, chunk.chunk_index)
+
+
+def _refusal(context: GroundingContext) -> str:
+    """The refusal message: nothing was found, nothing near enough, or nothing that answers."""
+    if not context.should_refuse:
+        return REFUSAL_OFF_TOPIC
+    return REFUSAL_LOW_SCORE if context.chunks else REFUSAL_NO_CONTEXT
+
+
+def _shown(answer: Answer) -> tuple[str, list[Citation]]:
+    """As many sentences as both limits hold, and the chunks that these rest on."""
+    said: list[Sentence] = []
+    used: dict[str, None] = {}
+    for sentence in answer.sentences:
+        more = used | dict.fromkeys(evidence.chunk_id for evidence in sentence.evidence)
+        if said and (len(join([*said, sentence])) > MAX_ANSWER_LENGTH or len(more) > MAX_CITATIONS):
+            break
+        said.append(sentence)
+        used = more
+    chunks = {chunk.chunk_id: chunk for chunk in _chunks(answer.passages)}
+    return _cut(join(said)), [_citation(chunks[name]) for name in used][:MAX_CITATIONS]
+
+
+def _cut(text: str) -> str:
+    """The text, or where a single sentence is too long, its beginning up to a word's end."""
+    if len(text) <= MAX_ANSWER_LENGTH:
+        return text
+    return re.sub(r"\s+\S*$", "", text[: MAX_ANSWER_LENGTH - 2]) + " …"

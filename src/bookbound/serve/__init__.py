@@ -1,0 +1,1 @@
+"""The web application: one engine behind every face."""

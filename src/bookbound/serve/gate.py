@@ -1,0 +1,103 @@
+"""What every request passes before and after its face: an id, limits on its body, headers that keep browsers safe."""
+
+from __future__ import annotations
+
+import logging
+import re
+import traceback
+import uuid
+from collections.abc import Callable
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+REQUEST_ID = "X-Request-ID"
+_GOOD_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+SAFE = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+}
+Answer = Callable[[int, Scope], Response]
+log = logging.getLogger("bookbound.serve")
+
+
+class Gate:
+    """Wraps the application; `answer` words a status for the path that was asked for."""
+
+    def __init__(self, app: ASGIApp, largest_body: int, answer: Answer) -> None:
+        self._app = app
+        self._largest = largest_body
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        given = headers.get(REQUEST_ID, "")
+        request_id = given if _GOOD_ID.fullmatch(given) else str(uuid.uuid4())
+        scope.setdefault("state", {})["request_id"] = request_id
+        outgoing = Outgoing(send, request_id)
+        try:
+            if status := self._refused(scope, headers):
+                raise HTTPException(status)
+            await self._app(scope, self._bounded(receive), outgoing)
+        except Exception as error:
+            if not isinstance(error, HTTPException):
+                _note(error, request_id)
+            if outgoing.started:
+                raise ConnectionAbortedError("the reply broke off") from None
+            status = error.status_code if isinstance(error, HTTPException) else 500
+            await self._answer(status, scope)(scope, receive, outgoing)
+
+    def _refused(self, scope: Scope, headers: Headers) -> int | None:
+        """The status for a request whose headers already say that it cannot be taken."""
+        length = headers.get("content-length", "0")
+        if length.isdigit() and int(length) > self._largest:
+            return 413
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        has_body = length != "0" or "transfer-encoding" in headers
+        return 415 if scope["method"] == "POST" and has_body and kind != "application/json" else None
+
+    def _bounded(self, receive: Receive) -> Receive:
+        """Stops a body that grows beyond the limit, whatever its headers said."""
+        taken = 0
+
+        async def bounded() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > self._largest:
+                raise HTTPException(413)
+            return message
+
+        return bounded
+
+
+class Outgoing:
+    """Sends a response on, with the id of its request and the headers that every response has."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self._id = request_id
+        self.started = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            headers = MutableHeaders(scope=message)
+            headers[REQUEST_ID] = self._id
+            for name, value in SAFE.items():
+                headers.setdefault(name, value)
+        await self._send(message)
+
+
+def _note(error: Exception, request_id: str) -> None:
+    """Where something broke, without its message, which may hold a reader's words."""
+    where = [f"{frame.name} ({frame.filename}:{frame.lineno})" for frame in traceback.extract_tb(error.__traceback__)]
+    log.error("request %s: %s in %s", request_id, type(error).__name__, " > ".join(where[-4:]))

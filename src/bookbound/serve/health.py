@@ -1,0 +1,81 @@
+"""Is it alive, and is it ready? Each part that an answer needs is really asked."""
+
+from __future__ import annotations
+
+import asyncio
+from time import perf_counter
+from typing import Literal
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel
+
+from bookbound.errors import BookboundError
+from bookbound.faces.face import Check, Desk
+
+PATIENCE = 2.0
+
+
+class Alive(BaseModel):
+    """The process answers."""
+
+    status: Literal["alive"] = "alive"
+
+
+class Part(BaseModel):
+    """One part and how it fared; of an error only its kind is told."""
+
+    status: Literal["ok", "failed"]
+    milliseconds: float
+    problem: str | None = None
+
+
+class Readiness(BaseModel):
+    """Whether questions can be answered now."""
+
+    status: Literal["ready", "unavailable"]
+    generation: str | None
+    parts: dict[str, Part]
+
+
+def routes(desk: Desk) -> APIRouter:
+    router = APIRouter(tags=["health"])
+
+    @router.get("/health")
+    async def alive() -> Alive:
+        """The process is there."""
+        return Alive()
+
+    @router.get("/health/ready", responses={503: {"model": Readiness}})
+    @router.get("/api/v1/health", responses={503: {"model": Readiness}})
+    async def ready(response: Response) -> Readiness:
+        """Each part that an answer needs was asked just now."""
+        readiness = await _asked(desk)
+        response.status_code = 200 if readiness.status == "ready" else 503
+        return readiness
+
+    return router
+
+
+async def _asked(desk: Desk) -> Readiness:
+    try:
+        checks, generation = desk.checks(), desk.manifest.generation
+    except BookboundError as trouble:
+        return Readiness(status="unavailable", generation=None, parts={"index": _failed(trouble, 0.0)})
+    found = await asyncio.gather(*(_part(check) for check in checks.values()))
+    parts = dict(zip(checks, found, strict=True))
+    well = all(part.status == "ok" for part in parts.values())
+    return Readiness(status="ready" if well else "unavailable", generation=generation, parts=parts)
+
+
+async def _part(check: Check) -> Part:
+    start = perf_counter()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await check()
+    except Exception as trouble:
+        return _failed(trouble, perf_counter() - start)
+    return Part(status="ok", milliseconds=round((perf_counter() - start) * 1000, 2))
+
+
+def _failed(trouble: Exception, seconds: float) -> Part:
+    return Part(status="failed", milliseconds=round(seconds * 1000, 2), problem=type(trouble).__name__)

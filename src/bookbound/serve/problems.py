@@ -1,0 +1,70 @@
+"""One table from our errors to what a client is told."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from bookbound.errors import BookboundError, Busy, IndexTrouble, InvalidInput, LimitReached, TimedOut, Unreachable
+from bookbound.faces.face import FieldProblem, Problem, ProblemKind
+
+# The first row that fits holds. `None` is the status that each face gives to invalid input.
+TABLE: tuple[tuple[type[Exception], ProblemKind, int | None], ...] = (
+    (InvalidInput, ProblemKind.INVALID, None),
+    (LimitReached, ProblemKind.LIMIT, 429),
+    (TimedOut, ProblemKind.TIMED_OUT, 504),
+    (Unreachable, ProblemKind.UNREACHABLE, 503),
+    (Busy, ProblemKind.BUSY, 503),
+    (IndexTrouble, ProblemKind.INDEX, 503),
+    (Exception, ProblemKind.INTERNAL, 500),
+)
+HTTP = {
+    400: (ProblemKind.INVALID, "The body is not valid JSON."),
+    404: (ProblemKind.NOT_FOUND, "There is nothing at this path."),
+    405: (ProblemKind.WRONG_METHOD, "This path does not take this method."),
+    413: (ProblemKind.TOO_LARGE, "The request is too large."),
+    415: (ProblemKind.WRONG_TYPE, "Send the request as application/json."),
+}
+RETRY_AFTER = 10
+"""Seconds to wait where a service set a limit and did not say how long."""
+
+INTERNAL = "Something went wrong on our side. Try again, and report it if it stays."
+
+
+def of_error(error: Exception, invalid: int) -> Problem:
+    """What a client is told of an error; of one that is not ours, nothing but that it happened."""
+    kind, status = next((kind, status) for type_, kind, status in TABLE if isinstance(error, type_))
+    message = str(error) if isinstance(error, BookboundError) and kind is not ProblemKind.INTERNAL else INTERNAL
+    wait = getattr(error, "retry_after", None)
+    if wait is None and status == 429:
+        wait = RETRY_AFTER
+    return Problem(
+        kind,
+        status or invalid,
+        message,
+        service=getattr(error, "service", ""),
+        retry_after=None if wait is None else math.ceil(wait),
+    )
+
+
+def of_status(status: int, invalid: int) -> Problem:
+    """What a client is told of a request that no face took."""
+    kind, message = HTTP.get(status, (ProblemKind.INTERNAL, INTERNAL))
+    return Problem(kind, invalid if kind is ProblemKind.INVALID else status, message)
+
+
+def of_fields(errors: Sequence[dict[str, Any]], invalid: int) -> Problem:
+    """What a client is told of a body that breaks its model's rules: which rules, never the words that broke them."""
+    fields = tuple(FieldProblem(_field(error["loc"]), _rule(error)) for error in errors)
+    first = fields[0]
+    return Problem(ProblemKind.INVALID, invalid, f"{first.field}: {first.rule}", fields=fields)
+
+
+def _field(location: Sequence[str | int]) -> str:
+    return ".".join(str(part) for part in location if part != "body") or "body"
+
+
+def _rule(error: dict[str, Any]) -> str:
+    message = "is not valid JSON" if error["type"] == "json_invalid" else str(error["msg"])
+    return message.removeprefix("Value error, ")

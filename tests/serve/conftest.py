@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from bookbound import wire
+from bookbound.dialogue import Reply
+from bookbound.serve.app import application
+from bookbound.settings import Settings
+from bookbound.testing import ScriptedDesk
+
+Scripted = Callable[..., TestClient]
+Served = Callable[..., AbstractContextManager[str]]
+
+
+@pytest.fixture
+def scripted() -> Scripted:
+    """Makes a client of the whole application over a desk that gives one reply, or raises one error."""
+
+    def make(script: Reply | Exception, settings: Settings | None = None) -> TestClient:
+        return TestClient(application(ScriptedDesk(script), settings or Settings()))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def example_index(example_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example book, indexed with the real parts."""
+    folder = tmp_path_factory.mktemp("example") / "index"
+    wire.index_book(example_book, Settings(index=folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def served(example_index: Path) -> Served:
+    """Starts the real server in a process of its own, on a free port, and gives its address."""
+
+    @contextmanager
+    def serve(*options: str, **environment: str) -> Iterator[str]:
+        command = [sys.executable, "-m", "bookbound", "serve", "--index", str(example_index), "--port", "0", *options]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"} | environment
+        )
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http://[\d.]+:\d+", process.stdout.readline())
+            assert found, "the server says where it is"
+            yield found[0]
+        finally:
+            process.terminate()
+            process.communicate(timeout=30)
+        assert process.returncode in (0, -15, 143)
+
+    return serve

@@ -1,0 +1,51 @@
+"""The OpenAPI document is the published one, and the running server keeps to it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import SearchStrategy
+from schemathesis.checks import positive_data_acceptance
+from schemathesis.core.result import Ok
+
+from bookbound.serve.app import application
+from bookbound.settings import Settings
+from bookbound.testing import ScriptedDesk, refusal
+
+SNAPSHOT = Path(__file__).parent / "openapi.json"
+Served = Callable[..., AbstractContextManager[str]]
+
+
+def test_the_document_is_the_published_one() -> None:
+    document = json.dumps(application(ScriptedDesk(refusal()), Settings()).openapi(), indent=1, sort_keys=True) + "\n"
+    if os.environ.get("BOOKBOUND_WRITE_SNAPSHOTS"):
+        SNAPSHOT.write_text(document)
+    assert document == SNAPSHOT.read_text(), "set BOOKBOUND_WRITE_SNAPSHOTS=1 to publish a changed contract"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_no_request_gets_a_500_or_what_the_document_does_not_say(served: Served) -> None:
+    with served() as address:
+        schema = schemathesis.openapi.from_url(f"{address}/openapi.json")
+        operations = [found.ok() for found in schema.get_all_operations() if isinstance(found, Ok)]
+        assert {operation.path for operation in operations} >= {"/ask", "/chat", "/api/query", "/v1/answers"}
+        for operation in operations:
+            _kept_to(operation.as_strategy())
+
+
+def _kept_to(cases: SearchStrategy[Any]) -> None:
+    @given(case=cases)
+    @settings(max_examples=20, suppress_health_check=list(HealthCheck))
+    def keeps_to_the_document(case: Any) -> None:
+        # A document cannot say that white space is no question, so some requests that it allows are refused.
+        case.call_and_validate(excluded_checks=[positive_data_acceptance])
+
+    keeps_to_the_document()
