@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from bookbound.ask import Step
 from bookbound.book import Chunk, Manifest, Passage, Place, Run
@@ -90,7 +90,7 @@ class ScriptedDesk:
     async def search(self, question: Question) -> Retrieval:
         return (await self.ask(question)).trace.retrieval
 
-    async def steps(self, question: Question) -> AsyncIterator[Step]:
+    async def steps(self, question: Question) -> AsyncGenerator[Step]:
         reply = await self.ask(question)
         yield reply.trace.retrieval
         yield reply.judgement

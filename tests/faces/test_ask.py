@@ -16,7 +16,7 @@ from bookbound.book import Passage
 from bookbound.dialogue import SELECTION_ID, Answer, Evidence, Judgement, Question, RefusalKind, Scope
 from bookbound.errors import LimitReached, NoIndex, TimedOut, Unreachable
 from bookbound.faces.ask import AgentContext, AskRequest, AskResponse, ChunkReference, ValidationResult, body
-from bookbound.serve.problems import of_fields
+from bookbound.faces.problems import of_fields
 from bookbound.testing import ScriptedDesk, answer, passage, refusal
 
 Serve = Callable[[ScriptedDesk], TestClient]

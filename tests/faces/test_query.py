@@ -18,6 +18,7 @@ from bookbound.book import Passage, Place
 from bookbound.dialogue import SELECTION_ID, Answer, Evidence, Question, RefusalKind, Reply, Scope, Sentence
 from bookbound.errors import Busy, IndexBusy, InvalidInput, LimitReached, NoIndex, TimedOut, Unreachable
 from bookbound.faces.face import FieldProblem, Problem, ProblemKind
+from bookbound.faces.problems import RETRY_AFTER
 from bookbound.faces.query import FACE, body, plan, question, response, retrieved
 from bookbound.faces.query_entities import (
     REFUSAL_MESSAGES,
@@ -28,7 +29,6 @@ from bookbound.faces.query_entities import (
     WorkflowMode,
 )
 from bookbound.serve.app import application
-from bookbound.serve.problems import RETRY_AFTER
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedDesk, answer, passage, refusal
 

@@ -94,7 +94,7 @@ def test_a_reader_who_leaves_frees_the_place_and_ends_the_work(example_index: Pa
             assert (gate.inside, gate.left) == (0, 1)
             steps = desk.steps(ASKED)
             await anext(steps)
-            await steps.aclose()  # type: ignore[attr-defined]
+            await steps.aclose()
             gate.open.set()
             assert (await desk.ask(ASKED)).sentences  # type: ignore[union-attr]
 

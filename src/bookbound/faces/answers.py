@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
@@ -22,7 +23,7 @@ from bookbound.dialogue import (
     Sentence,
 )
 from bookbound.errors import BookboundError
-from bookbound.faces import canonical
+from bookbound.faces import canonical, problems
 from bookbound.faces.face import Desk, Face, Problem
 from bookbound.faces.shapes import BookModel, ErrorModel, FoundModel, ReplyModel
 
@@ -104,14 +105,15 @@ def routes(desk: Desk) -> APIRouter:
     return router
 
 
-async def _events(first: Step, rest: AsyncIterator[Step], request_id: str) -> AsyncIterator[str]:
+async def _events(first: Step, rest: AsyncGenerator[Step], request_id: str) -> AsyncIterator[str]:
     """Each step as an event; what goes wrong on the way is the last."""
-    yield _event(first, request_id)
-    try:
-        async for step in rest:
-            yield _event(step, request_id)
-    except BookboundError as trouble:
-        yield _told("error", canonical.error(trouble) | {"request_id": request_id})
+    async with aclosing(rest):
+        try:
+            yield _event(first, request_id)
+            async for step in rest:
+                yield _event(step, request_id)
+        except BookboundError as trouble:
+            yield _told("error", body(problems.of_error(trouble, FACE.invalid), request_id).model_dump())
 
 
 def _event(step: Step, request_id: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
@@ -35,7 +35,7 @@ class Desk(Protocol):
 
     async def search(self, question: Question) -> Retrieval: ...
 
-    def steps(self, question: Question) -> AsyncIterator[Step]: ...
+    def steps(self, question: Question) -> AsyncGenerator[Step]: ...
 
 
 class ProblemKind(StrEnum):

@@ -18,9 +18,9 @@ from starlette.types import Scope
 
 from bookbound import __version__
 from bookbound.errors import BookboundError
-from bookbound.faces import answers, ask, chat, query
+from bookbound.faces import answers, ask, chat, problems, query
 from bookbound.faces.face import Desk, Face, Problem
-from bookbound.serve import health, problems
+from bookbound.serve import health
 from bookbound.serve.gate import REQUEST_ID, Gate
 from bookbound.settings import Settings
 
@@ -28,9 +28,11 @@ FACES: tuple[Face, ...] = (ask.FACE, chat.FACE, query.FACE, answers.FACE)
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
-def application(desk: Desk, settings: Settings, lifespan: Lifespan | None = None) -> FastAPI:
+def application(
+    desk: Desk, settings: Settings, lifespan: Lifespan | None = None, faces: Sequence[Face] = FACES
+) -> FastAPI:
     """The faces, health and what guards them, over one desk."""
-    words = Words(FACES, ours=answers.FACE)
+    words = Words(faces, ours=answers.FACE)
     app = FastAPI(
         title="Bookbound",
         version=__version__,
@@ -40,20 +42,20 @@ def application(desk: Desk, settings: Settings, lifespan: Lifespan | None = None
         redoc_url=None,
         middleware=_guards(settings, words),
     )
-    for face in FACES:
+    for face in faces:
         app.include_router(face.routes(desk))
     app.include_router(health.routes(desk))
-    app.openapi = partial(_documented, app)  # type: ignore[method-assign]
+    app.openapi = partial(_documented, app, faces)  # type: ignore[method-assign]
     app.add_exception_handler(RequestValidationError, words.of_fields)
     app.add_exception_handler(BookboundError, words.of_error)
     app.add_exception_handler(HTTPException, words.of_status)
     return app
 
 
-def _documented(app: FastAPI) -> dict[str, Any]:
+def _documented(app: FastAPI, faces: Sequence[Face]) -> dict[str, Any]:
     """The OpenAPI document, without the status for invalid input that a face does not give."""
     document = FastAPI.openapi(app)
-    for face in FACES:
+    for face in faces:
         for path in face.paths:
             for operation in document["paths"].get(path, {}).values():
                 if face.invalid != 422:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
 from bookbound.ask import Pipeline, Step
@@ -63,7 +63,7 @@ class BoundedDesk:
         async with self._place():
             return await self.pipeline.search(question)
 
-    async def steps(self, question: Question) -> AsyncIterator[Step]:
+    async def steps(self, question: Question) -> AsyncGenerator[Step]:
         async with self._place(), aclosing(self.pipeline.steps(question)) as steps:
             async for step in steps:
                 yield step
