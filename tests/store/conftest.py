@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bookbound.book import Chapter, Chunk, Manifest, Place, Run
+from bookbound.book import Chapter, Chunk, Manifest, Place, Run, Unit
 from bookbound.ports import Store
 from bookbound.store.edge import EdgeStore
 
@@ -40,7 +40,8 @@ def make_chunk(number: int, text: str | None = None, file: str = "") -> Chunk:
         page=None,
     )
     runs = (Run(0, len(text), 100 * number, 100 * number + len(text)),)
-    return Chunk(str(uuid.UUID(int=number + 1)), text, place, number, runs)
+    units = (Unit("code", 0, 3), Unit("sentence", 3, len(text)))
+    return Chunk(str(uuid.UUID(int=number + 1)), text, place, number, runs, units)
 
 
 def make_vectors(count: int, seed: int = 0) -> NDArray[np.float32]:

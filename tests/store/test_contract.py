@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +18,9 @@ from numpy.typing import NDArray
 from qdrant_client import AsyncQdrantClient
 
 from bookbound.book import Chunk, Manifest, Place, Run
-from bookbound.errors import NoIndex, WrongEmbedder
+from bookbound.errors import IndexTrouble, NoIndex, WrongEmbedder
 from bookbound.ports import Index, Store
+from bookbound.store import records
 from bookbound.store.edge import EdgeStore
 from bookbound.store.qdrant import QdrantStore
 
@@ -384,6 +386,59 @@ def test_nothing_may_be_added_and_nothing_published(store: Store, blank: Manifes
         index = await store.open()
         assert await index.search("robot", vectors(1)[0], 5) == []
         assert await index.match("robot", 5) == []
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_an_older_generation_of_another_format_does_not_hide_the_published_one(
+    store: Store, chunks: list[Chunk], publish: Publish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def go() -> None:
+        with monkeypatch.context() as earlier:
+            earlier.setattr(records, "FORMAT", records.FORMAT - 1)
+            await publish(store, chunks[:1], title="old")
+        with pytest.raises(IndexTrouble, match=r"older Bookbound.*Index the book again"):
+            await store.open()
+        with pytest.raises(IndexTrouble, match=r"older Bookbound.*Index the book again"):
+            await store.generations()
+        await publish(store, chunks[:1], title="new")
+        assert [manifest.title for manifest in await store.generations()] == ["new"]
+        await (await store.open()).close()
+
+    asyncio.run(go())
+
+
+def test_questions_at_the_same_time_get_what_they_get_one_after_the_other(
+    store: Store, chunk: Make, vectors: Vectors, publish: Publish
+) -> None:
+    many = [chunk(number, f"Robot {number} has {number % 7} arms.") for number in range(300)]
+    questions = vectors(50, seed=1)
+
+    async def go() -> None:
+        await publish(store, many)
+        index = await store.open()
+
+        def asked() -> list[Coroutine[Any, Any, object]]:
+            return [
+                question
+                for number in range(50)
+                for question in (
+                    index.search(f"robot {number}", questions[number], 5),
+                    index.match(f"{number % 7} arms", 5),
+                    index.chunks(f"docs/page-{number}.md"),
+                )
+            ]
+
+        alone = [await question for question in asked()]
+        assert await asyncio.gather(*asked()) == alone
+        tasks = [asyncio.ensure_future(question) for question in asked()]
+        await asyncio.sleep(0)
+        for task in tasks[::2]:
+            task.cancel()
+        left = await asyncio.gather(*tasks, return_exceptions=True)
+        assert left[1::2] == alone[1::2]
+        assert await asyncio.gather(*asked()) == alone
         await index.close()
 
     asyncio.run(go())

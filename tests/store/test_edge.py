@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,12 +17,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import qdrant_edge
 from numpy.typing import NDArray
 
 from bookbound.book import Chunk, Manifest
 from bookbound.errors import DamagedIndex, IndexBusy, IndexTrouble
 from bookbound.store import files
-from bookbound.store.edge import EdgeStore
+from bookbound.store.edge import EdgeShard, EdgeStore
+from bookbound.store.generations import Generations
 
 Make = Callable[..., Chunk]
 Vectors = Callable[..., NDArray[np.float32]]
@@ -161,7 +164,7 @@ def test_a_kill_at_any_moment_leaves_a_whole_generation_published(folder: Path) 
         assert found in (max(acknowledged, default=number), max(acknowledged, default=number) + 1)
         number = found
     finish(start('asyncio.run(write("last"))', folder))
-    kept = (folder / "current").read_text().split()
+    kept = [line.split()[0] for line in (folder / "current").read_text().splitlines()]
     assert sorted(path.name for path in (folder / "generations").iterdir()) == sorted(kept)
     assert title(folder) == "last"
 
@@ -281,6 +284,99 @@ def test_damage_to_any_file_of_the_shard_is_noticed(
             asyncio.run(edge.open())
         aside.replace(file)
     asyncio.run(asyncio.wait_for(edge.open(), 60))
+
+
+def test_an_index_that_was_closed_says_so(
+    edge: EdgeStore, chunks: list[Chunk], vectors: Vectors, publish: Publish
+) -> None:
+    async def go() -> None:
+        await publish(edge, chunks)
+        index = await edge.open()
+        await index.close()
+        await index.close()
+        for asked in (
+            index.search("robot", vectors(1)[0], 3),
+            index.match("robot", 3),
+            index.chunks("docs/page-1.md"),
+        ):
+            with pytest.raises(IndexTrouble, match="closed"):
+                await asked
+
+    asyncio.run(go())
+
+
+def test_what_the_engine_cannot_read_is_damage(tmp_path: Path, vectors: Vectors) -> None:
+    other = tmp_path / "shard"
+    other.mkdir()
+    size = qdrant_edge.EdgeVectorParams(size=8, distance=qdrant_edge.Distance.Cosine)
+    config = qdrant_edge.EdgeConfig(vectors={"other": size}, wal_enabled=False)
+    point = qdrant_edge.Point(1, {"other": vectors(1)[0].tolist()}, {"file": "a.md"})
+
+    async def go() -> None:
+        engine = qdrant_edge.EdgeShard.create(str(other), config)
+        engine.update(qdrant_edge.UpdateOperation.upsert_points([point]))
+        shard = EdgeShard(engine)
+        words = qdrant_edge.SparseVector(indices=[1], values=[1.0])
+        asked: list[Coroutine[Any, Any, object]] = [
+            shard.fuse(vectors(1)[0].tolist(), words, 3),
+            shard.match(words, 3),
+            shard.fetch(["no id"]),
+            shard.scan(),
+        ]
+        for each in asked:
+            with pytest.raises(DamagedIndex, match="ndex the book again"):
+                await each
+        await shard.close()
+
+    asyncio.run(go())
+
+
+def test_an_engine_that_holds_fewer_chunks_than_the_manifest_says_is_closed_again(
+    edge: EdgeStore, chunks: list[Chunk], publish: Publish, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[qdrant_edge.EdgeShard] = []
+    load = qdrant_edge.EdgeShard.load
+
+    class Watched:
+        @staticmethod
+        def load(path: str) -> qdrant_edge.EdgeShard:
+            loaded.append(load(path))
+            return loaded[-1]
+
+    manifest = asyncio.run(publish(edge, chunks))
+    with Generations(folder).writing() as draft:
+        shutil.copytree(
+            Generations(folder).shard(manifest.generation), Generations(folder).shard(draft), dirs_exist_ok=True
+        )
+        Generations(folder).publish(Generations(folder).seal(draft, replace(manifest, chunks=7)))
+    monkeypatch.setattr(qdrant_edge, "EdgeShard", Watched)
+    with pytest.raises(DamagedIndex, match="6 of its 7 chunks"):
+        asyncio.run(edge.open())
+    with pytest.raises(Exception, match="not initialized"):
+        loaded[0].count(qdrant_edge.CountRequest())
+
+
+def test_reading_a_large_file_lets_others_go_on(edge: EdgeStore, chunk: Make, publish: Publish) -> None:
+    many = [chunk(number, f"Robot {number} of many.", file="long.md") for number in range(1000)]
+
+    async def go() -> None:
+        await publish(edge, many)
+        index = await edge.open()
+        turns = 0
+
+        async def others() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        going_on = asyncio.create_task(others())
+        assert await index.chunks("long.md") == many
+        assert turns > 0
+        going_on.cancel()
+        await index.close()
+
+    asyncio.run(go())
 
 
 def test_a_large_generation_is_optimised_before_it_is_published(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
 import os
 import shutil
@@ -12,8 +14,10 @@ import pytest
 
 from bookbound.book import Manifest
 from bookbound.errors import BadSetup, DamagedIndex, IndexBusy, IndexTrouble, NoIndex
-from bookbound.store import files
-from bookbound.store.generations import Generations, new_id
+from bookbound.store import files, space
+from bookbound.store.claim import is_generation
+from bookbound.store.generations import Generations, Seal
+from bookbound.store.naming import new_id
 
 Write = Callable[[], str]
 
@@ -33,8 +37,7 @@ def write(generations: Generations, blank: Manifest) -> Write:
             (shard / "segment").mkdir()
             (shard / "segment" / "vectors.dat").write_bytes(bytes(200_000) + b"tail" + bytes(200_000))
             (shard / "config.json").write_bytes(b"{}")
-            generations.seal(generation, blank)
-            generations.publish(generation)
+            generations.publish(generations.seal(generation, blank))
         return generation
 
     return writing
@@ -58,9 +61,84 @@ def test_names_sort_by_time() -> None:
     assert len(set(names)) == 50
 
 
-def test_the_folder_keeps_itself_out_of_version_control(write: Write, folder: Path) -> None:
+@pytest.mark.parametrize("earlier", ["", "demo-book", "demo/demo-book"])
+def test_a_folder_that_bookbound_made_keeps_itself_out_of_version_control(
+    write: Write, folder: Path, earlier: str
+) -> None:
+    if earlier:
+        (folder / earlier).parent.mkdir(parents=True)
+        (folder / earlier).touch()
     write()
     assert (folder / ".gitignore").read_text() == "*\n"
+
+
+def test_nothing_is_said_to_version_control_in_a_folder_of_the_readers(write: Write, folder: Path) -> None:
+    folder.mkdir()
+    write()
+    write()
+    assert {path.name for path in folder.iterdir()} == {"generations", "current", "lock"}
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """All files below a folder, by name."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "README.md",
+        ".git/HEAD",
+        "generations/precious/work.txt",
+        "generations/notes.txt",
+        "current/a",
+        "lock/a",
+        "demo/a",
+    ],
+)
+def test_a_folder_with_other_things_in_it_is_refused_and_left_as_it_is(write: Write, folder: Path, name: str) -> None:
+    (folder / name).parent.mkdir(parents=True)
+    (folder / name).write_text("precious")
+    with pytest.raises(BadSetup, match="--index"):
+        write()
+    assert tree(folder) == {name: b"precious"}
+
+
+def test_a_folder_that_is_a_file_is_refused(write: Write, folder: Path) -> None:
+    folder.write_text("precious")
+    with pytest.raises(BadSetup, match="--index"):
+        write()
+    assert folder.read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["lost+found/a", ".DS_Store", "lock"])
+def test_a_folder_with_nothing_of_anybodys_in_it_is_taken(write: Write, folder: Path, name: str) -> None:
+    (folder / name).parent.mkdir(parents=True)
+    (folder / name).write_text("kept")
+    write()
+    assert (folder / name).read_text() == "kept"
+
+
+def test_what_stands_beside_an_index_stays_there(write: Write, generations: Generations, folder: Path) -> None:
+    write()
+    foreign = ["notes.txt", "generations/precious/work.txt", f"generations/{new_id()}/work.txt"]
+    for name in foreign:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("precious")
+    write()
+    (folder / "current").write_text("damaged")
+    assert write() == generations.current().generation
+    assert {name: tree(folder)[name] for name in foreign} == dict.fromkeys(foreign, b"precious")
+
+
+def test_a_link_with_the_name_of_a_generation_is_none(write: Write, folder: Path, tmp_path: Path) -> None:
+    write()
+    (tmp_path / "elsewhere").mkdir()
+    link = folder / "generations" / new_id()
+    link.symlink_to(tmp_path / "elsewhere")
+    assert not is_generation(link)
+    write()
+    assert link.exists()
 
 
 def test_a_reader_gets_exactly_what_was_sealed(write: Write, generations: Generations) -> None:
@@ -76,7 +154,16 @@ def test_a_copy_leaves_the_holes_of_a_file_empty(tmp_path: Path) -> None:
         file.write(b"end")
     assert files.fingerprint(source, target) == files.fingerprint(target)
     assert target.read_bytes() == source.read_bytes()
-    assert target.stat().st_blocks * 512 < 1_000_000
+    assert files.taken(tmp_path) < 1_000_000
+
+
+def test_a_copy_of_a_small_file_has_no_holes(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "room" / "target"
+    with source.open("wb") as file:
+        file.truncate(4_000_000)
+    files.fingerprint(source, target)
+    assert target.read_bytes() == bytes(4_000_000)
+    assert files.taken(target.parent) >= 4_000_000
 
 
 def test_a_fingerprint_does_not_depend_on_how_holes_are_stored(tmp_path: Path) -> None:
@@ -100,7 +187,7 @@ def test_folders_stand_for_the_length_of_a_block(tmp_path: Path) -> None:
 
 def test_the_last_three_generations_are_kept_on_disk(write: Write, generations: Generations, folder: Path) -> None:
     written = [write() for _ in range(5)]
-    assert generations.kept() == written[:1:-1]
+    assert [seal.generation for seal in generations.kept()] == written[:1:-1]
     assert sorted(path.name for path in (folder / "generations").iterdir()) == written[2:]
 
 
@@ -133,7 +220,7 @@ def test_a_draft_that_was_sealed_but_not_published_does_not_count(
     published = write()
     with generations.writing() as generation:
         generations.seal(generation, blank)
-        assert generations.kept() == [published]
+        assert [seal.generation for seal in generations.kept()] == [published]
     assert not (folder / "generations" / generation).exists()
 
 
@@ -164,29 +251,82 @@ def test_a_current_that_names_a_missing_generation_is_damage(
     write: Write, generations: Generations, folder: Path
 ) -> None:
     write()
-    (folder / "current").write_text(f"{new_id()}\n")
+    (folder / "current").write_text(f"{Seal(new_id(), 64 * '0')}\n")
     with pytest.raises(DamagedIndex, match="Index the book again"):
         opened(generations)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"format": 1}', b'{"format": "1"}', b"\xff"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"format": 2}', b'{"format": "2"}', b"\xff"])
 def test_a_manifest_that_cannot_be_read_is_damage(write: Write, generations: Generations, content: bytes) -> None:
     (generations.shard(write()).parent / "manifest.json").write_bytes(content)
     with pytest.raises(DamagedIndex, match="Index the book again"):
         opened(generations)
 
 
-@pytest.mark.parametrize("name", ["/etc/hostname", "../../../../outside"])
-def test_a_manifest_that_points_outside_is_damage(write: Write, generations: Generations, name: str) -> None:
-    file = generations.shard(write()).parent / "manifest.json"
-    content = json.loads(file.read_text())
+@pytest.mark.parametrize(
+    "edit",
+    [{"vocabulary": {}}, {"title": "Another"}, {"digest": 64 * "0"}, {"embedder": "another"}, {"files": {}}],
+    ids=lambda edit: next(iter(edit)),
+)
+def test_an_edit_of_the_manifest_is_noticed(write: Write, generations: Generations, edit: dict[str, object]) -> None:
+    write()
+    file = generations.shard(generations.current().generation).parent / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | edit))
+    with pytest.raises(DamagedIndex, match=r"manifest\.json"):
+        opened(generations)
+    with pytest.raises(DamagedIndex, match=r"manifest\.json"):
+        generations.manifest(generations.current())
+
+
+def resealed(generations: Generations, folder: Path, content: bytes) -> None:
+    """Put another manifest in place of the published one, as if it had been sealed like this."""
+    generation = generations.current().generation
+    (generations.shard(generation).parent / "manifest.json").write_bytes(content)
+    (folder / "current").write_text(f"{Seal(generation, hashlib.sha256(content).hexdigest())}\n")
+
+
+@pytest.mark.parametrize("name", ["/etc/hostname", "../../../../outside", "nu\0ll", "half \ud800"])
+def test_a_manifest_that_names_no_file_within_is_damage(
+    write: Write, generations: Generations, folder: Path, name: str
+) -> None:
+    content = json.loads((generations.shard(write()).parent / "manifest.json").read_text())
     content["files"][name] = "0"
-    file.write_text(json.dumps(content))
+    resealed(generations, folder, json.dumps(content).encode())
     with pytest.raises(DamagedIndex, match=r"manifest\.json"):
         opened(generations)
 
 
-@pytest.mark.parametrize(("number", "advice"), [(2, "newer Bookbound"), (0, "older Bookbound")])
+def test_a_generation_under_the_name_of_another_is_damage(write: Write, generations: Generations, folder: Path) -> None:
+    first, second = write(), write()
+    content = (generations.shard(first).parent / "manifest.json").read_bytes()
+    resealed(generations, folder, content)
+    assert generations.current().generation == second
+    with pytest.raises(DamagedIndex, match=r"manifest\.json"):
+        opened(generations)
+
+
+def test_an_index_from_before_manifests_had_a_hash_is_told_by_its_format(
+    write: Write, generations: Generations, folder: Path
+) -> None:
+    generation = write()
+    file = generations.shard(generation).parent / "manifest.json"
+    (folder / "current").write_text(f"{generation}\n")
+    with pytest.raises(DamagedIndex, match="Index the book again"):
+        opened(generations)
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"format": 1}))
+    with pytest.raises(IndexTrouble, match="older Bookbound"):
+        opened(generations)
+
+
+def test_a_generation_that_cannot_be_read_any_more_is_not_kept(write: Write, generations: Generations) -> None:
+    harmed, whole = write(), write()
+    (generations.shard(harmed).parent / "manifest.json").write_text("{}")
+    assert [seal.generation for seal in generations.kept()] == [whole, harmed]
+    newest = write()
+    assert [seal.generation for seal in generations.kept()] == [newest, whole]
+
+
+@pytest.mark.parametrize(("number", "advice"), [(3, "newer Bookbound"), (1, "older Bookbound.*Index the book again")])
 def test_another_format_is_told_apart_from_damage(
     write: Write, generations: Generations, number: int, advice: str
 ) -> None:
@@ -200,7 +340,7 @@ def test_another_format_is_told_apart_from_damage(
 def test_a_damaged_index_can_be_written_anew(write: Write, generations: Generations, folder: Path) -> None:
     write()
     (folder / "current").write_bytes(b"\xff")
-    assert write() == generations.current()
+    assert write() == generations.current().generation
     assert len(opened(generations)) == 2
     assert len(list((folder / "generations").iterdir())) == 1
 
@@ -211,19 +351,71 @@ def test_a_reader_that_has_no_room_is_told_to_make_some(
     write()
     monkeypatch.setenv("TMPDIR", "set")
     monkeypatch.setattr("tempfile.tempdir", os.fspath(tmp_path / "nowhere"))
-    with pytest.raises(BadSetup, match="TMPDIR"):
+    with pytest.raises(IndexTrouble, match="TMPDIR"):
         opened(generations)
 
 
-def test_memory_is_used_where_there_is_enough_and_no_other_place_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_reader_takes_nothing_of_what_is_to_be_left_free(
+    write: Write, generations: Generations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("TMPDIR", raising=False)
-    monkeypatch.setattr(files, "MEMORY", tmp_path)
-    assert files.in_memory(1) == tmp_path
-    assert files.in_memory(1 << 60) is None
-    monkeypatch.setenv("TMPDIR", "/elsewhere")
-    assert files.in_memory(1) is None
-    monkeypatch.delenv("TMPDIR")
-    monkeypatch.setattr(files, "MEMORY", tmp_path / "nowhere")
-    assert files.in_memory(1) is None
+    write()
+    monkeypatch.setattr(space, "free", lambda _: space.SPARE + 100)
+    with pytest.raises(IndexTrouble, match=r"No space left.*Make room.*TMPDIR"):
+        opened(generations)
+
+
+def failing(code: int) -> Callable[..., None]:
+    """A call of the system as it is on a disk that fails."""
+
+    def fail(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    return fail
+
+
+def test_a_disk_that_is_full_in_the_middle_of_a_copy_is_told_so(
+    write: Write, generations: Generations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write()
+    monkeypatch.setattr(os, "pwrite", failing(errno.ENOSPC))
+    with pytest.raises(IndexTrouble, match=r"No space left.*TMPDIR"):
+        opened(generations)
+
+
+def test_an_index_on_a_disk_that_fails_is_told_so_and_not_to_make_room(
+    write: Write, generations: Generations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write()
+    monkeypatch.setattr(os, "pread", failing(errno.EIO))
+    with pytest.raises(IndexTrouble, match=r"Input/output error.*Check the rights and the disk") as raised:
+        opened(generations)
+    assert "TMPDIR" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["current", "manifest.json", "shard/config.json"])
+def test_a_file_of_the_index_that_cannot_be_read_is_named_with_the_reason(
+    write: Write, generations: Generations, folder: Path, name: str
+) -> None:
+    generation = write()
+    file = folder / name if name == "current" else folder / "generations" / generation / name
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(IndexTrouble, match=rf"{file.name} \(Is a directory\)"):
+        opened(generations)
+
+
+def test_trouble_of_whoever_reads_a_copy_is_left_as_it_is(write: Write, generations: Generations) -> None:
+    write()
+    with pytest.raises(OSError, match="the reader's own"), generations.copied(generations.current()):
+        raise OSError("the reader's own")
+
+
+def test_a_disk_that_is_full_while_sealing_leaves_the_old_generation(
+    write: Write, generations: Generations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published = write()
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", failing(errno.ENOSPC))
+        with pytest.raises(IndexTrouble, match=r"No space left.*try again"):
+            write()
+    assert generations.current().generation == published

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
 import socket
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib.metadata import packages_distributions
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from qdrant_client import AsyncQdrantClient, models
 
 from bookbound.book import Chunk, Manifest
@@ -30,10 +36,12 @@ from bookbound.errors import (
     Unreachable,
 )
 from bookbound.store import records
-from bookbound.store.generations import new_id
+from bookbound.store.naming import new_id
 from bookbound.store.qdrant import QdrantStore
 
 Publish = Callable[..., Coroutine[Any, Any, Manifest]]
+Vectors = Callable[..., NDArray[np.float32]]
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 
@@ -142,20 +150,73 @@ def test_the_drafts_of_writers_long_dead_are_removed_and_those_of_others_are_not
     asyncio.run(go())
 
 
-def test_a_generation_that_was_finished_but_not_published_does_not_count(
+def test_a_generation_whose_writer_was_killed_before_publishing_never_counts(
+    client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def finish(like: Manifest) -> None:
+        killed = replace(like, generation=new_id(), title="killed")
+        await client.create_collection(f"bookbound-{killed.generation}", vectors_config={})
+        kept = {"manifest": json.dumps(records.dump(killed))}
+        point = models.PointStruct(id="00000000-0000-0000-0000-000000000000", vector={}, payload=kept)
+        await client.upsert(f"bookbound-{killed.generation}", [point])
+
+    async def go() -> None:
+        store = QdrantStore(client)
+        first = await publish(store, chunks, title="first")
+        await finish(like=first)
+        assert await store.generations() == [first]
+        for title in ("second", "third"):
+            await publish(store, chunks, title=title)
+        assert [manifest.title for manifest in await store.generations()] == ["third", "second", "first"]
+
+    asyncio.run(go())
+
+
+def test_a_generation_begun_earlier_and_published_later_stands_first(
+    client: AsyncQdrantClient, blank: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish
+) -> None:
+    async def go() -> None:
+        store = QdrantStore(client)
+        async with store.draft(replace(blank, title="slow")) as draft:
+            await draft.add(chunks, vectors(6))
+            await publish(store, chunks, title="quick")
+            await draft.publish()
+        assert [manifest.title for manifest in await store.generations()] == ["slow", "quick"]
+
+    asyncio.run(go())
+
+
+def test_a_collection_that_goes_leaves_no_alias(
     client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def go() -> None:
         store = QdrantStore(client)
-        published = await publish(store, chunks)
-        unpublished = replace(published, generation=new_id())
-        await client.create_collection(f"bookbound-{unpublished.generation}", vectors_config={})
-        kept = {"manifest": json.dumps(records.dump(unpublished))}
-        point = models.PointStruct(id="00000000-0000-0000-0000-000000000000", vector={}, payload=kept)
-        await client.upsert(f"bookbound-{unpublished.generation}", [point])
-        assert await store.generations() == [published]
+        for _ in range(5):
+            await publish(store, chunks)
+        aliases = {alias.alias_name for alias in (await client.get_aliases()).aliases}
+        kept = {f"bookbound-{manifest.generation}-published" for manifest in await store.generations()}
+        assert aliases == {"bookbound", *kept}
+        assert len(kept) == 3
 
     asyncio.run(go())
+
+
+def test_the_module_needs_nothing_that_only_some_systems_have() -> None:
+    code = "import sys; sys.modules['fcntl'] = None; import bookbound.store.qdrant"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_every_package_that_is_imported_is_declared() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    declared = " ".join([*project["dependencies"], *project["optional-dependencies"]["qdrant"]]).lower()
+    distributions = packages_distributions()
+    for file in (REPOSITORY / "src" / "bookbound" / "store").glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            for top in {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"bookbound"}:
+                assert any(name.lower() in declared for name in distributions[top]), f"{file.name} imports {top}"
 
 
 def test_what_the_alias_names_is_never_removed_by_a_writer_that_gives_up(

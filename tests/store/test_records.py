@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, get_args
 
 import pytest
 
-from bookbound.book import Chapter, Chunk, Manifest
+from bookbound.book import Chapter, Chunk, Manifest, Unit, UnitKind
 from bookbound.errors import DamagedIndex
 from bookbound.store import records
 
@@ -23,7 +23,19 @@ def test_a_record_becomes_the_chunk_again(chunk: Make) -> None:
     assert records.chunk(made.id, records.record(made)) == made
 
 
-@pytest.mark.parametrize("name", ["text", "position", "file", "headings", "start", "page", "runs"])
+def test_units_of_every_kind_become_themselves_again(chunk: Make) -> None:
+    made = replace(chunk(4), units=tuple(Unit(kind, i, 2 * i) for i, kind in enumerate(get_args(UnitKind))))
+    kept = json.loads(json.dumps(records.record(made)))
+    assert records.chunk(made.id, kept).units == made.units
+
+
+@pytest.mark.parametrize("numbers", [[0, 1], [9, 0, 4], [-1, 0, 4]])
+def test_units_that_were_never_written_are_damage(chunk: Make, numbers: list[int]) -> None:
+    with pytest.raises(DamagedIndex, match="Index the book again"):
+        records.chunk("id", records.record(chunk(4)) | {"units": numbers})
+
+
+@pytest.mark.parametrize("name", ["text", "position", "file", "headings", "start", "page", "runs", "units"])
 @pytest.mark.parametrize("value", [MISSING, 1.5, {"a": 1}, ["x", 2, None]])
 def test_a_record_that_is_not_as_written_is_damage(chunk: Make, name: str, value: Any) -> None:
     kept = records.record(chunk(4))
@@ -57,3 +69,28 @@ def test_a_manifest_becomes_itself_again_beside_what_else_was_kept(blank: Manife
     made = replace(blank, chapters=(Chapter("Machines", 2, 6),), vocabulary=Counter(["torque", "torque", "ünïcode"]))
     text = json.dumps(records.dump(made) | {"files": {"a": "b"}})
     assert records.load(text) == (made, {"files": {"a": "b"}})
+
+
+TEXTS = ("title", "kind", "embedder", "splitter", "generation", "created", "digest")
+ODD: dict[str, tuple[object, ...]] = {
+    **dict.fromkeys(TEXTS, (None, 1, ["x"], {"a": "b"})),
+    **dict.fromkeys(("dimension", "pages", "chunks"), (None, 1.5, "1", ["x"], {"a": 1})),
+    "average_words": (None, "1", ["x"], {"a": 1}, 10**400),
+    "chapters": (None, 1, "abc", ["abc"], [["x"]], [["x", "y", 1]], [["x", 1, 1, 1]], {"abc": 1}),
+    "vocabulary": (None, 1, "1", ["x"], {"a": "b"}, {"a": 1, "b": 1.5}),
+}
+
+
+def test_every_value_of_a_manifest_is_tried_with_other_types() -> None:
+    assert ODD.keys() == {field.name for field in fields(Manifest)}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in ODD.items() for value in values])
+def test_a_manifest_whose_values_are_of_other_types_is_damage(blank: Manifest, name: str, value: object) -> None:
+    with pytest.raises(DamagedIndex, match="Index the book again"):
+        records.load(json.dumps(records.dump(blank) | {name: value}))
+
+
+def test_a_manifest_nested_beyond_all_measure_is_damage() -> None:
+    with pytest.raises(DamagedIndex, match="Index the book again"):
+        records.load("[" * 200_000)

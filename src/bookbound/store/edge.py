@@ -15,7 +15,7 @@ from bookbound.book import Chunk, Manifest
 from bookbound.errors import DamagedIndex, IndexTrouble
 from bookbound.store import files, records
 from bookbound.store.bm25 import Sparse
-from bookbound.store.generations import Generations
+from bookbound.store.generations import Generations, Seal
 from bookbound.store.hybrid import MEANING_COUNTS, Hit, HybridIndex
 from bookbound.store.intake import Intake, Point
 from bookbound.store.records import MEANING, WORDS
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bookbound.ports import Vectors
 
 OPTIMISE_ABOVE = 20_000
-_PAGE = 1_000
+_PAGE = 100  # Edge keeps every other thread waiting while it fetches one
 
 
 class EdgeStore:
@@ -44,17 +44,17 @@ class EdgeStore:
                 await draft.close()
 
     async def open(self) -> HybridIndex:
-        generation = self._generations.current()
+        seal = self._generations.current()
         while True:
             try:
-                return HybridIndex(*await asyncio.to_thread(_opened, self._generations, generation))
+                return HybridIndex(*await asyncio.to_thread(_opened, self._generations, seal))
             except DamagedIndex:
                 # A reader that was slower than several writers finds its generation gone, and a newer one published.
-                if generation == (generation := self._generations.current()):
+                if seal == (seal := self._generations.current()):
                     raise
 
     async def generations(self) -> list[Manifest]:
-        return [self._generations.manifest(generation) for generation in self._generations.kept()]
+        return await asyncio.to_thread(lambda: [*map(self._generations.manifest, self._generations.kept())])
 
 
 class EdgeDraft:
@@ -63,25 +63,30 @@ class EdgeDraft:
     def __init__(self, generations: Generations, generation: str, manifest: Manifest, optimise_above: int) -> None:
         self._generations = generations
         self._generation = generation
+        self._folder = generations.shard(generation)
         self._optimise_above = optimise_above
         self._intake = Intake(manifest)
-        self._shard = EdgeShard.create(generations.shard(generation), manifest.dimension)
+        files.ensure_room(self._folder, manifest.chunks * (4 * manifest.dimension + 2048))
+        self._shard = EdgeShard.create(self._folder, manifest.dimension)
 
     async def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
-        self._shard.put(self._intake.take(chunks, vectors))
+        points = self._intake.take(chunks, vectors)
+        files.ensure_room(self._folder, sum(point.size for point in points))
+        self._shard.put(points)
 
     async def publish(self) -> Manifest:
         await self._shard.close()
         if len(self._intake) > self._optimise_above:
-            await _optimise(self._generations.shard(self._generation))
-        await asyncio.to_thread(self._generations.seal, self._generation, self._intake.manifest())
-        shard, manifest = await asyncio.to_thread(_opened, self._generations, self._generation)
+            files.ensure_room(self._folder, 2 * files.taken(self._folder))
+            await _optimise(self._folder)
+        seal = await asyncio.to_thread(self._generations.seal, self._generation, self._intake.manifest())
+        shard, manifest = await asyncio.to_thread(_opened, self._generations, seal)
         try:
             self._intake.verify(await shard.scan())
         finally:
             await shard.close()
         # Not in another thread: a publish that was cancelled must not go on after its draft is gone.
-        self._generations.publish(self._generation)
+        self._generations.publish(seal)
         return manifest
 
     async def close(self) -> None:
@@ -94,14 +99,12 @@ class EdgeShard:
     def __init__(self, shard: edge.EdgeShard, gone: Sequence[Path] = ()) -> None:
         self._shard = shard
         self._gone = gone
-
-    def __len__(self) -> int:
-        return self._shard.count(edge.CountRequest())
+        self._closed = False
 
     @classmethod
     def create(cls, folder: Path, dimension: int) -> EdgeShard:
-        config = edge.EdgeConfig(
-            vectors={MEANING: edge.EdgeVectorParams(size=dimension, distance=edge.Distance.Cosine)},
+        config = edge.EdgeConfig(  # Cold, or loading would fill the holes in the files of vectors: 33 MB for any book
+            vectors={MEANING: edge.EdgeVectorParams(dimension, edge.Distance.Cosine, memory=edge.Memory.Cold)},
             sparse_vectors={WORDS: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
             optimizers=edge.EdgeOptimizersConfig(indexing_threshold=1),  # whether to optimise is decided above
             wal_enabled=False,
@@ -131,41 +134,59 @@ class EdgeShard:
         return self._hits(edge.QueryRequest(limit, query=query))
 
     async def fetch(self, ids: list[str]) -> list[tuple[Chunk, Sequence[float]]]:
-        found = self._shard.retrieve([*ids], with_payload=True, with_vector=[MEANING])
+        with self._reading():
+            found = self._shard.retrieve([*ids], with_payload=True, with_vector=[MEANING])
         return [(_chunk(each), cast("dict[str, list[float]]", each.vector)[MEANING]) for each in found]
 
     async def scan(self, file: str | None = None) -> list[Chunk]:
-        only = None if file is None else edge.Filter(must=[edge.FieldCondition("file", edge.MatchValue(file))])
-        chunks: list[Chunk] = []
-        start, more = None, True
-        while more:
-            page, start = self._shard.scroll(edge.ScrollRequest(start, _PAGE, only, with_payload=True))
-            chunks += map(_chunk, page)
-            more = start is not None
-        return chunks
+        return await asyncio.to_thread(self._scanned, file)
 
     async def close(self) -> None:
+        self._closed = True
         # Edge writes a last word on closing, and takes long to complain where the folder for it is gone.
         with files.standing(self._gone):
             self._shard.close()
 
+    def _scanned(self, file: str | None) -> list[Chunk]:
+        only = None if file is None else edge.Filter(must=[edge.FieldCondition("file", edge.MatchValue(file))])
+        chunks: list[Chunk] = []
+        start, more = None, True
+        while more:
+            with self._reading():
+                page, start = self._shard.scroll(edge.ScrollRequest(start, _PAGE, only, with_payload=True))
+            chunks += map(_chunk, page)
+            more = start is not None
+        return chunks
+
     def _hits(self, request: edge.QueryRequest) -> list[Hit]:
-        return [Hit(str(hit.id), hit.score) for hit in self._shard.query(request)]
+        with self._reading():
+            return [Hit(str(hit.id), hit.score) for hit in self._shard.query(request)]
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as trouble:  # Edge raises nothing more precise
+            if self._closed:
+                raise IndexTrouble("This index was closed. Open it again to go on reading.") from trouble
+            raise DamagedIndex("The index can no longer be read. Open it again, or index the book again.") from trouble
 
 
-def _opened(generations: Generations, generation: str) -> tuple[EdgeShard, Manifest]:
+def _opened(generations: Generations, seal: Seal) -> tuple[EdgeShard, Manifest]:
     """A generation in a copy for this reader alone: Edge writes where it reads, and knows no reading only.
 
     Edge holds its files open, so they lose their names once loaded, and no reader leaves any behind, killed or not.
     """
-    with generations.copied(generation) as (room, manifest):
+    with generations.copied(seal) as (room, manifest):
         try:
-            shard = EdgeShard(edge.EdgeShard.load(str(room)), files.folders(room))
+            shard = edge.EdgeShard.load(str(room))
+            held = shard.count(edge.CountRequest())
         except Exception as trouble:  # Edge raises nothing more precise
             raise DamagedIndex("The index cannot be opened by this version. Index the book again.") from trouble
-    if len(shard) != manifest.chunks:
-        raise DamagedIndex(f"The index holds {len(shard)} of its {manifest.chunks} chunks. Index the book again.")
-    return shard, manifest
+        if held != manifest.chunks:
+            shard.close()
+            raise DamagedIndex(f"The index holds {held} of its {manifest.chunks} chunks. Index the book again.")
+        return EdgeShard(shard, files.folders(room)), manifest
 
 
 async def _optimise(shard: Path) -> None:

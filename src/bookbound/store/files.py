@@ -6,12 +6,16 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from bookbound.errors import IndexTrouble
+from bookbound.store import space
+
 BLOCK = 1 << 16
-MEMORY = Path("/dev/shm")
+SMALL = 1 << 23
+"""Up to this size a copy has no holes: Edge touches every page of such a file, and of larger ones only what is used."""
 _NOTHING = bytes(BLOCK)
 
 
@@ -42,31 +46,43 @@ def settle_tree(folder: Path) -> None:
     settle(folder)
 
 
+def taken(folder: Path) -> int:
+    """The bytes that the files in `folder` take of their disk."""
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*"))
+
+
 def fingerprint(path: Path, copy: Path | None = None) -> str:
     """A hash of a file's size and content, however its holes are stored; asked to, it copies in the same pass."""
     with path.open("rb", buffering=0) as source:
         size = os.fstat(source.fileno()).st_size
         found = hashlib.sha256(b"%d" % size)
-        target = copy.open("wb") if copy else None
-        try:
+        with _copying(copy, size) as put:
             for at, block in _blocks(source.fileno()):
                 found.update(b"@%d:" % at + block)
-                if target:
-                    target.seek(at)
-                    target.write(block)
-            if target:
-                target.truncate(size)
-        finally:
-            if target:
-                target.close()
+                put(at, block)
     return found.hexdigest()
 
 
-def in_memory(size: int) -> Path | None:
-    """Where `size` bytes can be kept without a disk, if the system has such a place and TMPDIR names no other."""
-    if "TMPDIR" in os.environ or not os.access(MEMORY, os.W_OK) or shutil.disk_usage(MEMORY).free < size:
-        return None
-    return MEMORY
+@contextmanager
+def writing() -> Iterator[None]:
+    """Within this block a failure is one of the index's own folder."""
+    try:
+        yield
+    except OSError as trouble:
+        raise IndexTrouble(
+            f"The index could not be written ({trouble.strerror}). Check its folder and disk, then try again."
+        ) from trouble
+
+
+def ensure_room(folder: Path, size: int) -> None:
+    """Refuse to write into `folder` where its disk has no room for `size` bytes."""
+    need = size + space.SPARE
+    with writing():
+        if space.free(folder) < need:
+            raise space.NoRoom(
+                f"The index could not be written: its disk has no room for another {need / 1e6:.0f} MB. "
+                "Make room there, or choose another folder: --index DIR"
+            )
 
 
 def folders(root: Path) -> list[Path]:
@@ -85,6 +101,29 @@ def standing(names: Sequence[Path]) -> Iterator[None]:
     finally:
         for name in names[:1]:
             shutil.rmtree(name, ignore_errors=True)
+
+
+@contextmanager
+def _copying(target: Path | None, size: int) -> Iterator[Callable[[int, bytes], None]]:
+    """What puts blocks where they belong in a new file of `size` bytes, or nowhere where there is none."""
+    if target is None:
+        yield lambda at, block: None
+        return
+    with space.copying():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        copy = target.open("wb", buffering=0)
+
+    def put(at: int, block: bytes) -> None:
+        with space.copying():
+            space.put(copy.fileno(), block, at)
+
+    with copy:
+        if size <= SMALL:
+            put(0, bytes(size))
+        else:
+            with space.copying():
+                copy.truncate(size)
+        yield put
 
 
 def _blocks(handle: int) -> Iterator[tuple[int, bytes]]:

@@ -2,7 +2,7 @@
 
     generations/<id>/shard/          the engine's own files
     generations/<id>/manifest.json   what the index says of itself, and a fingerprint of each of those files
-    current                          the ids of the generations kept, the published one first
+    current                          the seals of the generations kept, the published one first
     lock                             held by whoever writes
 
 Only what `current` names counts. It changes in one step, after all it names is on the disk, so a kill at any moment
@@ -11,35 +11,35 @@ leaves the old generation published or the new one; whatever else lies in `gener
 
 from __future__ import annotations
 
-import fcntl
+import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from bookbound.book import Manifest
-from bookbound.errors import BadSetup, DamagedIndex, IndexBusy, NoIndex
+from bookbound.errors import DamagedIndex, IndexTrouble, NoIndex
 from bookbound.store import files, records
+from bookbound.store.claim import claimed, is_generation
+from bookbound.store.naming import KEPT, NOTHING_YET, is_id, new_id
+from bookbound.store.rooms import filled
 
-KEPT = 3
-NOTHING_YET = "Nothing has been indexed here yet. Index a book first: bookbound index SOURCE"
-_ID = re.compile(r"\d{8}T\d{12}Z-[0-9a-f]{6}")
-
-
-def new_id(age: timedelta = timedelta()) -> str:
-    """A name for a generation that sorts by the time it was begun: now, or `age` ago."""
-    return f"{datetime.now(UTC) - age:%Y%m%dT%H%M%S%fZ}-{os.urandom(3).hex()}"
+_LINE = re.compile(r"(\S+)(?: ([0-9a-f]{64}))?")
 
 
-def is_id(name: str) -> bool:
-    """Whether `new_id` could have given this name."""
-    return _ID.fullmatch(name) is not None
+class Seal(NamedTuple):
+    """A finished generation: its id, and the hash of its manifest, which has a fingerprint of every other file."""
+
+    generation: str
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.generation} {self.hash}".rstrip()
 
 
 class Generations:
@@ -50,110 +50,104 @@ class Generations:
         self._all = folder / "generations"
         self._current = folder / "current"
 
-    def kept(self) -> list[str]:
-        """The ids of the generations that are kept, the published one first."""
-        try:
-            names = self._current.read_text(encoding="ascii").split()
-        except FileNotFoundError:
-            return []
-        except UnicodeDecodeError:
-            names = []
-        if not names or not all(map(is_id, names)):
+    def kept(self) -> list[Seal]:
+        """The generations that are kept, the published one first."""
+        with _reading("current"):
+            if not self._current.exists():
+                return []
+            lines = self._current.read_bytes().decode("ascii", "replace").splitlines()
+        found = [match for line in lines if (match := _LINE.fullmatch(line)) and is_id(match[1])]
+        if not lines or len(found) < len(lines):
             raise _damaged("current")
-        return names
+        return [Seal(match[1], match[2] or "") for match in found]
 
-    def current(self) -> str:
-        """The id of the published generation."""
-        if names := self.kept():
-            return names[0]
+    def current(self) -> Seal:
+        """The published generation."""
+        if seals := self.kept():
+            return seals[0]
         raise NoIndex(NOTHING_YET)
 
     def shard(self, generation: str) -> Path:
         """Where the engine's files of a generation lie."""
         return self._all / generation / "shard"
 
-    def manifest(self, generation: str) -> Manifest:
+    def manifest(self, seal: Seal) -> Manifest:
         """What a generation says of itself."""
-        return self._sealed(generation)[0]
+        return self._sealed(seal)[0]
 
     @contextmanager
     def writing(self) -> Iterator[str]:
         """Be the only writer and begin a generation, which is gone again at the end unless it was published."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        if not (unwatched := self._folder / ".gitignore").exists():
-            unwatched.write_text("*\n")
-        with (self._folder / "lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise IndexBusy(
-                    "Another process is writing this index. Wait until it has finished, or stop it, and try again."
-                ) from None
+        with claimed(self._folder):
             self._sweep()
             generation = new_id()
-            self.shard(generation).mkdir(parents=True)
+            with files.writing():
+                self.shard(generation).mkdir(parents=True)
             try:
                 yield generation
             finally:
                 self._sweep()
 
-    def seal(self, generation: str, manifest: Manifest) -> Manifest:
+    def seal(self, generation: str, manifest: Manifest) -> Seal:
         """Bring a finished generation to the disk, with a manifest that tells each of its files by its content."""
         shard = self.shard(generation)
-        files.settle_tree(shard)
         created = datetime.now(UTC).isoformat(timespec="seconds")
         sealed = replace(manifest, generation=generation, created=created)
-        prints = {
-            path.relative_to(shard).as_posix(): files.fingerprint(path)
-            for path in sorted(shard.rglob("*"))
-            if path.is_file()
-        }
-        content = json.dumps(records.dump(sealed) | {"files": prints}, ensure_ascii=False, indent=1)
-        files.replace(shard.parent / "manifest.json", content.encode())
-        files.settle(self._all)
-        return sealed
+        with files.writing():
+            files.settle_tree(shard)
+            prints = {
+                path.relative_to(shard).as_posix(): files.fingerprint(path)
+                for path in sorted(shard.rglob("*"))
+                if path.is_file()
+            }
+            content = json.dumps(records.dump(sealed) | {"files": prints}, ensure_ascii=False, indent=1).encode()
+            files.replace(shard.parent / "manifest.json", content)
+            files.settle(self._all)
+        return Seal(generation, hashlib.sha256(content).hexdigest())
 
-    def publish(self, generation: str) -> None:
+    def publish(self, seal: Seal) -> None:
         """Make a sealed generation, in one step, the one that readers open."""
-        names = [generation, *(name for name in self._still_kept() or [] if name != generation)]
-        files.replace(self._current, "".join(f"{name}\n" for name in names[:KEPT]).encode())
+        older = [each for each in self._still_kept() or [] if each != seal and self._is_whole(each)]
+        with files.writing():
+            files.replace(self._current, "".join(f"{each}\n" for each in [seal, *older][:KEPT]).encode())
 
     @contextmanager
-    def copied(self, generation: str) -> Iterator[tuple[Path, Manifest]]:
+    def copied(self, seal: Seal) -> Iterator[tuple[Path, Manifest]]:
         """A copy of a generation's files for the length of a block, each of them found as it was sealed."""
-        manifest, prints = self._sealed(generation)
-        plenty = manifest.chunks * (8 * manifest.dimension + 8192)
-        try:
-            with TemporaryDirectory(prefix="bookbound-", dir=files.in_memory(plenty)) as room:
-                for name, expected in prints.items():
-                    self._copy(self.shard(generation) / name, Path(room) / name, expected)
-                yield Path(room), manifest
-        except OSError as trouble:
-            raise BadSetup(
-                f"The index could not be copied for reading ({trouble.strerror}). "
-                "Make room in the folder for temporary files, or name another in TMPDIR."
-            ) from trouble
+        manifest, prints = self._sealed(seal)
 
-    def _copy(self, source: Path, target: Path, expected: str) -> None:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            found = files.fingerprint(source, target)
-        except FileNotFoundError:
-            found = ""
-        if found != expected:
-            raise _damaged(source.name)
+        def fill(room: Path) -> None:
+            for name, expected in prints.items():
+                with _reading(name):
+                    if files.fingerprint(self.shard(seal.generation) / name, room / name) != expected:
+                        raise _damaged(name)
 
-    def _sealed(self, generation: str) -> tuple[Manifest, dict[str, str]]:
-        try:
-            manifest, rest = records.load((self._all / generation / "manifest.json").read_bytes())
-        except FileNotFoundError:
-            raise _damaged("manifest.json") from None
+        with filled(fill) as room:
+            yield room, manifest
+
+    def _sealed(self, seal: Seal) -> tuple[Manifest, dict[str, str]]:
+        with _reading("manifest.json"):
+            content = (self._all / seal.generation / "manifest.json").read_bytes()
+        # Read before its hash is compared: an index of another format is told as such, and not as damage.
+        manifest, rest = records.load(content)
         prints = rest.get("files")
-        if not isinstance(prints, dict) or not all(map(_inside, prints)) or manifest.generation != generation:
+        if (
+            hashlib.sha256(content).hexdigest() != seal.hash
+            or manifest.generation != seal.generation
+            or not isinstance(prints, dict)
+            or not all(map(_inside, prints))
+        ):
             raise _damaged("manifest.json")
         return manifest, prints
 
-    def _still_kept(self) -> list[str] | None:
+    def _is_whole(self, seal: Seal) -> bool:
+        """Whether a generation's manifest is as it was sealed, in the format of this version."""
+        try:
+            return bool(self._sealed(seal))
+        except IndexTrouble:
+            return False
+
+    def _still_kept(self) -> list[Seal] | None:
         """What `current` names, for a writer, who may well be here because that file is damaged."""
         try:
             return self.kept()
@@ -162,17 +156,32 @@ class Generations:
 
     def _sweep(self) -> None:
         """Remove what no `current` will name again: the drafts of dead writers, and generations past their time."""
-        kept = self._still_kept()
-        if kept is None or not self._all.is_dir():
+        seals = self._still_kept()
+        if seals is None or not self._all.is_dir():
             return
+        kept = {seal.generation for seal in seals}
         for folder in self._all.iterdir():
-            if folder.name not in kept:
+            if folder.name not in kept and is_generation(folder):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 def _inside(name: str) -> bool:
+    """Whether a file of this name can only lie in the folder it is looked for in."""
     path = PurePosixPath(name)
-    return not path.is_absolute() and ".." not in path.parts
+    return name.isascii() and name.isprintable() and not path.is_absolute() and ".." not in path.parts
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """Within this block a file that is gone is damage, and one that cannot be read is told with the reason."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise _damaged(name) from None
+    except OSError as trouble:
+        raise IndexTrouble(
+            f"The index cannot be read: {name} ({trouble.strerror}). Check the rights and the disk of its folder."
+        ) from trouble
 
 
 def _damaged(name: str) -> DamagedIndex:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +22,12 @@ class Point(NamedTuple):
     chunk: Chunk
     meaning: list[float]
     words: Sparse
+
+    @property
+    def size(self) -> int:
+        """At most how many bytes an engine needs to keep it."""
+        numbers = len(self.meaning) + 2 * len(self.words.indices)
+        return len(json.dumps(records.record(self.chunk))) + 8 * numbers + 1024
 
 
 class Intake:

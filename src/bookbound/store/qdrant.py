@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from bookbound.book import Chunk, Manifest
-from bookbound.errors import BookboundError, DamagedIndex, NoIndex
+from bookbound.errors import BookboundError, DamagedIndex, IndexTrouble, NoIndex
 from bookbound.store import records
-from bookbound.store.generations import KEPT, NOTHING_YET, is_id, new_id
 from bookbound.store.hybrid import HybridIndex
 from bookbound.store.intake import Intake
+from bookbound.store.naming import KEPT, NOTHING_YET, is_id, new_id
 from bookbound.store.qdrant_shard import QdrantShard, asking, connect
 from bookbound.store.records import MEANING, WORDS
 
@@ -63,7 +63,7 @@ class QdrantStore:
     async def generations(self) -> list[Manifest]:
         async with self._shelf() as shelf:
             with asking():
-                return await shelf.kept()
+                return await shelf.manifests()
 
     @asynccontextmanager
     async def _shelf(self) -> AsyncIterator[Shelf]:
@@ -97,7 +97,11 @@ class QdrantDraft:
 
 
 class Shelf:
-    """The collections of one book on one server: the alias names the published one, older ones are kept a while."""
+    """The collections of one book on one server, and their aliases.
+
+    One alias names the published collection, and stands for the book. Another stays with each collection that ever was
+    published, so that a finished one whose writer was killed is not taken for it.
+    """
 
     def __init__(self, client: AsyncQdrantClient, collection: str) -> None:
         self.client = client
@@ -107,21 +111,30 @@ class Shelf:
         return f"{self._collection}-{generation}"
 
     async def published(self) -> str:
-        """The generation that the alias names, or nothing."""
-        aliases = (await self.client.get_aliases()).aliases
-        named = (alias.collection_name for alias in aliases if alias.alias_name == self._collection)
-        return next(named, "").removeprefix(self.name(""))
+        """The generation that readers open, or nothing."""
+        return (await self._aliases()).get(self._collection, "")
 
     async def manifest(self, generation: str) -> Manifest | None:
         """What a generation says of itself, once it is finished."""
         found = await self.client.retrieve(self.name(generation), [_MANIFEST])
         return records.load((found[0].payload or {}).get("manifest", ""))[0] if found else None
 
-    async def kept(self) -> list[Manifest]:
-        """The generations that are or were published, newest first."""
-        published = await self.published()
-        finished = [await self.manifest(each) for each in await self._all() if each <= published]
-        return [manifest for manifest in finished if manifest]
+    async def kept(self) -> list[str]:
+        """The generations that are or were published, the published one first, then newest first."""
+        aliases = await self._aliases()
+        published = aliases.get(self._collection)
+        marked = {generation for alias, generation in aliases.items() if alias == self._mark(generation)}
+        older = sorted(marked - {published}, reverse=True)
+        return [published, *older] if published else older
+
+    async def manifests(self) -> list[Manifest]:
+        """What the kept generations say of themselves; only older ones may be of a format that is no longer read."""
+        found: list[Manifest] = []
+        for generation in await self.kept():
+            with suppress(IndexTrouble) if found else nullcontext():
+                manifest = await self.manifest(generation)
+                found += [manifest] if manifest else []
+        return found
 
     async def begin(self, generation: str, dimension: int) -> None:
         """A collection for a new generation, which can filter by file from its first chunk on."""
@@ -138,22 +151,39 @@ class Shelf:
         """Lay the manifest beside the chunks, as the one point without vectors, and switch the alias in one step."""
         from qdrant_client import models
 
-        name, alias = self.name(manifest.generation), self._collection
+        name = self.name(manifest.generation)
         kept = {"manifest": json.dumps(records.dump(manifest), ensure_ascii=False)}
         await self.client.upsert(name, [models.PointStruct(id=_MANIFEST, vector={}, payload=kept)], wait=True)
-        leave = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias))
-        enter = models.CreateAliasOperation(create_alias=models.CreateAlias(collection_name=name, alias_name=alias))
-        await self.client.update_collection_aliases([leave, enter] if await self.published() else [enter])
+        leave = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=self._collection))
+        enter = [
+            models.CreateAliasOperation(create_alias=models.CreateAlias(collection_name=name, alias_name=alias))
+            for alias in (self._collection, self._mark(manifest.generation))
+        ]
+        await self.client.update_collection_aliases([leave, *enter] if await self.published() else enter)
 
     async def sweep(self, mine: str) -> None:
         """Remove this draft if it was not published, those of writers long dead, and generations past their time."""
-        kept = [manifest.generation for manifest in await self.kept()]
-        spared = {await self.published(), *kept[:KEPT]}
+        kept = await self.kept()
         long_ago = new_id(age=ABANDONED)
         for generation in await self._all():
-            if generation not in spared and (generation in (mine, *kept) or generation < long_ago):
+            if generation not in kept[:KEPT] and (generation in (mine, *kept) or generation < long_ago):
                 await self.client.delete_collection(self.name(generation))
 
+    def _mark(self, generation: str) -> str:
+        """The alias that tells a generation which was published."""
+        return f"{self.name(generation)}-published"
+
+    async def _aliases(self) -> dict[str, str]:
+        """Each alias of this book's generations, with the generation it stands for."""
+        aliases = (await self.client.get_aliases()).aliases
+        named = {alias.alias_name: self._held_by(alias.collection_name) for alias in aliases}
+        return {alias: generation for alias, generation in named.items() if generation}
+
     async def _all(self) -> list[str]:
-        names = [each.name for each in (await self.client.get_collections()).collections]
-        return sorted((rest for name in names if is_id(rest := name.removeprefix(self.name("")))), reverse=True)
+        collections = (await self.client.get_collections()).collections
+        return [generation for each in collections if (generation := self._held_by(each.name))]
+
+    def _held_by(self, collection: str) -> str:
+        """The generation in a collection of this book, or nothing."""
+        generation = collection.removeprefix(self.name(""))
+        return generation if is_id(generation) and collection == self.name(generation) else ""

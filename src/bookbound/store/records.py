@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from bookbound.book import Chapter, Chunk, Manifest, Place, Run
+from bookbound.book import Chapter, Chunk, Manifest, Place, Run, Unit, UnitKind
 from bookbound.errors import DamagedIndex, IndexTrouble
 
-FORMAT = 1
+FORMAT = 2
 MEANING = "meaning"
 WORDS = "words"
+UNITS: Mapping[UnitKind, int] = {"sentence": 0, "code": 1, "row": 2, "item": 3, "formula": 4, "heading": 5}
+KINDS = {number: kind for kind, number in UNITS.items()}
 T = TypeVar("T")
 
 
 def record(chunk: Chunk) -> dict[str, Any]:
-    """Everything of a chunk but its id, flat, with its runs as one row of numbers."""
+    """Everything of a chunk but its id, flat, with its runs and its units as one row of numbers each."""
     place = chunk.place
     return {
         "text": chunk.text,
@@ -33,6 +35,7 @@ def record(chunk: Chunk) -> dict[str, Any]:
         "end": place.end,
         "page": place.page,
         "runs": [number for run in chunk.runs for number in run],
+        "units": [number for kind, start, end in chunk.units for number in (UNITS[kind], start, end)],
     }
 
 
@@ -65,23 +68,41 @@ def load(text: str | bytes) -> tuple[Manifest, dict[str, Any]]:
         made_as = _is(int, values.pop("format"))
         if made_as != FORMAT:
             raise IndexTrouble(_other_format(made_as))
-        known = {field.name: values.pop(field.name) for field in fields(Manifest)}
-        known["chapters"] = tuple(Chapter(*chapter) for chapter in known["chapters"])
-        for name in ("dimension", "chunks"):
-            _is(int, known[name])
-        return Manifest(**known), values
-    except (KeyError, TypeError, ValueError) as trouble:
+        return _manifest({field.name: values.pop(field.name) for field in fields(Manifest)}), values
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as trouble:
         raise DamagedIndex("The index is damaged: its manifest cannot be read. Index the book again.") from trouble
 
 
+def _manifest(kept: Mapping[str, Any]) -> Manifest:
+    chapters = [_is(list, chapter) for chapter in _is(list, kept["chapters"])]
+    vocabulary = _is(dict, kept["vocabulary"])
+    if not set(map(type, vocabulary.values())) <= {int}:
+        raise TypeError("int expected")
+    return Manifest(
+        title=_is(str, kept["title"]),
+        kind=_is(str, kept["kind"]),
+        embedder=_is(str, kept["embedder"]),
+        dimension=_is(int, kept["dimension"]),
+        splitter=_is(str, kept["splitter"]),
+        average_words=_is(float, 0.0 + kept["average_words"]),
+        pages=_is(int, kept["pages"]),
+        chunks=_is(int, kept["chunks"]),
+        chapters=tuple(Chapter(_is(str, title), _is(int, pages), _is(int, held)) for title, pages, held in chapters),
+        vocabulary=vocabulary,
+        generation=_is(str, kept["generation"]),
+        created=_is(str, kept["created"]),
+        digest=_is(str, kept["digest"]),
+    )
+
+
 def _chunk(name: str, kept: Mapping[str, Any]) -> Chunk:
-    numbers = [_is(int, number) for number in _is(list, kept["runs"])]
     page = kept["page"]
     return Chunk(
         id=name,
         text=_is(str, kept["text"]),
         position=_is(int, kept["position"]),
-        runs=tuple(Run(*numbers[at : at + 4]) for at in range(0, len(numbers), 4)),
+        runs=tuple(Run(*numbers) for numbers in _rows(kept["runs"], 4)),
+        units=tuple(Unit(KINDS[kind], start, end) for kind, start, end in _rows(kept["units"], 3)),
         place=Place(
             file=_is(str, kept["file"]),
             url=_is(str, kept["url"]),
@@ -94,6 +115,11 @@ def _chunk(name: str, kept: Mapping[str, Any]) -> Chunk:
             page=None if page is None else _is(int, page),
         ),
     )
+
+
+def _rows(value: Any, length: int) -> Iterator[list[int]]:
+    numbers = [_is(int, number) for number in _is(list, value)]
+    return (numbers[at : at + length] for at in range(0, len(numbers), length))
 
 
 def _is(kind: type[T], value: Any) -> T:
