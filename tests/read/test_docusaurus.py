@@ -216,6 +216,62 @@ def test_the_docs_folder_alone_knows_the_site_beside_it(site: Site) -> None:
     assert (page.file, page.url) == ("a.md", "https://book.example/base/learn/a")
 
 
+def test_a_folder_has_one_address_however_it_is_named(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = site({"docusaurus.config.js": CONFIG, "docs/a.md": "a"})
+    url = "https://book.example/base/learn/a"
+    (tmp_path / "outside").symlink_to(root / "docs")
+    assert [page.url for page in read(tmp_path / "outside").pages] == [url]
+    monkeypatch.chdir(root / "docs")
+    assert [(page.file, page.url) for page in read(Path()).pages] == [("a.md", url)]
+    (root / "docs").rename(root / "content")
+    (root / "docs").symlink_to(root / "content")
+    for folder in (root / "docs", root / "content"):
+        assert [(page.file, page.url) for page in read(folder).pages] == [("a.md", url)]
+    assert [(page.file, page.url) for page in read(root).pages] == [("docs/a.md", url)]
+
+
+def test_the_documentation_may_stand_beside_its_site(site: Site) -> None:
+    config = "export default {docs: {path: '../docs'}}"
+    root = site({"website/docusaurus.config.js": config, "docs/a.md": "a"})
+    assert [(page.file, page.url) for page in read(root).pages] == [("docs/a.md", "/docs/a")]
+
+
+@pytest.mark.parametrize("outward", ["../other", "/etc", "docs/../../other"])
+def test_documentation_outside_of_the_folder_is_not_read(site: Site, tmp_path: Path, outward: str) -> None:
+    config = f"export default {{docs: {{path: '{outward}'}}}}"
+    root = site({"docusaurus.config.js": config, "notes/a.md": "a"})
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "secret.md").write_text("secret")
+    book = read(root)
+    assert [(page.file, page.text) for page in book.pages] == [("notes/a.md", "a")]
+    assert [(notice.file, "outside" in notice.message) for notice in book.notices] == [("docusaurus.config.js", True)]
+
+
+def test_a_documentation_folder_that_is_a_link_out_of_the_book_is_not_read(site: Site, tmp_path: Path) -> None:
+    root = site({"docusaurus.config.js": "export default {}", "a.md": "a"})
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "_category_.json").write_text("{}")
+    (tmp_path / "other" / "secret.md").write_text("secret")
+    (root / "docs").symlink_to(tmp_path / "other")
+    assert [page.text for page in read(root).pages] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("files", "title"),
+    [
+        ({"docs/x.md": "---\ntitle: Introduction\nslug: /\n---\n# The Book"}, "The Book"),
+        ({"docs/01-intro.md": "---\ntitle: The Book\n---\nText"}, "The Book"),
+        ({"docs/index.mdx": "# The Book"}, "The Book"),
+        ({"docs/intro.md": "# Introduction"}, "Site"),
+        ({"docs/part/intro.md": "# A Part"}, "Site"),
+    ],
+)
+def test_without_a_configuration_the_opening_page_names_the_book(site: Site, files: dict[str, str], title: str) -> None:
+    assert read(site({"docs/_category_.json": "{}", "docs/z.md": "# Z"} | files)).title == title
+
+
 def test_broken_categories_and_front_matter_stop_nothing(site: Site) -> None:
     book = read(site({"docs/x/_category_.json": "{broken", "docs/x/a.md": "---\na: [\n---\nText"}))
     assert (book.pages[0].text, book.pages[0].chapter) == ("Text", "X")

@@ -17,19 +17,6 @@ def order(root: Path) -> list[str]:
     return [page.file for page in read(root).pages]
 
 
-def test_a_table_of_contents_orders_the_pages_and_is_none(site: Site) -> None:
-    root = site(
-        {
-            "SUMMARY.md": "* [Z](z.md)\n* [In](sub/in%20there.md#x)\n* [A](./a.md)\n* [Gone](gone.md)",
-            "a.md": "a",
-            "other.md": "o",
-            "sub/in there.md": "i",
-            "z.md": "z",
-        }
-    )
-    assert order(root) == ["z.md", "sub/in there.md", "a.md", "other.md"]
-
-
 def test_else_the_opening_page_comes_first_and_numbers_count_as_numbers(site: Site) -> None:
     names = ("README.md", "chapter2/index.md", "chapter2/a.md", "chapter10/a.md", "appendix.md", "9-last.md")
     assert order(site(dict.fromkeys(names, "text"))) == [
@@ -58,14 +45,54 @@ def test_pages_are_named_and_addressed_by_their_paths(site: Site) -> None:
 
 
 def test_the_book_may_stand_deeper_than_the_repositorys_notes(site: Site) -> None:
-    book = read(site({"README.md": "Notes", "LICENSE.md": "x", "docs/en/index.md": "# Book", "docs/en/part/a.md": "a"}))
-    assert book.title == "Book"
+    book = read(
+        site(
+            {
+                "README.md": "# The Book",
+                "license.md": "x",
+                "tool/README.md": "# Tool",
+                "docs/en/part/a.md": "a",
+                "docs/en/b.md": "b",
+                "docs/en/contributing.md": "c",
+                "docs/en/CHANGELOG.md": "x",
+            }
+        )
+    )
+    assert book.title == "The Book"
     assert {page.file: (page.url, page.chapter) for page in book.pages} == {
-        "README.md": ("/README", "README"),
-        "LICENSE.md": ("/LICENSE", "LICENSE"),
-        "docs/en/index.md": ("/", "Book"),
+        "README.md": ("/", "The Book"),
+        "tool/README.md": ("/tool", "Tool"),
         "docs/en/part/a.md": ("/part/a", "Part"),
+        "docs/en/b.md": ("/b", "B"),
+        "docs/en/contributing.md": ("/contributing", "Contributing"),
     }
+    [notice] = book.notices
+    assert "2 files" in notice.message
+    assert "docs/en/CHANGELOG.md, license.md" in notice.message
+
+
+def test_one_page_opens_an_address_and_the_books_own_before_the_repositorys(site: Site) -> None:
+    root = site({"README.md": "# No", "docs/index.md": "# Yes", "docs/part/README.md": "no", "docs/part/index.md": "a"})
+    book = read(root)
+    assert [(page.file, page.url) for page in book.pages] == [("docs/index.md", "/"), ("docs/part/index.md", "/part")]
+    assert book.title == "Yes"
+    assert "docs/part/README.md, README.md" in book.notices[0].message
+
+
+def test_a_heading_that_any_book_may_open_with_names_none(site: Site) -> None:
+    assert read(site({"README.md": "# Introduction", "a.md": "a"})).title == "Site"
+
+
+def test_a_folder_named_from_within_is_the_same_book(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = site({"README.md": "# Book", "docs/a.md": "a", "docs/b/c.md": "c"})
+    book = read(root)
+    monkeypatch.chdir(root)
+    assert read(Path()) == book
+
+
+def test_an_index_that_stands_in_the_book_is_no_part_of_it(site: Site) -> None:
+    root = site({"a.md": "a", "index/current": "x", "index/generations/1/notes.md": "n", "generations/b.md": "b"})
+    assert order(root) == ["a.md", "generations/b.md"]
 
 
 def test_hidden_installed_and_built_files_are_passed_over(site: Site) -> None:
@@ -101,7 +128,7 @@ def test_links_that_leave_the_folder_are_not_followed(site: Site, tmp_path: Path
     (root / "same.md").symlink_to(root / "a.md")
     book = read(root)
     assert [page.file for page in book.pages] == ["a.md", "same.md"]
-    assert [notice.file for notice in book.notices] == ["out.md"]
+    assert [notice.file for notice in book.notices] == ["gone.md", "out.md"]
 
 
 def test_a_source_without_pages_says_what_was_looked_for(site: Site, tmp_path: Path) -> None:

@@ -171,3 +171,21 @@ def test_words_after_an_image_or_a_link_are_not_found_in_its_target() -> None:
         text, runs, _ = typeset(source, MARKDOWN)
         assert text == "picword"
         assert source_span(runs, 3, 7)[0] == source.split("\n")[0].rindex("word")
+
+
+def test_in_a_terminal_the_tags_that_colour_code_are_not_seen() -> None:
+    code = "```console\n$ <font color=\"#4E9A06\">run</font> --on <u style='x'>a.py</u>\n\n  <b>done</b> <module>\n```"
+    shown = "$ run --on a.py\n\n  done <module>"
+    source = f'<div class="termy">\n\n{code}\n\n</div>\n\n{code}'
+    setting = typeset(source, MARKDOWN)
+    assert [block.kind for block in setting.blocks] == ["code", "code"]
+    first, second = (setting.text[block.start : block.end] for block in setting.blocks)
+    assert first == shown
+    assert second == code.removeprefix("```console\n").removesuffix("\n```")
+
+
+@pytest.mark.parametrize("marker", ["> ", "- ", "1. ", "> - "])
+def test_words_below_the_deepest_level_are_kept(marker: str) -> None:
+    assert typeset(marker * 500 + "deep", MARKDOWN).text.endswith("deep")
+    nested = "\n".join(" " * len(marker) * depth + f"{marker}item" for depth in range(300))
+    assert typeset(nested, MARKDOWN).text.count("item") == 300

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bookbound.book import Page
 from bookbound.read import markdown, text
+from bookbound.read.galley import Setting
 from bookbound.read.mask import DOCUSAURUS, MARKDOWN, MDX, Dialect
 
 MARKDOWN_PIECES = (
@@ -31,7 +32,7 @@ def pieces(kinds: list[str]) -> st.SearchStrategy[str]:
     return some.map(lambda parts: "".join(parts).replace("\r", "\n"))
 
 
-def page(source: str, setting: markdown.Setting) -> Page:
+def page(source: str, setting: Setting) -> Page:
     return Page("page", "/", "", "", 0, source, *setting)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -68,6 +69,17 @@ def test_no_word_that_a_reader_sees_is_lost(book: Manuscript) -> None:
     assert lost.total() < 0.001 * total, f"{lost.total()} of {total}: {lost.most_common(40)}"
 
 
+@pytest.mark.parametrize("name", ["byte_of_python", "hf_deep_rl_course", "ros2_docs"])
+def test_every_page_that_holds_an_answer_is_read(name: str, shared: Path) -> None:
+    asked = shared / "data" / "questions" / f"{name}.jsonl"
+    if not asked.is_file():
+        pytest.skip(f"there are no questions about {name} here")
+    rows = [json.loads(line) for line in asked.read_text(encoding="utf-8").splitlines()]
+    evidence = {piece["file"] for row in rows for piece in row["evidence"]}
+    assert evidence
+    assert evidence <= {page.file for page in manuscript(shared / "data" / "books" / name).pages}
+
+
 def test_prose_holds_no_markup_of_its_source(book: Manuscript) -> None:
     tags = "div|details|summary|Tabs|TabItem|figure"
     markup = re.compile(rf"^:::+\w*$|\{{#[\w-]+\}}|</?(?:{tags})\b|^(?:/{{3,}}|!!!) ", re.MULTILINE)
@@ -91,6 +103,7 @@ def _words(text: str) -> list[str]:
 def _crude_markdown(source: str) -> Iterator[str]:
     """The words of Markdown by a few coarse strokes, line by line: what is code, and what is left of the rest."""
     fence, prose = "", []
+    source = re.sub(r'(?s)<div class="termy">.*?</div>', lambda found: re.sub(r"<[^<>\n]*>", "", found[0]), source)
     lines = re.sub(r"(?ms)^(`{3,})mdx-code-block\n(.*?)^\1$", r"\2", source).split("\n")
     if lines[0].strip() == "---" and "---" in (line.strip() for line in lines[1:]):
         lines = lines[[line.strip() for line in lines].index("---", 1) + 1 :]

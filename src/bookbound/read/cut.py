@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from bookbound.read.galley import Span
+
 # Stands for a character that vanishes without leaving a space; counts as punctuation, as `<` does.
 NOTHING = "\u2e31"
 
@@ -12,20 +14,17 @@ _INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark math nobr output q rp rt ruby s"
     " samp small span strike strong sub sup time tspan tt u var wbr".split()
 )
-_QUOTED = r"""\s*[=:]\s*\{?\s*(?:"([^"{}]+)"|'([^'{}\n]+)'|`([^`{}$]+)`)"""
+_QUOTED = r"""\s*+[=:]\s*+(?:\{\s*+)?(?:"([^"{}]+)"|'([^'{}\n]+)'|`([^`{}$]+)`)"""
 _KEYS = "title|label|alt|caption|text|explain|summary|heading|subtitle|description"
 _COMPONENT = re.compile(rf"(?<![\w-])(?:{_KEYS}|value){_QUOTED}")
 _TAB = re.compile(rf"(?<![\w-])(?:{_KEYS}){_QUOTED}")
 _TAB_VALUE = re.compile(rf"(?<![\w-])value{_QUOTED}")
 _IMAGE = re.compile(rf"(?<![\w-])alt{_QUOTED}")
-_ADDRESS = re.compile(r"\s*(?:https?:|[./#]|\W*$)")
+_ADDRESS = re.compile(r"\s*+(?:https?:|[./#]|\W*+$)")
 _LITERAL = re.compile(r"""\{\s*(?:"([^"\\]+)"|'([^'\\]+)'|`([^`\\$]+)`)\s*\}""")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]")
 _TAGS = re.compile(r"<[^<>]*>")
 _LINE = 300
-
-
-Span = tuple[int, int]
 
 
 class Cut(NamedTuple):

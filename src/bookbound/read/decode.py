@@ -11,14 +11,27 @@ from bookbound.book import Notice
 _STRAY = {0xDC00 + byte: bytes([byte]).decode("cp1252", errors="replace") for byte in range(128, 256)}
 
 
-def load(path: Path, file: str) -> tuple[str | None, list[Notice]]:
+LARGEST = 20_000_000
+"""The most bytes of a page that are read; no author wrote a longer one."""
+
+LARGEST_SETTINGS = 200_000
+"""The most bytes of a file that says how a book is put together."""
+
+_BLOCK = 8192
+
+
+def load(path: Path, file: str, largest: int = LARGEST) -> tuple[str | None, list[Notice]]:
     """The file's text with plain newlines, or nothing, and what was odd about it."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as opened:
+            data = opened.read(_BLOCK)
+            if b"\0" in data and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                return None, [Notice(file, f"holds binary data at byte {data.index(0)}; left out")]
+            data += opened.read(largest + 1 - len(data))
     except OSError as error:
         return None, [Notice(file, f"could not be read ({error.strerror or 'input error'}); left out")]
-    if b"\0" in data[:8192] and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return None, [Notice(file, f"holds binary data at byte {data.index(0)}; left out")]
+    if len(data) > largest:
+        return None, [Notice(file, f"is larger than {largest // 1000} kB; left out")]
     text, odd = decode(data)
     if odd is None:
         return text, []

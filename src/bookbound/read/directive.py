@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from bookbound.read.lines import Span
+from bookbound.read.galley import Span
 
 CODE = frozenset("code-block code sourcecode parsed-literal doctest testcode testoutput prompt literal".split())
 MATH = frozenset(("math",))

@@ -11,10 +11,11 @@ from urllib.parse import quote
 
 from bookbound.book import Manuscript, Notice, Page
 from bookbound.read import decode, files, markdown
-from bookbound.read.docusaurus_config import Site, find_site
-from bookbound.read.folder import first_title
+from bookbound.read.docusaurus_config import Site
 from bookbound.read.frontmatter import FrontMatter, front_matter, load
+from bookbound.read.galley import Setting
 from bookbound.read.mask import DOCUSAURUS
+from bookbound.read.titles import book_title, first_title
 
 _SUFFIXES = frozenset((".md", ".mdx"))
 _NOT_A_PREFIX = re.compile(r"\d+[-_.]\d+")
@@ -30,7 +31,8 @@ class _Doc:
     parts: tuple[str, ...]
     source: str
     front: FrontMatter
-    setting: markdown.Setting
+    file: str
+    setting: Setting
 
     @property
     def name(self) -> str:
@@ -38,7 +40,12 @@ class _Doc:
 
     @property
     def title(self) -> str:
-        return self.front.text("title") or first_title(self.setting[0], self.setting[2]) or self.name
+        return self.front.text("title") or first_title(self.setting) or self.name
+
+    @property
+    def opens(self) -> bool:
+        """Whether this page is the one that the documentation opens with."""
+        return self.slug == "/" or (len(self.parts) == 1 and self.name.lower() in ("intro", "introduction"))
 
     @property
     def position(self) -> float:
@@ -80,34 +87,41 @@ class _Category:
     position: float = _LAST
     items: dict[str, _Category | _Doc] = field(default_factory=dict)
 
-    def in_order(self, top: bool = False) -> list[_Doc]:
+    def in_order(self) -> list[_Doc]:
         """The pages as a reader meets them: the one that leads, then by position, then by name."""
-        leading = [] if top else [item for item in self.items.values() if isinstance(item, _Doc) and item.leads][:1]
-        rest = [(item.position, name, item) for name, item in self.items.items() if item not in leading]
-        docs = list(leading)
-        for _, _, item in sorted(rest, key=lambda entry: entry[:2]):
-            docs += item.in_order() if isinstance(item, _Category) else [item]
+        docs: list[_Doc] = []
+        waiting = self._sorted(top=True)
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, _Doc):
+                docs.append(item)
+            else:
+                waiting += item._sorted()
         return docs
 
+    def _sorted(self, top: bool = False) -> list[_Category | _Doc]:
+        """What stands in this folder itself, the last first."""
+        leads = [name for name, item in self.items.items() if isinstance(item, _Doc) and item.leads and not top][:1]
+        names = sorted(self.items, key=lambda name: (name not in leads, self.items[name].position, name))
+        return [self.items[name] for name in reversed(names)]
 
-def read_docusaurus(root: Path) -> Manuscript | None:
-    """The pages of the Docusaurus site at `root`; nothing where there is none."""
-    site = find_site(root)
-    if site is None:
-        return None
+
+def read_docusaurus(root: Path, site: Site) -> Manuscript:
+    """The pages of the Docusaurus site that was found at `root`."""
     paths, notices = files.find(site.docs, _SUFFIXES)
+    above = root if site.docs.is_relative_to(root) else site.docs.parent
     docs: list[_Doc] = []
     for path in paths:
         parts = path.relative_to(site.docs).parts
         if not any(part.startswith("_") for part in parts):
-            doc, odd = _doc(path, parts, path.relative_to(root).as_posix())
+            doc, odd = _doc(path, parts, path.relative_to(above).as_posix())
             docs += [doc] if doc else []
             notices += odd
-    if not docs:
-        return None
     sidebar = _sidebar(site, docs, notices)
-    pages = [_page(doc, site, root, sidebar, at) for at, doc in enumerate(sidebar.in_order(top=True))]
-    return Manuscript(site.title or files.readable(root.resolve().name), "docusaurus", tuple(pages), tuple(notices))
+    ordered = sidebar.in_order()
+    pages = [_page(doc, site, sidebar, at) for at, doc in enumerate(ordered)]
+    title = site.title or book_title(root, [doc.setting for doc in ordered if doc.opens])
+    return Manuscript(title, "docusaurus", tuple(pages), tuple(notices))
 
 
 def prefixed(name: str) -> tuple[str, float]:
@@ -122,47 +136,48 @@ def _doc(path: Path, parts: tuple[str, ...], file: str) -> tuple[_Doc | None, li
         return None, notices
     front = front_matter(source)
     if front.broken:
-        notices.append(Notice(file, "its front matter is not valid YAML; passed over"))
+        notices.append(Notice(file, "its front matter is not plain YAML; passed over"))
     for state in ("draft", "unlisted"):
         if front.flag(state):
             return None, [*notices, Notice(file, f"is marked {state}; left out")]
     title = None if front.flag("hide_title") else front.span("title", source)
     setting = markdown.typeset(source, DOCUSAURUS, front.end, title)
-    if not setting[0]:
+    if not setting.text:
         return None, [*notices, Notice(file, "shows no words; left out")]
-    return _Doc(path, parts, source, front, setting), notices
+    return _Doc(path, parts, source, front, file, setting), notices
 
 
-def _page(doc: _Doc, site: Site, root: Path, sidebar: _Category, position: int) -> Page:
+def _page(doc: _Doc, site: Site, sidebar: _Category, position: int) -> Page:
     top = sidebar.items[doc.parts[0]]
     chapter = top.label if isinstance(top, _Category) else doc.title
     url = site.address(quote(doc.slug, safe="/:@&=+$,;!~*'()"))
-    return Page(doc.path.relative_to(root).as_posix(), url, doc.title, chapter, position, doc.source, *doc.setting)
+    return Page(doc.file, url, doc.title, chapter, position, doc.source, *doc.setting)
 
 
 def _sidebar(site: Site, docs: list[_Doc], notices: list[Notice]) -> _Category:
     sidebar = _Category("")
+    leads = {doc.path.parent: doc for doc in reversed(docs) if doc.leads}
     for doc in docs:
         here = sidebar
         for depth, part in enumerate(doc.parts[:-1], 1):
             inside = here.items.get(part)
             if not isinstance(inside, _Category):
-                inside = here.items[part] = _category(site.docs.joinpath(*doc.parts[:depth]), docs, notices)
+                folder = site.docs.joinpath(*doc.parts[:depth])
+                inside = here.items[part] = _category(folder, leads.get(folder), notices)
             here = inside
         here.items[doc.parts[-1]] = doc
     return sidebar
 
 
-def _category(folder: Path, docs: list[_Doc], notices: list[Notice]) -> _Category:
+def _category(folder: Path, lead: _Doc | None, notices: list[Notice]) -> _Category:
     """A folder's label and position: its own file's, its leading page's, or its name's."""
     fields: object = None
     for name in ("_category_.json", "_category_.yml", "_category_.yaml"):
-        if fields is None and (folder / name).is_file():
-            text, odd = decode.load(folder / name, f"{folder.name}/{name}")
+        if fields is None and files.is_file(folder / name):
+            text, odd = decode.load(folder / name, f"{folder.name}/{name}", decode.LARGEST_SETTINGS)
             notices += odd
             fields = _json(text or "") if name.endswith(".json") else load(text or "")
     own = FrontMatter(fields if isinstance(fields, dict) else {})
-    lead = next((doc for doc in docs if doc.path.parent == folder and doc.leads), None)
     name, number = prefixed(folder.name)
     placed = own.number("position")
     if placed is None:

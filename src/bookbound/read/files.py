@@ -15,34 +15,37 @@ _OUTPUTS = frozenset(("build", "dist", "out", "site", "public", "book", "_book",
 def find(root: Path, suffixes: frozenset[str]) -> tuple[list[Path], list[Notice]]:
     """Files below `root` that end in one of `suffixes`, in natural order, and those that were left out.
 
-    Hidden folders, installed packages and built sites are passed over, and links that lead out of the folder.
+    Hidden folders, installed packages, built sites and indexes are passed over, and links that lead out of the folder.
     """
     found: list[Path] = []
-    notices: list[Notice] = []
-    home = root.resolve()
-
-    def unreadable(error: OSError) -> None:
-        folder = Path(error.filename or root)
-        notices.append(Notice(folder.relative_to(root).as_posix(), "this folder could not be read; left out"))
-
-    for folder, folders, names in os.walk(root, onerror=unreadable):
-        here = Path(folder)
-        folders[:] = [name for name in folders if _is_source(here / name)]
-        for name in names:
-            path = here / name
-            if path.suffix.lower() not in suffixes or name.startswith("."):
-                continue
-            if path.is_symlink() and not path.resolve().is_relative_to(home):
-                notices.append(Notice(path.relative_to(root).as_posix(), "is a link that leaves the folder; left out"))
-            elif path.is_file():
-                found.append(path)
+    faults: list[tuple[Path, str]] = []
+    waiting = [root]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            inside = list(folder.iterdir())
+        except OSError:
+            faults.append((folder, "this folder could not be read"))
+            continue
+        for path in inside:
+            try:
+                is_folder = path.is_dir()
+                wanted = _is_source(path) if is_folder else _is_page(path, suffixes)
+                fault = _fault(path, root) if wanted else ""
+            except OSError:
+                wanted, fault = True, "could not be opened"
+            if fault:
+                faults.append((path, fault))
+            elif wanted:
+                (waiting if is_folder else found).append(path)
+    notices = [Notice(shown(path.relative_to(root)), f"{fault}; left out") for path, fault in sorted(faults)]
     return sorted(found, key=lambda path: natural(path.relative_to(root).as_posix())), notices
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
     """A sort key in which 2 comes before 10, and a folder's pages before its folders' ."""
     parts = re.split(r"(\d+)", name.lower())
-    return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts)
+    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts)
 
 
 def readable(name: str) -> str:
@@ -52,7 +55,53 @@ def readable(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def shown(path: Path) -> str:
+    """A path as it can be printed: what of a name is not UTF-8 is written as numbers."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file stands at a path, as far as one is allowed to look."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder stands at a path, as far as one is allowed to look."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def is_inside(path: Path, folder: Path) -> bool:
+    """Whether a path, all links followed, stays within a folder."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def beside(folder: Path, target: str) -> Path | None:
+    """Where a path that was written in a file of `folder` leads; nothing where no file can be called so."""
+    return None if "\0" in target else Path(os.path.normpath(folder / target))
+
+
+def _fault(path: Path, root: Path) -> str:
+    """Why a page or a folder of pages cannot be part of the book, or nothing."""
+    if shown(path.relative_to(root)) != path.relative_to(root).as_posix():
+        return "its name is not UTF-8: rename it"
+    if path.is_symlink() and not is_inside(path, root):
+        return "is a link that leaves the folder"
+    return "" if path.is_file() or path.is_dir() else "is no file that can be opened"
+
+
+def _is_page(path: Path, suffixes: frozenset[str]) -> bool:
+    return path.suffix.lower() in suffixes and not path.name.startswith(".")
+
+
 def _is_source(folder: Path) -> bool:
     if folder.name.startswith(".") or folder.name in _NEVER or folder.is_symlink():
+        return False
+    if (folder / "current").is_file() and (folder / "generations").is_dir():
         return False
     return not (folder.name in _OUTPUTS and (folder / "index.html").exists())

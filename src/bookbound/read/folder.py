@@ -4,43 +4,51 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path, PurePosixPath
-from urllib.parse import quote, unquote
+from pathlib import Path
+from urllib.parse import quote
 
-from bookbound.book import Block, Manuscript, Notice, Page
+from bookbound.book import Manuscript, Notice, Page
 from bookbound.read import decode, files, markdown, text
 from bookbound.read.frontmatter import FrontMatter, front_matter
+from bookbound.read.galley import Setting
 from bookbound.read.mask import MARKDOWN, MDX
+from bookbound.read.summary import Entry, Summary, find_summary
+from bookbound.read.titles import book_title, first_title
 
 MARKDOWN_SUFFIXES = frozenset((".md", ".mdx", ".markdown"))
 TEXT_SUFFIXES = frozenset((".rst", ".txt"))
-_INDEX = frozenset(("readme", "index", "_index"))
-_REPOSITORY_NOTES = frozenset("readme license contributing changelog code_of_conduct security summary".split())
+_INDEX = ("index", "_index", "readme")
+_NOTES = frozenset("license licence copying contributing changelog code_of_conduct security".split())
 _NOT_PAGES = re.compile(r"(?i)(?:requirements[\w-]*|cmakelists|robots|licen[cs]e|constraints)\.txt")
-_LINK = re.compile(r"\]\(<?([^()\s<>#]+\.(?:md|mdx|markdown|rst|txt))[^()]*\)")
+_NAMED = 5
 
 
-def read_folder(root: Path) -> Manuscript | None:
-    """The pages below `root`; nothing where there are none."""
+def read_folder(root: Path) -> Manuscript:
+    """The pages below `root`."""
     paths, notices = files.find(root, MARKDOWN_SUFFIXES | TEXT_SUFFIXES)
     if any(path.suffix.lower() != ".txt" for path in paths):
         paths = [path for path in paths if path.suffix.lower() != ".txt"]
     paths = [path for path in paths if not _NOT_PAGES.fullmatch(path.name)]
-    home = _home(root, paths)
+    summary = find_summary(paths)
+    home = summary.path.parent if summary else _home(root, paths)
+    kept = _in_book(paths, root, home, summary)
+    notices += _left_out(root, [path for path in paths if path not in kept], summary)
     pages: list[Page] = []
-    for path in _in_order(root, paths):
-        page, odd = read_page(path, path.relative_to(root), home, len(pages))
+    for path in _in_order(root, kept, summary):
+        entry = summary.entries.get(path) if summary else None
+        page, odd = read_page(path, path.relative_to(root), home.relative_to(root), len(pages), entry)
         notices += odd
         pages += [page] if page else []
-    if not pages:
-        return None
     texts = sum(page.file.lower().endswith((".rst", ".txt")) for page in pages)
     kind = "text" if texts * 2 > len(pages) else "markdown"
-    return Manuscript(_title(root, home, pages), kind, tuple(pages), tuple(notices))
+    title = (summary and summary.title) or _title(root, pages)
+    return Manuscript(title, kind, tuple(pages), tuple(notices))
 
 
-def read_page(path: Path, relative: Path, home: Path, position: int) -> tuple[Page | None, list[Notice]]:
-    """One file as a page, named and addressed by its path."""
+def read_page(
+    path: Path, relative: Path, home: Path, position: int, entry: Entry | None = None
+) -> tuple[Page | None, list[Notice]]:
+    """One file as a page, named by its table of contents and addressed by its path."""
     file = relative.as_posix()
     source, notices = decode.load(path, file)
     if source is None:
@@ -49,73 +57,87 @@ def read_page(path: Path, relative: Path, home: Path, position: int) -> tuple[Pa
     if path.suffix.lower() in MARKDOWN_SUFFIXES:
         front = front_matter(source)
         dialect = MDX if path.suffix.lower() == ".mdx" else MARKDOWN
-        set_text, runs, blocks = markdown.typeset(source, dialect, front.end)
+        setting = markdown.typeset(source, dialect, front.end)
     else:
-        set_text, runs, blocks = text.typeset(source, marked_up=path.suffix.lower() == ".rst")
+        setting = text.typeset(source, marked_up=path.suffix.lower() == ".rst")
     if front.broken:
-        notices.append(Notice(file, "its front matter is not valid YAML; passed over"))
-    if not set_text:
+        notices.append(Notice(file, "its front matter is not plain YAML; passed over"))
+    if not setting.text:
         return None, [*notices, Notice(file, "shows no words; left out")]
-    title = front.text("title") or first_title(set_text, blocks) or files.readable(_named(relative))
-    inside = relative.relative_to(home) if relative.is_relative_to(home) else Path(relative.name)
-    chapter = files.readable(inside.parts[0]) if len(inside.parts) > 1 else title
-    url = _url(inside) if relative.is_relative_to(home) else quote("/" + relative.with_suffix("").as_posix())
-    return Page(file, url, title, chapter, position, source, set_text, runs, blocks), notices
-
-
-def first_title(set_text: str, blocks: tuple[Block, ...]) -> str:
-    """The first heading of the first level."""
-    return next((set_text[b.start : b.end] for b in blocks if b.kind == "heading" and b.level == 1), "")
+    title = front.text("title") or first_title(setting) or (entry and entry.label) or files.readable(_named(relative))
+    inside = relative.relative_to(home).parts if relative.is_relative_to(home) else ()
+    chapter = (entry and entry.chapter) or (files.readable(inside[0]) if len(inside) > 1 else title)
+    return Page(file, _url(relative, home), title, chapter, position, source, *setting), notices
 
 
 def _home(root: Path, paths: list[Path]) -> Path:
     """The folder that holds the book itself, beside which stand only the notes that every repository has."""
-    book = [path for path in paths if path.stem.lower() not in _REPOSITORY_NOTES] or paths
-    return Path(os.path.commonpath([path.parent for path in book])).relative_to(root) if book else Path()
+    book = [path for path in paths if path.stem.lower() not in (*_NOTES, "readme", "summary")] or paths
+    return Path(os.path.commonpath([path.parent for path in book])) if book else root
 
 
-def _title(root: Path, home: Path, pages: list[Page]) -> str:
-    """The heading of the page that the folder, or the book in it, opens with; else the folder's name."""
-    for folder in ("", home.as_posix()):
-        for page in pages:
-            path = PurePosixPath(page.file)
-            heading = first_title(page.text, page.blocks)
-            if heading and path.stem.lower() in _INDEX and path.parent == PurePosixPath(folder):
-                return heading
-    return files.readable(root.resolve().name)
+def _in_book(paths: list[Path], root: Path, home: Path, summary: Summary | None) -> set[Path]:
+    """What the table of contents lists and the page that opens it; where there is none, all but repositories' notes."""
+    listed = summary.entries if summary else {}
+    if summary:
+        pages = [path for path in paths if path in listed or (path.parent == home and _opens(path))]
+    else:
+        pages = [path for path in paths if not _is_note(path, home)] or paths
+
+    def rank(path: Path) -> tuple[object, ...]:
+        return path not in listed, not path.is_relative_to(home), _INDEX.index(path.stem.lower()), path
+
+    # Of the pages that would open one address only one does, and the book's own before what stands beside it.
+    opening: dict[str, Path] = {}
+    for path in sorted(filter(_opens, pages), key=rank):
+        opening.setdefault(_url(path.relative_to(root), home.relative_to(root)), path)
+    return {path for path in pages if path in listed or not _opens(path) or path in opening.values()}
+
+
+def _is_note(path: Path, home: Path) -> bool:
+    """Whether a file is about the repository: named as such in capitals, or outside of the book."""
+    return path.stem.lower() in _NOTES and (path.stem.isupper() or not path.is_relative_to(home))
+
+
+def _left_out(root: Path, paths: list[Path], summary: Summary | None) -> list[Notice]:
+    names = [path.relative_to(root).as_posix() for path in paths if not summary or path != summary.path]
+    if not names:
+        return []
+    file = summary.path.relative_to(root).as_posix() if summary else "."
+    why = "not listed here" if summary else "about the repository, or with the address of another opening page"
+    count = "1 file" if len(names) == 1 else f"{len(names)} files"
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return [Notice(file, f"{count} left out, {why}: {', '.join(names[:_NAMED])}{more}")]
+
+
+def _title(root: Path, pages: list[Page]) -> str:
+    """The heading of the page at the book's own address; else the folder's name."""
+    return book_title(root, [Setting(page.text, page.runs, page.blocks) for page in pages if page.url == "/"])
+
+
+def _opens(path: Path) -> bool:
+    """Whether a page is the one that its folder opens with."""
+    return path.stem.lower() in _INDEX
 
 
 def _named(relative: Path) -> str:
-    return relative.parent.name if relative.stem.lower() in _INDEX and relative.parent.name else relative.stem
+    return relative.parent.name if _opens(relative) and relative.parent.name else relative.stem
 
 
-def _url(relative: Path) -> str:
-    address = relative.with_suffix("") if relative.stem.lower() not in _INDEX else relative.parent
+def _url(relative: Path, home: Path) -> str:
+    """The address of a page: its path below the book's home, or below the root where it stands outside."""
+    inside = relative.relative_to(home) if relative.is_relative_to(home) else relative
+    address = inside.parent if _opens(inside) else inside.with_suffix("")
     return quote("/" + ("" if address == Path() else address.as_posix()))
 
 
-def _in_order(root: Path, paths: list[Path]) -> list[Path]:
-    """By the links of the nearest table of contents, then README and index before their neighbours."""
-    listed = _listed(root, paths)
-    rank = {path: place for place, path in enumerate(listed)}
+def _in_order(root: Path, paths: set[Path], summary: Summary | None) -> list[Path]:
+    """By the table of contents, else README and index before their neighbours."""
+    rank = {path: place for place, path in enumerate(summary.entries if summary else ())}
 
     def key(path: Path) -> tuple[object, ...]:
         relative = path.relative_to(root)
-        index = relative.stem.lower() in _INDEX
         parts = [(1, files.natural(part)) for part in relative.parts]
-        return (rank.get(path, len(rank)), [*parts[:-1], (0 if index else 1, parts[-1][1])])
+        return (rank.get(path, -1), [*parts[:-1], (0 if _opens(relative) else 1, parts[-1][1])])
 
-    kept = [path for path in paths if path.name.lower() != "summary.md" or not listed]
-    return sorted(kept, key=key)
-
-
-def _listed(root: Path, paths: list[Path]) -> list[Path]:
-    listed: list[Path] = []
-    known = {path.resolve(): path for path in paths}
-    for contents in (path for path in paths if path.name.lower() == "summary.md"):
-        source, _ = decode.load(contents, "")
-        for link in _LINK.findall(source or ""):
-            path = known.get((contents.parent / unquote(link)).resolve())
-            if path and path not in listed:
-                listed.append(path)
-    return listed
+    return sorted(paths, key=key)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
+from bookbound.read.galley import Span
+from bookbound.read.titles import LONGEST
+
+_LONGEST_SOURCE = 100_000
 _FENCED = re.compile(r"---[ \t]*\n(?P<body>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -15,23 +20,33 @@ _FENCED = re.compile(r"---[ \t]*\n(?P<body>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", 
 class FrontMatter:
     """A page's fields and where its text begins."""
 
-    fields: dict[str, Any] = field(default_factory=dict)
+    fields: dict[Any, Any] = field(default_factory=dict)
     end: int = 0
     broken: bool = False
 
     def text(self, name: str) -> str:
         """A field as words; empty where it is missing, empty or no scalar."""
         value = self.fields.get(name)
-        return str(value).strip() if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            return ""
+        try:
+            return _sound(str(value))[:LONGEST].strip()
+        except ValueError:  # a number of more digits than Python writes out
+            return ""
 
     def number(self, name: str) -> float | None:
         value = self.fields.get(name)
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        try:
+            return float(value) if math.isfinite(value) else None
+        except OverflowError:
+            return None
 
     def flag(self, name: str) -> bool:
         return self.fields.get(name) is True
 
-    def span(self, name: str, source: str) -> tuple[int, int] | None:
+    def span(self, name: str, source: str) -> Span | None:
         """Where a field's words stand, as they are read, in the source."""
         line = re.compile(rf"^{re.escape(name)}:[ \t]*", re.MULTILINE).search(source, 0, self.end)
         words = self.text(name)
@@ -49,15 +64,31 @@ def front_matter(source: str) -> FrontMatter:
         return FrontMatter()
     fields = load(found["body"])
     if isinstance(fields, dict):
-        return FrontMatter({str(name): value for name, value in fields.items()}, found.end())
+        return FrontMatter(fields, found.end())
     if fields is None and (not found["body"].strip() or re.match(r"[\w-]+:", found["body"])):
         return FrontMatter({}, found.end(), broken=bool(found["body"].strip()))
     return FrontMatter()
 
 
 def load(text: str) -> object:
-    """What a piece of YAML holds; nothing where it is broken."""
+    """What a piece of plain YAML holds; nothing where it is broken, very long or refers to itself."""
     try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError, OverflowError):
+        # The loader keeps to safe types; a tag that its value does not fit makes it fail in many ways.
+        return yaml.load(text, _Plain) if len(text) <= _LONGEST_SOURCE else None
+    except (yaml.YAMLError, ValueError, RecursionError, OverflowError, LookupError, AttributeError):
         return None
+
+
+def _sound(text: str) -> str:
+    """A text without the characters that an escape can name and no file can hold."""
+    paired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return paired.replace("\0", "\ufffd")
+
+
+class _Plain(yaml.SafeLoader):
+    """Safe types and no aliases: a few lines of them can stand for more than any memory holds."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("an alias")
+        return super().compose_node(parent, index)

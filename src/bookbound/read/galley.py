@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bookbound.book import Block, BlockKind, Run
+
+Span = tuple[int, int]
+"""Where something begins and ends."""
+
+
+class Setting(NamedTuple):
+    """A page as it is set: its visible text, where each stretch of it comes from, and its structure."""
+
+    text: str
+    runs: tuple[Run, ...]
+    blocks: tuple[Block, ...]
 
 
 @dataclass(slots=True)
@@ -15,7 +27,7 @@ class Frame:
     kind: BlockKind
     level: int = 0
     anchor: str = ""
-    marker: tuple[int, int] | None = None
+    marker: Span | None = None
     start: int = -1
     part: int = 0
     children: list[Block] = field(default_factory=list)
@@ -71,13 +83,15 @@ class Galley:
         if left + len(core) < end:
             self.space()
 
-    def lines(self, spans: Sequence[tuple[int, int]]) -> None:
-        """Set lines of the source as they are, without the blank ones around them."""
-        filled = [i for i, span in enumerate(spans) if self.source[slice(*span)].strip()]
+    def lines(self, spans: Sequence[Span], masked: str = "") -> None:
+        """Set lines of the source as they are, without the blank ones around them and without what is masked."""
+        seen = [list(_seen(self.source, masked or self.source, *span)) for span in spans]
+        filled = [i for i, line in enumerate(seen) if any(self.source[slice(*span)].strip() for span in line)]
         for i in range(filled[0], filled[-1] + 1) if filled else ():
             if i > filled[0]:
                 self.copy(spans[i - 1][1], spans[i - 1][1] + 1)
-            self.copy(*spans[i])
+            for span in seen[i]:
+                self.copy(*span)
 
     def stand(self, text: str, start: int, end: int) -> None:
         """Set `text` for the source's characters `start` to `end`, which are written otherwise."""
@@ -109,7 +123,7 @@ class Galley:
         if self._parts and not self._parts[-1][-1].isspace():
             self.gap(" ")
 
-    def open(self, kind: BlockKind, level: int = 0, marker: tuple[int, int] | None = None) -> None:
+    def open(self, kind: BlockKind, level: int = 0, marker: Span | None = None) -> None:
         """Begin a block; `marker` is the span of the source that its first words follow."""
         self._frames.append(Frame(kind, level, marker=marker))
         self._waiting += 1
@@ -131,9 +145,9 @@ class Galley:
         frame = self._frames[-1]
         return "".join(self._parts[frame.part :]) if frame.start >= 0 else ""
 
-    def finish(self) -> tuple[str, tuple[Run, ...], tuple[Block, ...]]:
+    def finish(self) -> Setting:
         """The page's text, runs and blocks."""
-        return "".join(self._parts), tuple(self._runs), tuple(self._blocks)
+        return Setting("".join(self._parts), tuple(self._runs), tuple(self._blocks))
 
     def _begin(self) -> None:
         if self._gap:
@@ -151,3 +165,12 @@ class Galley:
     def _add(self, text: str) -> None:
         self._parts.append(text)
         self._length += len(text)
+
+
+def _seen(source: str, masked: str, start: int, end: int) -> Iterator[Span]:
+    """The stretches of the source that its mask leaves."""
+    for at in range(start, end) if source[start:end] != masked[start:end] else ():
+        if source[at] != masked[at]:
+            yield start, at
+            start = at + 1
+    yield start, end

@@ -7,9 +7,9 @@ import unicodedata
 
 # Written at the end of a heading: {#id}, { #id .class }, {: #id }, {/* #id */} or [[id]].
 EXPLICIT = re.compile(
-    r"(?:\{:?[ \t]*#(?P<plain>[^\s{}]+)[^{}\n]*\}"
-    r"|\{/\*[ \t]*#(?P<comment>[^\s*]+)[ \t]*\*/\}"
-    r"|\[\[(?P<double>[\w-]+)\]\])[ \t]*#*[ \t]*$",
+    r"(?:\{:?[ \t]*+#(?P<plain>[^\s{}]++)[^{}\n]*+\}"
+    r"|\{/\*[ \t]*+#(?P<comment>[^\s*]++)[ \t]*+\*/\}"
+    r"|\[\[(?P<double>[\w-]++)\]\])[ \t]*+#*+[ \t]*+$",
     re.MULTILINE,
 )
 

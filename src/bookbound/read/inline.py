@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from bookbound.read.galley import Galley
-from bookbound.read.lines import Span
+from bookbound.read.galley import Galley, Span
 from bookbound.read.markdown_it import Token
 
 _BREAK = re.compile(r"[ \t]*\\?\n?[ \t]*")

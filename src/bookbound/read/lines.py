@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-Span = tuple[int, int]
+from bookbound.read.galley import Span
 
 _MARKER = re.compile(r"(?:(?P<bullet>[-*+\u2022])|\(?(?:\d{1,4}|#|[A-Za-z]|[ivxIVX]{2,5})[.)])[ \t]+(?=\S)")
 

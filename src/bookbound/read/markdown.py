@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bookbound.book import Block, BlockKind, Run
+from bookbound.book import BlockKind
 from bookbound.read import headings
 from bookbound.read.cut import NOTHING
-from bookbound.read.galley import Galley
+from bookbound.read.galley import Galley, Setting, Span
 from bookbound.read.inline import Content, Words
 from bookbound.read.markdown_it import Token, parse, parse_inline
 from bookbound.read.mask import Dialect, mask
-
-Setting = tuple[str, tuple[Run, ...], tuple[Block, ...]]
+from bookbound.read.titles import LONGEST
 
 _KINDS: dict[str, BlockKind] = {
     "heading": "heading",
@@ -38,7 +37,7 @@ _SHOWN_NAMES = frozenset(
 )
 
 
-def typeset(source: str, dialect: Dialect, start: int = 0, title: tuple[int, int] | None = None) -> Setting:
+def typeset(source: str, dialect: Dialect, start: int = 0, title: Span | None = None) -> Setting:
     """The visible text of a page whose words begin at `start`; `title` is shown above unless a heading opens it."""
     masked = mask(source, dialect, start)
     tokens = parse(masked, dialect.indented_code)
@@ -85,7 +84,7 @@ class _Compositor:
             elif name in _KINDS:
                 self.galley.close()
 
-    def _lines(self, token: Token, skip: int = 0) -> Iterator[tuple[int, int]]:
+    def _lines(self, token: Token, skip: int = 0) -> Iterator[Span]:
         """Where the lines of a token begin and end."""
         first, last = token.map or (0, 0)
         for line in range(first + skip, min(last, len(self.starts) - 1)):
@@ -96,6 +95,11 @@ class _Compositor:
 
     def _heading(self, opening: Token, inline: Token) -> None:
         level = int(opening.tag[1])
+        if len(inline.content) > LONGEST:
+            self.galley.open("paragraph")
+            self._words(inline.content, inline.children or [], inline)
+            self.galley.close()
+            return
         self.galley.open("heading", level)
         self._words(inline.content, inline.children or [], inline)
         start, end = next(self._lines(opening))
@@ -128,10 +132,10 @@ class _Compositor:
         if token.type == "fence":
             self._fence_title(*spans.pop(0))
         words = [
-            (end - len(line if source.endswith(line, start, end) else line.lstrip()), end)
+            (end - len(line if self.masked.endswith(line, start, end) else line.lstrip()), end)
             for line, (start, end) in zip(token.content.split("\n"), spans, strict=False)
         ]
-        self.galley.lines(words)
+        self.galley.lines(words, self.masked)
         self.galley.close()
 
     def _fence_title(self, start: int, end: int) -> None:
@@ -149,7 +153,7 @@ class _Compositor:
                 self.galley.words(*span)
         self.galley.close()
 
-    def _marker(self, token: Token) -> tuple[int, int]:
+    def _marker(self, token: Token) -> Span:
         """Where an item's own marker stands, with the space after it."""
         start, end = next(self._lines(token))
         marker = token.info + token.markup

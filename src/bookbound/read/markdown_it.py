@@ -7,7 +7,8 @@ from collections.abc import Callable
 from functools import cache
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import StateBlock, paragraph
+from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline, image, link
 from markdown_it.token import Token
 from mdit_py_plugins.container import container_plugin
@@ -19,6 +20,10 @@ __all__ = ["Token", "parse", "parse_inline"]
 _CONTAINER = re.compile(r"[ \t]*[A-Za-z][\w-]*(?:[ \t\[{|].*)?$")
 _INDENTED = re.compile(r"(?:!!!|\?\?\?\+?|===[+!]?)[ \t]+[\"\w]")
 _DEEPEST = 120
+# The parser looks for the end of each bracket anew: words with more of them than any author writes stay as they are.
+_MOST_BRACKETS = 2_000
+# One block opens at most so many levels; beyond the parser's limit it would pass over the words.
+_STEP = 10
 
 
 def parse(text: str, indented_code: bool) -> list[Token]:
@@ -33,7 +38,7 @@ def parse_inline(text: str) -> list[Token]:
 
 @cache
 def _parser(indented_code: bool) -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST})
+    parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST + _STEP})
     parser.enable(["table", "strikethrough"]).disable(["html_block", "html_inline", "text_join"])
     if not indented_code:
         parser.disable("code")
@@ -41,9 +46,11 @@ def _parser(indented_code: bool) -> MarkdownIt:
     footnote_plugin(parser, inline=False, move_to_end=False)
     container_plugin(parser, "colons", marker=":", validate=_names_a_container)
     container_plugin(parser, "slashes", marker="/", validate=_names_a_container)
+    parser.block.ruler.before("table", "bottom", _bottom)
     parser.block.ruler.before(
         "fence", "indented_container", _indented_container, {"alt": ["paragraph", "reference", "blockquote", "list"]}
     )
+    parser.core.ruler.at("inline", _inline)
     parser.inline.ruler.at("link", _ending(link))
     parser.inline.ruler.at("image", _ending(image))
     return parser
@@ -51,6 +58,15 @@ def _parser(indented_code: bool) -> MarkdownIt:
 
 def _names_a_container(params: str, *_: str) -> bool:
     return bool(_CONTAINER.match(params))
+
+
+def _inline(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type == "inline" and token.content.count("[") > _MOST_BRACKETS:
+            token.children = [Token("text", "", 0, content=token.content)]
+        elif token.type == "inline":
+            token.children = []
+            state.md.inline.parse(token.content, state.md, state.env, token.children)
 
 
 def _ending(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
@@ -63,6 +79,11 @@ def _ending(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline,
         return matched
 
     return ending
+
+
+def _bottom(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """Below the deepest level all is paragraphs, so that no word is lost."""
+    return state.level >= _DEEPEST and paragraph(state, first, last, silent)
 
 
 def _indented_container(state: StateBlock, first: int, last: int, silent: bool) -> bool:

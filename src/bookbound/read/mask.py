@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from bookbound.read import cut
+from bookbound.read.ahead import Ahead
 from bookbound.read.cut import NOTHING, Cut
 from bookbound.read.headings import EXPLICIT
 from bookbound.read.tags import Braces, statement_end, tag_end
@@ -37,9 +38,9 @@ _TOKEN = re.compile(
   | (?P<display>\$\$)
   | (?P<math>\$(?![\s$])(?:\\[^\n]|[^$\\\n]++|\n(?![ \t]*\n))*+(?<!\s)\$(?!\d))
   | (?P<module>^(?:import|export)\b)
-  | (?P<anchor>(?:\{:?[ \t]*\#|\{/\*[ \t]*\#|\[\[)[^\n]*$)
-  | (?P<template>\{(?:%[^\n]*?%|\*[^\n]*?\*|![^\n]*?!|\{[\#<%][^\n]*?\})\}|(?<=\]\()\{\{[^{}\n]*\}\})
-  | (?P<attributes>(?<=[)\]`*])\{:?[ \t]*(?:[.\#][\w-]|[\w-]+=)[^{}\n]*\})
+  | (?P<anchor>\{:?[ \t]*+\#|\{/\*[ \t]*+\#|\[\[)
+  | (?P<template>\{(?:[%*!]|\{[\#<%])|(?<=\]\()\{\{[^{}\n]*+\}\})
+  | (?P<attributes>(?<=[)\]`*])\{:?[ \t]*+(?:[.\#][\w-]|[\w-]++=)[^{}\n]*+\})
   | (?P<brace>\{)
   | (?P<role>^:(?:end_tab:|(?:label|eqlabel|width|height|begin_tab):`[^`\n]*`)[ \t]*$
       |^:::(?=[ \t]+\w+(?:\.\w+)+[ \t]*$))
@@ -48,11 +49,22 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
+# What closes a template's tag; a line's end says that nothing does.
+_CLOSING = {
+    "{%": re.compile(r"%\}|\n"),
+    "{*": re.compile(r"\*\}|\n"),
+    "{!": re.compile(r"!\}|\n"),
+    **dict.fromkeys(("{{#", "{{<", "{{%"), re.compile(r"\}\}|\n")),
+}
+_TERMINAL_END = re.compile("</div>")
 _UNSEEN_CONTENT = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script", "style", "head")}
 _LIST = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)]|\[\^[^\]]+\]:|!!!|\?\?\?\+?|===[+!]?)[ \t]")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]|[^\n]*\n {0,3}(?:=+|-+)[ \t]*$", re.MULTILINE)
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _REACH = 10_000
+# In such a terminal MkDocs' termynal shows the code as HTML: these tags colour its words.
+_TERMINAL = re.compile(r"""\sclass=["'][^"']*\btermy\b""")
+_COLOURS = re.compile(r"</?(?:font|span|b|i|u|em|strong)(?:\s[^<>\n]*)?>")
 
 Step = tuple[int, list[Cut]]
 
@@ -76,7 +88,9 @@ class _Scan:
         self.source = source
         self.dialect = dialect
         self.braces = Braces(source)
+        self.ahead = Ahead(source)
         self.unwrapped: set[int] = set()
+        self.terminal_end = 0
         self.code_lines = _indented_code(source) if dialect.indented_code else frozenset()
         self.steps: dict[str, Callable[[re.Match[str]], Step]] = {
             "fence": self._fence,
@@ -108,11 +122,13 @@ class _Scan:
             return found.end(), [Cut(*found.span())]
         ticks = found["ticks"]
         closing = re.compile(rf"^[ \t>]*{ticks[0]}{{{len(ticks)},}}[ \t]*$", re.MULTILINE)
-        closed = closing.search(self.source, found.end())
+        closed = self.ahead.find(closing, found.end())
         if closed and self.dialect.expressions and found[0].endswith("mdx-code-block"):
             self.unwrapped.add(closed.start())
             return found.end(), [Cut(*found.span())]
-        return closed.end() if closed else len(self.source), []
+        end = closed.end() if closed else len(self.source)
+        coloured = _COLOURS.finditer(self.source, found.end(), min(end, self.terminal_end))
+        return end, [Cut(*tag.span(), NOTHING) for tag in coloured]
 
     def _indented(self, found: re.Match[str]) -> Step:
         if found.start() not in self.code_lines:
@@ -137,15 +153,19 @@ class _Scan:
         return (end, [Cut(found.start(), end)]) if end >= 0 else (found.end(), [])
 
     def _anchor(self, found: re.Match[str]) -> Step:
-        line_start = self.source.rfind("\n", 0, found.start()) + 1
-        if _HEADING.match(self.source, line_start) and EXPLICIT.match(self.source, found.start(), found.end()):
-            return found.end(), [Cut(*found.span())]
+        written = EXPLICIT.match(self.source, found.start())
+        if written and _HEADING.match(self.source, self.source.rfind("\n", 0, found.start()) + 1):
+            return written.end(), [Cut(*written.span())]
         return self._brace(found) if found[0].startswith("{") else (found.start() + 1, [])
 
     def _template(self, found: re.Match[str]) -> Step:
-        if self.dialect.expressions:
+        closing, end = _CLOSING.get(found[0]), found.end()
+        if closing:
+            closed = self.ahead.find(closing, end)
+            end = closed.end() if closed and closed[0] != "\n" else -1
+        if self.dialect.expressions or end < 0:
             return self._brace(found)
-        return found.end(), cut.component(self.source, *found.span())
+        return end, cut.component(self.source, found.start(), end)
 
     def _brace(self, found: re.Match[str]) -> Step:
         comment = self.dialect.modules and self.source.startswith("{/*", found.start())
@@ -158,10 +178,13 @@ class _Scan:
             return found.start() + 1, []
         closing = None if found[0].startswith("</") else _UNSEEN_CONTENT.get(name.lower())
         if closing and not self.source.startswith("/>", end - 2):
-            closed = closing.search(self.source, end)
+            closed = self.ahead.find(closing, end)
             if closed or name.lower() != "head":
                 end = closed.end() if closed else len(self.source)
                 return end, cut.whole(self.source, found.start(), end)
+        if name == "div" and _TERMINAL.search(self.source, found.start(), end):
+            closed = self.ahead.find(_TERMINAL_END, end)
+            self.terminal_end = closed.start() if closed else -1
         return end, cut.tag(self.source, found.start(), end, name)
 
 

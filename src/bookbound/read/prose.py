@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from bookbound.read.galley import Galley
+from bookbound.read.galley import Galley, Span
 from bookbound.read.inline import Content, Stretch
-from bookbound.read.lines import Span
 
 # Markup opens after a space or an opening mark and closes before a space or a closing mark.
 _OPENS = r"(?<![^\s'\"(\[{<\-/:\u2010-\u201f\u00ab\u00bf])"
@@ -16,16 +16,16 @@ _MARKUP = re.compile(
     (?P<address>\b(?:https?|ftp)://\S+)
   | (?P<escape>\\(?:\s|(?P<escaped>[^\s])))
   | {_OPENS}``(?P<literal>.+?)``{_CLOSES}
-  | (?::(?P<role>[A-Za-z][\w:+.-]*):)?`(?P<named>[^`]+?)`(?::(?P<after>[A-Za-z][\w:+.-]*):)?_{{0,2}}
+  | (?::(?P<role>[A-Za-z][\w:+.-]{{0,60}}):)?`(?P<named>[^`]++)`(?::(?P<after>[A-Za-z][\w:+.-]{{0,60}}):)?_{{0,2}}
   | {_OPENS}\*\*(?=\S)(?P<strong>[^*]+?)(?<=\S)\*\*{_CLOSES}
   | {_OPENS}\*(?=[^\s*])(?P<emphasis>[^*]+?)(?<=\S)\*{_CLOSES}
   | {_OPENS}\[(?:\#?[\w.-]*|\*)\]_{_CLOSES}
   | {_OPENS}\|(?P<substituted>[^\s|][^|\n]*)\|_{{0,2}}{_CLOSES}
-  | (?<![\w`])(?P<target>[A-Za-z0-9][\w.+-]*[A-Za-z0-9]|[A-Za-z])__?{_CLOSES}
+  | (?<![\w`])(?<!\w[.+-])(?!\d_)(?P<target>[^\W_]++(?:[_.+-][^\W_]++)*+)__?{_CLOSES}
     """,
     re.VERBOSE | re.DOTALL,
 )
-_TITLED = re.compile(r"(?P<words>.*?)\s*(?<!\\)<[^<>]*>\s*", re.DOTALL)
+_TARGET = re.compile(r"(?<!\\)<[^<>]*+>\s*+\Z")
 _DEFINITION = re.compile(r"^[ \t]*\.\. \|([^|\n]+)\| (\w+)::[ \t]*(.*)$", re.MULTILINE)
 _SHOWN = ("address", "escaped", "literal", "strong", "emphasis", "target")
 _UNSEEN_ROLES = frozenset(("icon", "index", "octicon", "material-regular", "fas", "fab", "cite:label", "eq"))
@@ -34,11 +34,10 @@ _UNSEEN_ROLES = frozenset(("icon", "index", "octicon", "material-regular", "fas"
 class Prose:
     """Sets paragraphs of one source; without `marked_up` every character counts as written."""
 
-    def __init__(self, galley: Galley, marked_up: bool) -> None:
+    def __init__(self, galley: Galley, marked_up: bool, substitutes: Mapping[str, str] | None = None) -> None:
         self._galley = galley
         self._marked_up = marked_up
-        found = _DEFINITION.findall(galley.source) if marked_up else []
-        self._substitutes = {name: plain(words) if kind == "replace" else "" for name, kind, words in found}
+        self._substitutes = substitutes or {}
 
     def set(self, lines: list[Span]) -> None:
         """Set lines as one run of words."""
@@ -76,9 +75,10 @@ class Prose:
         if role in _UNSEEN_ROLES:
             return
         start, end = found.span("named")
-        titled = None if role == "math" else _TITLED.fullmatch(content.text, start, end)
-        if titled and titled["words"]:
-            end = titled.end("words")
+        target = None if role == "math" else _TARGET.search(content.text, start, end)
+        words = content.text[start : target.start()].rstrip() if target else ""
+        if words:
+            end = start + len(words)
         elif role and role != "math" and content.text.startswith("~", start):
             start = max(content.text.rfind(".", start, end), start) + 1
         elif role and content.text.startswith("!", start):
@@ -93,8 +93,14 @@ class Prose:
                 self._galley.words(*span)
 
 
-def plain(text: str) -> str:
+def substitutes(source: str) -> dict[str, str]:
+    """The words that a page defines to stand for a name; a picture has none."""
+    found = _DEFINITION.findall(source)
+    return {name: _plain(words) if kind == "replace" else "" for name, kind, words in found}
+
+
+def _plain(text: str) -> str:
     """A line of reStructuredText without its markup."""
     galley = Galley(text)
     Prose(galley, marked_up=True).set([(0, len(text))])
-    return galley.finish()[0]
+    return galley.finish().text

@@ -6,8 +6,10 @@ import re
 
 _REACH = 50_000
 _PARTS = 200
+# How many times a source is looked through, at the most, for the partners of its braces.
+_EFFORT = 20
 _SCRIPT = re.compile(
-    r"""'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|/\*.*?\*/|(?<!:)//[^\n]*|(?P<bracket>[{}()\[\]])""",
+    r"""'(?:\\.|[^'\\\n])*+'|"(?:\\.|[^"\\\n])*+"|`(?:\\.|[^`\\])*+`|/\*.*?(?:\*/|\Z)|(?<!:)//[^\n]*|(?P<bracket>[{}()\[\]])""",
     re.DOTALL,
 )
 _NAME = re.compile(r"</?(?P<name>[A-Za-z][\w.-]*)?(?=[\s/>])")
@@ -15,8 +17,11 @@ _ATTRIBUTE = re.compile(r"[A-Za-z_:@#*][\w:.@-]*(?P<equals>\s*=\s*)?")
 _BARE = re.compile(r"[^\s\"'=<>`{]+")
 _SPACE = re.compile(r"\s*")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
-_IMPORT = re.compile(r"import\s+(?:[\w$*{}\s,]*?\bfrom\s*)?(['\"])[^'\"\n]*\1[^\n]*")
-_EXPORT = re.compile(r"export\s+(?:default|const|let|var|function|async|class|type|interface|\{|\*)")
+# Before the braces stand a default, `type`, or `* as` a name: five words at the most.
+_IMPORT = re.compile(
+    r"import\s++(?:(?:[\w$*]++\s*+,?\s*+){0,5}?(?:\{[^{}]*+\}\s*+)?from\s*+)?(['\"])[^'\"\n]*+\1[^\n]*"
+)
+_EXPORT = re.compile(r"export\s++(?:default|const|let|var|function|async|class|type|interface|\{|\*)")
 
 
 class Braces:
@@ -25,22 +30,26 @@ class Braces:
     def __init__(self, source: str) -> None:
         self._source = source
         self._partner: dict[int, int] = {}
+        self._effort = _EFFORT * len(source) + _REACH
 
     def end(self, start: int) -> int:
         """The offset after the brace that closes the one at `start`, or -1."""
-        if start not in self._partner:
+        if start not in self._partner and self._effort > 0:
             self._scan(start)
-        return self._partner[start]
+        return self._partner.get(start, -1)
 
     def _scan(self, start: int) -> None:
         unmatched: list[int] = []
-        for found in _SCRIPT.finditer(self._source, start, start + _REACH):
+        stop = start + _REACH
+        for found in _SCRIPT.finditer(self._source, start, stop):
             if found["bracket"] == "{":
                 unmatched.append(found.start())
             elif found["bracket"] == "}" and unmatched:
                 self._partner[unmatched.pop()] = found.end()
                 if not unmatched:
-                    return
+                    stop = found.end()
+                    break
+        self._effort -= stop - start
         for brace in unmatched:
             self._partner.setdefault(brace, -1)
 

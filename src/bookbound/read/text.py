@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from bookbound.book import Block, Run
 from bookbound.read.directive import ADMONITIONS, CODE, MATH, NAMED, Directive, directive
 from bookbound.read.drawn import drawn_table
-from bookbound.read.galley import Galley
+from bookbound.read.galley import Galley, Setting, Span
 from bookbound.read.headings import identifier
-from bookbound.read.lines import Span, is_deeper, items, region
-from bookbound.read.prose import Prose
+from bookbound.read.lines import is_deeper, items, region
+from bookbound.read.prose import Prose, substitutes
+from bookbound.read.titles import LONGEST
 
 _RULE = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*")
 _FIELD = re.compile(r":(?P<name>[^:`\n]+):(?:[ \t]+(?P<value>.*))?")
@@ -18,7 +18,7 @@ _TARGET = re.compile(r"__(?:[ \t]|$)")
 _DEEPEST = 60
 
 
-def typeset(source: str, marked_up: bool) -> tuple[str, tuple[Run, ...], tuple[Block, ...]]:
+def typeset(source: str, marked_up: bool) -> Setting:
     """The visible text of a page; `marked_up` says that it is reStructuredText."""
     galley = Galley(source)
     ends = [found.start() for found in re.finditer(r"\n|\Z", source)]
@@ -34,9 +34,10 @@ class _Compositor:
         self.galley = galley
         self.source = galley.source
         self.marked_up = marked_up
-        self.prose = Prose(galley, marked_up)
+        self.prose = Prose(galley, marked_up, substitutes(galley.source) if marked_up else {})
         self.styles: list[tuple[str, bool]] = []
         self.anchors: set[str] = set()
+        self.unnamed = 0
         self.depth = 0
 
     def set(self, lines: list[Span]) -> None:
@@ -85,6 +86,9 @@ class _Compositor:
         short = not drawn or (len(rule.strip()) < min(4, len(words.strip())))
         if short or not words.strip() or _RULE.fullmatch(words) or (over and below[0][0] != rule[0]):
             return at + 1 if over else 0
+        if len(words) > LONGEST:
+            self._paragraph([lines[at + over]])
+            return at + 2 + over
         style = (rule[0], over)
         if style not in self.styles:
             self.styles.append(style)
@@ -94,10 +98,10 @@ class _Compositor:
         return at + 2 + over
 
     def _anchor(self, title: str) -> str:
-        anchor, number = identifier(title), 0
+        anchor = identifier(title)
         while not anchor or anchor in self.anchors:
-            number += 1
-            anchor = f"id{number}"
+            self.unnamed += 1
+            anchor = f"id{self.unnamed}"
         self.anchors.add(anchor)
         return anchor
 

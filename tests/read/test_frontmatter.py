@@ -1,0 +1,29 @@
+"""Front matter of any kind is read or passed over."""
+
+from __future__ import annotations
+
+import pytest
+
+from bookbound.read.frontmatter import front_matter, load
+
+# Each line merges the one above ten times: written out it would fill any memory.
+LAUGHS = "a0: &a0 {k: v}\n" + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}\n" for n in range(1, 12))
+
+
+@pytest.mark.parametrize("body", [LAUGHS, "a: &a [1]\nb: *a\n", "a: &a [*a]\n"])
+def test_aliases_are_refused(body: str) -> None:
+    source = f"---\n{body}---\nText"
+    front = front_matter(source)
+    assert (front.fields, front.broken, source[front.end :]) == ({}, True, "Text")
+
+
+def test_very_long_yaml_is_passed_over() -> None:
+    assert load("a: 1\n" * 3) == {"a": 1}
+    assert load("a: 1\n" * 100_000) is None
+
+
+@pytest.mark.parametrize(
+    "body", ["a: !!bool maybe", "a: !!int ''", "a: !!timestamp soon", "a: 2001-99-99", "a: [", "a: " + "[" * 5_000]
+)
+def test_values_that_do_not_fit_stop_nothing(body: str) -> None:
+    assert front_matter(f"---\n{body}\n---\nText").broken
