@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import bookbound
 from bookbound.dialogue import Answer, Refusal, RefusalKind
-from bookbound.errors import InvalidInput, NoIndex
-from bookbound.library import Book
+from bookbound.errors import IndexTrouble, InvalidInput, NoIndex
+from bookbound.library import Book, Worker
 
 BOOK = """# Lamps
 
@@ -76,6 +78,22 @@ def test_a_search_gives_at_most_k_passages_with_scores(book: Book) -> None:
     assert 0 < only.score <= 1
 
 
+def test_a_threshold_that_no_passage_reaches_is_a_refusal(book: Book) -> None:
+    question = "How long does the horn sound in fog?"
+    best = max(passage.score for passage in book.search(question))
+    assert isinstance(book.ask(question, threshold=best), Answer)
+    refused = book.ask(question, threshold=min(best + 0.001, 1.0))
+    assert isinstance(refused, Refusal)
+    assert refused.kind is RefusalKind.LOW_RELEVANCE
+
+
+def test_a_retrieval_is_a_search_with_the_time_it_took(book: Book) -> None:
+    found = book.retrieve("lens", k=2)
+    assert found.passages == book.search("lens", k=2)
+    assert found.embed_ms > 0
+    assert found.search_ms > 0
+
+
 def test_a_book_says_what_it_is(book: Book) -> None:
     assert book.manifest.chunks >= 1
     assert book.manifest.title
@@ -96,3 +114,45 @@ def test_a_question_that_breaks_a_rule_is_invalid_input(book: Book) -> None:
 def test_a_folder_without_an_index_is_told_apart(tmp_path: Path) -> None:
     with pytest.raises(NoIndex):
         bookbound.open(tmp_path)
+
+
+def test_a_book_is_indexed_opened_and_asked_within_a_running_event_loop(folder: Path, tmp_path: Path) -> None:
+    async def cell() -> str:
+        bookbound.index(folder.parent / "source", tmp_path / "index")
+        with bookbound.open(tmp_path / "index") as book:
+            return book.ask("How long does the horn sound in fog?").text
+
+    assert "four seconds" in asyncio.run(cell())
+
+
+def test_a_book_is_asked_from_several_threads_at_once(book: Book) -> None:
+    questions = ["How long does the horn sound in fog?", "Where was the lens ground?"] * 4
+    with ThreadPoolExecutor(4) as threads:
+        texts = [reply.text for reply in threads.map(book.ask, questions)]
+    assert [text in texts[:2] for text in texts] == [True] * 8
+    assert "four seconds" in texts[0]
+
+
+def test_a_closed_book_says_so_and_may_be_closed_again(folder: Path) -> None:
+    book = bookbound.open(folder)
+    book.close()
+    book.close()
+    with pytest.raises(IndexTrouble, match="closed"):
+        book.ask("How long does the horn sound in fog?")
+    with pytest.raises(IndexTrouble, match="closed"):
+        book.search("wick")
+
+
+def test_what_nobody_waits_for_any_more_is_ended_before_its_worker_is() -> None:
+    ended: list[str] = []
+
+    async def endless() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("cleaned up")
+
+    worker = Worker()
+    asyncio.run_coroutine_threadsafe(endless(), worker._loop)
+    worker.close()
+    assert ended == ["cleaned up"]

@@ -36,10 +36,12 @@ def test_a_whole_number_in_the_file_serves_as_a_number(tmp_path: Path) -> None:
     ("environment", "words"),
     [
         ({"BOOKBOUND_THREADS": "many"}, "`threads` must be a whole number"),
-        ({"BOOKBOUND_THREADS": "0"}, "`threads` must be 1 or more"),
+        ({"BOOKBOUND_THREADS": "0"}, "`threads` must be from 1 to 256"),
         ({"BOOKBOUND_ANSWERED": "often"}, "`answered` must be a number"),
         ({"BOOKBOUND_ANSWERED": "1.5"}, "from 0 to 1"),
         ({"BOOKBOUND_ANSWERED": "nan"}, "from 0 to 1"),
+        ({"BOOKBOUND_INDEX": " "}, "`index` must be a path"),
+        ({"BOOKBOUND_QUEUE": "-1"}, "`queue` must be from 0 to 65536"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused_by_name(
@@ -49,17 +51,53 @@ def test_a_value_that_makes_no_sense_is_refused_by_name(
         load(environment, tmp_path)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "answered = true",
+        f"answered = 1{'0' * 400}",
+        "threads = 2.9",
+        "threads = true",
+        f"threads = 1{'0' * 400}",
+        "index = 3",
+        'index = "a\\u0000b"',
+        "qdrant_collection = {}",
+        "qdrant_collection = 3",
+        "origins = [1, 2]",
+        "origins = {a = 1}",
+    ],
+)
+def test_a_value_of_another_kind_in_the_file_is_refused(tmp_path: Path, line: str) -> None:
+    (tmp_path / "bookbound.toml").write_text(line)
+    with pytest.raises(BadSetup, match="must be"):
+        load({}, tmp_path)
+
+
 def test_an_unknown_name_in_the_file_is_refused_and_the_known_are_listed(tmp_path: Path) -> None:
     (tmp_path / "bookbound.toml").write_text("treads = 3\n")
     with pytest.raises(BadSetup, match=r"`treads`.*known are .*threads"):
         load({}, tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"index = ", b"index = '\xff'"])
+@pytest.mark.parametrize("content", [b"index = ", b"index = '\xff'", b"threads = " + b"9" * 5000])
 def test_a_file_that_is_no_toml_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "bookbound.toml").write_bytes(content)
     with pytest.raises(BadSetup, match="not valid TOML"):
         load({}, tmp_path)
+
+
+def test_a_file_that_is_nested_beyond_all_measure_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bookbound.toml").write_text(f"index = {'[' * 5000}")
+    with pytest.raises(BadSetup, match="nested too deeply"):
+        load({}, tmp_path)
+
+
+def test_a_working_directory_that_is_gone_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (gone := tmp_path / "gone").mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(BadSetup, match="working directory was removed"):
+        load({})
 
 
 def test_an_unknown_name_in_the_environment_is_no_matter_of_ours(tmp_path: Path) -> None:
@@ -67,9 +105,24 @@ def test_an_unknown_name_in_the_environment_is_no_matter_of_ours(tmp_path: Path)
 
 
 def test_a_key_is_never_shown() -> None:
-    shown = repr(Settings(qdrant_url="http://host", qdrant_key="a-secret"))
+    shown = repr(Settings(qdrant_url="http://me:a-secret@host", qdrant_key="a-secret"))
     assert "a-secret" not in shown
-    assert "http://host" in shown
+    assert "threads=2" in shown
+
+
+def test_naming_a_folder_goes_before_a_server(tmp_path: Path) -> None:
+    environment = {"BOOKBOUND_QDRANT_URL": "http://host"}
+    assert load(environment, tmp_path).qdrant_url == "http://host"
+    assert load(environment, tmp_path, index=Path("given")).qdrant_url is None
+
+
+def test_a_list_comes_from_text_with_commas_or_from_the_file(tmp_path: Path) -> None:
+    assert load({"BOOKBOUND_ORIGINS": "https://a.example, https://b.example"}, tmp_path).origins == (
+        "https://a.example",
+        "https://b.example",
+    )
+    (tmp_path / "bookbound.toml").write_text('origins = ["https://a.example"]\n')
+    assert load({}, tmp_path).origins == ("https://a.example",)
 
 
 def test_settings_do_not_change() -> None:

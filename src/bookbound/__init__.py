@@ -1,16 +1,17 @@
 """Answers readers' questions from one book and nothing else.
 
 with bookbound.open() as book:
-    reply = book.ask("What does a harmonic drive do?")
+    reply = book.ask("What are the three parts of a strain wave gear?")
     print(reply.text, *(citation.place.link for citation in reply.citations), sep="\\n")
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bookbound.ingest import Indexed
     from bookbound.library import Book
 
@@ -26,6 +27,8 @@ def open(index: str | Path | None = None) -> Book:  # noqa: A001
 
 def index(source: str | Path, index: str | Path | None = None) -> Indexed:
     """Index the book at `source` into the folder `index`."""
+    from pathlib import Path
+
     from bookbound import settings, wire
 
     return wire.index_book(Path(source), settings.load(index=index))

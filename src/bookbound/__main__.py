@@ -1,3 +1,17 @@
-from bookbound.wire import main
+"""The way in from a shell."""
 
-main()
+import sys
+
+
+def main() -> None:
+    """The command line; Ctrl-C ends it quietly, even while its parts are still being imported."""
+    try:
+        from bookbound.wire import main as start
+
+        start()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from bookbound.errors import BadSetup
 
 PREFIX = "BOOKBOUND_"
 FILE = "bookbound.toml"
+LIMITS = {"threads": (1, 256), "at_once": (1, 1024), "queue": (0, 65536), "largest_body": (1024, 1 << 30)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,28 +27,42 @@ class Settings:
     qdrant_url: str | None = None
     qdrant_key: str | None = None
     qdrant_collection: str = "bookbound"
+    at_once: int = 4
+    queue: int = 64
+    largest_body: int = 131072
+    origins: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.threads < 1:
-            raise BadSetup("The setting `threads` must be 1 or more.")
+        for name, (least, most) in LIMITS.items():
+            if not least <= getattr(self, name) <= most:
+                raise BadSetup(f"The setting `{name}` must be from {least} to {most}.")
         if self.answered is not None and not 0 <= self.answered <= 1:
             raise BadSetup("The setting `answered` is a probability: give a number from 0 to 1.")
 
     def __repr__(self) -> str:
-        shown = {f.name: getattr(self, f.name) for f in fields(self) if not f.name.endswith("_key")}
+        shown = {f.name: getattr(self, f.name) for f in fields(self) if not f.name.startswith("qdrant_")}
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 
 def load(environment: Mapping[str, str] = os.environ, folder: Path | None = None, **given: Any) -> Settings:
     """Settings from the file `bookbound.toml` in `folder`, overridden by the environment, overridden by `given`."""
-    values = _from_file((folder or Path.cwd()) / FILE)
+    values = _from_file((folder or _here()) / FILE)
     names = {f.name for f in fields(Settings)}
     if unknown := sorted(values.keys() - names):
         raise BadSetup(f"{FILE} sets `{unknown[0]}`, which is no setting; known are {', '.join(sorted(names))}.")
     values |= {name: environment[PREFIX + name.upper()] for name in names if PREFIX + name.upper() in environment}
+    if given.get("index") is not None:
+        values["qdrant_url"] = None  # whoever names a folder means that folder
     values |= {name: value for name, value in given.items() if value is not None}
     hints = get_type_hints(Settings)
     return replace(Settings(), **{name: _as(hints[name], value, name) for name, value in values.items()})
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError as trouble:
+        raise BadSetup("The working directory was removed. Change to one that is there.") from trouble
 
 
 def _from_file(file: Path) -> dict[str, Any]:
@@ -54,17 +70,51 @@ def _from_file(file: Path) -> dict[str, Any]:
         return {}
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as trouble:
+    except RecursionError:
+        raise BadSetup(f"{FILE} is nested too deeply.") from None
+    except ValueError as trouble:  # no TOML, no UTF-8, or a number beyond all measure
         raise BadSetup(f"{FILE} is not valid TOML: {trouble}") from trouble
 
 
 def _as(hint: Any, value: Any, name: str) -> Any:
-    """`value` as the setting's type; text from the environment is converted."""
-    kind = next((kind for kind in (Path, int, float, str) if kind in (hint, *getattr(hint, "__args__", ()))), str)
+    """`value` as the setting's type; text from the environment is converted, and nothing else changes its kind."""
+    kinds = (get_origin(hint), hint, *get_args(hint))
+    if value is None and NoneType in kinds:
+        return None
+    kind = next(kind for kind in _KINDS if kind in kinds)
+    convert, words = _KINDS[kind]
     try:
-        return value if isinstance(value, kind) and not isinstance(value, bool) else kind(value)
-    except (TypeError, ValueError) as trouble:
-        raise BadSetup(f"The setting `{name}` must be {_WORDS[kind]}.") from trouble
+        if isinstance(value, bool) or (isinstance(value, float) and kind is int):
+            raise TypeError
+        return convert(value)
+    except (TypeError, ValueError, OverflowError) as trouble:
+        raise BadSetup(f"The setting `{name}` must be {words}.") from trouble
 
 
-_WORDS = {Path: "a path", int: "a whole number", float: "a number", str: "text"}
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or "\0" in value:
+        raise TypeError
+    return value
+
+
+def _path(value: Any) -> Path:
+    if isinstance(value, Path):
+        return value
+    if not _text(value).strip():
+        raise ValueError
+    return Path(value)
+
+
+def _listed(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        value = _text(value).split(",")
+    return tuple(part.strip() for part in map(_text, value) if part.strip())
+
+
+_KINDS: dict[type, tuple[Callable[[Any], Any], str]] = {
+    tuple: (_listed, "a list, or text with commas between"),
+    Path: (_path, "a path"),
+    int: (int, "a whole number"),
+    float: (float, "a number"),
+    str: (_text, "text"),
+}

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 
 from bookbound import wire
-from bookbound.cli.demo import opened
+from bookbound.cli.demo import QUESTIONS, opened
 from bookbound.errors import BadSetup
 from bookbound.settings import Settings
 
@@ -18,9 +22,15 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def first(bookbound: Run, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the demo is run again and again."""
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def first(bookbound: Run, demo_folder: Path) -> subprocess.CompletedProcess[str]:
     """The demo in a fresh folder, with a question from a pipe."""
-    return bookbound("demo", stdin="How many legs has a spider?\n\n", cwd=tmp_path_factory.mktemp("demo"))
+    return bookbound("demo", "--no-serve", stdin="How many legs has a spider?\n\n", cwd=demo_folder)
 
 
 def test_the_demo_answers_two_of_its_questions_and_refuses_one(first: subprocess.CompletedProcess[str]) -> None:
@@ -33,6 +43,31 @@ def test_the_demo_answers_two_of_its_questions_and_refuses_one(first: subprocess
 def test_the_demo_takes_questions_from_a_pipe(first: subprocess.CompletedProcess[str]) -> None:
     reply = first.stdout.split("> How many legs has a spider?\n")[1]
     assert reply.startswith("This information is not available in the book.")
+
+
+@pytest.mark.parametrize("words", ["quit\n", "\n", " quit \nWhat is a gear?\n"])
+def test_quit_or_an_empty_line_from_a_pipe_ends_the_demo_and_its_server(
+    bookbound: Run, demo_folder: Path, words: str
+) -> None:
+    done = bookbound("demo", stdin=words, cwd=demo_folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Serving " in done.stdout
+    assert done.stdout.count("> ") == len(QUESTIONS)
+
+
+def test_at_the_end_of_a_pipe_the_demo_goes_on_serving_until_it_is_told_to_end(
+    demo_folder: Path, environment: dict[str, str]
+) -> None:
+    command = [sys.executable, "-m", "bookbound", "demo"]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, cwd=demo_folder, env=environment
+    ) as running:
+        assert running.stdout is not None
+        address = next(match[0] for line in running.stdout if (match := re.search(r"http://[\d.]+:\d+", line)))
+        assert httpx.get(f"{address}/health", timeout=60).status_code == 200
+        assert running.poll() is None
+        running.send_signal(signal.SIGTERM)
+    assert running.returncode == 130
 
 
 def test_an_index_of_the_same_words_is_used_again_and_another_is_made_anew(little_book: Path, tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +21,7 @@ def test_indexing_sums_up_and_names_the_next_step(bookbound: Run, little_book: P
     rows = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line)
     assert rows["Pages"] == "2"
     assert rows["Index"] == str(tmp_path / "index")
-    assert rows["Next:"] == f'bookbound ask --index {tmp_path / "index"} "your question"'
+    assert rows["Next:"] == f'bookbound ask "your question" --index {tmp_path / "index"}'
 
 
 def test_indexing_in_json_gives_the_manifest_the_notices_and_the_time(
@@ -44,10 +46,18 @@ def test_a_file_read_with_doubt_is_a_warning_on_standard_error(bookbound: Run, t
     assert done.stderr.startswith("Warning: odd.md: ")
 
 
+def test_a_file_whose_name_has_two_lines_is_warned_of_on_one(bookbound: Run, tmp_path: Path) -> None:
+    (tmp_path / "od\nd.md").write_bytes("# Café\n\nThe café opens at nine.\n".encode("latin-1"))
+    done = bookbound("index", ".", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.startswith("Warning: od\\nd.md: ")
+    assert done.stderr.count("\n") == 1
+
+
 def test_status_says_what_is_indexed(bookbound: Run, little_index: Path) -> None:
     done = bookbound("status", "--index", str(little_index))
     assert done.returncode == 0
-    for words in ("Pages", "Embedder", "all-MiniLM-L6-v2", "(1 kept)", "MB", "Chapters"):
+    for words in ("Pages", "Embedder", "all-MiniLM-L6-v2", "(1 kept)", "MB", "Chapters", "1 page, 2 chunks"):
         assert words in done.stdout
 
 
@@ -68,13 +78,59 @@ def test_without_an_index_every_command_says_how_to_make_one(
     done = bookbound(*arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("Error: ")
-    assert "bookbound index SOURCE" in done.stderr
+    assert "bookbound index SOURCE\n" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [("ask", "why?"), ("search", "why"), ("status",), ("serve", "--port", "0")])
+def test_a_folder_without_an_index_is_named_with_the_command_that_makes_one(
+    bookbound: Run, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    done = bookbound(*command, "--index", "no such", cwd=tmp_path)
+    told = "Error: There is no index in no such yet. Index a book first: bookbound index SOURCE --index 'no such'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
+
+
+def test_where_only_the_demo_has_an_index_that_is_said(bookbound: Run, little_book: Path, tmp_path: Path) -> None:
+    assert bookbound("index", str(little_book), "--index", ".bookbound/demo", cwd=tmp_path).returncode == 0
+    done = bookbound("ask", "why?", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.endswith("Or ask the book of the demo: --index .bookbound/demo\n")
+
+
+@pytest.mark.parametrize("command", [("ask", "why?"), ("status",), ("index", ".")])
+def test_an_index_in_a_file_is_refused_by_its_name(bookbound: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "page.md").write_text("# Words\n\nThat are no index.\n")
+    done = bookbound(*command, "--index", "page.md", cwd=tmp_path)
+    told = "Error: page.md is no folder, so it can hold no index. Name a folder: --index DIR\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
+
+
+@pytest.mark.parametrize(
+    "command", [("index", ""), ("index", ".", "--index", ""), ("ask", "why?", "--index", ""), ("serve", "--book", "")]
+)
+def test_an_empty_path_is_not_taken_for_the_working_directory(
+    bookbound: Run, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    (tmp_path / "page.md").write_text("# Words\n\nThat nobody wanted to index.\n")
+    done = bookbound(*command, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "It is empty." in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["page.md"]
+
+
+def test_a_working_directory_that_is_gone_is_told(environment: dict[str, str], tmp_path: Path) -> None:
+    script = f'cd "{tmp_path}" && mkdir gone && cd gone && rmdir ../gone && "{sys.executable}" -m bookbound status'
+    done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Error: The working directory was removed. Change to one that is there.\n"
 
 
 def test_a_missing_source_exits_with_2_and_is_json_where_asked(bookbound: Run, tmp_path: Path) -> None:
     done = bookbound("index", "nowhere", "--json", cwd=tmp_path)
-    assert (done.returncode, json.loads(done.stdout)["error"]["type"]) == (2, "BadSource")
+    told = json.loads(done.stdout)["error"]
+    assert (done.returncode, told["type"]) == (2, "BadSource")
+    assert told["message"].startswith("nowhere: There is no such file or folder")
 
 
 def test_a_damaged_index_exits_with_2(bookbound: Run, little_book: Path, tmp_path: Path) -> None:
@@ -87,7 +143,12 @@ def test_a_damaged_index_exits_with_2(bookbound: Run, little_book: Path, tmp_pat
 def test_an_index_of_another_embedder_exits_with_2(bookbound: Run, little_book: Path, tmp_path: Path) -> None:
     bookbound("index", str(little_book), cwd=tmp_path)
     (manifest,) = (tmp_path / ".bookbound").glob("generations/*/manifest.json")
-    manifest.write_text(manifest.read_text(encoding="utf-8").replace("all-MiniLM", "some-other"), encoding="utf-8")
+    made = manifest.read_bytes()
+    other = made.replace(b"all-MiniLM", b"some-other")
+    manifest.write_bytes(other)
+    current = tmp_path / ".bookbound" / "current"
+    before, after = (hashlib.sha256(each).hexdigest() for each in (made, other))
+    current.write_text(current.read_text().replace(before, after))
     done = bookbound("ask", "why?", "--json", cwd=tmp_path)
     assert (done.returncode, json.loads(done.stdout)["error"]["type"]) == (2, "WrongEmbedder")
 
@@ -110,3 +171,13 @@ def test_a_server_that_is_not_there_exits_with_3(bookbound: Run, tmp_path: Path)
     told = json.loads(done.stdout)["error"]
     assert (done.returncode, told["type"]) == (3, "Unreachable")
     assert told["service"]
+
+
+def test_what_a_library_warns_of_is_one_line_without_its_source(bookbound: Run, tmp_path: Path) -> None:
+    server = {"BOOKBOUND_QDRANT_URL": "http://127.0.0.1:9", "BOOKBOUND_QDRANT_KEY": "a-secret"}
+    done = bookbound("status", cwd=tmp_path, **server)
+    warning, error = done.stderr.splitlines()
+    assert warning.startswith("Warning: ")
+    assert ".py" not in warning
+    assert error.startswith("Error: Qdrant cannot be reached.")
+    assert "a-secret" not in done.stderr

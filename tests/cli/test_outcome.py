@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -35,8 +36,9 @@ def test_each_kind_of_error_has_the_code_of_its_branch() -> None:
     expected = {errors.InvalidInput: 4, errors.ServiceTrouble: 3, errors.Unreachable: 3, errors.TimedOut: 3}
     expected |= {errors.LimitReached: 3}
     for kind in tree(errors.BookboundError):
-        trouble = kind("words", service="x") if issubclass(kind, errors.ServiceTrouble) else kind("words")
-        assert ended(trouble) == expected.get(kind, 2), kind
+        given: dict[str, Any] = {"retry_after": 1.0} if kind is errors.Busy else {}
+        given |= {"service": "x"} if issubclass(kind, errors.ServiceTrouble) else {}
+        assert ended(kind("words", **given)) == expected.get(kind, 2), kind
 
 
 def test_a_defect_is_not_taken_for_a_refusal_and_hides_its_words(capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,10 +59,12 @@ def test_an_interruption_is_quiet(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "")
 
 
-def test_the_debug_setting_lets_the_traceback_through(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_debug_setting_shows_the_traceback_and_keeps_the_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("BOOKBOUND_DEBUG", "1")
-    with pytest.raises(errors.BadSetup), told():
-        raise errors.BadSetup("words")
+    assert ended(errors.BadSetup("words")) == 2
+    assert capsys.readouterr().err.startswith("Traceback ")
 
 
 def test_every_exception_has_a_row() -> None:
@@ -77,7 +81,7 @@ def test_the_version_is_told(bookbound: Run) -> None:
     assert (done.returncode, done.stdout) == (0, "bookbound 0.1.0\n")
 
 
-@pytest.mark.parametrize("command", ["demo", "index", "ask", "search", "status"])
+@pytest.mark.parametrize("command", ["demo", "index", "ask", "search", "serve", "status"])
 def test_the_help_of_each_command_has_an_example(command: str) -> None:
     done = CliRunner().invoke(app, [command, "--help"], obj=wire)
     assert done.exit_code == 0

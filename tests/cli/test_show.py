@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
-from bookbound.book import Chunk, Passage, Place, Run
+from bookbound.book import Chunk, Passage, Place, Run, Unit
 from bookbound.cli import show
 from bookbound.cli.screen import Line, draw, put
 from bookbound.dialogue import Answer, Evidence, Judgement, Refusal, RefusalKind, Retrieval, Sentence, Trace
@@ -30,7 +31,7 @@ def trace(*passages: Passage) -> Trace:
 
 
 def judgement(refusal: RefusalKind | None = None) -> Judgement:
-    return Judgement(0.9, refusal is None, (), (), "Good", refusal)
+    return Judgement(0.9, (), (), "Good", refusal)
 
 
 def text_of(sentences: list[Sentence]) -> str:
@@ -52,6 +53,14 @@ def test_code_stands_alone_with_its_lines_as_they_are() -> None:
     assert text.startswith("First words. [1]\n\nsudo make install\n    --all\n[2]\n\n[1]")
 
 
+def test_what_is_no_prose_stands_alone_even_on_one_line() -> None:
+    units = (Unit("code", 0, 12), Unit("sentence", 13, 26))
+    chunk = replace(passage().chunk, units=units)
+    first, second = (Evidence.of(Passage(chunk, 0.5), unit.start, unit.end, 0.9) for unit in units)
+    text = text_of([Sentence(first.text, (first,)), Sentence(second.text, (second,))])
+    assert text.startswith("First words.\n[1]\n\nSecond words. [2]\n\n")
+
+
 def test_a_quote_is_shown_only_where_the_sentence_is_not_the_quote_itself() -> None:
     found = evidence("First words.")
     assert "“First words.”" not in text_of([Sentence("First words.", (found,))])
@@ -65,6 +74,31 @@ def test_a_refusal_names_at_most_three_sections_each_once() -> None:
     text = "\n".join(line.text for line in show.reply(refusal))
     assert text.startswith("This information is not available in the book.\nNo passage of the book is about this.")
     assert [line.strip() for line in text.splitlines() if "#" in line] == ["/a#one", "/a#two", "/a#three"]
+
+
+def why(*passages: Passage, threshold: float) -> str:
+    refusal = Refusal(RefusalKind.LOW_RELEVANCE, judgement(RefusalKind.LOW_RELEVANCE), trace(*passages))
+    return list(show.reply(refusal, threshold=threshold))[1].text
+
+
+def test_a_refusal_by_threshold_names_the_threshold_and_what_came_nearest_to_it() -> None:
+    near = replace(passage(), score=0.5999)
+    assert why(near, threshold=0.6) == "The highest similarity of a passage is 0.59, below the threshold 0.6."
+    assert why(near, threshold=0.5) == "No passage of the book is about this."
+
+
+def test_the_similarity_of_a_passage_is_called_so() -> None:
+    assert next(show.passages([passage()])).text == "1. Part › Page › Section  similarity 0.50"
+
+
+def test_one_of_a_kind_is_not_called_many() -> None:
+    assert [show.counted(number, "page") for number in (0, 1, 2)] == ["0 pages", "1 page", "2 pages"]
+
+
+def test_the_name_of_a_file_stays_on_its_line() -> None:
+    assert show.warning("a\nb\udce9.md: odd").text == "Warning: a\\nb\\udce9.md: odd"
+    lines = list(show.passages([passage(place=replace(PLACE, file="a\nb.md"))]))
+    assert lines[2].text == "   a\\nb.md:10-80"
 
 
 def test_every_kind_of_refusal_has_its_reason() -> None:
@@ -94,13 +128,29 @@ def test_a_terminal_wraps_prose_between_words_inside_its_margin() -> None:
     assert all(line.startswith("    some") or line.startswith("    words") for line in lines)
 
 
+def test_a_number_stands_beside_the_words_wherever_they_are_broken() -> None:
+    citation = [line for line in show.reply(long_answer()) if line.text.startswith("[10] ")]
+    first, *rest = drawn(citation[0]).splitlines()
+    assert first.startswith("[10] Part › Page")
+    assert rest
+    assert all(line.startswith("     ") and line[5] != " " for line in rest)
+    assert not any(line.endswith(" ") for line in (first, *rest))
+
+
+def long_answer() -> Answer:
+    """An answer of ten sentences, in a section with a long name."""
+    place = replace(PLACE, headings=("A section whose name is too long for one line",))
+    found = passage(place=place)
+    quotes = [Evidence.of(found, at, at + 5, 0.9) for at in range(10)]
+    return Answer(tuple(Sentence(quote.text, (quote,)) for quote in quotes), (found,), judgement(), trace(found))
+
+
 def test_a_terminal_never_breaks_a_link_or_code() -> None:
     link = "https://example.org/" + "very/" * 20 + "long"
     assert drawn(Line.of(link, indent=4, whole=True)) == f"    {link}\n"
     assert drawn(Line.of("a [b]\n\n  c :smile:", indent=2, whole=True)) == "  a [b]\n  \n    c :smile:\n"
 
 
-def test_what_is_no_terminal_gets_plain_lines() -> None:
-    stream = io.StringIO()
-    put([Line.of(("bold ", "bold red"), "and plain " * 20, indent=2)], stream)
-    assert stream.getvalue() == "  bold " + "and plain " * 20 + "\n"
+def test_what_is_no_terminal_gets_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    put([Line.of(("bold ", "bold red"), "and plain " * 20, indent=2)])
+    assert capsys.readouterr().out == "  bold " + "and plain " * 20 + "\n"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from io import TextIOWrapper
-from typing import Annotated
+import warnings
+from typing import Annotated, NoReturn
 
 import typer
 
 from bookbound import __version__
-from bookbound.cli import ask, demo, index, status
+from bookbound.cli import ask, demo, index, serve, show, status, streams
+from bookbound.cli.outcome import READER_GONE, settled, tell
 from bookbound.cli.parts import Parts
+from bookbound.cli.screen import note
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -21,17 +23,26 @@ app = typer.Typer(
 )
 app.command(epilog="Example: bookbound demo")(demo.demo)
 app.command(epilog="Example: bookbound index my-book --index my-index")(index.index)
-app.command(epilog='Example: bookbound ask "What does a harmonic drive do?"')(ask.ask)
+app.command(epilog='Example: bookbound ask "What is quality of service in ROS 2?"')(ask.ask)
 app.command(epilog='Example: bookbound search "gear ratio" -k 3')(ask.search)
+app.command(epilog="Example: bookbound serve --index my-index --port 8000")(serve.serve)
 app.command(epilog="Example: bookbound status --index my-index")(status.status)
 
 
-def run(parts: Parts) -> None:
-    """Read the command line and carry it out with these parts."""
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    app(prog_name="bookbound", obj=parts)
+def run(parts: Parts) -> NoReturn:
+    """Read the command line, carry it out with these parts, and end with the code for what came of it."""
+    streams.ready()
+    warnings.showwarning = lambda message, *_: note([show.warning(str(message))])
+    try:
+        with streams.writing():
+            app(prog_name="bookbound", obj=parts)
+        code = 0
+    except SystemExit as end:
+        # Typer ends with 1 where the reader of its help went away; here 1 says that a question was refused.
+        code = READER_GONE if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
+    except Exception as trouble:
+        code = tell(trouble)
+    sys.exit(settled(code))
 
 
 def _version(wanted: bool) -> None:

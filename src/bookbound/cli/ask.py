@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -11,15 +13,17 @@ import typer
 from bookbound import settings
 from bookbound.ask import Pipeline
 from bookbound.cli import show
+from bookbound.cli.contracts import Contract, Wish, asking, trouble
 from bookbound.cli.outcome import ANSWERED, REFUSED, leave, told
-from bookbound.cli.parts import AsJson, IndexFolder, Parts, TopK
-from bookbound.cli.screen import put, put_json
-from bookbound.dialogue import Answer, Question, Reply, Retrieval, Scope
+from bookbound.cli.parts import AsFormat, AsJson, Format, IndexFolder, Parts, TopK
+from bookbound.cli.place import indexed
+from bookbound.cli.screen import one_line, put, put_json
+from bookbound.dialogue import LONGEST_QUESTION, Question, Retrieval
 from bookbound.errors import InvalidInput
 from bookbound.faces import canonical
 
 STANDARD_INPUT = "-"
-Words = Annotated[str, typer.Argument(metavar="QUESTION", help="The question; - reads it from standard input.")]
+Words = Annotated[list[str], typer.Argument(metavar="QUESTION", help="The question; - reads it from standard input.")]
 Selected = Annotated[
     str | None,
     typer.Option(
@@ -30,10 +34,18 @@ Selected = Annotated[
     ),
 ]
 Threshold = Annotated[
-    float, typer.Option("--threshold", "-t", metavar="SCORE", help="Refuse where no passage is this similar, 0 to 1.")
+    float | None,
+    typer.Option(
+        "--threshold",
+        "-t",
+        metavar="SCORE",
+        help="Refuse where no passage is this similar, 0 to 1. Default: the contract's own.",
+        show_default=False,
+    ),
 ]
+Spoken = Annotated[Contract, typer.Option("--contract", help="By whose rules and in whose words to answer.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Add the judgement, the passages and the timings.")]
-Sought = Annotated[str, typer.Argument(metavar="WORDS", help="What to look for; - reads it from standard input.")]
+Sought = Annotated[list[str], typer.Argument(metavar="WORDS", help="What to look for; - reads it from standard input.")]
 
 
 def ask(
@@ -42,7 +54,9 @@ def ask(
     index: IndexFolder = None,
     k: TopK = 5,
     selected_text: Selected = None,
-    threshold: Threshold = 0.0,
+    threshold: Threshold = None,
+    contract: Spoken = Contract.CANONICAL,
+    form: AsFormat = Format.TEXT,
     as_json: AsJson = False,
     verbose: Verbose = False,
 ) -> None:
@@ -50,38 +64,52 @@ def ask(
 
     Exit codes: 0 answered, 1 refused, 2 bad use or configuration, 3 a service could not be reached, 4 invalid input.
     """
-    if question == selected_text == STANDARD_INPUT:
+    words = _quoted("ask", question)
+    if words == selected_text == STANDARD_INPUT:
         raise typer.BadParameter("Only one of question and selected text can be -.")
-    with told(as_json):
-        asked = Question(
-            _given(question),
-            _given(selected_text) if selected_text else None,
-            Scope.SELECTION,
-            k,
-            threshold,
-        )
-        pipeline, reply = asyncio.run(_ask(ctx.obj, settings.load(index=index), asked))
-        put_json(canonical.reply(reply)) if as_json else put(show.reply(reply, verbose))
-    leave(ANSWERED if isinstance(reply, Answer) else REFUSED, pipeline)
+    if selected_text is not None and contract is not Contract.CANONICAL:
+        raise typer.BadParameter(f"Selected text needs --contract canonical; {contract} answers from the book.")
+    as_json = as_json or form is Format.JSON
+    with told(as_json, partial(trouble, contract)):
+        selection = _given(selected_text) if selected_text else None
+        asked = asking(contract, Wish(_given(words), selection, k, threshold, verbose))
+        chosen = settings.load(index=index)
+        with indexed(chosen):
+            book = ctx.obj.open_book(chosen)
+        with book:
+            said = asked(book)
+            put_json(said.plain) if as_json else put(said.lines)
+            leave(ANSWERED if said.answered else REFUSED, book.pipeline)
 
 
 def search(ctx: typer.Context, words: Sought, index: IndexFolder = None, k: TopK = 5, as_json: AsJson = False) -> None:
-    """List the passages nearest to some words, without a judgement."""
+    """List the passages nearest to some words, without a judgement.
+
+    They are ranked by meaning and by words together; the similarity shown is that of meaning alone.
+    """
+    given = _quoted("search", words)
     with told(as_json):
-        sought = Question(_given(words), k=k)
-        pipeline, found = asyncio.run(_search(ctx.obj, settings.load(index=index), sought))
+        sought = _given(given).strip()
+        if not 1 <= len(sought) <= LONGEST_QUESTION:
+            raise InvalidInput(f"The words to look for have 1 to {LONGEST_QUESTION} characters, not {len(sought)}.")
+        question = Question(sought, k=k)
+        pipeline, found = asyncio.run(_search(ctx.obj, settings.load(index=index), question))
         put_json({"passages": canonical.passages(found)}) if as_json else put(show.passages(found.passages))
     leave(ANSWERED, pipeline)
 
 
-async def _ask(parts: Parts, chosen: settings.Settings, question: Question) -> tuple[Pipeline, Reply]:
-    pipeline = await parts.pipeline(chosen)
-    return pipeline, await pipeline.ask(question)
-
-
 async def _search(parts: Parts, chosen: settings.Settings, question: Question) -> tuple[Pipeline, Retrieval]:
-    pipeline = await parts.pipeline(chosen)
+    with indexed(chosen):
+        pipeline = await parts.pipeline(chosen)
     return pipeline, await pipeline.search(question)
+
+
+def _quoted(command: str, words: list[str]) -> str:
+    """The one argument; several are a sentence that the shell took apart."""
+    if len(words) == 1:
+        return words[0]
+    whole = one_line(shlex.quote(" ".join(words)))
+    raise typer.BadParameter(f"Put the words in quotes, as one argument: bookbound {command} {whole}")
 
 
 def _given(words: str) -> str:

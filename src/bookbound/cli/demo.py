@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import signal
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -17,11 +21,16 @@ from bookbound.cli import show
 from bookbound.cli.index import make
 from bookbound.cli.outcome import told
 from bookbound.cli.parts import IndexFolder, Parts
-from bookbound.cli.screen import Line, put
+from bookbound.cli.place import DEMO
+from bookbound.cli.screen import Line, note, put
+from bookbound.cli.serve import Port, hand_on, invitation
+from bookbound.cli.streams import flush
 from bookbound.errors import BadSetup, IndexTrouble, InvalidInput
 from bookbound.library import Book
 
-FOLDER, STAMP = Path(".bookbound/demo"), "demo-book"
+Serve = Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the book over HTTP as well.")]
+FOLDER, STAMP = settings.Settings().index / DEMO, "demo-book"
+END = ("", "quit")
 QUESTIONS = (
     "What are the three parts of a strain wave gear?",
     "What is quality of service in ROS 2?",
@@ -29,17 +38,45 @@ QUESTIONS = (
 )
 
 
-def demo(ctx: typer.Context, index: IndexFolder = None) -> None:
-    """Index the example book, ask it three questions, then take yours. Ctrl-D, an empty line or quit ends it."""
-    with told():
+def demo(ctx: typer.Context, index: IndexFolder = None, serve: Serve = True, port: Port = 0) -> None:
+    """Index the example book, ask it three questions, serve it, and take your questions.
+
+    Ctrl-D, an empty line or quit ends it. After the last line of a pipe or file it goes on serving until Ctrl-C.
+    """
+    with told(), ExitStack() as stack:
         # The demo is on this machine, whatever server a reader's own book is on.
         chosen = replace(settings.load(index=index or FOLDER), qdrant_url=None)
-        with opened(ctx.obj, _source(), chosen) as book:
-            put([Line.of("Book: ", (book.manifest.title, "bold"), f", {book.manifest.chunks} chunks"), Line()])
-            for question in QUESTIONS:
-                _answer(book, question, echo=True)
-            for question in _questions():
-                _answer(book, question, echo=not _typed())
+        book = stack.enter_context(opened(ctx.obj, _source(), chosen))
+        put(
+            [
+                Line.of("Book: ", (book.manifest.title, "bold"), f", {show.counted(book.manifest.chunks, 'chunk')}"),
+                Line(),
+            ]
+        )
+        for question in QUESTIONS:
+            _answer(book, question, echo=True)
+        if serve:
+            stack.enter_context(_served(book, chosen, port))
+        if _typed():
+            put([Line.of(("Your questions (Ctrl-D, an empty line or quit ends):", "dim"))])
+        while (words := _line()) is not None and words not in END:
+            _answer(book, words, echo=not _typed())
+        if serve and words is None and not _typed():
+            threading.Event().wait()
+
+
+@contextmanager
+def _served(book: Book, chosen: settings.Settings, port: int) -> Iterator[None]:
+    """The book is served beside the questions from the keyboard."""
+    from bookbound.serve import server
+
+    taken = server.bound("127.0.0.1", port)
+    hand_on(chosen)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with server.serving(taken):
+        put([*invitation(book.manifest.title, server.address(taken), QUESTIONS[0]), Line()])
+        flush()
+        yield
 
 
 def _answer(book: Book, question: str, echo: bool) -> None:
@@ -49,23 +86,22 @@ def _answer(book: Book, question: str, echo: bool) -> None:
     try:
         put([*show.reply(book.ask(question)), Line()])
     except InvalidInput as trouble:
-        put([Line.of(("Error: ", "bold red"), str(trouble))], sys.stderr)
-    sys.stdout.flush()
+        note([Line.of(("Error: ", "bold red"), str(trouble))])
+    flush()
 
 
-def _questions() -> Iterator[str]:
-    """Questions from the keyboard until an empty line, or from a pipe until its end."""
+def _line() -> str | None:
+    """The next line from the keyboard or a pipe; nothing at its end."""
     if not _typed():
-        yield from (line.strip() for line in sys.stdin or () if line.strip())
-        return
+        line = sys.stdin.readline()
+        return line.strip() if line else None
     import readline  # noqa: F401  (gives the prompt a history and line editing)
 
-    put([Line.of(("Your questions (Ctrl-D, an empty line or quit ends):", "dim"))])
     try:
-        while (words := input("> ").strip()) not in ("", "quit"):
-            yield words
+        return input("> ").strip()
     except EOFError:
         print()
+        return None
     except KeyboardInterrupt:
         print()
         raise
@@ -73,7 +109,7 @@ def _questions() -> Iterator[str]:
 
 def _typed() -> bool:
     """Whether questions come from a keyboard."""
-    return bool(sys.stdin) and sys.stdin.isatty()
+    return sys.stdin.isatty()
 
 
 def opened(parts: Parts, source: Path, chosen: settings.Settings) -> Book:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -13,14 +12,16 @@ from bookbound import settings
 from bookbound.cli import show
 from bookbound.cli.outcome import told
 from bookbound.cli.parts import AsJson, IndexFolder, Parts
+from bookbound.cli.place import check, named, option, where
 from bookbound.cli.progress import bars
-from bookbound.cli.screen import Line, put, put_json
+from bookbound.cli.screen import Line, note, put, put_json
+from bookbound.errors import BadSource
 from bookbound.faces import canonical
 
 if TYPE_CHECKING:
     from bookbound.ingest import Indexed
 
-Source = Annotated[Path, typer.Argument(metavar="SOURCE", help="The folder or file that holds the book.")]
+Source = Annotated[Path, typer.Argument(metavar="SOURCE", parser=named, help="The folder or file that holds the book.")]
 
 
 def index(ctx: typer.Context, source: Source, index: IndexFolder = None, as_json: AsJson = False) -> None:
@@ -32,23 +33,21 @@ def index(ctx: typer.Context, source: Source, index: IndexFolder = None, as_json
             notices = [notice._asdict() for notice in indexed.notices]
             put_json({**canonical.manifest(indexed.manifest), "notices": notices, "seconds": round(seconds, 2)})
             return
-        put(_warnings(indexed), sys.stderr)
+        note(show.warning(f"{file}: {message}") for file, message in indexed.notices)
         put(show.table(_summary(indexed, seconds, chosen)))
-        folder = f" --index {chosen.index}" if index else ""
-        put([Line(), Line.of("Next: ", (f'bookbound ask{folder} "your question"', "bold"))])
+        put([Line(), Line.of("Next: ", (f'bookbound ask "your question"{option(chosen)}', "bold"))])
 
 
 def make(parts: Parts, source: Path, chosen: settings.Settings) -> tuple[Indexed, float]:
     """Index the book with progress bars; what was published, and the seconds it took."""
+    check(chosen)
     start = perf_counter()
-    with bars() as progress:
-        indexed = parts.index_book(source, chosen, progress)
+    try:
+        with bars() as progress:
+            indexed = parts.index_book(source, chosen, progress)
+    except BadSource as trouble:
+        raise BadSource(f"{source}: {trouble}") from trouble
     return indexed, perf_counter() - start
-
-
-def where(chosen: settings.Settings) -> str:
-    """Where the index lives, for people."""
-    return f"collection {chosen.qdrant_collection} on a Qdrant server" if chosen.qdrant_url else str(chosen.index)
 
 
 def _summary(indexed: Indexed, seconds: float, chosen: settings.Settings) -> list[tuple[str, str]]:
@@ -61,7 +60,3 @@ def _summary(indexed: Indexed, seconds: float, chosen: settings.Settings) -> lis
         ("Seconds", f"{seconds:.1f}"),
         ("Index", where(chosen)),
     ]
-
-
-def _warnings(indexed: Indexed) -> list[Line]:
-    return [Line.of(("Warning: ", "bold yellow"), f"{file}: {message}") for file, message in indexed.notices]

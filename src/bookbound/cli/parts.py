@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
 from bookbound.ask import Pipeline
+from bookbound.cli.place import named
 from bookbound.library import Book
 from bookbound.ports import Store
 from bookbound.settings import Settings
@@ -16,10 +18,21 @@ from bookbound.settings import Settings
 if TYPE_CHECKING:
     from bookbound.ingest import Indexed, Progress
 
+
+class Format(StrEnum):
+    """How to print a result."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 IndexFolder = Annotated[
     Path | None,
-    typer.Option("--index", metavar="DIR", help="Folder of the index. Default: .bookbound", show_default=False),
+    typer.Option(
+        "--index", metavar="DIR", parser=named, help="Folder of the index. Default: .bookbound", show_default=False
+    ),
 ]
+AsFormat = Annotated[Format, typer.Option("--format", help="For people or for scripts, errors too.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, errors too.")]
 TopK = Annotated[int, typer.Option("--top-k", "-k", metavar="N", help="How many passages to read, 1 to 20.")]
 

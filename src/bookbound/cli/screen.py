@@ -7,8 +7,11 @@ import os
 import re
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, TextIO
+
+from bookbound.cli.streams import writing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,17 +23,21 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Pieces of text, each with a style; `whole` lines (links, code) are never broken."""
+    """Pieces of text, each with a style; `whole` lines (links, code) are never broken.
+
+    One that is broken goes on `hang` characters further in: under its words, beside the number before them.
+    """
 
     pieces: tuple[Piece, ...] = ()
     indent: int = 0
     whole: bool = False
+    hang: int = 0
 
     @classmethod
-    def of(cls, *pieces: Piece | str, indent: int = 0, whole: bool = False) -> Self:
+    def of(cls, *pieces: Piece | str, indent: int = 0, whole: bool = False, hang: int = 0) -> Self:
         """A line of pieces, where plain text has no style; empty ones are left out."""
         both = [(piece, "") if isinstance(piece, str) else piece for piece in pieces]
-        return cls(tuple((_CONTROL.sub("", text), style) for text, style in both if text), indent, whole)
+        return cls(tuple((_CONTROL.sub("", text), style) for text, style in both if text), indent, whole, hang)
 
     @property
     def text(self) -> str:
@@ -39,19 +46,29 @@ class Line:
         return "\n".join(margin + line if line else "" for line in words.split("\n"))
 
 
-def put(lines: Iterable[Line], stream: TextIO | None = None) -> None:
-    """Print lines to a stream, standard output unless another is given."""
-    stream = stream or sys.stdout
-    if not stream.isatty():
-        stream.writelines(line.text + "\n" for line in lines)
-        return
-    draw(lines, console(stream))
+def one_line(text: str) -> str:
+    """The text with whatever would break its line written as an escape."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
+def put(lines: Iterable[Line]) -> None:
+    """Print lines on standard output."""
+    lines = list(lines)
+    with writing():
+        _put(lines, sys.stdout)
+
+
+def note(lines: Iterable[Line]) -> None:
+    """Print lines on standard error; where nobody reads that, the command goes on without."""
+    with suppress(OSError):
+        _put(lines, sys.stderr)
 
 
 def put_json(plain: Any) -> None:
     """Print plain values as JSON, which is UTF-8 whatever the terminal speaks."""
     text = json.dumps(plain, ensure_ascii=False, indent=2) + "\n"
-    sys.stdout.buffer.write(text.encode(errors="backslashreplace"))
+    with writing():
+        sys.stdout.buffer.write(text.encode(errors="backslashreplace"))
 
 
 def console(stream: TextIO) -> Console:
@@ -64,13 +81,22 @@ def console(stream: TextIO) -> Console:
 
 def draw(lines: Iterable[Line], console: Console) -> None:
     """Draw lines on a rich console."""
-    from rich.padding import Padding
     from rich.text import Text
 
     for line in lines:
         text = Text.assemble(*line.pieces)
-        if line.whole:
-            margin = Text("\n").join(Text(" " * line.indent) + part for part in text.split("\n", allow_blank=True))
-            console.print(margin, soft_wrap=True)
-        else:
-            console.print(Padding(text, (0, 0, 0, line.indent)))
+        lead, words = text[: line.hang], text[line.hang :]
+        room = max(1, console.width - line.indent - line.hang)
+        parts = words.split("\n", allow_blank=True) if line.whole else words.wrap(console, room)
+        for number, part in enumerate(parts):
+            if not line.whole:
+                part.rstrip()
+            beside = Text(" " * line.hang) if number else lead
+            console.print(Text(" " * line.indent) + beside + part, soft_wrap=True)
+
+
+def _put(lines: Iterable[Line], stream: TextIO) -> None:
+    if stream.isatty():
+        draw(lines, console(stream))
+    else:
+        stream.writelines(line.text + "\n" for line in lines)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from math import floor
 
 from bookbound.book import Passage, Place
-from bookbound.cli.screen import Line, Piece
+from bookbound.cli.screen import Line, Piece, one_line
 from bookbound.dialogue import SELECTION_ID, Answer, Evidence, Refusal, RefusalKind, Reply, Retrieval, Sentence
 
 NEAREST, EXCERPT = 3, 240
@@ -18,9 +19,9 @@ WHY = {
 }
 
 
-def reply(reply: Reply, verbose: bool = False) -> Iterator[Line]:
+def reply(reply: Reply, verbose: bool = False, threshold: float = 0.0) -> Iterator[Line]:
     """An answer with its citations, or a refusal with the nearest sections; all that led to it when `verbose`."""
-    yield from answer(reply) if isinstance(reply, Answer) else refusal(reply)
+    yield from answer(reply) if isinstance(reply, Answer) else refusal(reply, threshold)
     yield from _selection(reply.trace.retrieval)
     if verbose:
         yield from _account(reply)
@@ -29,10 +30,10 @@ def reply(reply: Reply, verbose: bool = False) -> Iterator[Line]:
 def answer(answer: Answer) -> Iterator[Line]:
     """The sentences, each with the numbers of its citations, and the citations."""
     numbers = {evidence: number for number, evidence in enumerate(answer.citations, 1)}
-    for spans_lines, sentences in groupby(answer.sentences, lambda sentence: "\n" in sentence.text):
-        if spans_lines:
+    for alone, sentences in groupby(answer.sentences, lambda each: each.kind != "sentence" or "\n" in each.text):
+        if alone:
             for sentence in sentences:
-                yield Line.of(sentence.text, whole=True)
+                yield Line.of(sentence.text, whole=sentence.kind != "item")
                 yield Line.of(_marks(sentence, numbers))
                 yield Line()
         else:
@@ -44,12 +45,12 @@ def answer(answer: Answer) -> Iterator[Line]:
         yield from _citation(number, evidence, quoted=evidence.text not in spoken)
 
 
-def refusal(refusal: Refusal) -> Iterator[Line]:
+def refusal(refusal: Refusal, threshold: float = 0.0) -> Iterator[Line]:
     """The refusal, why, and where the reader may want to look."""
+    found = [passage for passage in refusal.trace.retrieval.passages if passage.chunk.id != SELECTION_ID]
     yield Line.of((refusal.text, "bold yellow"))
-    yield Line.of(WHY[refusal.kind])
-    places = (passage.chunk.place for passage in refusal.trace.retrieval.passages if passage.chunk.id != SELECTION_ID)
-    nearest = list({place.link: place for place in places}.values())[:NEAREST]
+    yield Line.of(_why(refusal.kind, found, threshold))
+    nearest = list({passage.chunk.place.link: passage.chunk.place for passage in found}.values())[:NEAREST]
     if nearest:
         yield Line()
         yield Line.of(("The nearest sections:", "dim"))
@@ -59,10 +60,11 @@ def refusal(refusal: Refusal) -> Iterator[Line]:
 
 
 def passages(passages: Sequence[Passage]) -> Iterator[Line]:
-    """What a search found: rank, score, address and the beginning of the words."""
+    """What a search found: rank, similarity, address and the beginning of the words."""
     for rank, passage in enumerate(passages, 1):
-        place = passage.chunk.place
-        yield Line.of((f"{rank}. ", "bold"), (f"{passage.score:.2f}  ", "cyan"), (" › ".join(place.path), "bold"))
+        place, number = passage.chunk.place, f"{rank}. "
+        path = " › ".join(place.path)
+        yield Line.of((number, "bold"), (path, "bold"), similarity(passage.score), hang=len(number))
         yield from _address(place, indent=3)
         yield Line.of(_excerpt(passage.chunk.text), indent=3)
         yield Line()
@@ -75,12 +77,38 @@ def table(rows: Sequence[tuple[str, str]]) -> Iterator[Line]:
         yield Line.of((name.ljust(width), "dim"), value, whole=True)
 
 
+def counted(number: int, noun: str) -> str:
+    """How many there are of something."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def similarity(score: float) -> Piece:
+    """A passage's cosine to the question; the order of passages counts their words as well."""
+    return f"  similarity {score:.2f}", "cyan"
+
+
+def warning(words: str) -> Line:
+    """Something that whoever runs a command should know, on one line."""
+    return Line.of(("Warning: ", "bold yellow"), one_line(words))
+
+
+def _why(kind: RefusalKind, found: Sequence[Passage], threshold: float) -> str:
+    best = max((passage.score for passage in found), default=0.0)
+    if kind is RefusalKind.LOW_RELEVANCE and best < threshold:
+        # Rounded down, so that it reads as the smaller of the two whatever the threshold is.
+        return (
+            f"The highest similarity of a passage is {floor(best * 100) / 100:.2f}, below the threshold {threshold:g}."
+        )
+    return WHY[kind]
+
+
 def _marks(sentence: Sentence, numbers: dict[Evidence, int]) -> Piece:
     return "".join(f"[{numbers[evidence]}]" for evidence in dict.fromkeys(sentence.evidence)), "cyan"
 
 
 def _citation(number: int, evidence: Evidence, quoted: bool) -> Iterator[Line]:
-    yield Line.of((f"[{number}] ", "cyan"), (" › ".join(evidence.place.path), "bold"))
+    mark = f"[{number}] "
+    yield Line.of((mark, "cyan"), (" › ".join(evidence.place.path), "bold"), hang=len(mark))
     yield from _address(evidence.place, indent=4)
     if quoted:
         yield Line.of(("“" + evidence.text + "”", "italic"), indent=4, whole="\n" in evidence.text)
@@ -90,7 +118,7 @@ def _address(place: Place, indent: int) -> Iterator[Line]:
     """A link for people, and file and characters for machines; words that are not of the book have neither."""
     if place.file:
         yield Line.of((place.link, "dim"), indent=indent, whole=True)
-        yield Line.of((f"{place.file}:{place.start}-{place.end}", "dim"), indent=indent, whole=True)
+        yield Line.of((f"{one_line(place.file)}:{place.start}-{place.end}", "dim"), indent=indent, whole=True)
 
 
 def _excerpt(text: str) -> str:
@@ -118,7 +146,7 @@ def _account(reply: Reply) -> Iterator[Line]:
     yield from table(
         [
             ("Judgement", f"{judgement.probability:.2f} probably answered, retrieval {judgement.quality}"),
-            ("Relevant", f"{len(judgement.relevant)} of {len(trace.retrieval.passages)} passages"),
+            ("Relevant", f"{len(judgement.relevant)} of {counted(len(trace.retrieval.passages), 'passage')}"),
             ("Time", ", ".join(f"{name} {value:.1f} ms" for name, value in timings.items())),
             ("Writer", trace.writer),
             ("Embedder", trace.embedder),

@@ -8,11 +8,11 @@ from pathlib import Path
 import typer
 
 from bookbound import settings
-from bookbound.book import Manifest
+from bookbound.book import Chapter, Manifest
 from bookbound.cli import show
-from bookbound.cli.index import where
 from bookbound.cli.outcome import told
 from bookbound.cli.parts import AsJson, IndexFolder, Parts
+from bookbound.cli.place import indexed, where
 from bookbound.cli.screen import Line, put, put_json
 from bookbound.errors import NoIndex
 from bookbound.faces import canonical
@@ -23,9 +23,10 @@ def status(ctx: typer.Context, index: IndexFolder = None, as_json: AsJson = Fals
     with told(as_json):
         chosen = settings.load(index=index)
         parts: Parts = ctx.obj
-        kept = asyncio.run(parts.store(chosen).generations())
-        if not kept:
-            raise NoIndex("Nothing has been indexed here yet. Index a book first: bookbound index SOURCE")
+        with indexed(chosen):
+            kept = asyncio.run(parts.store(chosen).generations())
+            if not kept:
+                raise NoIndex
         manifest = kept[0]
         size = None if chosen.qdrant_url else _size(chosen.index / "generations")
         if as_json:
@@ -34,10 +35,7 @@ def status(ctx: typer.Context, index: IndexFolder = None, as_json: AsJson = Fals
             return
         put(show.table(_rows(manifest, kept, where(chosen), size)))
         put([Line(), Line.of(("Chapters", "bold"))])
-        put(
-            Line.of(chapter.title or "(none)", (f"  {chapter.pages} pages, {chapter.chunks} chunks", "dim"), indent=2)
-            for chapter in manifest.chapters
-        )
+        put(_chapter(chapter) for chapter in manifest.chapters)
 
 
 def _rows(manifest: Manifest, kept: list[Manifest], place: str, size: int | None) -> list[tuple[str, str]]:
@@ -52,6 +50,11 @@ def _rows(manifest: Manifest, kept: list[Manifest], place: str, size: int | None
         ("Index", place),
     ]
     return rows if size is None else [*rows, ("On disk", f"{size / 1e6:.1f} MB")]
+
+
+def _chapter(chapter: Chapter) -> Line:
+    counts = f"{show.counted(chapter.pages, 'page')}, {show.counted(chapter.chunks, 'chunk')}"
+    return Line.of(chapter.title or "(none)", (f"  {counts}", "dim"), indent=2)
 
 
 def _size(folder: Path) -> int:

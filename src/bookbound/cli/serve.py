@@ -1,0 +1,78 @@
+"""Serve the book over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bookbound import settings
+from bookbound.cli.index import make
+from bookbound.cli.outcome import told
+from bookbound.cli.parts import IndexFolder, Parts
+from bookbound.cli.place import indexed, named
+from bookbound.cli.screen import Line, put
+from bookbound.cli.streams import flush
+
+Source = Annotated[
+    Path | None,
+    typer.Option("--book", metavar="SOURCE", parser=named, help="Index this book first.", show_default=False),
+]
+Host = Annotated[str, typer.Option("--host", metavar="HOST", help="Address to listen on; 0.0.0.0 for every network.")]
+Port = Annotated[
+    int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+]
+Workers = Annotated[int, typer.Option("--workers", metavar="N", min=1, max=64, help="How many processes answer.")]
+
+
+def serve(
+    ctx: typer.Context,
+    book: Source = None,
+    index: IndexFolder = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    workers: Workers = 1,
+) -> None:
+    """Serve the book: every contract over HTTP, until Ctrl-C."""
+    from bookbound.serve import server
+
+    with told():
+        chosen = settings.load(index=index)
+        taken = server.bound(host, port)
+        if book:
+            make(ctx.obj, book, chosen)
+        with indexed(chosen):
+            title = asyncio.run(_title(ctx.obj, chosen))
+        hand_on(chosen)
+        put(invitation(title, server.address(taken)))
+        flush()
+        server.serve(taken, workers)
+
+
+def invitation(title: str, address: str, question: str = "What is this book about?") -> list[Line]:
+    """Where it is served, and a question to try."""
+    body = f'{{"question": "{question}"}}'
+    return [
+        Line.of("Serving ", (title, "bold"), " at ", (address, "bold cyan"), " (Ctrl-C ends)"),
+        Line.of("Try: ", (f"curl -s {address}/ask -H 'Content-Type: application/json' -d '{body}'", "dim"), whole=True),
+    ]
+
+
+def hand_on(chosen: settings.Settings) -> None:
+    """Leave the settings in the environment, where the processes that answer find them."""
+    for field in fields(chosen):
+        value = getattr(chosen, field.name)
+        if value not in (None, ()):
+            listed = ",".join(value) if isinstance(value, tuple) else str(value)
+            os.environ[settings.PREFIX + field.name.upper()] = listed
+
+
+async def _title(parts: Parts, chosen: settings.Settings) -> str:
+    """The title of the book that will be served: what cannot be opened is told now, not by a worker."""
+    pipeline = await parts.pipeline(chosen)
+    await pipeline.close()
+    return pipeline.index.manifest.title
