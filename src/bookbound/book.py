@@ -10,7 +10,10 @@ from typing import Literal, NamedTuple
 BlockKind = Literal["heading", "paragraph", "code", "table", "row", "list", "item", "admonition", "formula"]
 UnitKind = Literal["sentence", "code", "row", "item", "formula", "heading"]
 LONGEST_PATH = 160
-"""The most characters of a heading path that are embedded, so that the words below it always have room."""
+"""The most bytes of a heading path that are embedded, so that the words below it always have room.
+
+In any alphabet a token stands for one byte at least; one character may be several tokens.
+"""
 
 
 class Run(NamedTuple):
@@ -156,9 +159,10 @@ class Chunk:
     def embedded(self) -> str:
         """What the embedder reads: the heading path, cut from the outside in where it is long, then the words."""
         names = self.place.path
-        while len(names) > 1 and len(" > ".join(names)) > LONGEST_PATH:
+        while len(names) > 1 and len(" > ".join(names).encode()) > LONGEST_PATH:
             names = names[1:]
-        return f"{' > '.join(names)[:LONGEST_PATH]}\n{self.text}"
+        path = " > ".join(names).encode()[:LONGEST_PATH].decode(errors="ignore")
+        return f"{path}\n{self.text}"
 
     @property
     def hash(self) -> str:

@@ -18,22 +18,29 @@ from bookbound.split.room import Room, Span
 from bookbound.split.sections import Section, sections
 from bookbound.split.units import cut, units
 
-SPLITTER = "structure-2"
+SPLITTER = "structure-3"
 """The name of these rules, which an index remembers."""
 
 TARGET = 0.8
 """The share of the budget that chunks are filled to where the structure leaves a choice."""
+
+LONGEST = 4_000
+"""The most characters of a chunk, path and all: an embedder may count a word without end as one token."""
 
 _BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)+")
 
 
 def split(page: Page, count: Callable[[str], int], budget: int, target: float = TARGET) -> list[Chunk]:
     """The chunks of a page in reading order; none takes more than `budget` tokens as the embedder reads it."""
-    count = cache(count)
+
+    @cache
+    def size(text: str) -> int:
+        by_length = -(-len(text) * budget // LONGEST)
+        return by_length if by_length > budget else max(by_length, count(text))
 
     chunks: list[Chunk] = []
     for section in sections(page):
-        room = Room(page.text, _place(page, section), count, budget)
+        room = Room(page.text, _place(page, section), size, budget)
         quotable = list(units(page.text, section.blocks))
         for start, end in _spans(page.text, section, room, budget * target):
             chunks.append(_chunk(page, section, quotable, start, end, len(chunks)))

@@ -8,6 +8,7 @@ from bookbound.book import Chunk, Place
 from bookbound.errors import BadSetup
 
 Span = tuple[int, int]
+_NEAR = 1_000
 
 
 class Room:
@@ -21,7 +22,7 @@ class Room:
 
     def size(self, start: int, end: int) -> int:
         """About how many tokens these words add to a chunk."""
-        return self._count(self._text[start:end]) - self._empty
+        return max(1, self._count(self._text[start:end]) - self._empty)
 
     def fits(self, start: int, end: int) -> bool:
         """Whether these words seem to fit into a chunk by themselves."""
@@ -42,8 +43,9 @@ class Room:
 
 
 def halves(text: str, start: int, end: int) -> Iterator[Span]:
-    """A span in two at the space nearest its middle, or in its middle where it has none; what is blank goes."""
+    """A span in two at the space nearest its middle, or in its middle where none is near; what is blank goes."""
     middle = (start + end) // 2
-    spaces = (at for step in range(middle - start) for at in (middle - step, middle + step) if text[at].isspace())
+    near = min(middle - start, _NEAR)
+    spaces = (at for step in range(near) for at in (middle - step, middle + step) if text[at].isspace())
     cut = next(spaces, middle)
     yield from ((a, b) for a, b in ((start, cut), (cut + text[cut].isspace(), end)) if text[a:b].strip())
