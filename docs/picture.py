@@ -13,6 +13,7 @@ import bookbound
 from bookbound.cli import show
 from bookbound.cli.demo import QUESTIONS
 from bookbound.cli.screen import Line, draw
+from bookbound.dialogue import Answer, Refusal
 
 DOCS = Path(__file__).resolve().parent
 
@@ -22,9 +23,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         bookbound.index(DOCS.parent / "examples" / "book", folder)
         with bookbound.open(folder) as book:
-            for question in (QUESTIONS[0], QUESTIONS[-1]):
+            for question, kind in ((QUESTIONS[0], Answer), (QUESTIONS[-1], Refusal)):
+                reply = book.ask(question)
+                if not isinstance(reply, kind):
+                    raise SystemExit(f"The picture wants one answer and one refusal, but this is none: {question}")
                 draw([Line.of(("$ ", "dim"), (f'bookbound ask "{question}"', "bold"))], console)
-                draw([*show.reply(book.ask(question)), Line()], console)
+                draw([*show.reply(reply), Line()], console)
     svg = console.export_svg(title="bookbound", unique_id="demo")
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)  # a picture loads no font from a network
     (DOCS / "demo.svg").write_text(svg, encoding="utf-8")

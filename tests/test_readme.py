@@ -1,68 +1,123 @@
-"""What the README says can be done, is done; what the documents link to, is there."""
+"""What the README and the page on the library say can be done, is done; what the documents link to, is there."""
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
+import httpx
 import pytest
 
+from bookbound.cli.demo import QUESTIONS
+from bookbound.dialogue import BOOK_SILENT
 from bookbound.settings import PREFIX, Settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-COMMANDS = re.findall(r"^bookbound .*$", README, re.MULTILINE)
+LIBRARY = (REPOSITORY / "docs" / "library.md").read_text(encoding="utf-8")
+COMMANDS = [shlex.split(line) for line in re.findall(r"^bookbound .*$", README, re.MULTILINE)]
+CALLS = [shlex.split(line) for line in re.findall(r"^curl .*$", README, re.MULTILINE)]
 DOCUMENTS = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")]
-BOOK = """# Drives
-
-## Harmonic drive
-
-A harmonic drive reduces the speed of a motor by a large ratio, with almost no backlash.
-The gear ratio of the drive in the elbow joint is 120 to 1.
-
-## Lubrication
-
-The flexspline is lubricated with grease every 500 hours.
-"""
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A working directory with a small book in `my-book`, in which the README's commands were run in order."""
-    folder = tmp_path_factory.mktemp("readme")
-    (folder / "my-book").mkdir()
-    (folder / "my-book" / "drives.md").write_text(BOOK, encoding="utf-8")
-    return folder
+def start(*command: str, place: Path) -> subprocess.Popen[str]:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=place, env=clean, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
 def run(place: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
-    return subprocess.run(command, cwd=place, env=clean, capture_output=True, text=True, timeout=120)
+    running = start(*command, place=place)
+    out, trouble = running.communicate("", timeout=120)
+    return subprocess.CompletedProcess(command, running.returncode, out, trouble)
+
+
+def blocks(document: str) -> list[str]:
+    """The Python of a document."""
+    return re.findall(r"```python\n(.*?)```", document, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def place(example_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A working directory like a checkout in which the demo was run, and then the README's commands in order."""
+    folder = tmp_path_factory.mktemp("readme")
+    shutil.copytree(example_book, folder / "examples" / "book")
+    done = run(folder, sys.executable, "-m", "bookbound", "demo", "--no-serve")
+    assert (done.returncode, done.stderr) == (0, "")
+    for command in COMMANDS:
+        if command[1] != "serve":
+            done = run(folder, sys.executable, "-m", *command)
+            assert (done.returncode, done.stderr) == (0, ""), command
+            assert done.stdout, command
+    return folder
+
+
+@pytest.fixture(scope="module")
+def client(place: Path) -> Iterator[httpx.Client]:
+    """A client of the server that the README starts, on a free port."""
+    (command,) = (command for command in COMMANDS if command[1] == "serve")
+    free = ["0" if part == "8000" else part for part in command]
+    running = start(sys.executable, "-m", *free, place=place)
+    assert running.stdout is not None
+    address = re.search(r"http://[\d.]+:\d+", running.stdout.readline())
+    assert address
+    with httpx.Client(base_url=address[0], timeout=60) as client:
+        yield client
+    running.terminate()
+    running.communicate(timeout=60)
 
 
 def test_every_command_of_the_readme_does_what_it_should(place: Path) -> None:
-    assert {shlex.split(command)[1] for command in COMMANDS} == {"index", "ask", "search", "status"}
-    for command in COMMANDS:
-        done = run(place, sys.executable, "-m", *shlex.split(command))
-        assert (done.returncode, done.stderr) == (0, ""), command
-        assert done.stdout, command
+    assert {command[1] for command in COMMANDS} == {"index", "ask", "search", "serve", "status"}
+    assert (place / ".bookbound" / "current").is_file()
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: str(call[2]))
+def test_every_call_of_the_readme_is_answered(client: httpx.Client, call: list[str]) -> None:
+    headers = dict(call[i + 1].split(": ", 1) for i, part in enumerate(call) if part == "-H")
+    path = call[2].removeprefix("http://127.0.0.1:8000")
+    reply = client.post(path, headers=headers, content=call[call.index("-d") + 1])
+    assert reply.status_code == 200
+    assert "Quality of service (QoS) is the contract between a publisher and a subscription" in reply.text
+    assert reply.text.startswith("event: ") == ("Accept" in headers)
+
+
+def test_the_readme_calls_every_contract_over_http() -> None:
+    paths = {call[2].removeprefix("http://127.0.0.1:8000") for call in CALLS}
+    assert paths == {"/ask", "/chat", "/api/query", "/v1/answers"}
+    assert all(f"`POST {path}`" in README for path in paths)
 
 
 def test_the_python_of_the_readme_prints_an_answer_and_its_links(place: Path) -> None:
-    run(place, sys.executable, "-m", "bookbound", "index", "my-book")
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    (code,) = blocks(README)
     done = run(place, sys.executable, "-c", code)
     assert done.returncode == 0, done.stderr
     answer, *links = done.stdout.splitlines()
-    assert "harmonic drive" in answer
+    assert "wave generator" in answer
     assert all("#" in link for link in links)
     assert links
+
+
+def test_the_python_of_the_page_on_the_library_runs_as_it_stands(place: Path) -> None:
+    printed = []
+    for code in blocks(LIBRARY):
+        done = run(place, sys.executable, "-W", "error", "-c", code)
+        assert (done.returncode, done.stderr) == (0, ""), code
+        printed.append(done.stdout)
+    assert "Field Guide" in printed[0]
+    assert "Quality of service (QoS)" in printed[1]
+    assert "sim-to-real#domain-randomisation" in printed[2]
+    assert "Retrieval\nJudgement\nSentence\n" in printed[3]
+    assert "AgentResponse(" in printed[4]
+    assert "[Source: " in printed[4]
 
 
 def test_the_readme_lists_every_setting_with_its_default() -> None:
@@ -70,8 +125,8 @@ def test_the_readme_lists_every_setting_with_its_default() -> None:
     for field in fields(Settings):
         _, variable, default, _ = (cell.strip("` ") for cell in rows[field.name])
         assert variable == PREFIX + field.name.upper()
-        if field.default is not None:
-            assert default == str(field.default)
+        if field.name != "answered":
+            assert default == (str(field.default) if field.default not in (None, ()) else "none")
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(REPOSITORY)))
@@ -79,6 +134,15 @@ def test_every_link_between_documents_leads_somewhere(document: Path) -> None:
     text = re.sub(r"```.*?```|`[^`]*`", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
     links = [link for link in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in link]
     assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def test_the_picture_shows_an_answer_and_a_refusal_and_loads_nothing() -> None:
+    picture = html.unescape((REPOSITORY / "docs" / "demo.svg").read_text(encoding="utf-8")).replace("\xa0", " ")
+    assert f'bookbound ask "{QUESTIONS[0]}"' in picture
+    assert "[1] " in picture
+    assert f'bookbound ask "{QUESTIONS[-1]}"' in picture
+    assert BOOK_SILENT in picture
+    assert "url(http" not in picture
 
 
 def test_the_console_script_starts_the_same_command_line() -> None:

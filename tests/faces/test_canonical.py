@@ -78,7 +78,5 @@ def test_a_link_highlights_the_words_and_long_ones_by_their_ends() -> None:
         "/a#part-1:~:text=well%2Dknown%2C%20isn%27t%20it%20%26%20so"
     )
     long = " ".join(f"w{i}" for i in range(14))
-    assert canonical.highlight(place, long).endswith(
-        "text=w0%20w1%20w2%20w3%20w4%20w5,w8%20w9%20w10%20w11%20w12%20w13"
-    )
+    assert canonical.highlight(place, long).endswith("text=w0%20w1%20w2%20w3%20w4%20w5,w8%20w9%20w10%20w11%20w12%20w13")
     assert canonical.highlight(Place("", "", "", "Selected text", (), "", 0, 0), "words") == ""

@@ -101,12 +101,20 @@ def test_no_field_of_a_category_stops_the_reader(site: Site, field: str) -> None
 
 
 def test_folders_may_stand_deeper_than_calls(site: Site) -> None:
-    deep = "d/" * 1_100 + "b.md"
-    (root := site({"a.md": "a"})).joinpath(deep).parent.mkdir(parents=True)
-    (root / deep).write_text("b")
-    assert [page.file for page in read(root).pages] == ["a.md", deep]
-    (root / "docusaurus.config.js").write_text("export default {docs: {path: '.'}}")
-    assert [page.file for page in read(root).pages] == ["a.md", deep]
+    root = site({"a.md": "a"})
+    folders = [root / ("d/" * depth) for depth in range(1, 1_101)]
+    for folder in folders:
+        folder.mkdir()
+    (page := folders[-1] / "b.md").write_text("b")
+    configured = {"docusaurus.config.js": "export default {docs: {path: '.'}}"}
+    try:
+        books = [read(root), read(site(configured))]
+    finally:
+        page.unlink()
+        for folder in reversed(folders):
+            folder.rmdir()
+    for book in books:
+        assert [page.file for page in book.pages] == ["a.md", "d/" * 1_100 + "b.md"]
 
 
 def test_a_path_longer_than_any_that_can_be_opened_is_told_of(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,11 @@ def test_a_body_that_is_no_request_is_invalid_in_the_faces_own_words(scripted: S
     assert set(response.json()) == shape(path)
 
 
+def test_malformed_json_is_named_as_what_it_is(scripted: Scripted) -> None:
+    response = scripted(ANSWER).post("/ask", content='{"question": ', headers={"Content-Type": "application/json"})
+    assert response.json() == {"error": "invalid_input", "detail": "body: is not valid JSON"}
+
+
 @pytest.mark.parametrize("path", ASKED)
 def test_words_that_are_no_text_are_invalid(scripted: Scripted, path: str) -> None:
     body = '{"question": "a\\ud800", "query": "a\\ud800"}'

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tokenizers import Tokenizer
 
+import bookbound
 from bookbound.book import Chunk, Page
 from bookbound.errors import BadSetup
 from bookbound.split import split
@@ -184,6 +187,31 @@ def test_a_heading_path_as_long_as_the_budget_leaves_room_for_words(build: Build
     assert max(tokens(chunk.embedded) for chunk in chunks) <= 120
     assert len(chunks[0].place.headings) == 2
     assert chunks[0].embedded.startswith("i i")
+
+
+@pytest.mark.parametrize("heading", ["한국 글을 " * 40, "本" * 300, "!" * 300, "ﷺ" * 100])
+def test_a_heading_in_any_alphabet_leaves_room_for_words(build: Build, heading: str) -> None:
+    model = Path(bookbound.__file__).parent / "models" / "tokenizer.json"
+    tokenizer = Tokenizer.from_file(str(model))
+    tokenizer.no_truncation()
+    page = build(("h1", heading), ("paragraph", words("a", 300)), title=heading.strip(), chapter=heading)
+    chunks = split(page, lambda text: len(tokenizer.encode(text).ids), 256)
+    assert max(len(tokenizer.encode(chunk.embedded).ids) for chunk in chunks) <= 256
+    assert " ".join(chunk.text for chunk in chunks) == words("a", 300)
+    assert chunks[0].embedded.startswith(heading[:10])
+
+
+def test_a_chunk_is_short_whatever_the_embedder_counts(build: Build) -> None:
+    page = build(("paragraph", "x" * 100_000), ("code", "y" * 100_000), ("paragraph", words("a", 30)))
+    chunks = split(page, lambda text: 3, 256)
+    assert max(len(chunk.embedded) for chunk in chunks) <= 4_000
+    assert "".join(chunk.text for chunk in chunks).count("x") == 100_000
+
+
+def test_words_that_count_nothing_are_packed_all_the_same(build: Build) -> None:
+    chunks = split(build(*(("paragraph", "\u200b") for _ in range(2_000))), lambda text: 2, 256)
+    assert max(chunk.text.count("\u200b") for chunk in chunks) <= 256
+    assert sum(chunk.text.count("\u200b") for chunk in chunks) == 2_000
 
 
 def test_a_budget_too_small_for_any_words_says_what_to_do(build: Build) -> None:

@@ -56,13 +56,15 @@ def of_status(status: int, invalid: int) -> Problem:
 
 def of_fields(errors: Sequence[dict[str, Any]], invalid: int) -> Problem:
     """What a client is told of a body that breaks its model's rules: which rules, never the words that broke them."""
-    fields = tuple(FieldProblem(_field(error["loc"]), _rule(error)) for error in errors)
+    fields = tuple(FieldProblem(_field(error), _rule(error)) for error in errors)
     first = fields[0]
     return Problem(ProblemKind.INVALID, invalid, f"{first.field}: {first.rule}", fields=fields)
 
 
-def _field(location: Sequence[str | int]) -> str:
-    return ".".join(str(part) for part in location if part != "body") or "body"
+def _field(error: dict[str, Any]) -> str:
+    if error["type"] == "json_invalid":
+        return "body"
+    return ".".join(str(part) for part in error["loc"] if part != "body") or "body"
 
 
 def _rule(error: dict[str, Any]) -> str:
