@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bookbound.ask import Pipeline
-from bookbound.errors import WrongEmbedder
+from bookbound.errors import IndexTrouble, WrongEmbedder
 from bookbound.library import Book, Worker
 from bookbound.ports import Embedder, Store
 from bookbound.settings import Settings, load
@@ -91,7 +92,14 @@ def web() -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with desk.staffed(await pipeline(chosen)):
+        try:
+            opened = await pipeline(chosen)
+        except IndexTrouble as trouble:
+            # A process that starts later than its siblings must not take them down with it: it says it is not ready.
+            logging.getLogger("bookbound.serve").error("no book is open: %s", trouble)
+            yield
+            return
+        async with desk.staffed(opened):
             yield
 
     return application(desk, chosen, lifespan)

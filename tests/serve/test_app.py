@@ -103,6 +103,25 @@ def test_a_body_over_the_limit_is_413_whether_or_not_its_length_is_told(scripted
     assert within.status_code == 200
 
 
+@pytest.mark.parametrize("path", ASKED)
+@pytest.mark.parametrize("body", [b"{", b'{"question": "\xff"}', b"[" * 100_000])
+def test_every_kind_of_malformed_json_has_one_body(scripted: Scripted, path: str, body: bytes) -> None:
+    client, headers = scripted(ANSWER), {"Content-Type": "application/json", "X-Request-ID": "a"}
+    told = [client.post(path, content=content, headers=headers).json() for content in (body, b'{"query": ')]
+    assert told[0] == told[1]
+
+
+def test_a_path_with_a_slash_more_is_not_there_and_health_has_a_head(scripted: Scripted) -> None:
+    client = scripted(ANSWER)
+    assert client.post("/ask/", json=ASKED["/ask"], follow_redirects=False).status_code == 404
+    assert client.head("/health").status_code == client.head("/health/ready").status_code == 200
+
+
+def test_after_a_body_that_is_too_large_the_connection_is_closed(scripted: Scripted) -> None:
+    response = scripted(ANSWER, Settings(largest_body=1024)).post("/ask", json={"question": "x" * 2000})
+    assert (response.status_code, response.headers["Connection"]) == (413, "close")
+
+
 def test_an_unknown_path_is_404_and_a_wrong_method_405_with_what_is_allowed(scripted: Scripted) -> None:
     client = scripted(ANSWER)
     assert client.get("/nothing/here").status_code == 404

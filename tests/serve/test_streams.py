@@ -7,6 +7,8 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
+import pytest
+
 from bookbound.ask import Step
 from bookbound.dialogue import Question, Reply
 from bookbound.errors import TimedOut
@@ -81,6 +83,33 @@ def test_leaving_a_stream_ends_the_work_where_it_stands() -> None:
         assert desk.left
 
     asyncio.run(leave())
+
+
+def test_a_body_that_does_not_arrive_is_408_and_a_stopped_server_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ask(body_seconds: float, stop: bool) -> tuple[int, bytes]:
+        monkeypatch.setattr("bookbound.serve.gate.BODY_SECONDS", body_seconds)
+        told: list[Any] = []
+
+        async def receive() -> dict[str, Any]:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        async def send(message: Any) -> None:
+            told.append(message)
+
+        asking = asyncio.create_task(
+            application(ScriptedDesk(ANSWER), Settings())(SCOPE | {"state": {}}, receive, send)
+        )
+        await asyncio.sleep(0.05)
+        if stop:
+            asking.cancel()
+        await asking
+        return told[0]["status"], told[1]["body"]
+
+    status, body = asyncio.run(ask(0.01, stop=False))
+    assert (status, json.loads(body)["error"]["type"]) == (408, "timed_out")
+    status, body = asyncio.run(ask(60, stop=True))
+    assert (status, json.loads(body)["error"]["type"]) == (503, "busy")
 
 
 def test_trouble_in_the_middle_of_a_stream_is_its_last_event() -> None:

@@ -66,6 +66,8 @@ SEARCH_TOOL = "search_textbook"
 def ask(question: str, book: Book, config: AgentConfig | None = None) -> AgentResponse:
     """The book's answer, or a refusal in the contract's words; every sentence of an answer has its citation."""
     config = checked(config or AgentConfig())
+    if not isinstance(question, str):
+        raise InvalidInput("A question is text.")
     query = Question(question).text
     if config.tool_choice == "none":
         return AgentResponse(REFUSAL_NO_CONTEXT, [], query, grounded=False, refused=True)

@@ -19,12 +19,15 @@ TABLE: tuple[tuple[type[Exception], ProblemKind, int | None], ...] = (
     (IndexTrouble, ProblemKind.INDEX, 503),
     (Exception, ProblemKind.INTERNAL, 500),
 )
+NO_JSON = "is not valid JSON"
 HTTP = {
-    400: (ProblemKind.INVALID, "The body is not valid JSON."),
+    400: (ProblemKind.INVALID, f"body: {NO_JSON}"),
     404: (ProblemKind.NOT_FOUND, "There is nothing at this path."),
     405: (ProblemKind.WRONG_METHOD, "This path does not take this method."),
+    408: (ProblemKind.TIMED_OUT, "The body of the request did not arrive in time."),
     413: (ProblemKind.TOO_LARGE, "The request is too large."),
     415: (ProblemKind.WRONG_TYPE, "Send the request as application/json."),
+    503: (ProblemKind.BUSY, "The server is being stopped. Try again in a moment."),
 }
 RETRY_AFTER = 10
 """Seconds to wait where a service set a limit and did not say how long."""
@@ -51,7 +54,9 @@ def of_error(error: Exception, invalid: int) -> Problem:
 def of_status(status: int, invalid: int) -> Problem:
     """What a client is told of a request that no face took."""
     kind, message = HTTP.get(status, (ProblemKind.INTERNAL, INTERNAL))
-    return Problem(kind, invalid if kind is ProblemKind.INVALID else status, message)
+    if kind is ProblemKind.INVALID:
+        return Problem(kind, invalid, message, fields=(FieldProblem("body", NO_JSON),))
+    return Problem(kind, status, message)
 
 
 def of_fields(errors: Sequence[dict[str, Any]], invalid: int) -> Problem:
@@ -68,5 +73,5 @@ def _field(error: dict[str, Any]) -> str:
 
 
 def _rule(error: dict[str, Any]) -> str:
-    message = "is not valid JSON" if error["type"] == "json_invalid" else str(error["msg"])
+    message = NO_JSON if error["type"] == "json_invalid" else str(error["msg"])
     return message.removeprefix("Value error, ")

@@ -40,6 +40,7 @@ def application(
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         middleware=_guards(settings, words),
     )
     for face in faces:

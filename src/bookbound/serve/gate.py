@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import traceback
@@ -14,6 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 REQUEST_ID = "X-Request-ID"
+BODY_SECONDS = 10
 _GOOD_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 SAFE = {
     "X-Content-Type-Options": "nosniff",
@@ -54,6 +56,10 @@ class Gate:
                 raise ConnectionAbortedError("the reply broke off") from None
             status = error.status_code if isinstance(error, HTTPException) else 500
             await self._answer(status, scope)(scope, receive, outgoing)
+        except asyncio.CancelledError:
+            # The server is ending and waits no longer: who still waits is told so.
+            if not outgoing.started:
+                await self._answer(503, scope)(scope, receive, outgoing)
 
     def _refused(self, scope: Scope, headers: Headers) -> int | None:
         """The status for a request whose headers already say that it cannot be taken."""
@@ -65,12 +71,17 @@ class Gate:
         return 415 if scope["method"] == "POST" and has_body and kind != "application/json" else None
 
     def _bounded(self, receive: Receive) -> Receive:
-        """Stops a body that grows beyond the limit, whatever its headers said."""
-        taken = 0
+        """Stops a body that grows beyond the limit, whatever its headers said, or that does not arrive."""
+        taken, whole = 0, False
 
         async def bounded() -> Message:
-            nonlocal taken
-            message = await receive()
+            nonlocal taken, whole
+            try:
+                async with asyncio.timeout(None if whole else BODY_SECONDS):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(408) from None
+            whole = not message.get("more_body", False)
             taken += len(message.get("body", b""))
             if taken > self._largest:
                 raise HTTPException(413)
@@ -92,6 +103,8 @@ class Outgoing:
             self.started = True
             headers = MutableHeaders(scope=message)
             headers[REQUEST_ID] = self._id
+            if message["status"] in (408, 413):
+                headers["Connection"] = "close"  # what is still to come of the body is not waited for
             for name, value in SAFE.items():
                 headers.setdefault(name, value)
         await self._send(message)

@@ -40,11 +40,13 @@ class Readiness(BaseModel):
 def routes(desk: Desk) -> APIRouter:
     router = APIRouter(tags=["health"])
 
+    @router.head("/health", include_in_schema=False)
     @router.get("/health")
     async def alive() -> Alive:
         """The process is there."""
         return Alive()
 
+    @router.head("/health/ready", include_in_schema=False)
     @router.get("/health/ready", responses={503: {"model": Readiness}})
     @router.get("/api/v1/health", responses={503: {"model": Readiness}})
     async def ready(response: Response) -> Readiness:
