@@ -47,6 +47,12 @@ def test_scores_below_the_asked_threshold_are_refused_for_low_relevance(passage:
     assert judged([passage("Walk on.", score=0.6)], [0.9], 0.9, question).refusal is None
 
 
+def test_above_the_asked_threshold_what_is_not_answered_lacks_grounding(passage: Make) -> None:
+    question = Question("How?", threshold=0.6)
+    refusal = judged([passage("Walk on.", score=0.6)], [0.1], 0.1, question).refusal
+    assert refusal is RefusalKind.INSUFFICIENT_GROUNDING
+
+
 def test_a_selection_that_does_not_answer_is_refused_as_such(passage: Make) -> None:
     question = Question("How?", "Walk on.", Scope.SELECTION)
     assert judged([passage("Walk on.")], [0.1], 0.1, question).refusal is RefusalKind.SELECTED_TEXT_MISSING

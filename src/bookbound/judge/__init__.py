@@ -52,9 +52,10 @@ def _refusal(question: Question, passages: Sequence[Passage], relevant: bool, an
         return None if relevant and answered else RefusalKind.SELECTED_TEXT_MISSING
     # A selection's score is given, not measured: what is compared with the threshold is the book's own.
     best = max((passage.score for passage in passages if passage.chunk.id != SELECTION_ID), default=0.0)
-    if not relevant or best < question.threshold:
+    # Whoever gives a threshold says with it what low relevance is; otherwise the examiner does.
+    if best < question.threshold or not (relevant or question.threshold):
         return RefusalKind.LOW_RELEVANCE
-    if answered:
+    if relevant and answered:
         return None
     return RefusalKind.INSUFFICIENT_GROUNDING
 
