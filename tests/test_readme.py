@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
+from threading import Timer
 
 import httpx
 import pytest
@@ -29,7 +30,7 @@ DOCUMENTS = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")]
 
 
 def start(*command: str, place: Path) -> subprocess.Popen[str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith((PREFIX, "PYTHONUNBUFFERED"))}
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=place, env=clean, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
@@ -67,8 +68,10 @@ def client(place: Path) -> Iterator[httpx.Client]:
     free = ["0" if part == "8000" else part for part in command]
     running = start(sys.executable, "-m", *free, place=place)
     assert running.stdout is not None
+    (patience := Timer(60, running.kill)).start()
     address = re.search(r"http://[\d.]+:\d+", running.stdout.readline())
-    assert address
+    patience.cancel()
+    assert address, "the server says where it is before it is asked"
     with httpx.Client(base_url=address[0], timeout=60) as client:
         yield client
     running.terminate()

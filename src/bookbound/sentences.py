@@ -32,6 +32,7 @@ _ROW = re.compile(r"\S.*(?:\s\|\s|\t)|\s*\|.*\|\s*$")
 _BRACKET = re.compile("[()（）]")
 _STOP = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]*_]*+(?=\s|$)|[。！？]+["'”’」』）]*""")
 _WORD_BEFORE = re.compile(r"""[^\s("'“‘\[]+$""")
+_BEFORE = 80
 _IDENTIFIER = re.compile(r"""["'“‘(\[]*[a-z]\w*(?:[_./:(\d]\w|\(\)|[A-Z])""")
 _ENUMERATOR = re.compile(r"\W*(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\.$")
 
@@ -118,7 +119,8 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str], end: int) -> bool
     opener = rest.lstrip("\"'“‘([*_")[:1]
     if opener.islower() and not _IDENTIFIER.match(rest):
         return False
-    return stop.group()[0] != "." or stop.group().startswith("..") or not _abbreviated(text[start : stop.start()], rest)
+    before = text[max(start, stop.start() - _BEFORE) : stop.start()]
+    return stop.group()[0] != "." or stop.group().startswith("..") or not _abbreviated(before, rest)
 
 
 def _abbreviated(before: str, rest: str) -> bool:

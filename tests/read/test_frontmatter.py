@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bookbound.read.frontmatter import front_matter, load
+from bookbound.read.frontmatter import FrontMatter, front_matter, load
 
 # Each line merges the one above ten times: written out it would fill any memory.
 LAUGHS = "a0: &a0 {k: v}\n" + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}\n" for n in range(1, 12))
@@ -27,3 +27,8 @@ def test_very_long_yaml_is_passed_over() -> None:
 )
 def test_values_that_do_not_fit_stop_nothing(body: str) -> None:
     assert front_matter(f"---\n{body}\n---\nText").broken
+
+
+def test_a_position_is_a_number_that_can_be_compared() -> None:
+    front = FrontMatter({"a": 2, "b": float("nan"), "c": float("inf"), "d": 10**400, "e": True, "f": "3"})
+    assert [front.number(name) for name in "abcdefg"] == [2.0, None, None, None, None, None, None]

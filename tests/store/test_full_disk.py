@@ -169,7 +169,7 @@ def test_a_draft_that_a_disk_has_no_room_for_is_not_begun(
 def test_a_generation_is_not_optimised_without_room_for_a_second_one(
     folder: Path, chunks: list[Chunk], publish: Publish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(space, "free", lambda _: space.SPARE + 1_000_000)
+    monkeypatch.setattr(space, "free", lambda _: space.SPARE + 50_000)
     with pytest.raises(IndexTrouble, match=r"could not be written.*Make room"):
         asyncio.run(publish(EdgeStore(folder, optimise_above=0), chunks))
 

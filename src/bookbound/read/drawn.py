@@ -12,7 +12,7 @@ _COLUMNS = re.compile(r"=+(?:[ \t]+=+)+[ \t]*")
 _CLOSES = re.compile(r"=+(?:[ \t]+=+)*[ \t]*")
 _BORDER = re.compile(r"[-=+| \t]*")
 # The end of a table of columns is looked for within so many lines.
-_LONGEST = 1_000
+_LONGEST = 500
 
 
 def drawn_table(source: str, lines: list[Span], at: int) -> tuple[list[list[Span]], int]:
