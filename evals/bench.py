@@ -82,8 +82,8 @@ def measure(book: Path, folder: Path) -> dict[str, float]:
         "cold `bookbound ask` / cold import of its models' libraries (at most 3.5)": asking / baseline,
         "warm retrieval p50, ms": statistics.median(searches),
         "warm retrieval p95, ms": statistics.quantiles(searches, n=20)[-1],
-        **load.measure(folder, [item.question for item in questions.load(EXAMPLE)]),
         "peak memory of a cold `bookbound ask`, MB": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
+        **load.measure(folder, [item.question for item in questions.load(EXAMPLE)]),
         "peak memory of indexing and asking, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import re
@@ -9,13 +10,14 @@ import statistics
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 
 from bookbound import wire
+from bookbound.dialogue import Question
 from bookbound.settings import Settings
 
 CLIENTS, ROUNDS = 16, 3
@@ -50,26 +52,28 @@ class Client(threading.local):
         assert response.status == 200, response.status
 
 
-def timed(ask: Callable[[str], object]) -> Callable[[str], float]:
-    """Milliseconds that asking takes."""
-
-    def ask_timed(question: str) -> float:
-        start = perf_counter()
-        ask(question)
-        return (perf_counter() - start) * 1000
-
-    return ask_timed
-
-
 def measure(index: Path, questions: Sequence[str]) -> dict[str, float]:
     """Milliseconds of a question, and the server's time over the engine's own, taken turn by turn."""
-    with served(index) as address, wire.open_book(Settings(index=index)) as book:
-        over_http, direct = timed(Client(address).ask), timed(book.ask)
+    with served(index) as address, asyncio.Runner() as runner:
+        pipeline = runner.run(wire.pipeline(Settings(index=index)))
+        client = Client(address)
+
+        def over_http(question: str) -> float:
+            start = perf_counter()
+            client.ask(question)
+            return (perf_counter() - start) * 1000
+
+        async def directly(question: str) -> float:
+            start = perf_counter()
+            await pipeline.ask(Question(question))
+            return (perf_counter() - start) * 1000
+
         for question in questions[:10]:
-            over_http(question), direct(question)
-        pairs = [(over_http(question), direct(question)) for _ in range(ROUNDS) for question in questions]
+            over_http(question), runner.run(directly(question))
+        pairs = [(over_http(each), runner.run(directly(each))) for _ in range(ROUNDS) for each in questions]
         with ThreadPoolExecutor(CLIENTS) as clients:
             crowd = list(clients.map(over_http, list(questions) * ROUNDS))
+        runner.run(pipeline.close())
     alone = [served for served, _ in pairs]
     return {
         "POST /v1/answers at 1 client, p50 ms": statistics.median(alone),

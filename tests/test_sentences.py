@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -110,3 +113,17 @@ def test_every_word_stands_in_exactly_one_sentence(text: str) -> None:
         assert text[start:end] == text[start:end].strip() != ""
         after = end
     assert not text[after:].strip()
+
+
+LIMITED = """
+import resource
+resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+from bookbound.sentences import sentences
+assert len(sentences("e.g. " * 300_000)) == 1
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on processor time here")
+def test_time_grows_with_size_alone() -> None:
+    limited = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, check=False)
+    assert (limited.returncode, limited.stderr) == (0, "")
