@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, astuple, fields, replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -152,7 +152,7 @@ def test_context_holds_every_result_whole_and_in_order(contents: list[str]) -> N
     ],
 )
 def test_a_search_result_at_the_edge_of_its_rules_is_one(kept: dict[str, Any]) -> None:
-    replace(RESULT, **kept)
+    assert kept.items() <= asdict(replace(RESULT, **kept)).items()
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_a_query_has_the_defaults_of_the_contract_and_no_outer_white_space() -> 
     [("x",), ("x" * 2000,), (" " + "x" * 2000,), ("x", 1), ("x", 20), ("x", 5, 0.0), ("x", 5, 1.0), ("x", 5, 0)],
 )
 def test_a_query_at_the_edge_of_its_rules_is_one(kept: tuple[Any, ...]) -> None:
-    agent.AgentQuery(*kept)
+    assert astuple(agent.AgentQuery(*kept))[: len(kept)] == (kept[0].strip(), *kept[1:])
 
 
 BROKEN = [
@@ -318,7 +318,8 @@ def test_of_what_is_unforeseen_only_the_type_is_told() -> None:
     "kept", [{"sources": [], "has_relevant_context": False}, {"total_time_ms": 0.0}, {"answer": "x"}]
 )
 def test_a_response_at_the_edge_of_its_rules_is_one(kept: dict[str, Any]) -> None:
-    replace(RESPONSE, **kept)
+    made = replace(RESPONSE, **kept)
+    assert all(getattr(made, name) == value for name, value in kept.items())
 
 
 @pytest.mark.parametrize(
