@@ -51,9 +51,10 @@ def find_site(root: Path) -> tuple[Site | None, list[Notice]]:
         if beside and os.path.realpath(beside.docs) == os.path.realpath(root):
             return replace(beside, docs=root), notices
     for docs in (root / "docs", root, root / "website" / "docs"):
+        if not files.is_folder(docs) or not files.is_inside(docs, root):
+            continue
         categories = [*docs.glob("_category_.*"), *docs.glob("*/_category_.*")]
-        named = files.is_folder(docs) and docs.resolve().parts[-2:] == ("website", "docs")
-        if (categories or named) and files.is_inside(docs, root):
+        if categories or docs.resolve().parts[-2:] == ("website", "docs"):
             return Site(docs), notices
     return None, notices
 

@@ -9,7 +9,8 @@ _PARTS = 200
 # How many times a source is looked through, at the most, for the partners of its braces.
 _EFFORT = 20
 _SCRIPT = re.compile(
-    r"""'(?:\\.|[^'\\\n])*+'|"(?:\\.|[^"\\\n])*+"|`(?:\\.|[^`\\])*+`|/\*.*?(?:\*/|\Z)|(?<!:)//[^\n]*|(?P<bracket>[{}()\[\]])""",
+    r"""'(?:\\.|[^'\\\n])*+'|"(?:\\.|[^"\\\n])*+"|`(?:\\.|[^`\\])*+`"""
+    r"""|/\*.*?(?:\*/|\Z)|(?<!:)//[^\n]*|(?P<bracket>[{}()\[\]])""",
     re.DOTALL,
 )
 _NAME = re.compile(r"</?(?P<name>[A-Za-z][\w.-]*)?(?=[\s/>])")
