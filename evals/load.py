@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -24,25 +25,26 @@ CLIENTS, ROUNDS = 16, 3
 
 
 @contextmanager
-def served(index: Path) -> Iterator[str]:
-    """The real server on a free port."""
-    command = [sys.executable, "-u", "-m", "bookbound", "serve", "--index", str(index), "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+def served(index: Path, *options: str, **environment: str) -> Iterator[str]:
+    """The real server in a process of its own, on a free port; where it is."""
+    command = [sys.executable, "-u", "-m", "bookbound", "serve", "--index", str(index), "--port", "0", *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | environment)
     try:
         assert process.stdout is not None
-        found = re.search(r"http://([\d.]+:\d+)", process.stdout.readline())
+        found = re.search(r"http://[\d.]+:\d+", process.stdout.readline())
         assert found, "the server says where it is"
-        yield found[1]
+        yield found[0]
     finally:
         process.terminate()
-        process.wait()
+        process.communicate(timeout=30)
+    assert process.returncode in (0, -15, 143)
 
 
 class Client(threading.local):
     """One connection a thread, kept open, as a reader's browser keeps it."""
 
     def __init__(self, address: str) -> None:
-        self._connection = http.client.HTTPConnection(address, timeout=120)
+        self._connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=120)
 
     def ask(self, question: str) -> None:
         headers = {"Content-Type": "application/json"}

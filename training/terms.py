@@ -140,12 +140,12 @@ def fit(shelves: dict[str, Shelf], vectors: dict[str, Any]) -> tuple[dict[str, d
             sought = Sought.by(stranger, shelf.vocabulary, len(shelf.texts))
             passages = found(shelf, vectors[stranger])
             for passage in passages[:2]:
-                parts["passage"].add(passage_features(sought, passage, _sentences(passage)), False)
+                parts["passage"].add(passage_features(sought, passage, _read(sought, passage)), False)
             asked.append((sought, passages, False))
     weights = {part: parts[part].weights() for part in ("sentence", "passage")}
     for sought, passages, there in asked:
         readings = [
-            Reading(probability(weights["passage"], passage_features(sought, passage, _sentences(passage))))
+            Reading(probability(weights["passage"], passage_features(sought, passage, _read(sought, passage))))
             for passage in passages
         ]
         parts["question"].add(question_features(sought, [p.score for p in passages], readings), there)
@@ -157,13 +157,15 @@ def learn(parts: dict[str, Fit], sought: Sought, passages: list[Passage], row: R
     """What one question teaches: its own passage answers or nearly does, the others found do not."""
     for passage in passages:
         own = passage.chunk.text == row["context"]
-        texts = _sentences(passage)
-        parts["passage"].add(passage_features(sought, passage, texts), own and row["answerable"])
+        read = _read(sought, passage)
+        parts["passage"].add(passage_features(sought, passage, read), own and row["answerable"])
         if own and row["answerable"] and row.get("sentence"):
-            for text in texts:
-                parts["sentence"].add(
-                    sentence_features(sought, text), text in row["sentence"]["text"] or row["sentence"]["text"] in text
-                )
+            for text, features in zip(_sentences(passage), read, strict=True):
+                parts["sentence"].add(features, text in row["sentence"]["text"] or row["sentence"]["text"] in text)
+
+
+def _read(sought: Sought, passage: Passage) -> list[Features]:
+    return [sentence_features(sought, sentence) for sentence in _sentences(passage)]
 
 
 def _sentences(passage: Passage) -> list[str]:

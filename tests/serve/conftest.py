@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +13,7 @@ from bookbound.dialogue import Reply
 from bookbound.serve.app import application
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedDesk
+from evals import load
 
 Scripted = Callable[..., TestClient]
 Served = Callable[..., AbstractContextManager[str]]
@@ -43,20 +41,4 @@ def example_index(example_book: Path, tmp_path_factory: pytest.TempPathFactory) 
 def served(example_index: Path) -> Served:
     """Starts the real server in a process of its own, on a free port, and gives its address."""
 
-    @contextmanager
-    def serve(*options: str, **environment: str) -> Iterator[str]:
-        command = [sys.executable, "-m", "bookbound", "serve", "--index", str(example_index), "--port", "0", *options]
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"} | environment
-        )
-        try:
-            assert process.stdout is not None
-            found = re.search(r"http://[\d.]+:\d+", process.stdout.readline())
-            assert found, "the server says where it is"
-            yield found[0]
-        finally:
-            process.terminate()
-            process.communicate(timeout=30)
-        assert process.returncode in (0, -15, 143)
-
-    return serve
+    return partial(load.served, example_index)

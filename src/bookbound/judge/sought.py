@@ -43,8 +43,9 @@ class Sought:
 
     def named(self, text: str) -> float:
         """The share of the names and numbers asked about that the text holds; 1 where none is."""
+        text = text.casefold()
         wanted = self.names | self.numbers
-        found = [re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text.casefold()) is not None for name in wanted]
+        found = [re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None for name in wanted]
         return sum(found) / len(found) if found else 1.0
 
     def quantified(self, text: str) -> float:

@@ -62,11 +62,11 @@ class TermExaminer:
 
     def _read(self, sought: Sought, passage: Passage) -> Reading:
         found = passage.chunk.units
-        words = [passage.chunk.text[start:end] for _, start, end in found]
-        passage_answers = probability(self._model.passage, passage_features(sought, passage, words))
+        sentences = [sentence_features(sought, passage.chunk.text[start:end]) for _, start, end in found]
+        passage_answers = probability(self._model.passage, passage_features(sought, passage, sentences))
         spans = [
-            Span(start, end, passage_answers * probability(self._model.sentence, sentence_features(sought, sentence)))
-            for (_, start, end), sentence in zip(found, words, strict=True)
+            Span(start, end, passage_answers * probability(self._model.sentence, features))
+            for (_, start, end), features in zip(found, sentences, strict=True)
         ]
         best = sorted(spans, key=lambda span: -span.probability)[:SPANS]
         return Reading(passage_answers, tuple(best))
@@ -102,13 +102,13 @@ def sentence_features(sought: Sought, sentence: str) -> Features:
     }
 
 
-def passage_features(sought: Sought, passage: Passage, found: Sequence[str]) -> Features:
+def passage_features(sought: Sought, passage: Passage, sentences: Sequence[Features]) -> Features:
     text = passage.chunk.embedded
     words = set(terms(text))
     return {
         "score": similarity(passage),
         "coverage": sought.coverage(words),
-        "sentence": max((sought.coverage(set(terms(sentence))) for sentence in found), default=0.0),
+        "sentence": max((features["coverage"] for features in sentences), default=0.0),
         "rarest": sought.rarest(words),
         "named": sought.named(text),
         "quantified": sought.quantified(text),
