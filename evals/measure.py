@@ -11,7 +11,8 @@ from time import perf_counter
 
 from bookbound.ask import Pipeline
 from bookbound.book import Place
-from bookbound.dialogue import Answer, Evidence, Question, Refusal, Reply
+from bookbound.dialogue import Answer, Question, Refusal, Reply
+from bookbound.finding import Evidence
 from evals.questions import Item, Sources
 
 DEPTHS = (1, 5, 20)

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "bookbound"
 
 # What stands in a row may import its own row's nouns and every row above, never one below.
 LAYERS = [
-    {"errors", "book", "dialogue", "sentences", "words"},
+    {"errors", "book", "finding", "dialogue", "sentences", "words"},
     {"ports"},
     {"read", "split", "embed", "store", "retrieve", "judge", "answer"},
     {"ingest", "ask"},

@@ -13,18 +13,9 @@ from evals.questions import Sources
 
 from bookbound import wire
 from bookbound.ask import Pipeline
-from bookbound.dialogue import (
-    BOOK_SILENT,
-    Answer,
-    Judgement,
-    Question,
-    Refusal,
-    RefusalKind,
-    Retrieval,
-    Scope,
-    Sentence,
-)
+from bookbound.dialogue import BOOK_SILENT, Answer, Question, Refusal, Retrieval, Scope, Sentence
 from bookbound.errors import InvalidInput, NoIndex, WrongEmbedder
+from bookbound.finding import Judgement, RefusalKind
 from bookbound.settings import Settings
 
 

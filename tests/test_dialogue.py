@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bookbound.book import Chunk, Passage, Place, Run, Unit
-from bookbound.dialogue import Evidence, Sentence, join
+from bookbound.dialogue import Sentence, join
+from bookbound.finding import Evidence
 
 TEXT = "It walks. It stops.\n\nstop()\n\n- legs\n- feet"
 UNITS = (

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import bookbound
-from bookbound.dialogue import Answer, Refusal, RefusalKind
+from bookbound.dialogue import Answer, Refusal
 from bookbound.errors import IndexTrouble, InvalidInput, NoIndex
+from bookbound.finding import RefusalKind
 from bookbound.library import Book, Worker
 
 BOOK = """# Lamps

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from bookbound.book import Chunk, Passage, Place
-from bookbound.dialogue import Reading
 from bookbound.embed.onnx import OnnxEmbedder
+from bookbound.finding import Reading
 from bookbound.judge.sought import Sought
 from bookbound.judge.terms import (
     MODEL,

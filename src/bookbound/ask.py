@@ -7,7 +7,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from bookbound.dialogue import Answer, Judgement, Question, Refusal, RefusalKind, Reply, Retrieval, Sentence, Trace
+from bookbound.dialogue import Answer, Question, Refusal, Reply, Retrieval, Sentence, Trace
+from bookbound.finding import Judgement, RefusalKind
 from bookbound.judge import OperatingPoint, judge
 from bookbound.judge.grounding import ground
 from bookbound.ports import Embedder, Examiner, Index, Verifier, Writer

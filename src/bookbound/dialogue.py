@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
 
 from bookbound.book import Passage, Place, UnitKind, laid_out
 from bookbound.errors import InvalidInput
+from bookbound.finding import Evidence, Judgement, RefusalKind
 
-Quality = Literal["Good", "Partial", "Poor"]
 SELECTION_ID = "selected_text"
 LONGEST_QUESTION, LONGEST_SELECTION, MOST_PASSAGES = 2000, 10000, 20
 SUPPORTED = 0.5
@@ -24,15 +23,6 @@ class Scope(StrEnum):
     BOOK = "book"
     SELECTION = "selection"
     SELECTION_THEN_BOOK = "selection_then_book"
-
-
-class RefusalKind(StrEnum):
-    """Why no answer is given."""
-
-    EMPTY_RETRIEVAL = "empty_retrieval"
-    LOW_RELEVANCE = "low_relevance"
-    INSUFFICIENT_GROUNDING = "insufficient_grounding"
-    SELECTED_TEXT_MISSING = "selected_text_missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,68 +63,6 @@ class Retrieval:
     selection: Place | None = None
     embed_ms: float = 0.0
     search_ms: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Characters `start` to `end` of a passage's text, and how probably they hold the answer."""
-
-    start: int
-    end: int
-    probability: float
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What an examiner found in one passage: how probably it answers, and with which words, best first."""
-
-    probability: float
-    spans: tuple[Span, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Examination:
-    """What an examiner found: how probably the passages together answer, and a reading of each."""
-
-    probability: float
-    readings: tuple[Reading, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Words of the book, verbatim, with the passage they come from and their own exact place."""
-
-    chunk_id: str
-    text: str
-    place: Place
-    start: int
-    end: int
-    probability: float
-    kind: UnitKind = "sentence"
-
-    @classmethod
-    def of(cls, passage: Passage, start: int, end: int, probability: float) -> Evidence:
-        """Characters `start` to `end` of a passage."""
-        chunk = passage.chunk
-        first, last = chunk.span(start, end)
-        place = replace(chunk.place, start=first, end=last)
-        kind: UnitKind = next((unit.kind for unit in chunk.units if unit[1:] == (start, end)), "sentence")
-        return cls(chunk.id, chunk.text[start:end], place, start, end, probability, kind)
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """Whether the passages answer: the finding that every reply rests on."""
-
-    probability: float
-    relevant: tuple[str, ...]
-    evidence: tuple[Evidence, ...]
-    quality: Quality
-    refusal: RefusalKind | None = None
-
-    @property
-    def answer_present(self) -> bool:
-        return self.refusal is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from bookbound.book import Chunk, Manifest, Passage
-from bookbound.dialogue import Evidence, Examination, Judgement, Question, Sentence
+from bookbound.dialogue import Question, Sentence
+from bookbound.finding import Evidence, Examination, Judgement
 
 if TYPE_CHECKING:
     import numpy as np

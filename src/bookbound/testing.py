@@ -6,18 +6,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from bookbound.ask import Step
 from bookbound.book import Chunk, Manifest, Passage, Place, Run
-from bookbound.dialogue import (
-    Answer,
-    Evidence,
-    Judgement,
-    Question,
-    Refusal,
-    RefusalKind,
-    Reply,
-    Retrieval,
-    Sentence,
-    Trace,
-)
+from bookbound.dialogue import Answer, Question, Refusal, Reply, Retrieval, Sentence, Trace
+from bookbound.finding import Evidence, Judgement, RefusalKind
 
 MANIFEST = Manifest("A Book", "markdown", "scripted", 3, "scripted", 10.0, 1, 1, generation="g1", created="2026-01-01")
 

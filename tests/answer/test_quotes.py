@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from bookbound.answer.quotes import MOST, Quotes
 from bookbound.book import Chunk, Passage, Place, Run
-from bookbound.dialogue import Evidence, Judgement, Question, Sentence
+from bookbound.dialogue import Question, Sentence
+from bookbound.finding import Evidence, Judgement
 
 TEXT = "It walks. It stops. It turns. It rests. It sleeps."
 

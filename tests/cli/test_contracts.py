@@ -19,8 +19,9 @@ from bookbound import errors, wire
 from bookbound.ask import Pipeline
 from bookbound.cli import app
 from bookbound.cli.contracts import Contract, Said, Wish, asking
-from bookbound.dialogue import BOOK_SILENT, RefusalKind, Reply
+from bookbound.dialogue import BOOK_SILENT, Reply
 from bookbound.faces import agent, grounded_agent
+from bookbound.finding import RefusalKind
 from bookbound.library import Book
 from bookbound.testing import ScriptedDesk, answer, passage, refusal
 

@@ -11,7 +11,8 @@ from rich.console import Console
 from bookbound.book import Chunk, Passage, Place, Run, Unit
 from bookbound.cli import show
 from bookbound.cli.screen import Line, draw, put
-from bookbound.dialogue import Answer, Evidence, Judgement, Refusal, RefusalKind, Retrieval, Sentence, Trace
+from bookbound.dialogue import Answer, Refusal, Retrieval, Sentence, Trace
+from bookbound.finding import Evidence, Judgement, RefusalKind
 
 PLACE = Place("a.md", "/a", "Part", "Page", ("Section",), "section", 10, 80)
 TEXT = "First words. Second words.\n\nsudo make install\n    --all"

@@ -7,7 +7,8 @@ from evals.measure import Outcome, is_verbatim, summarise
 from evals.questions import Item, Quote, Sources
 
 from bookbound.book import Place
-from bookbound.dialogue import Answer, Evidence, Judgement, Refusal, RefusalKind, Reply, Retrieval, Sentence, Trace
+from bookbound.dialogue import Answer, Refusal, Reply, Retrieval, Sentence, Trace
+from bookbound.finding import Evidence, Judgement, RefusalKind
 
 SOURCE = "Intro. A **trot** moves [legs](https://x.example) together. End."
 END = SOURCE.index(" End.")

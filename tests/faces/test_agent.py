@@ -22,9 +22,10 @@ import bookbound
 from bookbound import errors
 from bookbound.ask import Pipeline
 from bookbound.book import Passage
-from bookbound.dialogue import BOOK_SILENT, RefusalKind, Reply
+from bookbound.dialogue import BOOK_SILENT, Reply
 from bookbound.faces import agent
 from bookbound.faces.agent_entities import ErrorType
+from bookbound.finding import RefusalKind
 from bookbound.library import Book
 from bookbound.testing import ScriptedDesk, answer, passage, refusal
 

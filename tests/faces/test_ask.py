@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from bookbound.book import Passage
-from bookbound.dialogue import SELECTION_ID, Answer, Evidence, Judgement, Question, RefusalKind, Scope
+from bookbound.dialogue import SELECTION_ID, Answer, Question, Scope
 from bookbound.errors import LimitReached, NoIndex, TimedOut, Unreachable
 from bookbound.faces.ask import AgentContext, AskRequest, AskResponse, ChunkReference, ValidationResult, body
 from bookbound.faces.problems import of_fields
+from bookbound.finding import Evidence, Judgement, RefusalKind
 from bookbound.testing import ScriptedDesk, answer, passage, refusal
 
 Serve = Callable[[ScriptedDesk], TestClient]

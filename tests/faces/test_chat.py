@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from pydantic import ValidationError
 
 from bookbound.book import Passage, Place
-from bookbound.dialogue import SELECTION_ID, Evidence, Question, RefusalKind, Retrieval, Scope
+from bookbound.dialogue import SELECTION_ID, Question, Retrieval, Scope
 from bookbound.errors import Busy, LimitReached, NoIndex, TimedOut, Unreachable
 from bookbound.faces.chat import (
     ChatRequest,
@@ -27,6 +27,7 @@ from bookbound.faces.chat import (
     RetrievalContext,
     RetrievalResult,
 )
+from bookbound.finding import Evidence, RefusalKind
 from bookbound.testing import ScriptedDesk, answer, passage, refusal
 
 Serve = Callable[[ScriptedDesk], TestClient]

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 import bookbound
 from bookbound.ask import Pipeline
 from bookbound.book import Passage
-from bookbound.dialogue import RefusalKind, Reply
+from bookbound.dialogue import Reply
 from bookbound.errors import InvalidInput, Unreachable
 from bookbound.faces import grounded_agent as face
+from bookbound.finding import RefusalKind
 from bookbound.library import Book
 from bookbound.testing import ScriptedDesk, answer, passage, refusal
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from bookbound.book import Passage, Place
-from bookbound.dialogue import SELECTION_ID, Answer, Evidence, Question, RefusalKind, Reply, Scope, Sentence
+from bookbound.dialogue import SELECTION_ID, Answer, Question, Reply, Scope, Sentence
 from bookbound.errors import Busy, IndexBusy, InvalidInput, LimitReached, NoIndex, TimedOut, Unreachable
 from bookbound.faces.face import FieldProblem, Problem, ProblemKind
 from bookbound.faces.problems import RETRY_AFTER
@@ -28,6 +28,7 @@ from bookbound.faces.query_entities import (
     ResponseStatus,
     WorkflowMode,
 )
+from bookbound.finding import Evidence, RefusalKind
 from bookbound.serve.app import application
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedDesk, answer, passage, refusal

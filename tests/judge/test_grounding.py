@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 
 from bookbound.book import Passage
-from bookbound.dialogue import Evidence, Sentence
+from bookbound.dialogue import Sentence
+from bookbound.finding import Evidence
 from bookbound.judge.grounding import ground
 from bookbound.judge.verbatim import VerbatimVerifier
 

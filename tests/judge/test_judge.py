@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from bookbound.book import Passage
-from bookbound.dialogue import Examination, Judgement, Question, Reading, RefusalKind, Retrieval, Scope, Span
+from bookbound.dialogue import Question, Retrieval, Scope
+from bookbound.finding import Examination, Judgement, Reading, RefusalKind, Span
 from bookbound.judge import OperatingPoint, judge
 
 POINT = OperatingPoint(answered=0.5, relevant=0.4)

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from bookbound.book import Manifest, Passage, Unit
-from bookbound.dialogue import SELECTION_ID, Examination
+from bookbound.dialogue import SELECTION_ID
+from bookbound.finding import Examination
 from bookbound.judge.sought import Sought
 from bookbound.judge.terms import TermExaminer, TermModel
 from bookbound.words import terms

@@ -12,8 +12,9 @@ import pytest
 from bookbound import wire
 from bookbound.ask import Pipeline
 from bookbound.book import Passage
-from bookbound.dialogue import Examination, Question
+from bookbound.dialogue import Question
 from bookbound.errors import Busy, NoIndex
+from bookbound.finding import Examination
 from bookbound.serve.desk import BoundedDesk
 from bookbound.settings import Settings
 

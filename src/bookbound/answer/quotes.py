@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 
 from bookbound.book import Passage
-from bookbound.dialogue import Evidence, Judgement, Question, Sentence
+from bookbound.dialogue import Question, Sentence
+from bookbound.finding import Evidence, Judgement
 
 MOST = 4
 NEAR = 0.5

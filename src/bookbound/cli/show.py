@@ -8,7 +8,8 @@ from math import floor
 
 from bookbound.book import Passage, Place
 from bookbound.cli.screen import Line, Piece, one_line
-from bookbound.dialogue import SELECTION_ID, Answer, Evidence, Refusal, RefusalKind, Reply, Retrieval, Sentence
+from bookbound.dialogue import SELECTION_ID, Answer, Refusal, Reply, Retrieval, Sentence
+from bookbound.finding import Evidence, RefusalKind
 
 NEAREST, EXCERPT = 3, 240
 WHY = {

@@ -12,20 +12,12 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints
 
 from bookbound.ask import Step
-from bookbound.dialogue import (
-    LONGEST_QUESTION,
-    LONGEST_SELECTION,
-    MOST_PASSAGES,
-    Judgement,
-    Question,
-    Retrieval,
-    Scope,
-    Sentence,
-)
+from bookbound.dialogue import LONGEST_QUESTION, LONGEST_SELECTION, MOST_PASSAGES, Question, Retrieval, Scope, Sentence
 from bookbound.errors import BookboundError
 from bookbound.faces import canonical, problems
 from bookbound.faces.face import Desk, Face, Problem
 from bookbound.faces.shapes import BookModel, ErrorModel, FoundModel, ReplyModel
+from bookbound.finding import Judgement
 
 EVENTS = "text/event-stream"
 Words = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, min_length=1, max_length=LONGEST_QUESTION)]

@@ -9,18 +9,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, model_validator
 
 from bookbound.book import Passage
-from bookbound.dialogue import (
-    BOOK_SILENT,
-    SELECTION_ID,
-    SUPPORTED,
-    Answer,
-    Judgement,
-    Quality,
-    Question,
-    Reply,
-    Scope,
-)
+from bookbound.dialogue import BOOK_SILENT, SELECTION_ID, SUPPORTED, Answer, Question, Reply, Scope
 from bookbound.faces.face import Desk, Face, Problem
+from bookbound.finding import Judgement, Quality
 
 LONGEST_TEXT, CUT = 2000, "..."
 

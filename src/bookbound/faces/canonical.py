@@ -8,8 +8,9 @@ from typing import Any
 from urllib.parse import quote
 
 from bookbound.book import Manifest, Passage, Place
-from bookbound.dialogue import Answer, Evidence, Judgement, Refusal, Reply, Retrieval, Sentence, Trace
+from bookbound.dialogue import Answer, Refusal, Reply, Retrieval, Sentence, Trace
 from bookbound.errors import BookboundError, ServiceTrouble
+from bookbound.finding import Evidence, Judgement
 
 ENDS = 6
 Plain = dict[str, Any]

@@ -13,10 +13,11 @@ from fastapi.routing import APIRoute
 from pydantic import HttpUrl, TypeAdapter, ValidationError
 
 from bookbound.book import Passage, Place
-from bookbound.dialogue import SELECTION_ID, Answer, Evidence, Question, Reply, Scope, Sentence, join
+from bookbound.dialogue import SELECTION_ID, Answer, Question, Reply, Scope, Sentence, join
 from bookbound.faces import query_entities as entities
 from bookbound.faces.face import Desk, Face, Problem, ProblemKind
 from bookbound.faces.query_entities import ErrorCode, QueryRequest, QueryResponse, WorkflowMode
+from bookbound.finding import Evidence
 
 THRESHOLD = 0.4
 """The least similarity of the best passage; below it, a standard query is refused for low relevance."""

@@ -6,18 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bookbound.book import Passage
-from bookbound.dialogue import (
-    SELECTION_ID,
-    Evidence,
-    Examination,
-    Judgement,
-    Quality,
-    Question,
-    Reading,
-    RefusalKind,
-    Retrieval,
-    Scope,
-)
+from bookbound.dialogue import SELECTION_ID, Question, Retrieval, Scope
+from bookbound.finding import Evidence, Examination, Judgement, Quality, Reading, RefusalKind
 
 EVIDENCE = 8
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Self
 
 from bookbound.book import Manifest, Passage
-from bookbound.dialogue import SELECTION_ID, Examination, Reading, Span
+from bookbound.dialogue import SELECTION_ID
+from bookbound.finding import Examination, Reading, Span
 from bookbound.judge import OperatingPoint
 from bookbound.judge.sought import Sought
 from bookbound.words import points, terms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bookbound.dialogue import Evidence
+from bookbound.finding import Evidence
 
 
 class VerbatimVerifier:

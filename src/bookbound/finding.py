@@ -1,0 +1,89 @@
+"""The nouns of a judgement: what was read in the passages, the words that say so, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Literal
+
+from bookbound.book import Passage, Place, UnitKind
+
+Quality = Literal["Good", "Partial", "Poor"]
+
+
+class RefusalKind(StrEnum):
+    """Why no answer is given."""
+
+    EMPTY_RETRIEVAL = "empty_retrieval"
+    LOW_RELEVANCE = "low_relevance"
+    INSUFFICIENT_GROUNDING = "insufficient_grounding"
+    SELECTED_TEXT_MISSING = "selected_text_missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters `start` to `end` of a passage's text, how probably they hold the answer, and to which part of it."""
+
+    start: int
+    end: int
+    probability: float
+    part: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an examiner found in one passage: how probably it answers, and with which words, best first."""
+
+    probability: float
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What an examiner found: how probably the passages together answer, and a reading of each.
+
+    A question that asks for several things has as many `parts`, each with how probably it is answered.
+    """
+
+    probability: float
+    readings: tuple[Reading, ...]
+    parts: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Words of the book, verbatim, with the passage they come from and their own exact place."""
+
+    chunk_id: str
+    text: str
+    place: Place
+    start: int
+    end: int
+    probability: float
+    kind: UnitKind = "sentence"
+    part: int = 0
+
+    @classmethod
+    def of(cls, passage: Passage, start: int, end: int, probability: float, part: int = 0) -> Evidence:
+        """Characters `start` to `end` of a passage."""
+        chunk = passage.chunk
+        first, last = chunk.span(start, end)
+        place = replace(chunk.place, start=first, end=last)
+        kind: UnitKind = next((unit.kind for unit in chunk.units if unit[1:] == (start, end)), "sentence")
+        return cls(chunk.id, chunk.text[start:end], place, start, end, probability, kind, part)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether the passages answer: the finding that every reply rests on; `partial` when only part is in the book."""
+
+    probability: float
+    relevant: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+    quality: Quality
+    refusal: RefusalKind | None = None
+    partial: bool = False
+
+    @property
+    def answer_present(self) -> bool:
+        return self.refusal is None
