@@ -1,0 +1,164 @@
+"""`python -m training.calibrate`: what turns the reader's logits into probabilities, fitted on the books held out.
+
+Three small models: whether a passage answers, whether a claim is supported (a scale and a shift each), and whether a
+question is answered at all, by what was read in all the passages that a search found for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from training.batches import NEGATIVES, Library, Row, library, rows
+from training.evaluate import Network
+from training.measure import auc
+
+from bookbound import wire
+from bookbound.book import Passage
+from bookbound.dialogue import Question
+from bookbound.judge.examiner import ReadingExaminer
+from bookbound.judge.features import Features, probability, question_features
+from bookbound.judge.reader import Reader
+from bookbound.settings import Settings
+
+Array = NDArray[Any]
+SEED, STRANGERS = 7, 200
+FILES = Path("src/bookbound/models")
+WEIGHED = ("best", "second", "sharpness", "score", "rank", "length")
+
+
+def fit(table: Array, labels: Array, ridge: float = 1.0) -> Array:
+    """Logistic weights by Newton's method, the constant last; the ridge holds in standardised units."""
+    mean, spread = table.mean(0), table.std(0) + 1e-9
+    z = np.column_stack([(table - mean) / spread, np.ones(len(table))])
+    w = np.zeros(z.shape[1])
+    penalty = np.diag([ridge] * table.shape[1] + [0.0])
+    for _ in range(60):
+        p = 1 / (1 + np.exp(-z @ w))
+        step = np.linalg.solve(z.T @ (z * (p * (1 - p))[:, None]) + penalty, z.T @ (labels - p) - penalty @ w)
+        w += step
+        if np.abs(step).max() < 1e-9:
+            break
+    slopes = w[:-1] / spread
+    return np.array([*slopes, w[-1] - slopes @ mean])
+
+
+def scale(logits: Array, labels: Array) -> dict[str, float]:
+    slope, constant = fit(logits[:, None], labels)
+    return {"scale": round(float(slope), 4), "shift": round(float(constant), 4)}
+
+
+def passages(kept: Library, network: Network, reading: list[Row]) -> dict[str, float]:
+    """Own passages that answer against near misses and the most similar others."""
+    own = [kept.example(row["question"], row["passage"], row) for row in reading]
+    asked = [(i, row) for i, row in enumerate(reading) if row["answerable"] and kept.negatives.get(i)]
+    others = [kept.example(row["question"], kept.negatives[i][0], None) for i, row in asked]
+    labels = [row["answerable"] for row in reading] + [False] * len(others)
+    return scale(network([*own, *others])[2], np.array(labels, float))
+
+
+def claims(kept: Library, network: Network, support: list[Row]) -> dict[str, float]:
+    """Claims of the books, supported and not weighing the same."""
+    found = network([kept.claim(row) for row in support])[3]
+    labels = np.array([row["supported"] for row in support])
+    even = random.Random(SEED).sample(list(np.flatnonzero(~labels)), int(labels.sum()))
+    chosen = np.array([*np.flatnonzero(labels), *even])
+    return scale(found[chosen], labels[chosen].astype(float))
+
+
+class Shelf:
+    """The passages of the books held out as one book, indexed and open."""
+
+    def __init__(self, kept: Library, reading: Sequence[Row], folder: Path) -> None:
+        source = folder / "source"
+        source.mkdir()
+        for passage in sorted({row["passage"] for row in reading}):
+            text = kept.passages[passage]["text"]
+            (source / f"{passage:06}.txt").write_text(text, encoding="utf-8")
+        self.settings = Settings(index=folder / "index")
+        wire.index_book(source, self.settings)
+
+    async def features(self, asked: Sequence[tuple[Row, bool]]) -> list[tuple[Features, bool, str]]:
+        """Of each question what was read for it, whether its answer was among that, and its book."""
+        found = []
+        pipeline = await wire.pipeline(self.settings)
+        examiner = ReadingExaminer(Reader())
+        for row, own in asked:
+            candidates = (await pipeline.candidates(Question(row["question"][:1000]))).passages
+            readings = (await examiner.examine(row["question"], candidates)).readings
+            there = own and row["answerable"] and any(_holds(row, p) for p in candidates)
+            found.append((question_features(row["question"], candidates, readings), there, row["group"]))
+            if len(found) % 100 == 0:
+                print(f"  {len(found)} of {len(asked)} questions", flush=True)
+        await pipeline.close()
+        return found
+
+
+def _holds(row: Row, passage: Passage) -> bool:
+    return passage.chunk.place.file == f"{row['passage']:06}.txt"
+
+
+def question(found: Sequence[tuple[Features, bool, str]]) -> tuple[dict[str, float], dict[str, float]]:
+    """The weights of a question's features, and how well those fitted on the other books tell each book's questions."""
+    table = np.array([[features[name] for name in WEIGHED] for features, _, _ in found])
+    labels = np.array([there for _, there, _ in found], float)
+    books = np.array([book for _, _, book in found])
+    held_out = {}
+    for book in sorted(set(books)):
+        here = books == book
+        if 20 < labels[here].sum() < here.sum():
+            weights = fit(table[~here], labels[~here])
+            said = table[here] @ weights[:-1] + weights[-1]
+            held_out[book] = round(auc(said[labels[here] == 1], said[labels[here] == 0]), 4)
+    weights = fit(table, labels)
+    return dict(zip((*WEIGHED, "constant"), (round(float(w), 5) for w in weights), strict=True)), held_out
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sample", type=int, default=900, help="questions to ask for the last of the three")
+    options = parser.parse_args()
+    rng = random.Random(SEED)
+    everything, support = rows("reading"), rows("support")
+    kept = library(FILES / "tokenizer.json", [], [])
+    held = [(i, r) for i, r in enumerate(everything) if r["part"] == "test" and r["source"] == "book_reading"]
+    negatives = json.loads(NEGATIVES.read_text())
+    kept.negatives = {j: negatives[i] for j, (i, _) in enumerate(held)}
+    reading = [row for _, row in held]
+    network = Network(FILES / "reader-int8.onnx", threads=2)
+    fitted: dict[str, Any] = {
+        "answers": passages(kept, network, reading),
+        "supported": claims(
+            kept, network, [row for row in support if row["part"] == "test" and row["source"] == "book_claims"]
+        ),
+    }
+    print(fitted, flush=True)
+    strangers = [r for r in everything if r["part"] == "train" and r["source"] == "book_reading"]
+    asked = [(row, True) for row in rng.sample(reading, min(options.sample, len(reading)))]
+    asked += [(row, False) for row in rng.sample(strangers, STRANGERS)]
+    file = FILES / "reader.json"
+    shipped = json.loads(file.read_text()) if file.exists() else {"point": {"answered": 0.5, "relevant": 0.5}}
+    file.write_text(json.dumps({"question": {"constant": 0.0}} | shipped | fitted, indent=1) + "\n")
+    with tempfile.TemporaryDirectory() as folder:
+        found = asyncio.run(Shelf(kept, reading, Path(folder)).features(asked))
+    fitted["question"], held_out = question(found)
+    best = [features["best"] for features, _, _ in found]
+    there = np.array([there for _, there, _ in found])
+    alone = auc(np.array(best)[there], np.array(best)[~there])
+    said = np.array([probability(fitted["question"], features) for features, _, _ in found])
+    print({"AUC by the best passage alone": round(alone, 4), "by all": round(auc(said[there], said[~there]), 4)})
+    print({"AUC of each book by weights fitted on the others": held_out})
+    file.write_text(json.dumps(shipped | fitted, indent=1) + "\n")
+    print(fitted)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""`python -m training.evaluate`: the figures of an exported reader on what was held out, and beside full precision."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from training.batches import NEGATIVES, Array, Example, library, rows
+from training.measure import Logits, all_figures
+
+AGREEMENT = 400
+
+
+class Network:
+    """An exported reader: one example a call, as it is used."""
+
+    def __init__(self, file: Path, threads: int = 1) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        self._session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+
+    def __call__(self, examples: Sequence[Example]) -> Logits:
+        found = [self._read(example) for example in examples]
+        starts, ends, answers, supported = zip(*found, strict=True)
+        return list(starts), list(ends), np.array(answers), np.array(supported)
+
+    def _read(self, example: Example) -> tuple[Array, Array, float, float]:
+        ids = example.ids[None].astype(np.int64)
+        types = (np.arange(ids.shape[1]) >= example.second)[None].astype(np.int64)
+        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
+        start, end, answers, supported = self._session.run(None, given)
+        return start[0], end[0], float(answers[0]), float(supported[0])
+
+
+def agreement(one: Logits, other: Logits) -> dict[str, float]:
+    """How far two networks say the same of the same examples."""
+    same_span = [
+        a.argmax() == b.argmax() and c.argmax() == d.argmax()
+        for a, b, c, d in zip(one[0], other[0], one[1], other[1], strict=True)
+    ]
+    figures = {"same span": float(np.mean(same_span))}
+    for i, name in ((2, "answers"), (3, "supported")):
+        chances = [1 / (1 + np.exp(-np.array(side[i]))) for side in (one, other)]
+        figures[f"{name}: same verdict"] = float(np.mean((chances[0] > 0.5) == (chances[1] > 0.5)))
+        figures[f"{name}: mean difference of the probabilities"] = float(np.abs(chances[0] - chances[1]).mean())
+    return {name: round(value, 4) for name, value in figures.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", type=Path, help="the folder of the tokenizer")
+    parser.add_argument("--small", type=Path, default=Path("training/out/reader-int8.onnx"))
+    parser.add_argument("--full", type=Path, default=Path("training/out/reader-fp32.onnx"))
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--sample", type=float, default=1.0, help="measure on this share of the held-out examples")
+    options = parser.parse_args()
+    reading, support = rows("reading"), rows("support")
+    kept = library(options.models / "tokenizer.json", [], [])
+    kept.negatives = dict(enumerate(json.loads(NEGATIVES.read_text())))
+    small = Network(options.small, options.threads)
+    rng = random.Random(7)
+    if options.full.exists():
+        tested = [row for row in reading if row["part"] == "test"]
+        chosen = [kept.example(r["question"], r["passage"], r) for r in rng.sample(tested, AGREEMENT)]
+        chosen += [kept.claim(r) for r in rng.sample([r for r in support if r["part"] == "test"], AGREEMENT)]
+        print(
+            json.dumps(agreement(small(chosen), Network(options.full, options.threads)(chosen)), indent=1), flush=True
+        )
+    for row in reading + support:
+        if row["part"] == "test" and rng.random() > options.sample:
+            row["part"] = "left out"
+    reading = [row | {"source": "left out"} if row["part"] == "left out" else row for row in reading]
+    print(json.dumps(all_figures(kept, small, reading, support), indent=1))
+
+
+if __name__ == "__main__":
+    main()
