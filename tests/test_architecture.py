@@ -14,10 +14,11 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "bookbound"
 # What stands in a row may import its own row's nouns and every row above, never one below.
 LAYERS = [
     {"errors", "book", "finding", "dialogue", "sentences", "words"},
-    {"ports"},
+    {"ports", "models"},
     {"read", "split", "embed", "store", "retrieve", "judge", "answer"},
     {"ingest", "ask"},
-    {"settings", "library", "faces"},
+    {"settings", "library", "faces", "calibration"},
+    {"measure"},
     {"serve", "cli"},
     {"wire"},
     {"", "__main__", "testing"},
@@ -25,8 +26,8 @@ LAYERS = [
 NOUNS, STATIONS, FACES = LAYERS[0], LAYERS[2], "faces"
 # A product and the files that may import it.
 PRODUCTS = {
-    "onnxruntime": {"embed/onnx.py"},
-    "tokenizers": {"embed/onnx.py"},
+    "onnxruntime": {"models/onnx.py"},
+    "tokenizers": {"models/onnx.py"},
     "qdrant_edge": {"store/edge.py", "store/bm25.py"},
     "qdrant_client": {"store/qdrant.py", "store/qdrant_shard.py"},
     "pydantic": {"faces/", "serve/", "settings.py"},

@@ -8,12 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from evals.measure import is_verbatim
-from evals.questions import Sources
+from evals.sources import Sources, is_verbatim
 
 from bookbound import wire
 from bookbound.ask import Pipeline
-from bookbound.dialogue import BOOK_SILENT, Answer, Question, Refusal, Retrieval, Scope, Sentence
+from bookbound.dialogue import BOOK_SILENT, MOST_PASSAGES, Answer, Question, Refusal, Retrieval, Scope, Sentence
 from bookbound.errors import InvalidInput, NoIndex, WrongEmbedder
 from bookbound.finding import Judgement, RefusalKind
 from bookbound.settings import Settings
@@ -79,6 +78,30 @@ def test_steps_come_as_passages_judgement_sentences_and_at_last_the_reply(
     assert tuple(sentences) == reply.sentences
     assert all(isinstance(sentence, Sentence) for sentence in sentences)
     assert set(reply.trace.timings) == {"retrieve", "judge", "answer"}
+
+
+@pytest.mark.parametrize("k", [1, 5, 20])
+def test_search_and_ask_find_the_same_passages_in_the_same_order(
+    runner: asyncio.Runner, pipeline: Pipeline, k: int
+) -> None:
+    question = Question("Which gear has no backlash?", k=k)
+    found = runner.run(pipeline.search(question)).passages
+    assert found == runner.run(pipeline.ask(question)).trace.retrieval.passages
+    assert len(found) == k
+
+
+def test_whether_a_question_is_answered_does_not_depend_on_how_many_passages_are_asked_for(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    found = [runner.run(pipeline.ask(Question("What is a harmonic drive?", k=k))).judgement for k in (1, 5, 20)]
+    assert len({judgement.probability for judgement in found}) == 1
+
+
+def test_the_search_alone_finds_more_than_is_asked_for(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    question = Question("What is a harmonic drive?", k=1)
+    candidates = runner.run(pipeline.candidates(question)).passages
+    assert len(candidates) == MOST_PASSAGES
+    assert set(runner.run(pipeline.search(question)).passages) <= set(candidates)
 
 
 def test_a_selection_answers_alone_and_cites_its_place_in_the_book(

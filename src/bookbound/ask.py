@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from bookbound.dialogue import Answer, Question, Refusal, Reply, Retrieval, Sentence, Trace
-from bookbound.finding import Judgement, RefusalKind
+from bookbound.finding import Examination, Judgement, RefusalKind
 from bookbound.judge import OperatingPoint, judge
 from bookbound.judge.grounding import ground
+from bookbound.judge.order import ordered
 from bookbound.ports import Embedder, Examiner, Index, Verifier, Writer
 from bookbound.retrieve import retrieve
 
@@ -28,9 +29,13 @@ class Pipeline:
     verifier: Verifier
     point: OperatingPoint
 
-    async def search(self, question: Question) -> Retrieval:
-        """The passages alone, without a judgement."""
+    async def candidates(self, question: Question) -> Retrieval:
+        """What the search alone finds: more passages than are asked for, in its own order, unread."""
         return await retrieve(question, self.embedder, self.index)
+
+    async def search(self, question: Question) -> Retrieval:
+        """The passages alone, in the order they were read as answering, without a judgement."""
+        return (await self._read(question, await self.candidates(question)))[0]
 
     async def ask(self, question: Question) -> Reply:
         """An answer whose every sentence was found supported, or a refusal."""
@@ -43,10 +48,10 @@ class Pipeline:
     async def steps(self, question: Question) -> AsyncGenerator[Step]:
         """What is found on the way, as it is found: passages, a judgement, each sentence that holds, the reply."""
         watch = Watch()
-        retrieval = await self.search(question)
+        found = await self.candidates(question)
         watch.lap("retrieve")
+        retrieval, examination = await self._read(question, found)
         yield retrieval
-        examination = await self.examiner.examine(question.text, retrieval.passages)
         judgement = judge(question, retrieval, examination, self.point)
         watch.lap("judge")
         yield judgement
@@ -64,6 +69,10 @@ class Pipeline:
         """Let go of what the parts hold."""
         await self.index.close()
         await self.embedder.close()
+
+    async def _read(self, question: Question, found: Retrieval) -> tuple[Retrieval, Examination]:
+        """The passages that were found, read and put in the order of what was read in them."""
+        return ordered(question, found, await self.examiner.examine(question.text, found.passages))
 
     def _reply(
         self, retrieval: Retrieval, judgement: Judgement, sentences: tuple[Sentence, ...], watch: Watch

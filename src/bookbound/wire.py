@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bookbound.ask import Pipeline
+from bookbound.calibration import AGAIN, InForce, Shipped, in_force
 from bookbound.errors import IndexTrouble, WrongEmbedder
 from bookbound.library import Book, Worker
 from bookbound.ports import Embedder, Store
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 def embedder(settings: Settings) -> Embedder:
     """The embedder that the settings name."""
     from bookbound.embed.onnx import OnnxEmbedder
+    from bookbound.models.onnx import Models
 
-    return OnnxEmbedder(threads=settings.threads)
+    return OnnxEmbedder(Models(threads=settings.threads))
 
 
 def store(settings: Settings) -> Store:
@@ -39,28 +41,44 @@ def store(settings: Settings) -> Store:
     return EdgeStore(settings.index)
 
 
+def point(settings: Settings) -> InForce:
+    """The operating point that questions are answered with, and where it comes from."""
+    from bookbound.models import CONSTANTS, MODELS
+
+    return in_force(settings, Shipped.of(MODELS / CONSTANTS))
+
+
 async def pipeline(settings: Settings) -> Pipeline:
     """The published index, open, with the parts that answer from it."""
-    from bookbound.answer.quotes import Quotes
-    from bookbound.judge.terms import TermExaminer, TermModel
-    from bookbound.judge.verbatim import VerbatimVerifier
+    from bookbound.models import EMBEDDER, READER
+    from bookbound.models.onnx import Models
 
-    model = TermModel.shipped()
-    words = embedder(settings)
+    models = Models(threads=settings.threads, ahead=(EMBEDDER, READER))  # they open while the rest is imported
+
+    from bookbound.answer.quotes import Quotes
+    from bookbound.embed.onnx import OnnxEmbedder
+    from bookbound.judge.examiner import ReadingExaminer
+    from bookbound.judge.reader import Reader
+    from bookbound.judge.verifier import ReadingVerifier
+
     index = await store(settings).open()
+    words, reader = OnnxEmbedder(models), Reader(models)
     if index.manifest.embedder != words.name:
         await index.close()
         raise WrongEmbedder(
             f"This index was made with {index.manifest.embedder}, but questions are embedded with {words.name}. "
             "Index the book again: bookbound index SOURCE"
         )
+    held = point(settings)
+    if held.outdated:
+        warnings.warn(f"The operating point beside this index is for another judge. {AGAIN}", stacklevel=2)
     return Pipeline(
         embedder=words,
         index=index,
-        examiner=TermExaminer(model, index.manifest),
+        examiner=ReadingExaminer(reader),
         writer=Quotes(),
-        verifier=VerbatimVerifier(),
-        point=model.point if settings.answered is None else replace(model.point, answered=settings.answered),
+        verifier=ReadingVerifier(reader),
+        point=held.point,
     )
 
 

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from bookbound.book import Chunk, Passage, Place, Run
+from bookbound.judge.reader import Reader
+from bookbound.models.onnx import Models
 from bookbound.sentences import sentences
 
 
@@ -18,3 +20,14 @@ def passage() -> Callable[..., Passage]:
         return Passage(Chunk(name, text, place, 0, runs, tuple(sentences(text))), score)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def models() -> Models:
+    return Models()
+
+
+@pytest.fixture(scope="session")
+def reader(models: Models) -> Reader:
+    """The network that ships with the package."""
+    return Reader(models)

@@ -7,7 +7,7 @@ import pytest
 from bookbound.book import Passage
 from bookbound.dialogue import Question, Retrieval, Scope
 from bookbound.finding import Examination, Judgement, Reading, RefusalKind, Span
-from bookbound.judge import OperatingPoint, judge
+from bookbound.judge import EVIDENCE, OperatingPoint, judge
 
 POINT = OperatingPoint(answered=0.5, relevant=0.4)
 Make = Callable[..., Passage]
@@ -83,3 +83,47 @@ def test_evidence_is_verbatim_at_its_offsets_best_first_and_of_relevant_passages
     assert [evidence.text for evidence in judgement.evidence] == ["Step", "Walk"]
     assert (judgement.evidence[0].place.start, judgement.evidence[0].place.end) == (100, 104)
     assert judgement.relevant == ("a", "b")
+
+
+def in_parts(
+    passage: Make,
+    whole: float,
+    parts: tuple[float, ...],
+    spans: tuple[Span, ...] = (Span(0, 4, 0.9), Span(5, 7, 0.8, 1)),
+) -> Judgement:
+    examination = Examination(whole, (Reading(0.9, spans),), parts)
+    return judge(Question("Who, and how?"), Retrieval((passage("Walk on."),)), examination, POINT)
+
+
+def test_a_question_of_which_one_part_is_answered_is_answered_in_part(passage: Make) -> None:
+    judgement = in_parts(passage, 0.2, (0.1, 0.7))
+    assert (judgement.refusal, judgement.partial, judgement.probability) == (None, True, 0.7)
+
+
+def test_only_the_words_for_what_is_answered_are_evidence_of_a_part(passage: Make) -> None:
+    (evidence,) = in_parts(passage, 0.2, (0.1, 0.7)).evidence
+    assert (evidence.text, evidence.part) == ("on", 1)
+
+
+def test_a_question_whose_parts_are_all_answered_is_answered_whole(passage: Make) -> None:
+    judgement = in_parts(passage, 0.2, (0.5, 0.7))
+    assert (judgement.refusal, judgement.partial) == (None, False)
+    assert [evidence.part for evidence in judgement.evidence] == [0, 1]
+
+
+def test_a_question_that_only_the_whole_of_it_answers_is_not_partial(passage: Make) -> None:
+    judgement = in_parts(passage, 0.6, (0.4, 0.3))
+    assert (judgement.refusal, judgement.partial, len(judgement.evidence)) == (None, False, 2)
+
+
+def test_a_question_without_an_answered_part_is_refused_and_not_partial(passage: Make) -> None:
+    judgement = in_parts(passage, 0.4, (0.4, 0.3))
+    assert (judgement.refusal, judgement.partial) == (RefusalKind.INSUFFICIENT_GROUNDING, False)
+    assert judgement.probability == 0.4
+
+
+def test_the_best_words_for_each_part_are_among_the_evidence(passage: Make) -> None:
+    many = tuple(Span(n % 7, 8, 0.9) for n in range(EVIDENCE + 4))
+    judgement = in_parts(passage, 0.9, (0.9, 0.9), (*many, Span(5, 7, 0.1, 1)))
+    assert len(judgement.evidence) == EVIDENCE
+    assert [evidence.part for evidence in judgement.evidence] == [0] * (EVIDENCE - 1) + [1]

@@ -93,10 +93,10 @@ def test_a_reader_who_leaves_frees_the_place_and_ends_the_work(example_index: Pa
             with pytest.raises(asyncio.CancelledError):
                 await leaver
             assert (gate.inside, gate.left) == (0, 1)
+            gate.open.set()
             steps = desk.steps(ASKED)
             await anext(steps)
             await steps.aclose()
-            gate.open.set()
             assert (await desk.ask(ASKED)).sentences  # type: ignore[union-attr]
 
     asyncio.run(leave())

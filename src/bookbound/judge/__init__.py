@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from bookbound.book import Passage
@@ -21,17 +21,26 @@ class OperatingPoint:
 
 
 def judge(question: Question, retrieval: Retrieval, examination: Examination, point: OperatingPoint) -> Judgement:
-    """Whether the passages answer, which of them matter, and the words of the book that say so."""
+    """Whether the passages answer, which of them matter, and the words of the book that say so.
+
+    A question of several parts is answered where any of them is, and in part where another is not: then only the words
+    for what is answered are evidence.
+    """
     read = list(zip(retrieval.passages, examination.readings, strict=True))
     relevant = [(passage, reading) for passage, reading in read if reading.probability >= point.relevant]
-    refusal = _refusal(question, retrieval.passages, bool(relevant), examination.probability >= point.answered)
+    probability = max(examination.probability, *examination.parts, 0.0)
+    refusal = _refusal(question, retrieval.passages, bool(relevant), probability >= point.answered)
+    said = {part for part, chance in enumerate(examination.parts) if chance >= point.answered}
+    # Where no part reaches the point by itself, it is the question as a whole that does.
+    partial = refusal is None and 0 < len(said) < len(examination.parts)
     mean = sum(reading.probability for _, reading in relevant) / len(relevant) if relevant else 0.0
     return Judgement(
-        probability=examination.probability,
+        probability=probability,
         relevant=tuple(passage.chunk.id for passage, _ in relevant),
-        evidence=tuple(_evidence(relevant)),
+        evidence=tuple(_evidence(relevant, said if partial else None)),
         quality=_quality(len(relevant), mean, refusal is None),
         refusal=refusal,
+        partial=partial,
     )
 
 
@@ -56,11 +65,15 @@ def _quality(relevant: int, mean: float, answered: bool) -> Quality:
     return "Poor" if not relevant or mean < 0.3 else "Partial"
 
 
-def _evidence(relevant: Sequence[tuple[Passage, Reading]]) -> list[Evidence]:
-    """The likeliest words of the relevant passages, verbatim, best first."""
+def _evidence(relevant: Sequence[tuple[Passage, Reading]], parts: Set[int] | None) -> list[Evidence]:
+    """The likeliest words of the relevant passages, verbatim, best first; the best for each part is among them."""
     found = [
-        Evidence.of(passage, span.start, span.end, span.probability)
+        Evidence.of(passage, span.start, span.end, span.probability, span.part)
         for passage, reading in relevant
         for span in reading.spans
+        if parts is None or span.part in parts
     ]
-    return sorted(found, key=lambda evidence: -evidence.probability)[:EVIDENCE]
+    found.sort(key=lambda evidence: -evidence.probability)
+    best = {evidence.part: evidence for evidence in reversed(found)}.values()
+    found.sort(key=lambda evidence: evidence not in best)
+    return sorted(found[:EVIDENCE], key=lambda evidence: -evidence.probability)

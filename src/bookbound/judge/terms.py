@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Self
 
 from bookbound.book import Manifest, Passage
-from bookbound.dialogue import SELECTION_ID
 from bookbound.finding import Examination, Reading, Span
 from bookbound.judge import OperatingPoint
+from bookbound.judge.pointing import SPANS, pointed, similarity
 from bookbound.judge.sought import Sought
-from bookbound.words import points, terms
+from bookbound.words import terms
 
 MODEL = Path(__file__).parent.parent / "models" / "terms.json"
-SPANS, NO_OPINION = 4, 0.4
 Features = dict[str, float]
 
 
@@ -52,11 +51,9 @@ class TermExaminer:
         return await asyncio.to_thread(self._examine, question, passages)
 
     def _examine(self, question: str, passages: Sequence[Passage]) -> Examination:
-        if points(question) and any(passage.chunk.id == SELECTION_ID for passage in passages):
-            return _whole(passages)
+        if meant := pointed(question, passages):
+            return meant
         sought = Sought.by(question, self._manifest.vocabulary, self._manifest.chunks)
-        if not sought.weights:
-            return Examination(0.0, tuple(Reading(0.0) for _ in passages))
         readings = tuple(self._read(sought, passage) for passage in passages)
         features = question_features(sought, [similarity(passage) for passage in passages], readings)
         return Examination(probability(self._model.question, features), readings)
@@ -73,24 +70,9 @@ class TermExaminer:
         return Reading(passage_answers, tuple(best))
 
 
-def _whole(passages: Sequence[Passage]) -> Examination:
-    """The selection as its own answer: "Explain this" can only mean the whole of it."""
-    readings = []
-    for passage in passages:
-        meant = float(passage.chunk.id == SELECTION_ID)
-        units = [unit for unit in passage.chunk.units if unit.kind != "heading"]
-        readings.append(Reading(meant, tuple(Span(unit.start, unit.end, meant) for unit in units[:SPANS])))
-    return Examination(1.0, tuple(readings))
-
-
 def probability(weights: Mapping[str, float], features: Features) -> float:
     """A logistic model's opinion of some features."""
     return 1 / (1 + exp(-weights["constant"] - sum(weights[name] * value for name, value in features.items())))
-
-
-def similarity(passage: Passage) -> float:
-    """The cosine that was measured; a selection's score is given, so words alone must speak for it."""
-    return NO_OPINION if passage.chunk.id == SELECTION_ID else passage.score
 
 
 def sentence_features(sought: Sought, sentence: str) -> Features:

@@ -11,5 +11,10 @@ class VerbatimVerifier:
     """Finds a sentence supported where its evidence holds it word for word."""
 
     async def support(self, sentence: str, evidence: Sequence[Evidence]) -> float:
-        words = " ".join(sentence.split())
-        return float(bool(words) and any(words in " ".join(piece.text.split()) for piece in evidence))
+        return float(verbatim(sentence, evidence))
+
+
+def verbatim(sentence: str, evidence: Sequence[Evidence]) -> bool:
+    """Whether a piece of evidence holds the sentence, but for white space."""
+    words = " ".join(sentence.split())
+    return bool(words) and any(words in " ".join(piece.text.split()) for piece in evidence)

@@ -1,0 +1,63 @@
+"""The examiner that reads: each passage with the question, and with each thing the question asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bookbound.book import Passage
+from bookbound.finding import Examination, Reading
+from bookbound.judge.features import probability, question_features
+from bookbound.judge.parts import parts
+from bookbound.judge.pointing import pointed
+from bookbound.judge.reader import Reader
+from bookbound.judge.spans import MOST
+
+FIRST, ENOUGH, FOR_PARTS = 6, 0.5, 8
+"""Passages that are always read; the probability of one of them from which on no more need be; those read for parts."""
+
+UNREAD = Reading(0.0)
+
+
+class ReadingExaminer:
+    """Examines by reading question and passage together with a network, the passages in the order they are given."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    async def examine(self, question: str, passages: Sequence[Passage]) -> Examination:
+        if meant := pointed(question, passages):
+            return meant
+        readings = await self._readings(question, passages[:FIRST])
+        if max(reading.probability for reading in readings) < ENOUGH:
+            readings += await self._readings(question, passages[FIRST:])
+        readings += (UNREAD,) * (len(passages) - len(readings))
+        whole = Examination(self._answered(question, passages, readings), readings)
+        asked = parts(question)
+        return whole if len(asked) < 2 else await self._in_parts(asked, passages, whole)
+
+    async def _readings(self, question: str, passages: Sequence[Passage]) -> tuple[Reading, ...]:
+        return await self._reader.read(question, [passage.chunk for passage in passages])
+
+    def _answered(self, question: str, passages: Sequence[Passage], readings: Sequence[Reading]) -> float:
+        """How probably the question is answered, by all that was read for it."""
+        return probability(self._reader.constants.question, question_features(question, passages, readings))
+
+    async def _in_parts(self, asked: Sequence[str], passages: Sequence[Passage], whole: Examination) -> Examination:
+        """The likeliest passages read again for each part: a part's words are its own, not the whole question's."""
+        order = sorted(range(len(passages)), key=lambda i: -whole.readings[i].probability)
+        chosen = sorted(order[:FOR_PARTS])
+        likeliest = [passages[i] for i in chosen]
+        found = [await self._readings(part, likeliest) for part in asked]
+        readings = list(whole.readings)
+        for at, i in enumerate(chosen):
+            readings[i] = _together(readings[i], [each[at] for each in found])
+        answered = [self._answered(part, likeliest, each) for part, each in zip(asked, found, strict=True)]
+        return Examination(whole.probability, tuple(readings), tuple(answered))
+
+
+def _together(whole: Reading, parts: Sequence[Reading]) -> Reading:
+    """A passage answers as probably as it answers the whole question or any part, with the words for the parts."""
+    spans = [replace(span, part=part) for part, reading in enumerate(parts) for span in reading.spans]
+    best = max(whole.probability, *(reading.probability for reading in parts))
+    return Reading(best, tuple(sorted(spans, key=lambda span: -span.probability)[: MOST * len(parts)]))

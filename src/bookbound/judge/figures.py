@@ -1,0 +1,93 @@
+"""The numbers of a text by their value, however they are written, each with its unit where it has one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_VALUES = {word: i for i, word in enumerate(_SMALL)} | {word: 10 * i for i, word in enumerate(_TENS, 2)}
+_SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_KIN = {"first": "1", "second": "2", "third": "3", "half": "2", "both": "2", "twice": "2", "double": "2", "pair": "2"}
+"""Words that speak of a number without being one: what holds them may be told with the number."""
+
+_WORD = "|".join((*_SMALL, *_TENS))
+_SCALE = "|".join(_SCALES)
+_UNITS = {
+    "s": "s sec secs second seconds",
+    "ms": "ms millisecond milliseconds",
+    "us": "us µs μs microsecond microseconds",
+    "ns": "ns nanosecond nanoseconds",
+    "min": "min mins minute minutes",
+    "h": "h hr hrs hour hours",
+    "day": "day days",
+    "week": "week weeks",
+    "month": "month months",
+    "year": "year years",
+    "m": "m metre metres meter meters",
+    "km": "km kilometre kilometres kilometer kilometers",
+    "cm": "cm centimetre centimetres centimeter centimeters",
+    "mm": "mm millimetre millimetres millimeter millimeters",
+    "nm": "nm nanometre nanometres nanometer nanometers",
+    "inch": "inch inches",
+    "foot": "foot feet ft",
+    "mile": "mile miles",
+    "g": "g gram grams",
+    "kg": "kg kilogram kilograms",
+    "mg": "mg milligram milligrams",
+    "%": "% percent",
+    "°": "° degree degrees deg",
+    "hz": "hz hertz",
+    "khz": "khz kilohertz",
+    "mhz": "mhz megahertz",
+    "ghz": "ghz gigahertz",
+    "bit": "bit bits",
+    "byte": "byte bytes",
+    "kb": "kb kilobyte kilobytes",
+    "mb": "mb megabyte megabytes",
+    "gb": "gb gigabyte gigabytes",
+    "tb": "tb terabyte terabytes",
+    "v": "v volt volts",
+    "mv": "mv millivolt millivolts",
+    "a": "amp amps ampere amperes",
+    "ma": "ma milliamp milliamps",
+    "w": "w watt watts",
+    "kw": "kw kilowatt kilowatts",
+    "n": "n newton newtons",
+    "j": "j joule joules",
+    "pa": "pa pascal pascals",
+    "kpa": "kpa kilopascal kilopascals",
+}
+_UNIT = {name: unit for unit, names in _UNITS.items() for name in names.split()}
+_FIGURE = re.compile(
+    rf"""(?P<digits>(?<![\w.])\d[\d,]*(?:\.\d+)?|(?<=[a-z_])\d+(?:\.\d+)?|\d+)(?:[\s-](?P<times>{_SCALE})\b)?
+       | \b(?P<word>{_WORD})(?:[\s-](?P<ones>{"|".join(_SMALL[1:10])}))?(?:[\s-](?P<scale>{_SCALE}))?\b""",
+    re.I | re.X,
+)
+_AFTER = re.compile(r"[\s-]?([a-zµμ]+|[%°])(?![\w])", re.I)
+_KINDRED = re.compile(rf"\b(?:{'|'.join(_KIN)})", re.I)
+
+
+def figures(text: str) -> Iterator[tuple[str, str]]:
+    """Each number of a text and its unit, or "" where none is known: "1,000 ms" and "one thousand milliseconds"."""
+    for found in _FIGURE.finditer(text):
+        after = _AFTER.match(text, found.end())
+        yield _value(found), _UNIT.get(after[1].lower(), "") if after else ""
+
+
+def kindred(text: str) -> set[str]:
+    """The numbers that other words of a text speak of: "both", "the second"."""
+    return {_KIN[found.group().lower()] for found in _KINDRED.finditer(text)}
+
+
+def _value(found: re.Match[str]) -> str:
+    if found["digits"]:
+        number = float(found["digits"].replace(",", "")) * _SCALES.get((found["times"] or "").lower(), 1)
+    else:
+        number = _VALUES[found["word"].lower()] + _VALUES.get((found["ones"] or "").lower(), 0)
+        number *= _SCALES.get((found["scale"] or "").lower(), 1)
+    return f"{number:.12g}"

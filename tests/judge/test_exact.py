@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+
+from bookbound.judge.exact import agrees
+from bookbound.judge.figures import figures
+
+GEAR = "The harmonic drive in the knee has a ratio of 100:1 and almost no backlash. It weighs 0.85 kg."
+BUS = "Each of the three joint boards answers within 2 ms. The bus runs at 1,000 Hz and carries at most 64 bytes."
+CLI = "Pass `--dry-run` to `gait.plan()` to see the steps. The plan is not written to /var/log/gait.log then."
+PEOPLE = "Marc Raibert founded the Leg Laboratory in 1980. Its first machine hopped on one leg."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "evidence"),
+    [
+        ("The knee's harmonic drive has hardly any backlash.", GEAR),
+        ("Backlash is almost absent from the knee gear, which weighs 0.850 kilograms.", GEAR),
+        ("It takes each joint board 2 milliseconds at most to answer.", BUS),
+        ("The bus works at 1000 hertz.", BUS),
+        ("The 3 boards share a bus at one thousand hertz.", BUS),
+        ("With the dry run option nothing goes to the log.", CLI),
+        ("To look at the steps, call gait.plan with --dry-run.", CLI),
+        ("The Leg Laboratory was founded by Raibert.", PEOPLE),
+        ("Raibert's laboratory dates from 1980.", PEOPLE),
+        ("One machine of the laboratory could hop.", PEOPLE),
+        ("Both arms are needed.", "The arms are needed, the two of them."),
+        ("Two arms are needed.", "Both arms are needed."),
+        ("A second attempt is impossible.", "You cannot try twice."),
+        ("It is not just a toy.", "It is a toy and a tool."),
+        ("Configuration is unnecessary.", "Configuration is not necessary."),
+        ("It uses café as its name.", "Its name is CAFE."),
+        ("It has 25 legs.", "It has twenty-five legs."),
+        ("It costs 3 million.", "It costs 3,000,000."),
+    ],
+)
+def test_a_paraphrase_that_changes_nothing_exact_agrees(sentence: str, evidence: str) -> None:
+    assert agrees(sentence, evidence)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "evidence"),
+    [
+        ("The knee's harmonic drive has a ratio of 160:1.", GEAR),
+        ("The knee gear weighs 0.58 kg.", GEAR),
+        ("The knee gear weighs 0.85 grams.", GEAR),
+        ("The bus runs at 100 Hz.", BUS),
+        ("Each of the four joint boards answers within 2 ms.", BUS),
+        ("Each board answers within 2 seconds.", BUS),
+        ("The bus carries at most 64 bits.", BUS),
+        ("Pass --dry to see the steps.", CLI.replace("--dry-run", "--quiet")),
+        ("Call gait.run to see the steps.", CLI),
+        ("The plan is written to /var/log/gait.log then.", CLI),
+        ("The plan goes to /var/log/steps.log.", CLI),
+        ("The Leg Laboratory was founded by Hogan.", PEOPLE.replace("It", "it").replace("Hogan", "")),
+        ("In 1980 the laboratory at Stanford was founded.", PEOPLE),
+        ("Its first machine never hopped on one leg.", PEOPLE),
+        ("Configuration is necessary.", "Configuration is not necessary."),
+        ("The robot can't climb stairs.", "The robot can climb stairs."),
+        ("It has 26 legs.", "It has twenty-five legs."),
+    ],
+)
+def test_a_near_miss_does_not_agree(sentence: str, evidence: str) -> None:
+    assert not agrees(sentence, evidence)
+
+
+def test_a_name_may_be_that_of_a_heading() -> None:
+    assert not agrees("The speed of the Cassie robot is 4 m/s.", "It walks at 4 m/s.")
+    assert agrees("The speed of the Cassie robot is 4 m/s.", "It walks at 4 m/s.", "Robots\nCassie")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("1,000 ms", [("1000", "ms")]),
+        ("one thousand milliseconds", [("1000", "ms")]),
+        ("twenty-five %", [("25", "%")]),
+        ("2.50 and 2.5", [("2.5", ""), ("2.5", "")]),
+        ("Python 3.11", [("3.11", "")]),
+        ("90-degree", [("90", "°")]),
+        ("two hundred", [("200", "")]),
+        ("someone weighs a tonne", []),
+        ("", []),
+    ],
+)
+def test_a_number_is_known_by_its_value(text: str, found: list[tuple[str, str]]) -> None:
+    assert list(figures(text)) == found

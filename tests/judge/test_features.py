@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from bookbound.book import Passage
+from bookbound.dialogue import SELECTION_ID
+from bookbound.finding import Reading, Span
+from bookbound.judge.features import probability, question_features
+from bookbound.judge.pointing import NO_OPINION
+
+Make = Callable[..., Passage]
+
+
+def test_the_figures_are_those_of_the_passage_read_as_best(passage: Make) -> None:
+    passages = [passage("a", "a", 0.7), passage("b", "b", 0.5)]
+    figures = question_features("How fast is it?", passages, [Reading(0.2), Reading(0.5, (Span(0, 1, 0.4),))])
+    assert figures["best"] == 0.0
+    assert figures["best"] > figures["second"] > figures["third"]
+    assert (figures["score"], figures["top"]) == (0.5, 0.7)
+    assert figures["sharpness"] == pytest.approx(0.8)
+    assert figures["rank"] > 0
+
+
+def test_a_selections_score_is_given_and_so_has_no_say(passage: Make) -> None:
+    figures = question_features("How fast is it?", [passage("a", SELECTION_ID, 1.0)], [Reading(0.9)])
+    assert figures["score"] == figures["top"] == NO_OPINION
+
+
+@pytest.mark.parametrize("sure", [0.0, 1.0])
+def test_a_reading_that_is_quite_sure_has_figures(passage: Make, sure: float) -> None:
+    figures = question_features("How?", [passage("a")], [Reading(sure)])
+    assert 0 <= probability({"best": 1.0, "constant": 0.0}, figures) <= 1
+
+
+def test_a_model_weighs_the_features_it_names_and_no_others() -> None:
+    assert probability({"constant": 0.0}, {"best": 5.0}) == 0.5
+    assert probability({"best": 1.0, "constant": -5.0}, {"best": 5.0, "top": 3.0}) == 0.5
+    with pytest.raises(KeyError):
+        probability({"besst": 1.0, "constant": 0.0}, {"best": 5.0})

@@ -1,0 +1,107 @@
+"""What every verifier promises, and what the one that reads promises besides."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from bookbound.book import Passage
+from bookbound.dialogue import SUPPORTED
+from bookbound.finding import Evidence
+from bookbound.judge.reader import Reader
+from bookbound.judge.verbatim import VerbatimVerifier
+from bookbound.judge.verifier import ReadingVerifier
+from bookbound.ports import Verifier
+
+Make = Callable[..., Passage]
+POWER = "The battery holds 900 Wh and lasts about two hours. It takes 90 minutes to charge with the 600 W charger."
+WALK = "The robot cannot climb stairs.\nIt  walks on flat ground at 1.2 m/s."
+
+
+@pytest.fixture(params=["reading", "verbatim"])
+def verifier(request: pytest.FixtureRequest, reader: Reader) -> Verifier:
+    return ReadingVerifier(reader) if request.param == "reading" else VerbatimVerifier()
+
+
+@pytest.fixture
+def evidence(passage: Make) -> list[Evidence]:
+    return [Evidence.of(passage(text, text[:5]), 0, len(text), 0.9) for text in (POWER, WALK)]
+
+
+def support(verifier: Verifier, sentence: str, evidence: list[Evidence]) -> float:
+    return asyncio.run(verifier.support(sentence, evidence))
+
+
+def test_the_books_own_words_are_supported_whatever_their_white_space(
+    verifier: Verifier, evidence: list[Evidence]
+) -> None:
+    assert support(verifier, "It walks on flat\nground at 1.2 m/s.", evidence) == 1.0
+    assert support(verifier, "lasts about two hours", evidence) == 1.0
+
+
+@pytest.mark.parametrize("sentence", ["", " \n"])
+def test_nothing_said_is_not_supported(verifier: Verifier, evidence: list[Evidence], sentence: str) -> None:
+    assert support(verifier, sentence, evidence) == 0.0
+
+
+def test_without_evidence_nothing_is_supported(verifier: Verifier) -> None:
+    assert support(verifier, "The battery lasts.", []) == 0.0
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The battery holds 950 Wh.",
+        "The robot can climb stairs.",
+        "The battery is made by Panasonic.",
+        "It takes 90 seconds to charge with the 600 W charger.",
+        "Run `robot.walk()` to start.",
+    ],
+)
+def test_a_changed_number_name_or_denial_is_not_supported(
+    verifier: Verifier, evidence: list[Evidence], sentence: str
+) -> None:
+    assert support(verifier, sentence, evidence) < SUPPORTED
+
+
+@pytest.mark.parametrize("sentence", ["x" * 5000, "🤖 漢字", "The battery lasts about two hours. " * 60])
+def test_support_is_a_probability_for_any_sentence(verifier: Verifier, evidence: list[Evidence], sentence: str) -> None:
+    assert 0 <= support(verifier, sentence, evidence) <= 1
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "A full charge takes 90 minutes with the 600 W charger.",
+        "The battery lasts for about 2 hours.",
+        "On flat ground the robot walks at 1.2 m/s.",
+        "Stairs cannot be climbed by the robot.",
+    ],
+)
+def test_a_true_paraphrase_is_supported(reader: Reader, evidence: list[Evidence], sentence: str) -> None:
+    assert support(ReadingVerifier(reader), sentence, evidence) >= SUPPORTED
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The battery should be replaced after two years of use.",
+        "The charger becomes hot while it works.",
+        "The robot walks faster with a full battery.",
+    ],
+)
+def test_an_added_detail_is_not_supported(reader: Reader, evidence: list[Evidence], sentence: str) -> None:
+    assert support(ReadingVerifier(reader), sentence, evidence) < SUPPORTED
+
+
+def test_a_long_claim_is_only_as_sure_as_its_least_sure_part(reader: Reader, evidence: list[Evidence]) -> None:
+    true, false = "The battery lasts for about two hours. ", "Whales sing in the deep of the sea at night. "
+    verifier = ReadingVerifier(reader)
+    assert support(verifier, true * 7 + false * 8, evidence) <= support(verifier, true * 7, evidence)
+
+
+def test_support_does_not_depend_on_what_else_is_cited_before_it(reader: Reader, evidence: list[Evidence]) -> None:
+    verifier, sentence = ReadingVerifier(reader), "A full charge takes 90 minutes with the 600 W charger."
+    assert support(verifier, sentence, evidence) >= support(verifier, sentence, evidence[:1])

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bookbound.embed.onnx import OnnxEmbedder
+from bookbound.errors import BadSetup
+from bookbound.judge.reader import Reader
+from bookbound.models import CONSTANTS, DIGESTS, EMBEDDER, MODELS, READER, TOKENIZER
+from bookbound.models.onnx import Models
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in (EMBEDDER, READER, TOKENIZER, DIGESTS, CONSTANTS):
+        shutil.copyfile(MODELS / name, tmp_path / name)
+    return tmp_path
+
+
+def opened(folder: Path) -> None:
+    models = Models(folder)
+    OnnxEmbedder(models)
+    Reader(models)
+
+
+@pytest.mark.parametrize("file", [EMBEDDER, READER, TOKENIZER])
+def test_a_damaged_model_file_is_refused(folder: Path, file: str) -> None:
+    data = bytearray((folder / file).read_bytes())
+    data[len(data) // 2] ^= 1
+    (folder / file).write_bytes(data)
+    with pytest.raises(BadSetup, match=f"{file} is damaged; install bookbound again"):
+        opened(folder)
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"{}", b'{"answers": {"scale": 1, "slope": 2}}', b"\xff"])
+def test_damaged_constants_are_refused(folder: Path, content: bytes) -> None:
+    (folder / CONSTANTS).write_bytes(content)
+    with pytest.raises(BadSetup, match=f"{CONSTANTS} is damaged; install bookbound again"):
+        opened(folder)
+
+
+@pytest.mark.parametrize("file", [EMBEDDER, READER, TOKENIZER, CONSTANTS, DIGESTS])
+def test_a_missing_file_is_named(folder: Path, file: str) -> None:
+    (folder / file).unlink()
+    with pytest.raises(BadSetup, match=f"{file} is missing; install bookbound again"):
+        opened(folder)
+
+
+def test_a_file_whose_digest_nobody_wrote_down_is_refused(folder: Path) -> None:
+    (folder / DIGESTS).write_text("{}")
+    with pytest.raises(BadSetup, match="is damaged"):
+        opened(folder)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "İstanbul ist schön",
+        "Straße",
+        "cafe\u0301 re\u0301sume\u0301",
+        "👩‍🚀 ok 👍🏽!",
+        "漢字かな 한국어",
+        "m.sample() --flag",
+    ],
+)
+def test_word_pieces_stand_at_the_characters_they_were_made_of(text: str) -> None:
+    pieces = Models().pieces(text)
+    assert len(pieces.ids) == len(pieces.spans) == len(pieces.words)
+    assert all(0 <= start < end <= len(text) for start, end in pieces.spans)
+    covered = {i for start, end in pieces.spans for i in range(start, end)}
+    assert {letter for i, letter in enumerate(text) if i not in covered} <= {" ", "\u0301"}
+
+
+def test_a_network_that_opens_ahead_is_the_same_and_fails_the_same(folder: Path) -> None:
+    ids = [101, 2054, 102]
+    ahead, plain = Models(folder, ahead=[EMBEDDER]), Models(folder)
+    assert (ahead.network(EMBEDDER).read(ids)["embedding"] == plain.network(EMBEDDER).read(ids)["embedding"]).all()
+    (folder / EMBEDDER).write_bytes(b"")
+    with pytest.raises(BadSetup, match="is damaged"):
+        Models(folder, ahead=[EMBEDDER]).network(EMBEDDER)

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bookbound import wire
+from bookbound.calibration import FILE, Calibrated, Shipped, in_force, keep, load
+from bookbound.errors import BadSetup
+from bookbound.judge import OperatingPoint
+from bookbound.settings import Settings
+
+SHIPPED = Shipped(OperatingPoint(answered=0.3, relevant=0.2), "judge-1")
+CHOSEN = Calibrated(0.62, "judge-1", 133, 0.9, 0.91, 0.7, "g1", "2026-01-01T00:00:00+00:00")
+
+
+def test_without_a_choice_the_default_holds(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        held = in_force(Settings(index=folder), SHIPPED)
+        assert (held.point, held.origin, held.outdated) == (SHIPPED.point, "default", False)
+
+
+def test_what_was_calibrated_beside_the_index_holds_and_moves_the_one_threshold(tmp_path: Path) -> None:
+    keep(CHOSEN, [], tmp_path / FILE)
+    held = in_force(Settings(index=tmp_path), SHIPPED)
+    assert held.point == OperatingPoint(answered=0.62, relevant=0.2)
+    assert held.origin == "calibrated on 133 questions"
+
+
+def test_a_setting_overrides_whatever_lies_beside_the_index(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("damaged")
+    held = in_force(Settings(index=tmp_path, answered=0.8), SHIPPED)
+    assert (held.point.answered, held.origin) == (0.8, "setting")
+
+
+def test_what_was_calibrated_for_another_judge_does_not_hold(tmp_path: Path) -> None:
+    keep(replace(CHOSEN, judge="judge-0"), [], tmp_path / FILE)
+    held = in_force(Settings(index=tmp_path), SHIPPED)
+    assert (held.point, held.outdated) == (SHIPPED.point, True)
+
+
+def test_with_a_server_no_file_counts(tmp_path: Path) -> None:
+    keep(CHOSEN, [], tmp_path / FILE)
+    held = in_force(Settings(index=tmp_path, qdrant_url="http://127.0.0.1:9"), SHIPPED)
+    assert held.origin == "default"
+
+
+def test_what_is_kept_is_read_again_with_its_curve_beside_it(tmp_path: Path) -> None:
+    keep(CHOSEN, [{"answered": 0.0, "precision": 0.5}], tmp_path / FILE)
+    assert load(tmp_path / FILE) == CHOSEN
+    assert json.loads((tmp_path / FILE).read_text())["curve"] == [{"answered": 0.0, "precision": 0.5}]
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "nonsense", "[]", "{}", "null", '{"answered": 0.5}', "[" * 100_000, b"\xff".decode("latin-1")]
+)
+def test_a_damaged_file_is_told_with_what_to_do(tmp_path: Path, content: str) -> None:
+    (tmp_path / FILE).write_bytes(content.encode("latin-1"))
+    with pytest.raises(BadSetup, match="bookbound calibrate --questions FILE"):
+        load(tmp_path / FILE)
+
+
+@pytest.mark.parametrize("answered", [-0.1, 1.1, "0.5", None, True, float("nan")])
+def test_a_threshold_that_is_no_probability_is_damage(tmp_path: Path, answered: Any) -> None:
+    keep(replace(CHOSEN, answered=answered), [], tmp_path / FILE)
+    with pytest.raises(BadSetup):
+        load(tmp_path / FILE)
+
+
+def test_a_judge_is_told_by_what_was_fitted_and_not_by_the_point_chosen_for_it(tmp_path: Path) -> None:
+    def shipped(**held: Any) -> Shipped:
+        (tmp_path / "judge.json").write_text(json.dumps(held))
+        return Shipped.of(tmp_path / "judge.json")
+
+    point = {"answered": 0.3, "relevant": 0.2}
+    first = shipped(weights=[1, 2], point=point, curve=[1])
+    assert first.point == SHIPPED.point
+    assert shipped(weights=[1, 2], point=point | {"answered": 0.4}, curve=[]).judge == first.judge
+    assert shipped(weights=[1, 3], point=point, curve=[1]).judge != first.judge
+
+
+def test_the_judge_of_the_package_has_a_point(tmp_path: Path) -> None:
+    held = wire.point(Settings(index=tmp_path))
+    assert 0 <= held.point.answered <= 1
+    assert held.judge
