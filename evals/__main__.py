@@ -3,73 +3,69 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
-import os
-from collections.abc import Callable
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 from bookbound import wire
+from bookbound.measure.figures import DEPTHS, Plain
+from bookbound.measure.outcome import Outcome
+from bookbound.measure.page import page
+from bookbound.measure.report import report
+from bookbound.measure.tables import share
 from bookbound.settings import Settings
-from evals.measure import DEPTHS, Outcome, Summary, put, summarise
-from evals.questions import EXAMPLE, Item, Sources, load
-
-ROOT = Path(__file__).resolve().parent.parent
-OUT = ROOT / "evals" / "out"
+from evals.sets import OUT, QuestionSet, ask, make_index, sets
+from evals.sources import Sources, is_verbatim
 
 
-def sets() -> dict[str, tuple[Path, Path]]:
-    """Question file and source of each book to measure on."""
-    shared = Path(os.environ.get("BOOKBOUND_SHARED", ROOT.parent / "shared")) / "data"
-    found = {"example": (EXAMPLE, ROOT / "examples" / "book")}
-    for file in sorted((shared / "questions").glob("*.jsonl")):
-        found[file.stem] = (file, shared / "books" / file.stem)
-    return found
+def measure(asked: QuestionSet, reuse: bool, progress: Progress) -> Plain:
+    """The figures of one set; its report is written beside its index."""
+    if not (reuse and asked.index.exists()):
+        make_index(asked, progress)
+    pipeline, outcomes = ask(asked, progress)
+    measured = report(pipeline, outcomes, wire.point(Settings(index=asked.index)))
+    (OUT / f"{asked.name}.html").write_text(page(measured), encoding="utf-8")
+    return measured | {"verbatim_in_source": _verbatim(outcomes, Sources(asked.source))}
 
 
-def measure(name: str, questions: Path, source: Path, reuse: bool, progress: Progress) -> list[Outcome]:
-    """Index one book and put its questions to it."""
-    settings = Settings(index=OUT / name)
-    if not (reuse and settings.index.exists()):
-        bar = progress.add_task(f"{name}: index", total=None)
-        wire.index_book(source, settings, lambda stage, done, total: progress.update(bar, completed=done, total=total))
-    items = load(questions)
-    bar = progress.add_task(f"{name}: ask", total=len(items))
-    return asyncio.run(_ask(settings, items, Sources(source), lambda: progress.advance(bar)))
+def _verbatim(outcomes: Sequence[Outcome], sources: Sources) -> str:
+    quotes = [is_verbatim(each, sources) for outcome in outcomes for each in outcome.given.reply.citations]
+    return f"{sum(quotes)} of {len(quotes)}"
 
 
-async def _ask(settings: Settings, items: list[Item], sources: Sources, tick: Callable[[], None]) -> list[Outcome]:
-    return await put(await wire.pipeline(settings), items, sources, tick)
+def cells(measured: Plain) -> dict[str, str]:
+    """The figures of one set that stand in the table."""
+    found, pieces = measured["retrieval"]["by_question"], measured["retrieval"]["by_evidence"]
+    answers, refusals, times = measured["answers"], measured["refusals"], measured["latency_ms"]["all"]
+    return {
+        "questions": str(measured["questions"]["all"]),
+        **{f"evidence in the first {depth}": share(found[f"recall@{depth}"]) for depth in DEPTHS},
+        **{f"pieces of evidence in the first {depth}": share(pieces[f"recall@{depth}"]) for depth in DEPTHS},
+        "answerable: answered": share(answers["answered"]),
+        "answerable: evidence cited": share(answers["evidence_found"]),
+        "answerable: correct and cited": share(answers["correct_and_cited"]),
+        "correct of the answers given": share(answers["precision"]),
+        "token F1 with the evidence, where answered": share(answers["where_answered"]["token_f1"]),
+        "unanswerable: refused": share(refusals["recall"]),
+        **{f"refused: {kind}": f"{of['refused']} of {of['questions']}" for kind, of in refusals["by_kind"].items()},
+        "quotes verbatim in the source": measured["verbatim_in_source"],
+        "expected calibration error": share(measured["calibration"]["ece"]),
+        "time for a question, p50 ms": f"{times['p50']:.0f}",
+        "time for a question, p95 ms": f"{times['p95']:.0f}",
+    }
 
 
-def table(summaries: dict[str, Summary]) -> Table:
-    kinds = sorted({kind for summary in summaries.values() for kind in summary.refused})
-    shown = Table(title="Bookbound on its question sets")
-    shown.add_column("measure")
-    rows: dict[str, list[str]] = {}
-    for name, summary in summaries.items():
+def table(measured: dict[str, Plain]) -> Table:
+    """One column for each set."""
+    columns = {name: cells(figures) for name, figures in measured.items()}
+    shown = Table("measure", title="Bookbound on its question sets")
+    for name in columns:
         shown.add_column(name, justify="right")
-        cells = {"questions": str(summary.questions)}
-        cells |= {f"evidence in the first {depth}": f"{summary.found[depth]:.2f}" for depth in DEPTHS}
-        cells |= {f"pieces of evidence in the first {depth}": f"{summary.recall[depth]:.2f}" for depth in DEPTHS}
-        cells |= {
-            "answerable: answered": f"{summary.answered:.2f}",
-            "answerable: evidence cited": f"{summary.cited:.2f}",
-            "answerable: correct and cited": f"{summary.correct:.2f}",
-            "correct of the answers given": f"{summary.precision:.2f}",
-        }
-        cells |= {f"refused: {kind}": "{} of {}".format(*summary.refused.get(kind, (0, 0))) for kind in kinds}
-        cells["quotes verbatim at their offsets"] = "{} of {}".format(*summary.verbatim)
-        cells["time for a question, median ms"] = f"{summary.median_ms:.0f}"
-        for row, cell in cells.items():
-            rows.setdefault(row, []).append(cell)
-    for row, values in rows.items():
-        shown.add_row(row, *values)
+    for row in dict.fromkeys(row for column in columns.values() for row in column):
+        shown.add_row(row, *(column.get(row, "") for column in columns.values()))
     return shown
 
 
@@ -78,13 +74,12 @@ def main() -> None:
     parser.add_argument("--only", help="measure this set alone")
     parser.add_argument("--reuse", action="store_true", help="take the indexes of the last run")
     options = parser.parse_args()
-    summaries = {}
+    OUT.mkdir(exist_ok=True)
     with Progress(console=Console(stderr=True)) as progress:
-        for name, (questions, source) in sets().items():
-            if options.only in (None, name):
-                summaries[name] = summarise(measure(name, questions, source, options.reuse, progress))
-    Console(width=110).print(table(summaries))
-    (OUT / "summary.json").write_text(json.dumps({name: asdict(s) for name, s in summaries.items()}, indent=1) + "\n")
+        chosen = [each for each in sets() if options.only in (None, each.name)]
+        measured = {each.name: measure(each, options.reuse, progress) for each in chosen}
+    Console(width=110).print(table(measured))
+    (OUT / "summary.json").write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bookbound.book import Chunk, Passage, Place, Run, Unit
 from bookbound.dialogue import Sentence, join
 from bookbound.finding import Evidence
@@ -31,3 +33,14 @@ def test_a_sentence_in_a_writers_own_words_is_prose_whatever_it_rests_on() -> No
 def test_a_quoted_text_is_laid_out_as_in_the_book() -> None:
     assert join(map(quoted, UNITS)) == TEXT
     assert join([quoted(UNITS[2]), "(page 1)", quoted(UNITS[0])]) == "stop()\n\n(page 1) It walks."
+
+
+def test_several_items_are_of_their_kind_and_what_holds_code_is_code() -> None:
+    assert Evidence.of(PASSAGE, 29, 42, 0.9).kind == "item"
+    assert Evidence.of(PASSAGE, 10, 42, 0.9).kind == "code"
+
+
+def test_items_of_two_places_stand_apart() -> None:
+    other = Passage(replace(PASSAGE.chunk, id="b"), 0.5)
+    item = Evidence.of(other, 36, 42, 0.9)
+    assert join([quoted(UNITS[3]), Sentence(item.text, (item,))]) == "- legs\n\n- feet"

@@ -51,6 +51,8 @@ def place(example_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A working directory like a checkout in which the demo was run, and then the README's commands in order."""
     folder = tmp_path_factory.mktemp("readme")
     shutil.copytree(example_book, folder / "examples" / "book")
+    (folder / "evals").mkdir()
+    shutil.copy(REPOSITORY / "evals" / "example.jsonl", folder / "evals")
     done = run(folder, sys.executable, "-m", "bookbound", "demo", "--no-serve")
     assert (done.returncode, done.stderr) == (0, "")
     for command in COMMANDS:
@@ -79,7 +81,7 @@ def client(place: Path) -> Iterator[httpx.Client]:
 
 
 def test_every_command_of_the_readme_does_what_it_should(place: Path) -> None:
-    assert {command[1] for command in COMMANDS} == {"index", "ask", "search", "serve", "status"}
+    assert {command[1] for command in COMMANDS} == {"index", "ask", "search", "serve", "status", "eval"}
     assert (place / ".bookbound" / "current").is_file()
 
 

@@ -13,8 +13,11 @@ from bookbound.finding import Evidence, Judgement, RefusalKind
 SELECTION_ID = "selected_text"
 LONGEST_QUESTION, LONGEST_SELECTION, MOST_PASSAGES = 2000, 10000, 20
 SUPPORTED = 0.5
+MOST_SENTENCES = 5
 BOOK_SILENT = "This information is not available in the book."
 SELECTION_SILENT = "The selected text does not contain this information."
+ONLY_PART = "Only part of this is in the book."
+ONLY_PART_SELECTED = "Only part of this is in the selected text."
 
 
 class Scope(StrEnum):
@@ -116,6 +119,23 @@ class Answer:
         return join(self.sentences)
 
     @property
+    def partial(self) -> bool:
+        """Whether something else was asked for that the passages do not answer."""
+        return self.judgement.partial
+
+    @property
+    def reservation(self) -> str:
+        """The plain statement that this is only part of what was asked for; nothing where it is all."""
+        selected = all(passage.chunk.id == SELECTION_ID for passage in self.trace.retrieval.passages)
+        return (ONLY_PART_SELECTED if selected else ONLY_PART) if self.partial else ""
+
+    @property
+    def full_text(self) -> str:
+        """The text with the reservation at its end, where five sentences leave room for it."""
+        room = self.reservation and len(self.sentences) < MOST_SENTENCES
+        return join([*self.sentences, self.reservation]) if room else self.text
+
+    @property
     def citations(self) -> tuple[Evidence, ...]:
         """The words of the book that the sentences rest on, each once, in the order of the sentences."""
         return tuple(dict.fromkeys(evidence for sentence in self.sentences for evidence in sentence.evidence))
@@ -142,5 +162,19 @@ Reply = Answer | Refusal
 
 
 def join(pieces: Iterable[Sentence | str]) -> str:
-    """Sentences, and a face's own words between them, as one text."""
-    return laid_out(("sentence", piece) if isinstance(piece, str) else (piece.kind, piece.text) for piece in pieces)
+    """Sentences, and a face's own words between them, as one text; lists and tables of two places stand apart."""
+    groups: list[list[tuple[UnitKind, str]]] = []
+    before: Sentence | str = ""
+    for piece in pieces:
+        if not groups or _apart(before, piece):
+            groups.append([])
+        groups[-1].append(("sentence", piece) if isinstance(piece, str) else (piece.kind, piece.text))
+        before = piece
+    return "\n\n".join(map(laid_out, groups))
+
+
+def _apart(before: Sentence | str, piece: Sentence | str) -> bool:
+    if isinstance(before, str) or isinstance(piece, str):
+        return False
+    places = [{evidence.chunk_id for evidence in each.evidence} for each in (before, piece)]
+    return before.kind == piece.kind in ("item", "row") and places[0].isdisjoint(places[1])

@@ -65,11 +65,13 @@ class Evidence:
 
     @classmethod
     def of(cls, passage: Passage, start: int, end: int, probability: float, part: int = 0) -> Evidence:
-        """Characters `start` to `end` of a passage."""
+        """Characters `start` to `end` of a passage; their kind is that of the code in them, or of their first unit."""
         chunk = passage.chunk
         first, last = chunk.span(start, end)
         place = replace(chunk.place, start=first, end=last)
-        kind: UnitKind = next((unit.kind for unit in chunk.units if unit[1:] == (start, end)), "sentence")
+        kinds = [unit.kind for unit in chunk.units if start <= unit.start and unit.end <= end]
+        kinds.sort(key=lambda kind: kind not in ("code", "formula"))
+        kind: UnitKind = kinds[0] if kinds else "sentence"
         return cls(chunk.id, chunk.text[start:end], place, start, end, probability, kind, part)
 
 

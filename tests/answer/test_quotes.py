@@ -1,61 +1,162 @@
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
 
-from bookbound.answer.quotes import MOST, Quotes
-from bookbound.book import Chunk, Passage, Place, Run
-from bookbound.dialogue import Question, Sentence
-from bookbound.finding import Evidence, Judgement
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.answer.conftest import Shelf
 
-TEXT = "It walks. It stops. It turns. It rests. It sleeps."
+from bookbound.book import Passage
+from bookbound.dialogue import MOST_SENTENCES, SELECTION_ID
+from bookbound.finding import Evidence
 
-
-def make(name: str, file: str = "a.md", at: int = 0) -> Passage:
-    place = Place(file, "/a", "Motion", "Walking", (), "", at, at + len(TEXT))
-    return Passage(Chunk(name, TEXT, place, 0, (Run(0, len(TEXT), at, at + len(TEXT)),)), 0.6)
-
-
-def written(*evidence: Evidence, passages: Sequence[Passage] = ()) -> list[Sentence]:
-    async def write() -> list[Sentence]:
-        found = passages or [make("a"), make("b")]
-        judgement = Judgement(0.9, ("a",), evidence, "Partial")
-        return [s async for s in Quotes().write(Question("Does it walk?"), found, judgement)]
-
-    return asyncio.run(write())
+Make = Callable[..., Shelf]
 
 
-def test_the_likeliest_sentence_is_quoted_with_its_citation() -> None:
-    best = Evidence.of(make("a"), 0, 9, 0.9)
-    assert written(best) == [Sentence("It walks.", (best,))]
+def test_the_sentence_that_holds_the_words_is_quoted_with_its_citation(shelf: Make) -> None:
+    page = shelf("# Walking\n\nA robot walks. The robot stops after 5 m. Robots rest.")
+    (sentence,) = page.answer("How far?", "5 m")
+    assert sentence.text == "The robot stops after 5 m."
+    (evidence,) = sentence.evidence
+    assert (evidence.text, evidence.kind, evidence.probability) == (sentence.text, "sentence", 0.8)
+    assert evidence.place.end - evidence.place.start == len(sentence.text)
 
 
-def test_sentences_come_in_reading_order() -> None:
-    late, early = Evidence.of(make("a"), 20, 29, 0.9), Evidence.of(make("a"), 0, 9, 0.8)
-    assert [sentence.text for sentence in written(late, early)] == ["It walks.", "It turns."]
+def test_words_in_two_sentences_take_both(shelf: Make) -> None:
+    page = shelf("# Walking\n\nA robot walks. The robot stops. Robots rest.")
+    assert page.said("What next?", "walks. The robot") == ["A robot walks.", "The robot stops."]
 
 
-def test_pieces_of_one_file_come_in_its_order_and_files_in_that_of_their_best_passage() -> None:
-    found = [make("b2", "b.md", 500), make("a", "a.md", 0), make("b1", "b.md", 100)]
-    late, other, early = found
-    pieces = [Evidence.of(other, 0, 9, 0.9), Evidence.of(late, 10, 19, 0.8), Evidence.of(early, 20, 29, 0.8)]
-    said = written(*pieces, Evidence.of(late, 0, 9, 0.7), passages=found)
-    assert [(s.evidence[0].place.file, s.text) for s in said] == [
-        ("b.md", "It turns."),
-        ("b.md", "It stops."),
-        ("a.md", "It walks."),
+def test_sentences_come_in_reading_order(shelf: Make) -> None:
+    page = shelf("# Walking\n\nA robot walks. The robot stops. Batteries rest.")
+    assert page.said("What?", ("Batteries", 0.9), ("walks", 0.8)) == ["A robot walks.", "Batteries rest."]
+
+
+def test_much_less_probable_words_are_left_out(shelf: Make) -> None:
+    page = shelf("# Walking\n\nA robot walks. The robot stops. Batteries rest.")
+    assert page.said("What?", ("Batteries", 0.9), ("walks", 0.4)) == ["Batteries rest."]
+
+
+def test_the_best_passage_speaks_alone(shelf: Make) -> None:
+    pages = shelf("# A\n\nThe port is 42.", "# B\n\nServers listen somewhere else entirely.")
+    assert pages.said("port?", ("42", 0.9), ("somewhere", 0.6)) == ["The port is 42."]
+
+
+def test_another_passage_joins_where_it_says_something_new_nearly_as_surely(shelf: Make) -> None:
+    pages = shelf("# A\n\nThe port is 42.", "# B\n\nServers listen somewhere else entirely.")
+    said = pages.said("port?", ("42", 0.9), ("somewhere", 0.8))
+    assert said == ["The port is 42.", "Servers listen somewhere else entirely."]
+
+
+def test_a_paraphrase_or_the_same_figure_does_not_join(shelf: Make) -> None:
+    pages = shelf(
+        "# A\n\nThe server listens on port 42 by default.",
+        "# B\n\nBy default a listening server has port 42 open.",
+        "# C\n\nFirewalls must admit traffic towards 42.",
+        "# D\n\nThe server listens on port 42 by default.",
+    )
+    first = "The server listens on port 42 by default."
+    assert pages.said("which?", ("port 42 by", 0.9), ("port 42 open", 0.9)) == [first]
+    other = pages.evidence("Firewalls must admit traffic towards 42.", 0.89)
+    figure = Evidence.of(pages.passages[2], other.end - 3, other.end - 1, 0.89)
+    repeat = Evidence.of(pages.passages[3], 0, len(first), 0.89)
+    assert figure.text == "42"
+    for piece, said in ((figure, [first]), (repeat, [first]), (other, [first, other.text])):
+        assert [sentence.text for sentence in pages.quoted("which?", [pages.evidence("port 42 by"), piece])] == said
+
+
+def test_each_part_of_a_question_has_its_best_words(shelf: Make) -> None:
+    pages = shelf("# A\n\nTowers stand. The tower is 9 m high.", "# B\n\nThe tower weighs 5 t. Birds nest there.")
+    said = pages.said("How high, and how heavy?", ("5 t", 0.9, 1), ("9 m", 0.3, 0), ("Birds", 0.4, 1))
+    assert said == ["The tower is 9 m high.", "The tower weighs 5 t."]
+
+
+def test_no_part_is_crowded_out_by_more_words_for_another(shelf: Make) -> None:
+    animals = ["hen", "dog", "cat", "cow", "pig", "fox"]
+    page = shelf("# A\n\n" + " ".join(f"The {animal} walks." for animal in animals) + " Owls fly.")
+    marked = [(animal, 0.9, 0) for animal in animals]
+    assert page.said("Who walks, and who flies?", *marked, ("Owls", 0.3, 1))[-1] == "Owls fly."
+
+
+def test_the_same_words_for_two_parts_are_said_once(shelf: Make) -> None:
+    pages = shelf("# A\n\nThe port is 42.", "# B\n\nThe  port is 42. Ships rest.")
+    said = pages.quoted(
+        "Which, and why?", [Evidence.of(found, 0, 15, 0.9, n) for n, found in enumerate(pages.passages)]
+    )
+    assert [sentence.text for sentence in said] == ["The port is 42."]
+
+
+def test_files_come_in_the_order_of_the_parts_and_one_file_in_its_own(shelf: Make) -> None:
+    pages = shelf("# A\n\nThe tower weighs 5 t.\n\n## Size\n\nThe tower is 9 m high.", "# B\n\nIron is grey.")
+    question = "What colour is iron, how high is the tower, how heavy?"
+    assert pages.said(question, ("grey", 0.5, 0), ("9 m", 0.9, 1), ("5 t", 0.8, 2)) == [
+        "Iron is grey.",
+        "The tower weighs 5 t.",
+        "The tower is 9 m high.",
     ]
 
 
-def test_a_much_less_likely_sentence_is_left_out() -> None:
-    best, far = Evidence.of(make("a"), 0, 9, 0.9), Evidence.of(make("a"), 20, 29, 0.2)
-    assert [sentence.text for sentence in written(best, far)] == ["It walks."]
+def test_an_answer_has_at_most_five_sentences_and_one_less_where_it_is_only_a_part(shelf: Make) -> None:
+    animals = ["hen", "dog", "cat", "cow", "pig", "fox", "owl"]
+    page = shelf("# A\n\n" + " ".join(f"The {animal} walks." for animal in animals))
+    assert len(page.said("Who?", *animals)) == MOST_SENTENCES == 5
+    assert len(page.said("Who?", *animals, partial=True)) == 4
 
 
-def test_the_same_words_are_said_once() -> None:
-    assert len(written(Evidence.of(make("a"), 0, 9, 0.9), Evidence.of(make("b"), 0, 9, 0.9))) == 1
+def test_words_over_more_than_five_sentences_are_quoted_from_their_beginning(shelf: Make) -> None:
+    page = shelf("# A\n\nHens. Dogs. Cats. Cows. Pigs. Owls. Emus.")
+    assert page.said("Who?", page.chunks[0].text) == ["Hens.", "Dogs.", "Cats.", "Cows.", "Pigs."]
 
 
-def test_an_answer_is_short() -> None:
-    spans = [(0, 9), (10, 19), (20, 29), (30, 39), (40, 50)]
-    assert len(written(*(Evidence.of(make("a"), *span, 0.9) for span in spans))) == MOST
+def test_what_was_selected_is_not_said_again_from_the_book(shelf: Make) -> None:
+    page = shelf("# A\n\nThe port is 42. Ships rest there.")
+    found = page.passages[0]
+    page.passages.insert(0, Passage(replace(found.chunk, id=SELECTION_ID), 1.0))
+    pieces = [Evidence.of(passage, 0, 15, 0.9) for passage in page.passages]
+    (sentence,) = page.quoted("port?", pieces)
+    assert sentence.evidence[0].chunk_id == SELECTION_ID
+
+
+@given(
+    spans=st.lists(
+        st.tuples(st.integers(0, 400), st.integers(0, 900), st.integers(1, 300), st.floats(0, 1), st.integers(0, 2)),
+        min_size=1,
+        max_size=8,
+    ),
+    question=st.sampled_from(["What?", "Which parts are there?", "What are the steps to walk?", "Explain this"]),
+    partial=st.booleans(),
+)
+def test_whatever_is_marked_the_answer_is_verbatim_short_and_says_nothing_twice(
+    example: Shelf,
+    spans: list[tuple[int, int, int, float, int]],
+    question: str,
+    partial: bool,
+) -> None:
+    evidence = []
+    for number, start, length, probability, part in spans:
+        passage = example.passages[number % len(example.passages)]
+        start %= len(passage.chunk.text)
+        end = min(start + length, len(passage.chunk.text))
+        evidence.append(Evidence.of(passage, start, end, probability, part))
+    evidence.sort(key=lambda piece: -piece.probability)
+    said = example.quoted(question, evidence, partial)
+    assert len(said) <= MOST_SENTENCES - partial
+    texts = [sentence.text for sentence in said]
+    assert len(set(texts)) == len(texts)
+    chunks = {chunk.id: chunk for chunk in example.chunks}
+    shown = []
+    for sentence in said:
+        (piece,) = sentence.evidence
+        chunk = chunks[piece.chunk_id]
+        assert sentence.text == piece.text == chunk.text[piece.start : piece.end] == sentence.text.strip("\n")
+        assert piece.start in {unit.start for unit in chunk.units}
+        assert piece.end in {unit.end for unit in chunk.units}
+        assert piece.kind != "heading"
+        shown.append((piece.chunk_id, piece.start, piece.end))
+    shown.sort()
+    assert all(a[0] != b[0] or a[2] <= b[1] for a, b in pairwise(shown))
+    if said:
+        # What promises something is followed by it.
+        assert not said[-1].text.endswith(":")

@@ -81,7 +81,7 @@ def test_the_version_is_told(bookbound: Run) -> None:
     assert (done.returncode, done.stdout) == (0, "bookbound 0.1.0\n")
 
 
-@pytest.mark.parametrize("command", ["demo", "index", "ask", "search", "serve", "status"])
+@pytest.mark.parametrize("command", ["demo", "index", "ask", "search", "serve", "eval", "calibrate", "status"])
 def test_the_help_of_each_command_has_an_example(command: str) -> None:
     done = CliRunner().invoke(app, [command, "--help"], obj=wire)
     assert done.exit_code == 0

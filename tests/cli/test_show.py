@@ -155,3 +155,19 @@ def test_a_terminal_never_breaks_a_link_or_code() -> None:
 def test_what_is_no_terminal_gets_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
     put([Line.of(("bold ", "bold red"), "and plain " * 20, indent=2)])
     assert capsys.readouterr().out == "  bold " + "and plain " * 20 + "\n"
+
+
+def test_a_partial_answer_is_told_as_such_before_its_citations() -> None:
+    words = evidence("First words.")
+    found = replace(judgement(), partial=True)
+    answer = Answer((Sentence(words.text, (words,)),), (passage(),), found, trace(passage()))
+    text = "\n".join(line.text for line in show.reply(answer))
+    assert text.startswith("First words. [1]\n\nOnly part of this is in the book.\n\n[1] Part")
+
+
+def test_rows_stand_line_by_line_with_their_numbers() -> None:
+    units = (Unit("row", 0, 12), Unit("row", 13, 26))
+    chunk = replace(passage().chunk, units=units)
+    first, second = (Evidence.of(Passage(chunk, 0.5), unit.start, unit.end, 0.9) for unit in units)
+    text = text_of([Sentence(first.text, (first,)), Sentence(second.text, (second,))])
+    assert text.startswith("First words. [1]\nSecond words. [2]\n\n[1] Part")

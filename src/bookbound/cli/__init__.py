@@ -10,6 +10,8 @@ import typer
 
 from bookbound import __version__
 from bookbound.cli import ask, demo, index, serve, show, status, streams
+from bookbound.cli.calibrate import calibrate
+from bookbound.cli.eval import evaluate
 from bookbound.cli.outcome import READER_GONE, settled, tell
 from bookbound.cli.parts import Parts
 from bookbound.cli.screen import note
@@ -26,6 +28,10 @@ app.command(epilog="Example: bookbound index my-book --index my-index")(index.in
 app.command(epilog='Example: bookbound ask "What is quality of service in ROS 2?"')(ask.ask)
 app.command(epilog='Example: bookbound search "gear ratio" -k 3')(ask.search)
 app.command(epilog="Example: bookbound serve --index my-index --port 8000")(serve.serve)
+app.command("eval", epilog="Example: bookbound eval --questions questions.jsonl --html report.html --bar recall@5=0.8")(
+    evaluate
+)
+app.command(epilog="Example: bookbound calibrate --questions questions.jsonl --precision 0.9")(calibrate)
 app.command(epilog="Example: bookbound status --index my-index")(status.status)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ STAGES = {"split": "Read and split", "embed": "Embed"}
 
 
 @contextmanager
-def bars() -> Iterator[Progress]:
+def bars(stages: Mapping[str, str] = STAGES) -> Iterator[Progress]:
     """A function that takes a stage, how much of it is done, and how much there is."""
     if not sys.stderr.isatty():
         yield lambda stage, done, total: None
@@ -32,7 +32,9 @@ def bars() -> Iterator[Progress]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(""), TimeRemainingColumn())
     with Progress(*columns, console=console(sys.stderr), transient=True) as shown:
-        tasks = {stage: shown.add_task(words, total=None, visible=stage == "split") for stage, words in STAGES.items()}
+        tasks = {
+            stage: shown.add_task(words, total=None, visible=not i) for i, (stage, words) in enumerate(stages.items())
+        }
 
         def progress(stage: str, done: int, total: int) -> None:
             shown.update(tasks[stage], completed=done, total=total, visible=True)

@@ -29,18 +29,24 @@ def reply(reply: Reply, verbose: bool = False, threshold: float = 0.0) -> Iterat
 
 
 def answer(answer: Answer) -> Iterator[Line]:
-    """The sentences, each with the numbers of its citations, and the citations."""
+    """The sentences, each with the numbers of its citations, the reservation where there is one, and the citations."""
     numbers = {evidence: number for number, evidence in enumerate(answer.citations, 1)}
-    for alone, sentences in groupby(answer.sentences, lambda each: each.kind != "sentence" or "\n" in each.text):
-        if alone:
-            for sentence in sentences:
-                yield Line.of(sentence.text, whole=sentence.kind != "item")
-                yield Line.of(_marks(sentence, numbers))
-                yield Line()
-        else:
+    for manner, sentences in groupby(answer.sentences, _manner):
+        if manner == "prose":
             pairs = [(f"{sentence.text} ", _marks(sentence, numbers), " ") for sentence in sentences]
             yield Line.of(*[piece for pair in pairs for piece in pair][:-1])
-            yield Line()
+        elif manner == "shown":
+            for number, sentence in enumerate(sentences):
+                yield from [Line()] * bool(number)
+                yield Line.of(sentence.text, whole=True)
+                yield Line.of(_marks(sentence, numbers))
+        else:
+            for sentence in sentences:
+                yield Line.of(f"{sentence.text} ", _marks(sentence, numbers), whole=sentence.kind == "row")
+        yield Line()
+    if answer.reservation:
+        yield Line.of((answer.reservation, "bold yellow"))
+        yield Line()
     spoken = {sentence.text for sentence in answer.sentences}
     for evidence, number in numbers.items():
         yield from _citation(number, evidence, quoted=evidence.text not in spoken)
@@ -101,6 +107,13 @@ def _why(kind: RefusalKind, found: Sequence[Passage], threshold: float) -> str:
             f"The highest similarity of a passage is {floor(best * 100) / 100:.2f}, below the threshold {threshold:g}."
         )
     return WHY[kind]
+
+
+def _manner(sentence: Sentence) -> str:
+    """How a sentence is set: prose runs on, items and rows stand line by line, all else stands by itself."""
+    if sentence.kind in ("item", "row"):
+        return sentence.kind + sentence.evidence[0].chunk_id
+    return "shown" if sentence.kind != "sentence" or "\n" in sentence.text else "prose"
 
 
 def _marks(sentence: Sentence, numbers: dict[Evidence, int]) -> Piece:

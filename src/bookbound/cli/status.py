@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
 from bookbound import settings
 from bookbound.book import Chapter, Manifest
+from bookbound.calibration import InForce
 from bookbound.cli import show
 from bookbound.cli.outcome import told
 from bookbound.cli.parts import AsJson, IndexFolder, Parts
@@ -28,12 +30,16 @@ def status(ctx: typer.Context, index: IndexFolder = None, as_json: AsJson = Fals
             if not kept:
                 raise NoIndex
         manifest = kept[0]
+        held = parts.point(chosen)
         size = None if chosen.qdrant_url else _size(chosen.index / "generations")
         if as_json:
             generations = [{"generation": each.generation, "created": each.created} for each in kept]
-            put_json({**canonical.manifest(manifest), "bytes": size, "generations": generations})
+            point = {**asdict(held.point), "origin": held.origin}
+            put_json(
+                {**canonical.manifest(manifest), "bytes": size, "generations": generations, "operating_point": point}
+            )
             return
-        put(show.table(_rows(manifest, kept, where(chosen), size)))
+        put(show.table([*_rows(manifest, kept, where(chosen), size), _point(held)]))
         put([Line(), Line.of(("Chapters", "bold"))])
         put(_chapter(chapter) for chapter in manifest.chapters)
 
@@ -50,6 +56,10 @@ def _rows(manifest: Manifest, kept: list[Manifest], place: str, size: int | None
         ("Index", place),
     ]
     return rows if size is None else [*rows, ("On disk", f"{size / 1e6:.1f} MB")]
+
+
+def _point(held: InForce) -> tuple[str, str]:
+    return "Operating point", f"answers from {held.point.answered:.2f} on ({held.origin})"
 
 
 def _chapter(chapter: Chapter) -> Line:

@@ -76,7 +76,7 @@ def respond(query: AgentQuery, book: Book) -> AgentResponse | AgentError:
         found = "nothing was found" if best is None else f"best score {best:.4f} < {query.relevance_threshold}"
         return AgentError("no_context", BOOK_SILENT, f"{FAILED_WHILE['no_context']}: {found}")
     return AgentResponse(
-        answer=reply.text,
+        answer=reply.full_text if isinstance(reply, Answer) else reply.text,
         sources=_sources(reply) if isinstance(reply, Answer) else [],
         has_relevant_context=isinstance(reply, Answer),
         retrieval_time_ms=reply.trace.retrieval_ms,

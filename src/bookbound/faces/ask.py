@@ -136,7 +136,7 @@ class AskResponse(BaseModel):
         chunks = [ChunkReference.of(passage) for passage in answer.passages] if answer else []
         selected = question.scope is Scope.SELECTION
         return cls(
-            answer=answer.text if answer else BOOK_SILENT,
+            answer=answer.full_text if answer else BOOK_SILENT,
             sources=[chunk.chunk_id for chunk in chunks],
             matched_chunks=chunks,
             grounded=answer is not None and all(sentence.support >= SUPPORTED for sentence in answer.sentences),

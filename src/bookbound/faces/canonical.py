@@ -23,6 +23,7 @@ def reply(reply: Reply) -> Plain:
     return {
         "status": "answered" if answer else "refused",
         "answer": answer.text if answer else None,
+        "partial": answer.partial if answer else False,
         "refusal": {"kind": reply.kind.value, "message": reply.text} if isinstance(reply, Refusal) else None,
         "sentences": [sentence(each) for each in answer.sentences] if answer else [],
         "citations": [citation(evidence) for evidence in reply.citations],

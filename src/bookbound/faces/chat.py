@@ -151,12 +151,12 @@ class ChatResponse(BaseModel):
 
 
 def _marked(answer: Answer, sources: Mapping[str, RetrievalResult]) -> str:
-    """The sentences, with the marks of their sources after each run that rests on the same."""
+    """The sentences, with the marks of their sources after each run that rests on the same, and the reservation."""
     pieces: list[Sentence | str] = []
     for chunk_ids, run in groupby(answer.sentences, _rests_on):
         pieces += run
         pieces += [sources[chunk_id].mark for chunk_id in chunk_ids]
-    return join(pieces)
+    return join([*pieces, answer.reservation] if answer.reservation else pieces)
 
 
 def _rests_on(sentence: Sentence) -> tuple[str, ...]:

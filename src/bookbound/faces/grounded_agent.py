@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from bookbound.book import Passage
 from bookbound.dialogue import Answer, Question, Sentence, join
@@ -161,21 +162,26 @@ def _refusal(context: GroundingContext) -> str:
 
 
 def _shown(answer: Answer) -> tuple[str, list[Citation]]:
-    """As many sentences as both limits hold, and the chunks that these rest on."""
+    """As many sentences as both limits hold beside the reservation, and the chunks that these rest on."""
+    told = f"\n\n{answer.reservation}" if answer.reservation else ""
+    room = MAX_ANSWER_LENGTH - len(told)
     said: list[Sentence] = []
     used: dict[str, None] = {}
     for sentence in answer.sentences:
         more = used | dict.fromkeys(evidence.chunk_id for evidence in sentence.evidence)
-        if said and (len(join([*said, sentence])) > MAX_ANSWER_LENGTH or len(more) > MAX_CITATIONS):
+        if said and (len(join([*said, sentence])) > room or len(more) > MAX_CITATIONS):
             break
         said.append(sentence)
         used = more
     chunks = {chunk.chunk_id: chunk for chunk in _chunks(answer.passages)}
-    return _cut(join(said)), [_citation(chunks[name]) for name in used][:MAX_CITATIONS]
+    said = [replace(said[0], text=_cut(said[0].text, room)), *said[1:]]
+    return join([*said, answer.reservation] if told else said), [_citation(chunks[name]) for name in used][
+        :MAX_CITATIONS
+    ]
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, room: int) -> str:
     """The text, or where a single sentence is too long, its beginning up to a word's end."""
-    if len(text) <= MAX_ANSWER_LENGTH:
+    if len(text) <= room:
         return text
-    return re.sub(r"\s+\S*$", "", text[: MAX_ANSWER_LENGTH - 2]) + " …"
+    return re.sub(r"\s+\S*$", "", text[: room - 2]) + " …"

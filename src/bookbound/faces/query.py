@@ -148,21 +148,23 @@ class SessionRoute(APIRoute):
 
 
 def _answer(reply: Answer, mode: WorkflowMode) -> entities.GroundedAnswer:
-    """As many sentences as the contract has room for, with what these rest on."""
-    shown = replace(reply, sentences=_fitting(reply.sentences))
+    """As many sentences as the contract has room for beside the reservation, with what these rest on."""
+    told = f"\n\n{reply.reservation}" if reply.reservation else ""
+    shown = replace(reply, sentences=_fitting(reply.sentences, entities.LONGEST_ANSWER - len(told)))
     found = reply.trace.retrieval.selection
     citations = [_citation(evidence, found) for evidence in shown.citations]
-    return entities.GroundedAnswer(text=shown.text, citations=list(dict.fromkeys(citations)), mode=mode)
+    text = join([*shown.sentences, reply.reservation]) if told else shown.text
+    return entities.GroundedAnswer(text=text, citations=list(dict.fromkeys(citations)), mode=mode)
 
 
-def _fitting(sentences: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
+def _fitting(sentences: tuple[Sentence, ...], room: int) -> tuple[Sentence, ...]:
     """The first sentences that fit together; a first one that is too long by itself is cut."""
     kept: tuple[Sentence, ...] = ()
     for sentence in sentences:
-        if len(join((*kept, sentence))) > entities.LONGEST_ANSWER:
+        if len(join((*kept, sentence))) > room:
             break
         kept += (sentence,)
-    return kept or (replace(sentences[0], text=_cut(sentences[0].text, entities.LONGEST_ANSWER)),)
+    return kept or (replace(sentences[0], text=_cut(sentences[0].text, room)),)
 
 
 def _citation(evidence: Evidence, selection: Place | None) -> entities.Citation:

@@ -77,10 +77,11 @@ class TraceModel(BaseModel):
 
 
 class ReplyModel(BaseModel):
-    """An answer or a refusal, with everything it rests on."""
+    """An answer or a refusal, with everything it rests on; `partial` where only part of what was asked is answered."""
 
     status: Literal["answered", "refused"]
     answer: str | None
+    partial: bool
     refusal: RefusalModel | None
     sentences: list[SentenceModel]
     citations: list[CitationModel]

@@ -1,0 +1,132 @@
+"""The report as one page of HTML that needs nothing else: no script, no font, no picture from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from bookbound.measure import plots
+from bookbound.measure.figures import Plain
+from bookbound.measure.tables import Table, share, tables
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1d2530; --soft: #5d6875; --paper: #fff; --line: #d9dee5; --tint: #f4f6f8;
+  --blue: #2563c9; --red: #b3261e; --green: #1b7a43; --amber: #8a5a00; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e5e9ee; --soft: #9aa6b3; --paper: #14181d; --line: #323a44;
+  --tint: #1c2229; --blue: #7fb0ff; --red: #ff8a80; --green: #6fd39b; --amber: #f0b95a; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 76rem; padding: 1.2rem; background: var(--paper); color: var(--ink);
+  font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.1rem; margin: 0 0 .5rem; }
+p { margin: .3rem 0 1rem; color: var(--soft); }
+.grid-of { display: grid; gap: 1.6rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr));
+  margin: 1.6rem 0; }
+section { min-width: 0; }
+table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+th, td { text-align: left; padding: .3rem .4rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+td { overflow-wrap: break-word; } .asked td { overflow-wrap: anywhere; }
+th { font-weight: 600; color: var(--soft); }
+.figures th + th, .figures td + td { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.figures th + th { white-space: normal; }
+svg { width: 100%; height: auto; display: block; }
+svg text { font-size: 12px; fill: var(--soft); }
+.grid { stroke: var(--line); } .mark { stroke: var(--red); stroke-dasharray: 4 3; }
+.line { fill: none; stroke: var(--blue); stroke-width: 2; }
+.ideal { fill: none; stroke: var(--soft); stroke-dasharray: 4 4; }
+.dot { fill: var(--blue); } .bar { fill: var(--blue); opacity: .8; }
+.here { fill: none; stroke: var(--red); stroke-width: 2.5; }
+.bad { color: var(--red); } .good { color: var(--green); } .fair { color: var(--amber); }
+.asked td:nth-child(-n+3) { width: 28%; white-space: pre-wrap; } .asked td:nth-child(3) div { max-height: 12rem;
+  overflow: auto; }
+.asked small { display: block; color: var(--soft); white-space: normal; }
+@media (max-width: 44rem) {
+  .asked thead { display: none; } .asked, .asked tbody, .asked tr, .asked td { display: block; }
+  .asked tr { padding: .7rem 0; border-bottom: 2px solid var(--line); }
+  .asked td, .asked td:nth-child(-n+3) { border: 0; padding: .15rem 0; width: auto; }
+  .asked td::before { content: attr(data-of) ": "; color: var(--soft); }
+}
+"""
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+COLUMNS = ("Question", "Expected", "Got", "Verdict", "Probability")
+LOOKS = {"right": "good", "wrongly refused": "fair", "incomplete": "fair"}
+
+
+def page(measured: Plain) -> str:
+    """The whole page; every word of book and questions is shown as it is and never taken for markup."""
+    return "".join(
+        [
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+            f"<title>{escape(_title(measured))}</title><style>{STYLE}</style></head><body>\n",
+            *_head(measured),
+            '<div class="grid-of">',
+            *(_figures(table) for table in tables(measured)),
+            "</div>\n",
+            *_plots(measured),
+            *_questions(measured),
+            "</body></html>\n",
+        ]
+    )
+
+
+def _title(measured: Plain) -> str:
+    return f"Bookbound on {measured['index']['title']}"
+
+
+def _head(measured: Plain) -> Iterator[str]:
+    index, point, asked = measured["index"], measured["operating_point"], measured["questions"]
+    yield f"<h1>{escape(_title(measured))}</h1>"
+    words = (
+        f"{asked['all']} questions, {asked['answerable']} of them answerable. Answered from a probability of "
+        f"{point['answered']:.2f} on ({point['origin']}). Index {index['generation']}, embedder {index['embedder']}, "
+        f"Bookbound {measured['bookbound']}."
+    )
+    yield f"<p>{escape(words)}</p>\n"
+
+
+def _figures(table: Table) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.columns)
+    rows = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in table.rows)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return (
+        f'<section><h2>{escape(table.title)}</h2><table class="figures"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></section>\n"
+    )
+
+
+def _plots(measured: Plain) -> Iterator[str]:
+    ece = share(measured["calibration"]["ece"])
+    drawn = {
+        "Risk and coverage": (
+            plots.risk_coverage(measured, measured["operating_point"]["answered"]),
+            "Each point is a threshold; the ring is the one in force.",
+        ),
+        "Reliability": (
+            plots.reliability(measured),
+            f"Expected calibration error {ece}. A larger dot has more answers.",
+        ),
+        "Time": (plots.latency(measured), "How long the questions took."),
+    }
+    yield '<div class="grid-of">'
+    for title, (picture, words) in drawn.items():
+        yield f"<section><h2>{title}</h2>{picture}<p>{escape(words)}</p></section>\n"
+    yield "</div>\n"
+
+
+def _questions(measured: Plain) -> Iterator[str]:
+    yield '<section><h2>Questions</h2><table class="asked"><thead><tr>'
+    yield "".join(f"<th>{name}</th>" for name in COLUMNS)
+    yield "</tr></thead><tbody>\n"
+    for row in measured["rows"]:
+        look = LOOKS.get(row["verdict"], "bad")
+        cells = (
+            f"{escape(row['question'])}<small>{escape(row['id'])}, {escape(row['type'])}</small>",
+            escape(row["expected"]),
+            f"<div>{escape(row['got'])}</div>",
+            f'<span class="{look}">{escape(row["verdict"])}</span>',
+            f"{row['probability']:.2f}",
+        )
+        told = zip(COLUMNS, cells, strict=True)
+        yield "<tr>" + "".join(f'<td data-of="{name}">{cell}</td>' for name, cell in told) + "</tr>\n"
+    yield "</tbody></table></section>"

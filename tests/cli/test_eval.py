@@ -1,0 +1,160 @@
+"""Measuring on a question set."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "id": "1",
+        "question": "What does a harmonic drive consist of?",
+        "answerable": True,
+        "type": "list",
+        "evidence": [
+            {"file": "drives.md", "quote": "It consists of a wave generator, a flexspline and a circular spline."}
+        ],
+        "must_contain": ["flexspline"],
+    },
+    {
+        "id": "2",
+        "question": "How often is the flexspline lubricated with grease?",
+        "answerable": True,
+        "type": "number",
+        "evidence": [{"file": "drives.md", "quote": "The flexspline is lubricated with grease every 500 hours"}],
+        "must_contain": ["500 hours"],
+    },
+    {"id": "3", "question": "Who won the <b>football</b> world cup?", "answerable": False, "type": "off_topic"},
+]
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    file = tmp_path / "questions.jsonl"
+    file.write_text("\n".join(map(json.dumps, ROWS)))
+    return file
+
+
+@pytest.fixture
+def measure(bookbound: Run, questions: Path, little_index: Path, tmp_path: Path) -> Run:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return bookbound("eval", "--questions", str(questions), "--index", str(little_index), *arguments, cwd=tmp_path)
+
+    return run
+
+
+def test_the_figures_are_tables_on_standard_output_and_nothing_else_is_said(measure: Run) -> None:
+    done = measure()
+    assert (done.returncode, done.stderr) == (0, "")
+    for words in ("Retrieval", "recall@5", "MRR", "Answers", "Refusals", "off_topic", "Citations", "Milliseconds"):
+        assert words in done.stdout
+    assert "\x1b" not in done.stdout
+    assert "3, 2 of them answerable" in done.stdout
+
+
+def test_figures_and_report_are_written_where_asked(measure: Run, tmp_path: Path) -> None:
+    done = measure("--json", "figures.json", "--html", "report.html")
+    assert done.returncode == 0
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert list(figures) == [
+        "bookbound",
+        "index",
+        "operating_point",
+        "format",
+        "questions",
+        "retrieval",
+        "answers",
+        "refusals",
+        "citations",
+        "latency_ms",
+        "calibration",
+        "curve",
+        "rows",
+    ]
+    assert figures["questions"] == {"all": 3, "answerable": 2, "unanswerable": 1}
+    assert figures["citations"]["verbatim"] == 1.0
+    html = (tmp_path / "report.html").read_text()
+    assert html.count("<svg") == 3
+    assert "&lt;b&gt;football&lt;/b&gt;" in html
+
+
+def test_a_dash_prints_the_figures_alone(measure: Run) -> None:
+    assert json.loads(measure("--json", "-").stdout)["format"] == 1
+
+
+def test_bars_that_are_reached_end_with_0(measure: Run) -> None:
+    done = measure("--bar", "verbatim=1", "--bar", "refused.off_topic=0", "--bar", "p95_ms=1e9")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_missed_bar_ends_with_1_and_says_by_how_much(measure: Run) -> None:
+    done = measure("--bar", "recall@20=1.5", "--bar", "verbatim=1")
+    assert (done.returncode, done.stderr) == (1, "Missed: recall@20 is 1, 0.5 under the bar of 1.5.\n")
+    assert "Retrieval" in done.stdout
+
+
+def test_an_unknown_bar_ends_with_2_and_the_known_names(measure: Run) -> None:
+    done = measure("--bar", "recall@6=0.8")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "recall@5" in done.stderr
+    assert "refused.off_topic" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("nonsense", "Line 1 of the question set: It is no JSON."),
+        (json.dumps({"id": "1"}), "Line 1 of the question set: `question` is missing."),
+        (
+            json.dumps(ROWS[0] | {"evidence": [{"file": "nowhere.md", "quote": "x"}]}),
+            "Line 1 of the question set: `evidence[0].file` is not in this book.",
+        ),
+    ],
+)
+def test_a_bad_line_ends_with_4_and_names_line_and_field(measure: Run, questions: Path, row: str, told: str) -> None:
+    questions.write_text(row)
+    done = measure()
+    assert (done.returncode, done.stdout, done.stderr) == (4, "", f"Error: {told}\n")
+    done = measure("--json", "-")
+    assert json.loads(done.stdout)["error"]["message"] == told
+
+
+@pytest.mark.parametrize("option", ["--json", "--html"])
+def test_a_file_that_cannot_be_written_is_told_before_any_question_is_asked(
+    measure: Run, tmp_path: Path, option: str
+) -> None:
+    for file in ("nowhere/report", "."):
+        done = measure(option, file)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "cannot be written" in done.stderr
+
+
+def test_without_a_question_set_or_an_index_it_ends_with_2(bookbound: Run, questions: Path, tmp_path: Path) -> None:
+    done = bookbound("eval", "--questions", "nowhere.jsonl", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "Error: No such file or directory: nowhere.jsonl\n")
+    done = bookbound("eval", "--questions", str(questions), cwd=tmp_path)
+    assert done.returncode == 2
+    assert "There is no index in .bookbound yet." in done.stderr
+
+
+def test_asking_does_not_import_what_measures(little_index: Path, tmp_path: Path) -> None:
+    script = f"""
+import os, sys
+sys.argv = ["bookbound", "ask", "What does a harmonic drive consist of?", "--index", {str(little_index)!r}]
+def end(code):
+    print("LOADED", [name for name in sys.modules if name.startswith("bookbound.measure")], flush=True)
+    sys.exit()
+os._exit = end
+from bookbound.wire import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert "LOADED []\n" in done.stdout

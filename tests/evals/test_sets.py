@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from evals.__main__ import cells, table
+from evals.calibrate import held_out
+from evals.sets import EXAMPLE, sets
+from evals.sources import Sources
+from tests.measure.outcomes import answered, refused
+
+from bookbound.measure.figures import figures
+from bookbound.measure.questions import load
+
+
+def test_the_example_set_is_large_and_of_both_kinds() -> None:
+    count = Counter(item.answerable for item in load(EXAMPLE))
+    assert count[True] >= 50
+    assert count[False] >= 30
+
+
+def test_every_quote_of_the_example_set_stands_in_the_book(example_book: Path) -> None:
+    sources = Sources(example_book)
+    for item in load(EXAMPLE):
+        assert bool(item.evidence) == item.answerable
+        for quote in item.evidence:
+            assert quote.text in sources.text(quote.file), item.id
+
+
+def test_every_set_of_the_real_books_can_be_read(shared: Path) -> None:
+    found = sets()
+    assert [each.name for each in found][:1] == ["example"]
+    assert len(found) > 1
+    assert all(load(each.questions) and each.source.is_dir() for each in found)
+
+
+def test_the_table_has_a_column_for_each_set_and_a_row_for_each_kind_of_question() -> None:
+    measured = figures([answered(0.9), refused(0.1, kind="off_topic")]) | {"verbatim_in_source": "1 of 1"}
+    other = figures([answered(0.9)]) | {"verbatim_in_source": "1 of 1"}
+    assert cells(measured)["refused: off_topic"] == "1 of 1"
+    assert len(table({"one": measured, "two": other}).columns) == 3
+
+
+def test_a_book_is_held_against_the_point_chosen_on_the_others() -> None:
+    others = [answered(0.8), answered(0.6), answered(0.4, right=False)]
+    own = [answered(0.7), answered(0.5), answered(0.3, right=False)]
+    rows = held_out({"own": own, "others": others}, 0.9)
+    assert rows["own"]["answered"] == 0.41
+    assert rows["own"]["coverage"] == 0.6667
+    assert rows["own"]["precision"] == 1.0
+
+
+def test_where_the_others_reach_the_precision_nowhere_a_book_has_no_row() -> None:
+    wrong = [answered(0.8, right=False)]
+    assert held_out({"own": [answered(0.7)], "others": wrong}, 0.9)["own"] is None

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from tests.measure.outcomes import answer, answered, item, refusal, refused
+
+from bookbound.ask import Pipeline
+from bookbound.dialogue import Answer, Refusal
+from bookbound.measure.outcome import Marks, Outcome, daring, put, token_f1
+from bookbound.measure.questions import Item, Quote
+
+CONSISTS = Quote("drives.md", "It consists of a `wave generator`, a *flexspline* and a circular spline.")
+GREASE = Quote("gaits.md", "Grease it every 500 hours.")
+
+
+def ask(runner: asyncio.Runner, pipeline: Pipeline, *items: Item) -> list[Outcome]:
+    return runner.run(put(pipeline, items))
+
+
+def about(question: str, *evidence: Quote, must: tuple[str, ...] = ()) -> Item:
+    return Item(1, "q", question, bool(evidence), "fact", evidence, must)
+
+
+def test_an_answer_that_cites_the_evidence_is_marked_as_such(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    asked = about("What does a harmonic drive consist of?", CONSISTS, must=("Circular Spline",))
+    (outcome,) = ask(runner, pipeline, asked)
+    marks = outcome.given
+    assert isinstance(marks.reply, Answer)
+    assert (outcome.ranks, marks.cited, marks.contained, marks.covered) == ((0,), True, True, 1.0)
+    assert all(marks.verbatim)
+    assert 0 < marks.token_f1 <= 1
+    assert outcome.right(marks)
+    assert outcome.dared is marks
+    assert outcome.milliseconds > 0
+
+
+def test_evidence_elsewhere_in_the_book_is_not_cited(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    (outcome,) = ask(runner, pipeline, about("What does a harmonic drive consist of?", GREASE))
+    assert outcome.given.answered
+    assert (outcome.given.cited, outcome.given.covered) == (False, 0.0)
+    assert not outcome.right(outcome.given)
+
+
+def test_words_that_must_be_there_and_are_not_make_an_answer_wrong(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    asked = about("What does a harmonic drive consist of?", CONSISTS, must=("planet carrier",))
+    (outcome,) = ask(runner, pipeline, asked)
+    assert (outcome.given.cited, outcome.given.contained) == (True, False)
+    assert not outcome.right(outcome.given)
+
+
+def test_a_question_that_is_refused_is_dared_for_the_curve(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    strict = replace(pipeline, point=replace(pipeline.point, answered=1.0))
+    (outcome,) = ask(runner, strict, about("What does a harmonic drive consist of?", CONSISTS))
+    assert isinstance(outcome.given.reply, Refusal)
+    assert (outcome.given.contained, outcome.given.token_f1) == (False, 0.0)
+    assert isinstance(outcome.dared.reply, Answer)
+    assert outcome.dared.cited
+
+
+def test_a_daring_pipeline_keeps_what_counts_as_relevant(pipeline: Pipeline) -> None:
+    assert daring(pipeline).point == replace(pipeline.point, answered=0.0)
+
+
+def test_each_piece_of_evidence_has_its_own_rank(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    (outcome,) = ask(runner, pipeline, about("What does a harmonic drive consist of?", CONSISTS, GREASE))
+    first, second = outcome.ranks
+    assert first == 0
+    assert second
+    assert outcome.given.covered == 0.5
+
+
+def test_the_questions_are_counted_as_they_are_asked(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    ticks: list[int] = []
+    runner.run(put(pipeline, [about("Why?"), replace(about("How?"), id="2")], lambda: ticks.append(1)))
+    assert ticks == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "right"),
+    [
+        (answered(0.9), True),
+        (answered(0.9, right=False), False),
+        (answered(0.9, asked=item(answerable=False, kind="near_miss")), False),
+        (answered(0.9, asked=item(answerable=False, kind="false_premise"), right=False), False),
+        (answered(0.9, asked=item(answerable=False, kind="false_premise"), right=True), True),
+        (refused(0.1, kind="near_miss"), True),
+        (refused(0.1, kind="false_premise"), True),
+        (refused(0.1, kind="fact", answerable=True), False),
+    ],
+)
+def test_what_has_an_answer_is_answered_and_what_has_none_is_refused_or_its_premise_corrected(
+    outcome: Outcome, right: bool
+) -> None:
+    assert outcome.right(outcome.given) is right
+
+
+def test_an_answer_needs_its_evidence_and_its_words() -> None:
+    whole = answer(0.9, right=True)
+    outcome = answered(0.9)
+    assert outcome.right(whole)
+    assert not outcome.right(replace(whole, holding=(False,)))
+    assert not outcome.right(replace(whole, contained=False))
+    assert outcome.right(replace(whole, holding=(False, True)))
+    assert not outcome.right(Marks(refusal(0.1), (), (), 0.0, False, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("said", "evidence", "expected"),
+    [
+        ("A trot moves legs.", "the TROT moves **legs**", 1.0),
+        ("trot trot", "trot", 2 / 3),
+        ("a pace", "a trot", 0.0),
+        ("motor", "the [motor](https://x.example/page)", 1.0),
+        ("", "", 0.0),
+    ],
+)
+def test_token_f1_compares_words_without_articles_markup_and_case(said: str, evidence: str, expected: float) -> None:
+    assert token_f1(said, evidence) == pytest.approx(expected)
