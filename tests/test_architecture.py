@@ -108,7 +108,7 @@ def test_every_part_of_the_package_has_its_layer() -> None:
         ("book.py", "import numpy", "is a noun and imports numpy"),
         ("book.py", "from bookbound.ports import Index", "which stands after it"),
         ("split/__init__.py", "from bookbound.read import read", "is a station and imports the station read"),
-        ("judge/terms.py", "def f():\n    from bookbound.store import edge", "imports the station store"),
+        ("judge/reader.py", "def f():\n    from bookbound.store import edge", "imports the station store"),
         ("faces/chat.py", "from bookbound.retrieve import retrieve", "is a face and touches the station"),
         ("read/__init__.py", "from bookbound.ask import Pipeline", "which stands after it"),
         ("cli/ask.py", "from bookbound import wire", "which stands after it"),

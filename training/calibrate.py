@@ -1,7 +1,8 @@
 """`python -m training.calibrate`: what turns the reader's logits into probabilities, fitted on the books held out.
 
-Three small models: whether a passage answers, whether a claim is supported (a scale and a shift each), and whether a
-question is answered at all, by what was read in all the passages that a search found for it.
+Four small models: whether a passage answers, whether a claim is supported (a scale and a shift each), how a passage's
+place in the search weighs on its reading, and whether a question is answered at all, by what was read in all the
+passages that were found for it.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import asyncio
 import json
 import random
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +25,15 @@ from training.measure import auc
 from bookbound import wire
 from bookbound.book import Passage
 from bookbound.dialogue import Question
-from bookbound.judge.examiner import ReadingExaminer
-from bookbound.judge.features import Features, probability, question_features
+from bookbound.finding import Reading
+from bookbound.judge.features import Features, odds, placed, probability, question_features
 from bookbound.judge.reader import Reader
 from bookbound.settings import Settings
 
 Array = NDArray[Any]
-SEED, STRANGERS = 7, 200
+SEED, STRANGERS = 7, 100
 FILES = Path("src/bookbound/models")
-WEIGHED = ("best", "second", "sharpness", "score", "rank", "length")
+PLACE, WEIGHED = ("odds", "place"), ("best", "sharpness", "score", "rank", "length")
 
 
 def fit(table: Array, labels: Array, ridge: float = 1.0) -> Array:
@@ -74,6 +75,20 @@ def claims(kept: Library, network: Network, support: list[Row]) -> dict[str, flo
     return scale(found[chosen], labels[chosen].astype(float))
 
 
+class Read(NamedTuple):
+    """A question, the passages found for it, what was read in each, and which of them hold its answer."""
+
+    question: str
+    book: str
+    passages: Sequence[Passage]
+    readings: Sequence[Reading]
+    holding: Sequence[bool]
+
+    def features(self, weights: Mapping[str, float]) -> Features:
+        weighed = [placed(weights, reading, i) for i, reading in enumerate(self.readings)]
+        return question_features(self.question, self.passages, weighed)
+
+
 class Shelf:
     """The passages of the books held out as one book, indexed and open."""
 
@@ -86,16 +101,16 @@ class Shelf:
         self.settings = Settings(index=folder / "index")
         wire.index_book(source, self.settings)
 
-    async def features(self, asked: Sequence[tuple[Row, bool]]) -> list[tuple[Features, bool, str]]:
-        """Of each question what was read for it, whether its answer was among that, and its book."""
+    async def read(self, asked: Sequence[tuple[Row, bool]]) -> list[Read]:
+        """Each question with the passages that were found for it, read."""
         found = []
         pipeline = await wire.pipeline(self.settings)
-        examiner = ReadingExaminer(Reader())
+        reader = Reader()
         for row, own in asked:
             candidates = (await pipeline.candidates(Question(row["question"][:1000]))).passages
-            readings = (await examiner.examine(row["question"], candidates)).readings
-            there = own and row["answerable"] and any(_holds(row, p) for p in candidates)
-            found.append((question_features(row["question"], candidates, readings), there, row["group"]))
+            readings = await reader.read(row["question"], [passage.chunk for passage in candidates])
+            holding = [own and row["answerable"] and _holds(row, passage) for passage in candidates]
+            found.append(Read(row["question"], row["group"], candidates, readings, holding))
             if len(found) % 100 == 0:
                 print(f"  {len(found)} of {len(asked)} questions", flush=True)
         await pipeline.close()
@@ -106,25 +121,36 @@ def _holds(row: Row, passage: Passage) -> bool:
     return passage.chunk.place.file == f"{row['passage']:06}.txt"
 
 
-def question(found: Sequence[tuple[Features, bool, str]]) -> tuple[dict[str, float], dict[str, float]]:
+def place(found: Sequence[Read]) -> dict[str, float]:
+    """How the odds of a reading and its passage's place in the search together tell what answers."""
+    pairs = [(odds(reading.probability), np.log(1 + i)) for read in found for i, reading in enumerate(read.readings)]
+    labels = [holds for read in found for holds in read.holding]
+    return named(PLACE, fit(np.array(pairs), np.array(labels, float)))
+
+
+def named(names: Sequence[str], weights: Array) -> dict[str, float]:
+    return dict(zip((*names, "constant"), (round(float(w), 5) for w in weights), strict=True))
+
+
+def question(features: Sequence[Features], found: Sequence[Read]) -> tuple[dict[str, float], dict[str, float]]:
     """The weights of a question's features, and how well those fitted on the other books tell each book's questions."""
-    table = np.array([[features[name] for name in WEIGHED] for features, _, _ in found])
-    labels = np.array([there for _, there, _ in found], float)
-    books = np.array([book for _, _, book in found])
+    table = np.array([[each[name] for name in WEIGHED] for each in features])
+    labels = np.array([any(read.holding) for read in found], float)
+    books = np.array([read.book for read in found])
     held_out = {}
     for book in sorted(set(books)):
         here = books == book
         if 20 < labels[here].sum() < here.sum():
             weights = fit(table[~here], labels[~here])
             said = table[here] @ weights[:-1] + weights[-1]
-            held_out[book] = round(auc(said[labels[here] == 1], said[labels[here] == 0]), 4)
+            held_out[str(book)] = round(auc(said[labels[here] == 1], said[labels[here] == 0]), 4)
     weights = fit(table, labels)
-    return dict(zip((*WEIGHED, "constant"), (round(float(w), 5) for w in weights), strict=True)), held_out
+    return named(WEIGHED, weights), held_out
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sample", type=int, default=900, help="questions to ask for the last of the three")
+    parser.add_argument("--sample", type=int, default=500, help="questions to ask for the last two of the four")
     options = parser.parse_args()
     rng = random.Random(SEED)
     everything, support = rows("reading"), rows("support")
@@ -146,16 +172,21 @@ def main() -> None:
     asked += [(row, False) for row in rng.sample(strangers, STRANGERS)]
     file = FILES / "reader.json"
     shipped = json.loads(file.read_text()) if file.exists() else {"point": {"answered": 0.5, "relevant": 0.5}}
-    file.write_text(json.dumps({"question": {"constant": 0.0}} | shipped | fitted, indent=1) + "\n")
+    file.write_text(
+        json.dumps({"place": {"constant": 0.0}, "question": {"constant": 0.0}} | shipped | fitted, indent=1) + "\n"
+    )
     with tempfile.TemporaryDirectory() as folder:
-        found = asyncio.run(Shelf(kept, reading, Path(folder)).features(asked))
-    fitted["question"], held_out = question(found)
-    best = [features["best"] for features, _, _ in found]
-    there = np.array([there for _, there, _ in found])
-    alone = auc(np.array(best)[there], np.array(best)[~there])
-    said = np.array([probability(fitted["question"], features) for features, _, _ in found])
-    print({"AUC by the best passage alone": round(alone, 4), "by all": round(auc(said[there], said[~there]), 4)})
-    print({"AUC of each book by weights fitted on the others": held_out})
+        found = asyncio.run(Shelf(kept, reading, Path(folder)).read(asked))
+    fitted["place"] = place(found)
+    features = [read.features(fitted["place"]) for read in found]
+    fitted["question"], held_out = question(features, found)
+    there = np.array([any(read.holding) for read in found])
+    for name, said in (
+        ("the best passage alone", np.array([each["best"] for each in features])),
+        ("all of it", np.array([probability(fitted["question"], each) for each in features])),
+    ):
+        print(f"AUC of the questions by {name}: {auc(said[there], said[~there]):.4f}")
+    print("AUC of each book by weights fitted on the others:", held_out)
     file.write_text(json.dumps(shipped | fitted, indent=1) + "\n")
     print(fitted)
 

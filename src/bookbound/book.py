@@ -203,7 +203,6 @@ class Manifest:
     pages: int
     chunks: int
     chapters: tuple[Chapter, ...] = ()
-    vocabulary: Mapping[str, int] = field(repr=False, default_factory=dict)
     generation: str = ""
     created: str = ""
     digest: str = ""

@@ -42,7 +42,7 @@ async def ingest(source: Path, embedder: Embedder, store: Store, progress: Progr
 
 def describe(manuscript: Manuscript, chunks: Sequence[Chunk], embedder: Embedder) -> Manifest:
     """What the index of these chunks will say of itself."""
-    bags = [terms(chunk.embedded) for chunk in chunks]
+    words = sum(len(terms(chunk.embedded)) for chunk in chunks)
     pages = Counter(page.chapter for page in manuscript.pages)
     pieces = Counter(chunk.place.chapter for chunk in chunks)
     return Manifest(
@@ -51,9 +51,8 @@ def describe(manuscript: Manuscript, chunks: Sequence[Chunk], embedder: Embedder
         embedder=embedder.name,
         dimension=embedder.dimension,
         splitter=SPLITTER,
-        average_words=max(1.0, sum(map(len, bags)) / max(1, len(bags))),
+        average_words=max(1.0, words / max(1, len(chunks))),
         pages=len(manuscript.pages),
         chunks=len(chunks),
         chapters=tuple(Chapter(title, pages[title], pieces[title]) for title in pages),
-        vocabulary=Counter(term for bag in bags for term in set(bag)),
     )

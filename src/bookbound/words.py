@@ -7,7 +7,6 @@ import unicodedata
 from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+")
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NAME = re.compile(
     r"`[^`]+`"  # what the asker marked as code
     r"|(?<![\w-])--?[a-z][\w-]+"  # an option
@@ -62,11 +61,6 @@ def terms(text: str) -> list[str]:
 def points(question: str) -> bool:
     """Whether a question names nothing of its own and so means the whole of a text: "Explain this passage"."""
     return not {word for word in _WORD.findall(fold(question)) if len(word) > 1} - SILENT - POINTING
-
-
-def numbers(text: str) -> set[str]:
-    """The numbers of a text, as written."""
-    return set(_NUMBER.findall(text))
 
 
 def names(text: str) -> set[str]:

@@ -160,3 +160,22 @@ def test_whatever_is_marked_the_answer_is_verbatim_short_and_says_nothing_twice(
     if said:
         # What promises something is followed by it.
         assert not said[-1].text.endswith(":")
+
+
+def test_a_reason_or_a_way_is_told_with_the_sentences_beside_it(shelf: Make) -> None:
+    page = shelf("# Walking\n\nA robot stops. It needs a pause. Batteries cool then. Robots rest.\n\nMotors differ.")
+    assert page.said("Why does it stop?", "needs a pause") == [
+        "A robot stops.",
+        "It needs a pause.",
+        "Batteries cool then.",
+    ]
+
+
+def test_a_fact_is_told_alone(shelf: Make) -> None:
+    page = shelf("# Walking\n\nA robot stops. The pause takes 5 s. Batteries cool then.")
+    assert page.said("How long is the pause?", "5 s") == ["The pause takes 5 s."]
+
+
+def test_what_is_told_besides_stays_in_its_paragraph(shelf: Make) -> None:
+    page = shelf("# Walking\n\nBatteries cool.\n\nThe robot needs a pause.\n\nMotors differ.")
+    assert page.said("Why does it stop?", "needs a pause") == ["The robot needs a pause."]

@@ -29,7 +29,7 @@ The flexspline is lubricated with grease every 500 hours of operation.
 
 ## List the running nodes
 
-The following command lists the running nodes of the robot:
+The running nodes of the robot are listed by two commands:
 
 ```bash
 source /opt/robot/setup.bash

@@ -42,7 +42,7 @@ def test_a_refusal_says_so_and_why_and_names_the_nearest_sections(bookbound: Run
 
 
 def test_a_code_answer_keeps_its_lines(bookbound: Run, little_index: Path) -> None:
-    done = bookbound("ask", "What does robot node list do after setup.bash?", "--index", str(little_index))
+    done = bookbound("ask", "Which two commands list the running nodes?", "--index", str(little_index))
     assert done.returncode == 0
     assert "source /opt/robot/setup.bash\nrobot node list --all\n" in done.stdout
 

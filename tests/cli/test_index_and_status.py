@@ -35,7 +35,6 @@ def test_indexing_in_json_gives_the_manifest_the_notices_and_the_time(
     assert (done.returncode, told["pages"]) == (0, 2)
     assert [notice["file"] for notice in told["notices"]] == ["odd.md"]
     assert told["seconds"] > 0
-    assert "vocabulary" not in told
     assert (tmp_path / ".bookbound").is_dir()
 
 
@@ -57,7 +56,7 @@ def test_a_file_whose_name_has_two_lines_is_warned_of_on_one(bookbound: Run, tmp
 def test_status_says_what_is_indexed(bookbound: Run, little_index: Path) -> None:
     done = bookbound("status", "--index", str(little_index))
     assert done.returncode == 0
-    for words in ("Pages", "Embedder", "all-MiniLM-L6-v2", "(1 kept)", "MB", "Chapters", "1 page, 2 chunks"):
+    for words in ("Pages", "Embedder", "bookbound-MiniLM-L6-int8@", "(1 kept)", "MB", "Chapters", "1 page, 2 chunks"):
         assert words in done.stdout
 
 
@@ -144,7 +143,7 @@ def test_an_index_of_another_embedder_exits_with_2(bookbound: Run, little_book: 
     bookbound("index", str(little_book), cwd=tmp_path)
     (manifest,) = (tmp_path / ".bookbound").glob("generations/*/manifest.json")
     made = manifest.read_bytes()
-    other = made.replace(b"all-MiniLM", b"some-other")
+    other = made.replace(b"bookbound-MiniLM", b"some-other")
     manifest.write_bytes(other)
     current = tmp_path / ".bookbound" / "current"
     before, after = (hashlib.sha256(each).hexdigest() for each in (made, other))

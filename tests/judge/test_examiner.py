@@ -1,4 +1,4 @@
-"""What every examiner promises, and what the one that reads promises besides."""
+"""What the examiner promises of every question, passage and span."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bookbound.book import Manifest, Passage
+from bookbound.book import Passage
 from bookbound.dialogue import SELECTION_ID
 from bookbound.finding import Examination
 from bookbound.judge.examiner import FIRST, UNREAD, ReadingExaminer
 from bookbound.judge.reader import Reader, Scale
-from bookbound.judge.terms import TermExaminer, TermModel
 from bookbound.models.onnx import Models
 from bookbound.ports import Examiner
-from bookbound.words import terms
 
 Make = Callable[..., Passage]
 GAIT = "A gait is a pattern of steps. The trot moves diagonal legs together. It reaches 2.5 m/s on flat ground."
@@ -41,12 +39,9 @@ ODD = [
 ]
 
 
-@pytest.fixture(params=["reading", "terms"])
-def examiner(request: pytest.FixtureRequest, reader: Reader) -> Examiner:
-    if request.param == "reading":
-        return ReadingExaminer(reader)
-    manifest = Manifest("A", "text", "e", 384, "1", 20.0, 1, 100, vocabulary=dict.fromkeys(terms(GAIT + POWER), 3))
-    return TermExaminer(TermModel.shipped(), manifest)
+@pytest.fixture
+def examiner(reader: Reader) -> Examiner:
+    return ReadingExaminer(reader)
 
 
 def examined(examiner: Examiner, question: str, *passages: Passage) -> Examination:
@@ -88,7 +83,7 @@ def test_no_passages_are_no_answer(examiner: Examiner) -> None:
 def test_a_passage_is_read_the_same_whatever_is_read_with_it(examiner: Examiner, passage: Make) -> None:
     question = "Which legs move together in a trot?"
     alone = examined(examiner, question, passage(GAIT)).readings[0]
-    among = examined(examiner, question, passage(POWER * 5, "b"), passage(GAIT), passage(SEEING, "c")).readings[1]
+    among = examined(examiner, question, passage(GAIT), passage(POWER * 5, "b"), passage(SEEING, "c")).readings[0]
     assert alone == among
 
 

@@ -7,7 +7,7 @@ import pytest
 from bookbound.book import Passage
 from bookbound.dialogue import SELECTION_ID
 from bookbound.finding import Reading, Span
-from bookbound.judge.features import probability, question_features
+from bookbound.judge.features import placed, probability, question_features
 from bookbound.judge.pointing import NO_OPINION
 
 Make = Callable[..., Passage]
@@ -39,3 +39,28 @@ def test_a_model_weighs_the_features_it_names_and_no_others() -> None:
     assert probability({"best": 1.0, "constant": -5.0}, {"best": 5.0, "top": 3.0}) == 0.5
     with pytest.raises(KeyError):
         probability({"besst": 1.0, "constant": 0.0}, {"best": 5.0})
+
+
+PLACE = {"odds": 1.0, "place": -1.0, "constant": 0.0}
+
+
+def test_what_the_search_had_first_is_taken_as_it_was_read() -> None:
+    reading = Reading(0.6, (Span(0, 3, 0.45), Span(4, 6, 0.1)))
+    weighed = placed(PLACE, reading, 0)
+    assert weighed.probability == pytest.approx(0.6)
+    assert [span.probability for span in weighed.spans] == pytest.approx([0.45, 0.1])
+
+
+def test_what_the_search_had_far_down_must_be_read_as_far_likelier() -> None:
+    first, unsure, sure = (placed(PLACE, Reading(p), at).probability for p, at in ((0.5, 0), (0.9, 19), (0.999, 19)))
+    assert unsure < first < sure
+
+
+def test_weighed_words_keep_their_share_of_a_reading() -> None:
+    weighed = placed(PLACE, Reading(0.8, (Span(0, 3, 0.8), Span(4, 6, 0.2))), 5)
+    assert weighed.probability < 0.8
+    assert [span.probability / weighed.probability for span in weighed.spans] == pytest.approx([1.0, 0.25])
+
+
+def test_what_was_not_read_stays_so_at_any_place() -> None:
+    assert placed(PLACE, Reading(0.0), 3) == Reading(0.0)

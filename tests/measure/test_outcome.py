@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from tests.measure.outcomes import answer, answered, item, refusal, refused
 
 from bookbound.ask import Pipeline
+from bookbound.book import Passage
 from bookbound.dialogue import Answer, Refusal
-from bookbound.measure.outcome import Marks, Outcome, daring, put, token_f1
+from bookbound.finding import Examination, Reading
+from bookbound.measure.outcome import Marks, Outcome, Remembered, daring, put, token_f1
 from bookbound.measure.questions import Item, Quote
 
 CONSISTS = Quote("drives.md", "It consists of a `wave generator`, a *flexspline* and a circular spline.")
@@ -118,3 +121,23 @@ def test_an_answer_needs_its_evidence_and_its_words() -> None:
 )
 def test_token_f1_compares_words_without_articles_markup_and_case(said: str, evidence: str, expected: float) -> None:
     assert token_f1(said, evidence) == pytest.approx(expected)
+
+
+class Counting:
+    """An examiner that says how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def examine(self, question: str, passages: Sequence[Passage]) -> Examination:
+        self.asked += 1
+        return Examination(0.5, tuple(Reading(0.5) for _ in passages))
+
+
+def test_a_question_that_is_put_again_is_not_read_again(runner: asyncio.Runner) -> None:
+    counting = Counting()
+    remembered = Remembered(counting)
+    first = runner.run(remembered.examine("How?", ()))
+    assert runner.run(remembered.examine("How?", ())) is first
+    runner.run(remembered.examine("Why?", ()))
+    assert counting.asked == 2

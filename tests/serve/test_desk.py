@@ -18,7 +18,7 @@ from bookbound.finding import Examination
 from bookbound.serve.desk import BoundedDesk
 from bookbound.settings import Settings
 
-ASKED = Question("What is a strain wave gear?")
+ASKED = Question("What is the reality gap?")
 
 
 class Gatekeeper:

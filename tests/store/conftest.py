@@ -59,7 +59,6 @@ async def publish_in(store: Store, chunks: Sequence[Chunk], vectors: NDArray[np.
         pages=2,
         chunks=len(chunks),
         chapters=(Chapter("Machines", 2, len(chunks)),),
-        vocabulary={"torque": 1, "naïve.word": 2},
     )
     async with store.draft(manifest) as draft:
         await draft.add(chunks, vectors)

@@ -111,7 +111,9 @@ def test_a_folder_that_is_a_file_is_refused(write: Write, folder: Path) -> None:
     assert folder.read_text() == "precious"
 
 
-@pytest.mark.parametrize("name", ["lost+found/a", ".DS_Store", "lock"])
+@pytest.mark.parametrize(
+    "name", ["lost+found/a", ".DS_Store", "lock", "operating-point.json", "operating-point.json.new"]
+)
 def test_a_folder_with_nothing_of_anybodys_in_it_is_taken(write: Write, folder: Path, name: str) -> None:
     (folder / name).parent.mkdir(parents=True)
     (folder / name).write_text("kept")
@@ -256,7 +258,7 @@ def test_a_current_that_names_a_missing_generation_is_damage(
         opened(generations)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"format": 2}', b'{"format": "2"}', b"\xff"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"format": 3}', b'{"format": "3"}', b"\xff"])
 def test_a_manifest_that_cannot_be_read_is_damage(write: Write, generations: Generations, content: bytes) -> None:
     (generations.shard(write()).parent / "manifest.json").write_bytes(content)
     with pytest.raises(DamagedIndex, match="Index the book again"):
@@ -265,7 +267,7 @@ def test_a_manifest_that_cannot_be_read_is_damage(write: Write, generations: Gen
 
 @pytest.mark.parametrize(
     "edit",
-    [{"vocabulary": {}}, {"title": "Another"}, {"digest": 64 * "0"}, {"embedder": "another"}, {"files": {}}],
+    [{"chapters": []}, {"title": "Another"}, {"digest": 64 * "0"}, {"embedder": "another"}, {"files": {}}],
     ids=lambda edit: next(iter(edit)),
 )
 def test_an_edit_of_the_manifest_is_noticed(write: Write, generations: Generations, edit: dict[str, object]) -> None:
@@ -326,7 +328,7 @@ def test_a_generation_that_cannot_be_read_any_more_is_not_kept(write: Write, gen
     assert [seal.generation for seal in generations.kept()] == [newest, whole]
 
 
-@pytest.mark.parametrize(("number", "advice"), [(3, "newer Bookbound"), (1, "older Bookbound.*Index the book again")])
+@pytest.mark.parametrize(("number", "advice"), [(4, "newer Bookbound"), (2, "older Bookbound.*Index the book again")])
 def test_another_format_is_told_apart_from_damage(
     write: Write, generations: Generations, number: int, advice: str
 ) -> None:

@@ -13,7 +13,9 @@ from bookbound.words import terms
 NEAR, NEARLY, NEW = 0.5, 0.8, 0.5
 """How probable words are at least, measured by the best: of a passage in use, of another; and how much is new there."""
 
-MOST_PASSAGES = 3
+PLAIN = ("sentence", "item")
+MOST_PASSAGES, SHORT = 3, 3
+"""How many passages speak at most, and how many units of the best one an answer is short without."""
 
 
 class Excerpt:
@@ -40,6 +42,27 @@ class Excerpt:
             self._taken.setdefault(piece.chunk_id, {}).update(dict.fromkeys(fitting, piece))
         if core:
             self._best.setdefault(piece.part, piece.probability)
+
+    def widen(self) -> None:
+        """Let what follows the best words in their block, then what goes before, be said too while it is short."""
+        if len(self._best) > 1:
+            return  # each part of the question has its own words
+        for name, taken in list(self._taken.items())[:1]:
+            layout, piece = self._layouts[name], max(taken.values(), key=lambda piece: piece.probability)
+            if any(layout.kind(at) not in PLAIN for at in taken):
+                return
+            beside = [*self._beside(layout, max(taken), 1), *self._beside(layout, min(taken), -1)]
+            for at in beside:
+                if sum(map(len, self._taken.values())) < SHORT and not self._said(name, at) and self._fits(name, {at}):
+                    taken[at] = piece
+
+    def _beside(self, layout: Layout, at: int, step: int) -> Iterator[int]:
+        """The plain units that stand in one block with a unit, going from it up or down the page."""
+        while layout.kind(at) in PLAIN and layout.follows(at if step < 0 else at + 1):
+            at += step
+            if layout.kind(at) not in PLAIN or leads_in(layout, at):
+                return
+            yield at
 
     def in_order(self) -> list[Evidence]:
         """The stretches taken: those of a file in its order, files by the part they answer, then by their passage."""

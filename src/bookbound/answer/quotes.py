@@ -23,6 +23,13 @@ _SEVERAL = [
     )
 ]
 
+# Reasons, ways, differences and second questions are seldom answered by one sentence.
+_EXPLAINED = re.compile(
+    r"\b(?:why|how(?!\s+(?:many|much|long|far|fast|large|big|often|high|deep|old|heavy|wide|tall))|explain|describe|"
+    r"differ\w*|compare\w*|versus|vs|or|each|both|what\s+(?:happens|goes|do|should|can)|and\s+(?:what|which|how|who))\b",
+    re.I,
+)
+
 
 class Quotes:
     """Quotes the words that answer, with what they need to be understood, each with its citation.
@@ -40,6 +47,8 @@ class Quotes:
         excerpt = Excerpt(question.text, passages, room, _listed(question.text))
         for piece in _by_part(judgement.evidence):
             excerpt.add(piece)
+        if _EXPLAINED.search(question.text):
+            excerpt.widen()
         for evidence in excerpt.in_order():
             yield Sentence(evidence.text, (evidence,))
 

@@ -1,6 +1,6 @@
 """The contract of the retrieval agent: an `AgentQuery` in, an `AgentResponse` or an `AgentError` out.
 
-reply = agent.ask("What is a strain wave gear?", book=bookbound.open())
+reply = agent.ask("What is the reality gap?", book=bookbound.open())
 """
 
 from __future__ import annotations

@@ -74,8 +74,8 @@ def place(place: Place) -> Plain:
 
 
 def manifest(manifest: Manifest) -> Plain:
-    """What an index says of itself, without the counts of its words."""
-    return {name: value for name, value in asdict(manifest).items() if name != "vocabulary"}
+    """What an index says of itself."""
+    return asdict(manifest)
 
 
 def error(trouble: Exception) -> Plain:

@@ -1,6 +1,6 @@
 """The contract of the grounded agent: a question and an `AgentConfig` in, an `AgentResponse` out, grounded or refused.
 
-reply = grounded_agent.ask("What is a strain wave gear?", book=bookbound.open())
+reply = grounded_agent.ask("What is the reality gap?", book=bookbound.open())
 """
 
 from __future__ import annotations

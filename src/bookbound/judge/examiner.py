@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bookbound.book import Passage
+from bookbound.dialogue import SELECTION_ID
 from bookbound.finding import Examination, Reading
-from bookbound.judge.features import probability, question_features
+from bookbound.judge.features import placed, probability, question_features
 from bookbound.judge.parts import parts
 from bookbound.judge.pointing import pointed
 from bookbound.judge.reader import Reader
@@ -28,16 +29,24 @@ class ReadingExaminer:
     async def examine(self, question: str, passages: Sequence[Passage]) -> Examination:
         if meant := pointed(question, passages):
             return meant
-        readings = await self._readings(question, passages[:FIRST])
+        readings = await self._readings(question, passages, range(FIRST))
         if max(reading.probability for reading in readings) < ENOUGH:
-            readings += await self._readings(question, passages[FIRST:])
+            readings += await self._readings(question, passages, range(FIRST, len(passages)))
         readings += (UNREAD,) * (len(passages) - len(readings))
         whole = Examination(self._answered(question, passages, readings), readings)
         asked = parts(question)
         return whole if len(asked) < 2 else await self._in_parts(asked, passages, whole)
 
-    async def _readings(self, question: str, passages: Sequence[Passage]) -> tuple[Reading, ...]:
-        return await self._reader.read(question, [passage.chunk for passage in passages])
+    async def _readings(self, question: str, passages: Sequence[Passage], chosen: Sequence[int]) -> tuple[Reading, ...]:
+        """Those of the passages that are chosen, read, each reading weighed by its passage's place in the search."""
+        chosen = [i for i in chosen if i < len(passages)]
+        found = await self._reader.read(question, [passages[i].chunk for i in chosen])
+        given = sum(passage.chunk.id == SELECTION_ID for passage in passages)
+        weights = self._reader.constants.place
+        return tuple(
+            placed(weights, reading, i - given) if i >= given else reading
+            for i, reading in zip(chosen, found, strict=True)
+        )
 
     def _answered(self, question: str, passages: Sequence[Passage], readings: Sequence[Reading]) -> float:
         """How probably the question is answered, by all that was read for it."""
@@ -48,7 +57,7 @@ class ReadingExaminer:
         order = sorted(range(len(passages)), key=lambda i: -whole.readings[i].probability)
         chosen = sorted(order[:FOR_PARTS])
         likeliest = [passages[i] for i in chosen]
-        found = [await self._readings(part, likeliest) for part in asked]
+        found = [await self._readings(part, passages, chosen) for part in asked]
         readings = list(whole.readings)
         for at, i in enumerate(chosen):
             readings[i] = _together(readings[i], [each[at] for each in found])

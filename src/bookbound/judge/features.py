@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import exp, log
 
 from bookbound.book import Passage
@@ -23,8 +24,8 @@ def question_features(question: str, passages: Sequence[Passage], readings: Sequ
     top: the best cosine. length: how many terms the question has (as a logarithm).
     """
     order = sorted(range(len(readings)), key=lambda i: -readings[i].probability)
-    likeliest = [_odds(readings[i].probability) for i in order[:3]]
-    likeliest += [_odds(0.0)] * (3 - len(likeliest))
+    likeliest = [odds(readings[i].probability) for i in order[:3]]
+    likeliest += [odds(0.0)] * (3 - len(likeliest))
     best = readings[order[0]]
     first = best.spans[0].probability / best.probability if best.spans and best.probability else 0.0
     return {
@@ -40,12 +41,22 @@ def question_features(question: str, passages: Sequence[Passage], readings: Sequ
     }
 
 
+def placed(weights: Mapping[str, float], reading: Reading, place: int) -> Reading:
+    """A reading weighed by how far down the search, from 0, had its passage: what is found early answers more often."""
+    if not reading.probability:
+        return reading
+    weighed = probability(weights, {"odds": odds(reading.probability), "place": log(1 + place)})
+    shares = [min(span.probability / reading.probability, 1.0) for span in reading.spans]
+    spans = [replace(span, probability=weighed * share) for span, share in zip(reading.spans, shares, strict=True)]
+    return Reading(weighed, tuple(spans))
+
+
 def probability(weights: Mapping[str, float], features: Mapping[str, float]) -> float:
     """A logistic model's opinion, by the features that it weighs."""
     given = {**features, "constant": 1.0}
     return 1 / (1 + exp(-min(max(sum(weight * given[name] for name, weight in weights.items()), -50), 50)))
 
 
-def _odds(p: float) -> float:
+def odds(p: float) -> float:
     p = min(max(p, SUREST), 1 - SUREST)
     return log(p / (1 - p))

@@ -1,4 +1,4 @@
-"""Which passages come first: those that were read as answering, as far as the search agrees."""
+"""Which passages come first: those that were read as answering."""
 
 from __future__ import annotations
 
@@ -8,15 +8,11 @@ from dataclasses import replace
 from bookbound.dialogue import SELECTION_ID, Question, Retrieval
 from bookbound.finding import Examination, Reading
 
-SUREST = 1e-6
-"""The longest odds that count."""
-
 
 def ordered(question: Question, retrieval: Retrieval, examination: Examination) -> tuple[Retrieval, Examination]:
     """The best passages for a question as they were read, as many as it asks for, with their readings.
 
-    The odds of a reading are divided by the passage's place in the search. A selection stays in front, and a question
-    of several parts has the best for each part before the second best.
+    A selection stays in front of them. A question of several parts has the best for each part before the second best.
     """
     found = [i for i, passage in enumerate(retrieval.passages) if passage.chunk.id != SELECTION_ID]
     first = [i for i in range(len(retrieval.passages)) if i not in found]
@@ -32,15 +28,10 @@ def ordered(question: Question, retrieval: Retrieval, examination: Examination) 
 
 def _ranks(readings: Sequence[Reading], found: Sequence[int], part: int | None = None) -> dict[int, int]:
     """The place of each passage in the order of what was read in it, for the question or for one part of it."""
-    merits = {i: _odds(_answers(readings[i], part)) / (1 + place) for place, i in enumerate(found)}
-    return {i: rank for rank, i in enumerate(sorted(found, key=lambda i: -merits[i]))}
+    return {i: rank for rank, i in enumerate(sorted(found, key=lambda i: -_answers(readings[i], part)))}
 
 
 def _answers(reading: Reading, part: int | None) -> float:
     if part is None:
         return reading.probability
     return max((span.probability for span in reading.spans if span.part == part), default=0.0)
-
-
-def _odds(probability: float) -> float:
-    return max(probability, SUREST) / max(1 - probability, SUREST)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import cache
 
 from bookbound.judge.sides import sides
 from bookbound.sentences import sentences
@@ -33,26 +35,30 @@ _PLAIN = rf"""(?:
   | (?:what|who)\s+(?!(?:{_SUBJECT}|{_NEAR}|{_VERB})\b){_WORD}\s+{_WORD}
 )"""
 _YES_OR_NO = rf"{_VERB}\s+{_SUBJECT}\b"
-_OPENS = re.compile(rf"{_INVERTED}|{_PLAIN}|(?:which\s+)?{_VERB}\s+{_WORD}", re.I | re.X)
-_VERBAL = re.compile(rf"\b{_VERB}\b|['’]s\b", re.I)
+_OPENS = (_INVERTED, _PLAIN, rf"(?:which\s+)?{_VERB}\s+{_WORD}")
+_FOLLOWS_AND = (_INVERTED, _PLAIN, _YES_OR_NO)
+_FOLLOWS_MARK_AND = (*_FOLLOWS_AND, rf"which\s+{_VERB}\b")
+_VERBAL = rf"\b{_VERB}\b|['’]s\b"
 _JOINT = re.compile(
-    rf"""(?P<mark>\s*[,;])?\s+(?:and|but|plus)\s+(?:also\s+|then\s+)?
-         (?={_INVERTED}|{_PLAIN}|{_YES_OR_NO}|(?(mark)which\s+{_VERB}\b|(?!)))
-       | (?P<bare>\s*[,;])\s+(?={_INVERTED})""",
-    re.I | re.X,
-)
-_LEAD_ENDS = re.compile(r"[:,–—]\s+|\s-\s+")
-_POINTS_BACK = re.compile(
-    r"\b(?:it|its|they|them|their|theirs|(?<!which\s)ones?|each|both|either|neither|same|he|him|his|she|her)\b"
-    r"|\b(?:this|these|those|(?:is|was|does|can|of|for|to|by|like|with|after|before)\s+that)\b",
+    r"(?P<mark>\s*[,;])?\s+(?:and|but|plus)\s+(?:also\s+|then\s+)?|(?P<bare>\s*[,;])\s+",
     re.I,
 )
-_ASKING = re.compile(
+_LEAD_ENDS = r"[:,–—]\s+|\s-\s+"
+_POINTS_BACK = (
+    r"\b(?:it|its|they|them|their|theirs|(?<!which\s)ones?|each|both|either|neither|same|he|him|his|she|her)\b"
+    r"|\b(?:this|these|those|(?:is|was|does|can|of|for|to|by|like|with|after|before)\s+that)\b"
+)
+_ASKING = (
     rf"^(?:{_NEAR}\s+)?(?:(?:what|who|where|when|why|how|which|whose|whom)\b(?:['’]s\b)?\s*)?"
     rf"(?:(?:many|much|long|often|far|fast|big|large|tall|high|old|hard|soon|well)\b\s*)?(?:{_VERB}\b\s*)?"
-    r"(?:(?:i|you|we|one)\b\s*)?",
-    re.I,
+    r"(?:(?:i|you|we|one)\b\s*)?"
 )
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern, compiled when it is first needed: most questions have one sentence without a joint and need none."""
+    return re.compile(pattern, re.I | re.X)
 
 
 def parts(question: str) -> tuple[str, ...]:
@@ -67,36 +73,55 @@ def _asked(question: str) -> list[str]:
     told: list[str] = []
     asked: list[str] = []
     subject = ""
-    for _, start, end in sentences(question):
+    found = sentences(question)
+    if len(found) == 1 and not _JOINT.search(question):
+        return []
+    for _, start, end in found:
         words = question[start:end]
         lead, clauses = _clauses(words) if words.endswith("?") or end == len(question) else ("", [])
         if not clauses:
             told.append(words)
         for clause in clauses:
-            about = f"{subject}: " if subject and not told and _POINTS_BACK.search(clause) else ""
+            about = f"{subject}: " if subject and not told and _compiled(_POINTS_BACK).search(clause) else ""
             clause = clause[0].upper() + clause[1:] if told and not lead else clause
             asked.append(" ".join([*told, f"{lead}{about}{clause}".rstrip("?., ") + "?"]))
-            subject = subject or _ASKING.sub("", clause).strip(" ?")
+            subject = subject or _compiled(_ASKING).sub("", clause).strip(" ?")
     return asked
 
 
 def _clauses(sentence: str) -> tuple[str, list[str]]:
     """The questions of a sentence, and what leads to them all: "For the arm: which …, and how …"."""
-    starts = [0, *(stop.end() for stop in _LEAD_ENDS.finditer(sentence))]
-    start = next((at for at in starts if _OPENS.match(sentence, at)), None)
+    starts = [0, *(stop.end() for stop in _compiled(_LEAD_ENDS).finditer(sentence))]
+    start = next((at for at in starts if _begins(_OPENS, sentence, at)), None)
     if start is None:
         return "", []
     clauses, begin = [], start
-    for joint in _JOINT.finditer(sentence, start):
+    for joint in _joints(sentence, start):
         clause = sentence[begin : joint.start()]
         # Without a comma and a verb of its own, the first shares the verb of the next: "which A and which B do I need".
-        if _OPENS.match(clause) and (joint["mark"] or joint["bare"] or _VERBAL.search(clause)):
+        marked = joint["mark"] or joint["bare"]
+        if _begins(_OPENS, clause, 0) and (marked or _compiled(_VERBAL).search(clause)):
             clauses.append(clause)
             begin = joint.end()
     clauses.append(sentence[begin:])
     if all(map(_stands, clauses)):
         return sentence[:start], clauses
     return (sentence[:start], [sentence[start:]]) if any(map(_stands, clauses)) else ("", [])
+
+
+def _joints(sentence: str, start: int) -> Iterator[re.Match[str]]:
+    """What stands between two questions of a sentence."""
+    while joint := _JOINT.search(sentence, start):
+        question = (_INVERTED,) if joint["bare"] else _FOLLOWS_MARK_AND if joint["mark"] else _FOLLOWS_AND
+        if _begins(question, sentence, joint.end()):
+            yield joint
+            start = joint.end()
+        else:
+            start = joint.start() + 1
+
+
+def _begins(patterns: tuple[str, ...], text: str, at: int) -> bool:
+    return any(_compiled(pattern).match(text, at) for pattern in patterns)
 
 
 def _stands(clause: str) -> bool:

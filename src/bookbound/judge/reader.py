@@ -30,10 +30,11 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """What was fitted after the network: its scales, and the weights of the readings for a whole question."""
+    """What was fitted after the network: its scales, and what a search adds to a reading and to a whole question."""
 
     answers: Scale
     supported: Scale
+    place: Mapping[str, float]
     question: Mapping[str, float]
 
     @classmethod
@@ -41,7 +42,7 @@ class Constants:
         """The constants that come with the network."""
         kept = models.constants(CONSTANTS)
         try:
-            return cls(Scale(**kept["answers"]), Scale(**kept["supported"]), kept["question"])
+            return cls(Scale(**kept["answers"]), Scale(**kept["supported"]), kept["place"], kept["question"])
         except (KeyError, TypeError) as trouble:
             raise BadSetup(f"The model file {CONSTANTS} is damaged; install bookbound again.") from trouble
 

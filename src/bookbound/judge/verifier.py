@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 
 from bookbound.finding import Evidence
-from bookbound.judge.exact import agrees
 from bookbound.judge.reader import Reader
 from bookbound.judge.verbatim import verbatim
 
@@ -23,6 +22,8 @@ class ReadingVerifier:
     async def support(self, sentence: str, evidence: Sequence[Evidence]) -> float:
         if verbatim(sentence, evidence):
             return 1.0
+        from bookbound.judge.exact import agrees  # what quotes the book never needs it
+
         if not sentence.strip() or not agrees(sentence, _words(evidence), _headings(evidence)):
             return 0.0
         premises = {_words(evidence), *(piece.text for piece in evidence)}

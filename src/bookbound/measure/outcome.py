@@ -9,9 +9,12 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from bookbound.ask import Pipeline
+from bookbound.book import Passage
 from bookbound.dialogue import MOST_PASSAGES, Answer, Question, Reply
+from bookbound.finding import Examination
 from bookbound.measure.places import UNSEEN, Places, Stands, Stretch
 from bookbound.measure.questions import Item
+from bookbound.ports import Examiner
 
 HALF = 0.5
 CORRECTABLE = "false_premise"
@@ -73,6 +76,7 @@ async def put(pipeline: Pipeline, items: Sequence[Item], tick: Callable[[], None
     """Every question of a set, put to the book at the operating point of the pipeline, and once more if refused."""
     places = Places(pipeline.index)
     evidence = [await places.of(item) for item in items]
+    pipeline = replace(pipeline, examiner=Remembered(pipeline.examiner))
     if items:
         await pipeline.ask(Question(items[0].question))  # wakes the models, which no later question has to wait for
     outcomes = []
@@ -80,6 +84,20 @@ async def put(pipeline: Pipeline, items: Sequence[Item], tick: Callable[[], None
         outcomes.append(await _outcome(pipeline, item, stands, places))
         tick()
     return outcomes
+
+
+class Remembered:
+    """An examiner that knows its last examination: a question is put more than once, and only the first time counts."""
+
+    def __init__(self, examiner: Examiner) -> None:
+        self._examiner = examiner
+        self._last: tuple[tuple[str, tuple[Passage, ...]], Examination] | None = None
+
+    async def examine(self, question: str, passages: Sequence[Passage]) -> Examination:
+        asked = (question, tuple(passages))
+        if self._last is None or self._last[0] != asked:
+            self._last = (asked, await self._examiner.examine(question, passages))
+        return self._last[1]
 
 
 def daring(pipeline: Pipeline) -> Pipeline:

@@ -10,7 +10,15 @@ from pathlib import Path
 from bookbound.errors import BadSetup, IndexBusy
 from bookbound.store.naming import is_id
 
-OURS = {"generations/", "current", "current.new", "lock", ".gitignore"}
+OURS = {
+    "generations/",
+    "current",
+    "current.new",
+    "lock",
+    ".gitignore",
+    "operating-point.json",
+    "operating-point.json.new",
+}
 EARLIER = {"demo-book": "demo-book", "demo/": "demo/demo-book"}
 """What Bookbound may have laid into a folder before the first index comes there, and the file to tell it by."""
 NOBODYS = {"lost+found/", ".DS_Store"}

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from bookbound.book import Chapter, Chunk, Manifest, Place, Run, Unit, UnitKind
 from bookbound.errors import DamagedIndex, IndexTrouble
 
-FORMAT = 2
+FORMAT = 3
 MEANING = "meaning"
 WORDS = "words"
 UNITS: Mapping[UnitKind, int] = {"sentence": 0, "code": 1, "row": 2, "item": 3, "formula": 4, "heading": 5}
@@ -58,7 +58,7 @@ def dump(manifest: Manifest) -> dict[str, Any]:
     """A manifest as JSON can hold it, with the number of this format."""
     values = {field.name: getattr(manifest, field.name) for field in fields(manifest)}
     chapters = [[chapter.title, chapter.pages, chapter.chunks] for chapter in manifest.chapters]
-    return {"format": FORMAT, **values, "chapters": chapters, "vocabulary": dict(manifest.vocabulary)}
+    return {"format": FORMAT, **values, "chapters": chapters}
 
 
 def load(text: str | bytes) -> tuple[Manifest, dict[str, Any]]:
@@ -75,9 +75,6 @@ def load(text: str | bytes) -> tuple[Manifest, dict[str, Any]]:
 
 def _manifest(kept: Mapping[str, Any]) -> Manifest:
     chapters = [_is(list, chapter) for chapter in _is(list, kept["chapters"])]
-    vocabulary = _is(dict, kept["vocabulary"])
-    if not set(map(type, vocabulary.values())) <= {int}:
-        raise TypeError("int expected")
     return Manifest(
         title=_is(str, kept["title"]),
         kind=_is(str, kept["kind"]),
@@ -88,7 +85,6 @@ def _manifest(kept: Mapping[str, Any]) -> Manifest:
         pages=_is(int, kept["pages"]),
         chunks=_is(int, kept["chunks"]),
         chapters=tuple(Chapter(_is(str, title), _is(int, pages), _is(int, held)) for title, pages, held in chapters),
-        vocabulary=vocabulary,
         generation=_is(str, kept["generation"]),
         created=_is(str, kept["created"]),
         digest=_is(str, kept["digest"]),
