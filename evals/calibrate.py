@@ -1,9 +1,9 @@
 """`python -m evals.calibrate --out FILE`: choose the default operating point on the question sets.
 
-FILE is the JSON of the judge's fitted numbers, which keeps the point with its curve. Every question is asked with the
-lowest threshold; then each threshold is tried on what came out. The point is chosen on all the sets together;
-`held_out` says what each book gets at the point chosen on the others. The indexes are those of the last
-`python -m evals`.
+FILE is the JSON of the judge's fitted numbers, which keeps the point with its curve and the precision `wanted`. Every
+question is asked with the lowest threshold; then each threshold is tried on what came out. The point is chosen on all
+the sets together; `held_out` says what each book gets at the point chosen on the others. The indexes are those of the
+last `python -m evals`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
 
-from bookbound.measure.curve import at, best, choose, curve
+from bookbound.measure.curve import Row, at, best, choose, curve
 from bookbound.measure.outcome import Outcome
 from evals.sets import ask, sets
 
@@ -30,6 +31,18 @@ def held_out(found: dict[str, list[Outcome]], precision: float) -> dict[str, Any
         choice = choose(curve(others or outcomes), precision)
         rows[name] = at(choice.answered, outcomes).plain() if choice else None
     return rows
+
+
+def updated(
+    kept: dict[str, Any], rows: Sequence[Row], choice: Row, wanted: float, apart: dict[str, Any]
+) -> dict[str, Any]:
+    """The judge's numbers with a point chosen from the rows of a curve, and all that says how it was chosen."""
+    return kept | {
+        "point": kept["point"] | {"answered": choice.answered},
+        "wanted": wanted,
+        "held_out": apart,
+        "curve": [row.plain() for row in rows],
+    }
 
 
 def main() -> None:
@@ -46,9 +59,7 @@ def main() -> None:
     if choice is None:
         sys.exit(f"no threshold reaches {options.precision}, so nothing was written; the best is {best(rows)}")
     kept = json.loads(options.out.read_text(encoding="utf-8"))
-    kept["point"]["answered"] = choice.answered
-    kept["held_out"] = apart
-    kept["curve"] = [row.plain() for row in rows]
+    kept = updated(kept, rows, choice, options.precision, apart)
     options.out.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     print("operating point", kept["point"], choice.plain())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from evals.sources import Sources, is_verbatim
 
 from bookbound import wire
 from bookbound.ask import Pipeline
+from bookbound.book import Passage
 from bookbound.dialogue import BOOK_SILENT, MOST_PASSAGES, Answer, Question, Refusal, Retrieval, Scope, Sentence
 from bookbound.errors import InvalidInput, NoIndex, WrongEmbedder
 from bookbound.finding import Judgement, RefusalKind
@@ -170,3 +171,36 @@ def test_a_question_at_its_bounds_is_valid() -> None:
     assert (len(question.text), len(question.selection or "")) == (2000, 10000)
     assert Question("x", k=1, threshold=0.0).scope is Scope.BOOK
     assert Question("x", "  ", Scope.SELECTION).scope is Scope.BOOK
+
+
+class FirstPartOnly:
+    """A writer that forgets every part of the question but the first."""
+
+    name = "first part"
+
+    async def write(
+        self, question: Question, passages: Sequence[Passage], judgement: Judgement
+    ) -> AsyncGenerator[Sentence]:
+        piece = next(evidence for evidence in judgement.evidence if evidence.part == 0)
+        yield Sentence(piece.text, (piece,))
+
+
+def test_an_answer_that_leaves_out_a_part_it_has_words_for_says_so(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    asked = Question("What is a harmonic drive? What is the reality gap?")
+    daring = replace(pipeline, point=replace(pipeline.point, answered=0.0, relevant=0.0))
+    whole = runner.run(daring.ask(asked))
+    assert isinstance(whole, Answer)
+    assert {evidence.part for evidence in whole.judgement.evidence} == {0, 1}
+    assert not whole.partial
+    half = runner.run(replace(daring, writer=FirstPartOnly()).ask(asked))
+    assert isinstance(half, Answer)
+    assert half.partial
+
+
+def test_words_that_answer_two_parts_count_for_both(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    reply = runner.run(pipeline.ask(Question("What is a harmonic drive?")))
+    assert isinstance(reply, Answer)
+    (one, *_) = reply.judgement.evidence
+    assert one.shares(replace(one, part=1))
+    assert not one.shares(replace(one, place=replace(one.place, file="elsewhere.md")))
+    assert not one.shares(replace(one, place=replace(one.place, start=one.place.end, end=one.place.end + 5)))

@@ -11,6 +11,8 @@ from bookbound import wire
 from bookbound.calibration import FILE, Calibrated, Shipped, in_force, keep, load
 from bookbound.errors import BadSetup
 from bookbound.judge import OperatingPoint
+from bookbound.measure.curve import Row, choose
+from bookbound.models import CONSTANTS, DIGESTS, EMBEDDER, MODELS, READER
 from bookbound.settings import Settings
 
 SHIPPED = Shipped(OperatingPoint(answered=0.3, relevant=0.2), "judge-1")
@@ -71,19 +73,62 @@ def test_a_threshold_that_is_no_probability_is_damage(tmp_path: Path, answered: 
         load(tmp_path / FILE)
 
 
-def test_a_judge_is_told_by_what_was_fitted_and_not_by_the_point_chosen_for_it(tmp_path: Path) -> None:
-    def shipped(**held: Any) -> Shipped:
-        (tmp_path / "judge.json").write_text(json.dumps(held))
-        return Shipped.of(tmp_path / "judge.json")
-
+def judge(folder: Path, networks: dict[str, str] | None = None, **held: Any) -> Shipped:
+    """The judge of a folder with these constants and with networks of these digests."""
     point = {"answered": 0.3, "relevant": 0.2}
-    first = shipped(weights=[1, 2], point=point, curve=[1])
+    (folder / CONSTANTS).write_text(json.dumps({"weights": [1, 2], "point": point} | held))
+    (folder / DIGESTS).write_text(json.dumps({READER: "r1", EMBEDDER: "e1"} | (networks or {})))
+    return Shipped.of(folder)
+
+
+def test_a_judge_is_told_by_what_was_fitted_and_not_by_the_point_chosen_for_it(tmp_path: Path) -> None:
+    first = judge(tmp_path)
     assert first.point == SHIPPED.point
-    assert shipped(weights=[1, 2], point=point | {"answered": 0.4}, curve=[]).judge == first.judge
-    assert shipped(weights=[1, 3], point=point, curve=[1]).judge != first.judge
+    point = {"answered": 0.4, "relevant": 0.2}
+    assert judge(tmp_path, point=point, curve=[1], held_out={}, wanted=0.6).judge == first.judge
+    assert judge(tmp_path, weights=[1, 3]).judge != first.judge
 
 
-def test_the_judge_of_the_package_has_a_point(tmp_path: Path) -> None:
+def test_what_counts_as_relevant_makes_another_judge(tmp_path: Path) -> None:
+    assert judge(tmp_path, point={"answered": 0.3, "relevant": 0.1}).judge != judge(tmp_path).judge
+
+
+@pytest.mark.parametrize("network", [READER, EMBEDDER])
+def test_what_was_calibrated_with_another_network_is_outdated(tmp_path: Path, network: str) -> None:
+    first = judge(tmp_path)
+    keep(replace(CHOSEN, judge=first.judge), [], tmp_path / FILE)
+    assert not in_force(Settings(index=tmp_path), first).outdated
+    assert in_force(Settings(index=tmp_path), judge(tmp_path, {network: "another"})).outdated
+
+
+@pytest.mark.parametrize(
+    "point", [{}, {"answered": 0.4}, {"answered": "0.4", "relevant": 0.1}, {"answered": 2, "relevant": 0.1}, None, [1]]
+)
+def test_a_point_that_is_none_is_damage(tmp_path: Path, point: Any) -> None:
+    with pytest.raises(BadSetup, match=f"{CONSTANTS} is damaged; install bookbound again"):
+        judge(tmp_path, point=point)
+
+
+@pytest.mark.parametrize("name", [CONSTANTS, DIGESTS])
+@pytest.mark.parametrize("content", ["", "{", "{}", "[]", "null", "[" * 100_000, b"\xff".decode("latin-1")])
+def test_a_damaged_model_file_is_named(tmp_path: Path, name: str, content: str) -> None:
+    judge(tmp_path)
+    (tmp_path / name).write_bytes(content.encode("latin-1"))
+    with pytest.raises(BadSetup, match=f"^The model file {name} is damaged; install bookbound again.$"):
+        Shipped.of(tmp_path)
+
+
+@pytest.mark.parametrize("name", [CONSTANTS, DIGESTS])
+def test_a_missing_model_file_is_named(tmp_path: Path, name: str) -> None:
+    judge(tmp_path)
+    (tmp_path / name).unlink()
+    with pytest.raises(BadSetup, match=f"{name} is missing; install bookbound again"):
+        Shipped.of(tmp_path)
+
+
+def test_the_point_of_the_package_is_the_one_that_its_curve_calls_for(tmp_path: Path) -> None:
     held = wire.point(Settings(index=tmp_path))
-    assert 0 <= held.point.answered <= 1
-    assert held.judge
+    kept = json.loads((MODELS / CONSTANTS).read_text(encoding="utf-8"))
+    choice = choose([Row(**row) for row in kept["curve"]], kept["wanted"])
+    assert choice is not None
+    assert choice.answered == held.point.answered

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import tokenizers
 from numpy.typing import NDArray
+from training.shape import CLS, LONGEST, LONGEST_QUESTION, SEP
 
 OUT = Path("training/out")
-LONGEST, LONGEST_QUESTION = 320, 64
-CLS, SEP = 101, 102
 TOKENS_A_BATCH = 24576
 NEGATIVES = OUT / "negatives.json"
 NEITHER = -1.0
@@ -70,7 +69,6 @@ class Example(NamedTuple):
     ends: tuple[int, ...] = ()
     answers: float = NEITHER
     supported: float = NEITHER
-    weight: float = 1.0
 
 
 def pair(first: Array, second: Array) -> tuple[Array, int]:

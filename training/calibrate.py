@@ -32,6 +32,8 @@ from bookbound.settings import Settings
 
 Array = NDArray[Any]
 SEED, STRANGERS = 7, 100
+RELEVANT = 0.1
+"""Low, since it only keeps out what surely does not answer; whether the question is answered is decided after it."""
 FILES = Path("src/bookbound/models")
 PLACE, WEIGHED = ("odds", "place"), ("best", "sharpness", "score", "rank", "length")
 
@@ -171,7 +173,7 @@ def main() -> None:
     asked = [(row, True) for row in rng.sample(reading, min(options.sample, len(reading)))]
     asked += [(row, False) for row in rng.sample(strangers, STRANGERS)]
     file = FILES / "reader.json"
-    shipped = json.loads(file.read_text()) if file.exists() else {"point": {"answered": 0.5, "relevant": 0.5}}
+    shipped = json.loads(file.read_text()) if file.exists() else {"point": {"answered": 0.5, "relevant": RELEVANT}}
     file.write_text(
         json.dumps({"place": {"constant": 0.0}, "question": {"constant": 0.0}} | shipped | fitted, indent=1) + "\n"
     )

@@ -21,10 +21,10 @@ from torch.nn import functional
 from training.batches import NEGATIVES, Array, Example, Library, Row, library, rows
 from training.negatives import vectors
 from training.network import Embedder, Encoder
+from training.shape import CLS, LONGEST_TEXT, SEP
 from training.tensors import DEVICE, together
 
 BATCH, SHARPNESS, BETWEEN = 384, 20.0, (0.0, 0.25, 0.5, 0.75, 1.0)
-LONGEST = 254
 SHARE = {
     "squadshifts_amazon_reviews": 0.15,
     "squadshifts_reddit": 0.15,
@@ -34,7 +34,7 @@ SHARE = {
 
 
 def together_(texts: list[Array]) -> tuple[Tensor, Tensor]:
-    batch = together([Example(np.concatenate([[101], ids[:LONGEST], [102]]), 0) for ids in texts], DEVICE)
+    batch = together([Example(np.concatenate([[CLS], ids[:LONGEST_TEXT], [SEP]]), 0) for ids in texts], DEVICE)
     return batch["ids"], batch["mask"]
 
 

@@ -14,6 +14,7 @@ from training.batches import NEGATIVES, Array, Example, library, rows
 from training.measure import Logits, all_figures
 
 AGREEMENT = 400
+MODELS = Path("src/bookbound/models")
 
 
 class Network:
@@ -22,6 +23,7 @@ class Network:
     def __init__(self, file: Path, threads: int = 1) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         self._session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
 
     def __call__(self, examples: Sequence[Example]) -> Logits:
@@ -54,7 +56,7 @@ def agreement(one: Logits, other: Logits) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", type=Path, help="the folder of the tokenizer")
-    parser.add_argument("--small", type=Path, default=Path("training/out/reader-int8.onnx"))
+    parser.add_argument("--small", type=Path, default=MODELS / "reader-int8.onnx")
     parser.add_argument("--full", type=Path, default=Path("training/out/reader-fp32.onnx"))
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--sample", type=float, default=1.0, help="measure on this share of the held-out examples")
@@ -75,7 +77,9 @@ def main() -> None:
         if row["part"] == "test" and rng.random() > options.sample:
             row["part"] = "left out"
     reading = [row | {"source": "left out"} if row["part"] == "left out" else row for row in reading]
-    print(json.dumps(all_figures(kept, small, reading, support), indent=1))
+    scale = json.loads((MODELS / "reader.json").read_text())["supported"]
+    cut = -scale["shift"] / scale["scale"]
+    print(json.dumps(all_figures(kept, small, reading, support, cut), indent=1))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from safetensors.numpy import load_file
-from training.network import FAR, HEADS, HIDDEN, LAYERS
+from training.shape import FAR, HEADS, HIDDEN, LAYERS
 
 Array = NDArray[Any]
 Weights = dict[str, Array]

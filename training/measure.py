@@ -54,8 +54,8 @@ def _plain(text: str) -> list[str]:
 class Sheet:
     """The figures of one reader on what was held out."""
 
-    def __init__(self, library: Library, predict: Predict) -> None:
-        self._library, self._predict = library, predict
+    def __init__(self, library: Library, predict: Predict, supported: float) -> None:
+        self._library, self._predict, self._supported = library, predict, supported
 
     def books(self, reading: Sequence[tuple[int, Row]]) -> dict[str, float]:
         """Near misses, spans and most similar others, in books held out whole."""
@@ -116,7 +116,7 @@ class Sheet:
 
     def claims(self, support: Sequence[Row]) -> dict[str, float]:
         """Balanced accuracy of the verifier, source by source."""
-        said = self._predict([self._library.claim(row) for row in support])[3] > 0
+        said = self._predict([self._library.claim(row) for row in support])[3] > self._supported
         figures: dict[str, float] = {}
         by: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
         for row, opinion in zip(support, said, strict=True):
@@ -135,8 +135,11 @@ def balanced(found: Sequence[tuple[bool, bool]]) -> float:
     )
 
 
-def all_figures(library: Library, predict: Predict, reading: list[Row], support: list[Row]) -> dict[str, Any]:
-    sheet = Sheet(library, predict)
+def all_figures(
+    library: Library, predict: Predict, reading: list[Row], support: list[Row], supported: float = 0.0
+) -> dict[str, Any]:
+    """Every figure; from the logit `supported` on a claim counts as supported."""
+    sheet = Sheet(library, predict, supported)
     books = [(i, row) for i, row in enumerate(reading) if row["part"] == "test" and row["source"] == "book_reading"]
     figures = sheet.books(books) | sheet.squad([row for row in reading if row["source"] == "squad2_dev_B"])
     figures |= sheet.claims([row for row in support if row["part"] == "test"])

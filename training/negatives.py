@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from training.batches import NEGATIVES, Array, Example, Library, Row, library, rows
 from training.network import Embedder, Encoder
+from training.shape import CLS, LONGEST_TEXT, SEP
 from training.tensors import DEVICE, together
 
 MOST = 8
@@ -24,7 +25,7 @@ def vectors(embedder: Embedder, texts: list[Array]) -> Tensor:
     found = torch.empty(len(texts), 384, device=DEVICE)
     for at in range(0, len(order), 512):
         chosen = order[at : at + 512]
-        batch = together([Example(np.concatenate([[101], texts[i][:254], [102]]), 0) for i in chosen], DEVICE)
+        batch = together([Example(np.concatenate([[CLS], texts[i][:LONGEST_TEXT], [SEP]]), 0) for i in chosen], DEVICE)
         with torch.autocast(DEVICE, torch.bfloat16):
             found[chosen] = embedder(batch["ids"], batch["mask"]).float()
     return found

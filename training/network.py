@@ -8,10 +8,9 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
+from training.shape import FAR, HEADS, HIDDEN, INNER, LAYERS, PLACES, WORDS
 
-LAYERS, HIDDEN, HEADS, INNER, WORDS, PLACES = 6, 384, 12, 1536, 30522, 512
 DROPOUT = 0.1
-FAR = -1e4
 
 
 class Layer(nn.Module):

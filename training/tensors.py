@@ -21,6 +21,6 @@ def together(chosen: list[Example], device: str) -> Batch:
         ids[i, :n], mask[i, :n], types[i, example.second : n] = example.ids, 1, 1
         starts[i, list(example.starts)], ends[i, list(example.ends)] = True, True
     parts = {"ids": ids, "mask": mask, "types": types, "starts": starts, "ends": ends}
-    for name in ("answers", "supported", "weight"):
+    for name in ("answers", "supported"):
         parts[name] = np.array([getattr(example, name) for example in chosen], np.float32)
     return {name: torch.from_numpy(part).to(device) for name, part in parts.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -89,7 +89,17 @@ class Pipeline:
             return Refusal(refusal, replace(judgement, refusal=refusal), trace)
         used = {evidence.chunk_id for sentence in sentences for evidence in sentence.evidence}
         passages = tuple(passage for passage in retrieval.passages if passage.chunk.id in used)
-        return Answer(sentences, passages, judgement, trace)
+        partial = judgement.partial or _left_out(judgement, sentences)
+        return Answer(sentences, passages, replace(judgement, partial=partial), trace)
+
+
+def _left_out(judgement: Judgement, sentences: Sequence[Sentence]) -> bool:
+    """Whether a part of the question that has evidence has none of it in the answer."""
+    said = [evidence for sentence in sentences for evidence in sentence.evidence]
+    parts: dict[int, bool] = {}
+    for piece in judgement.evidence:
+        parts[piece.part] = parts.get(piece.part, False) or any(map(piece.shares, said))
+    return len(parts) > 1 and not all(parts.values())
 
 
 class Watch:

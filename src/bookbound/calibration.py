@@ -14,10 +14,11 @@ from typing import Any, NamedTuple, Self
 
 from bookbound.errors import BadSetup
 from bookbound.judge import OperatingPoint
+from bookbound.models import CONSTANTS, DIGESTS, EMBEDDER, READER
 from bookbound.settings import Settings
 
 FILE = "operating-point.json"
-CHOSEN = ("point", "curve", "held_out")
+CHOSEN = ("point", "wanted", "curve", "held_out")
 AGAIN = "Calibrate again: bookbound calibrate --questions FILE"
 
 
@@ -46,12 +47,18 @@ class Shipped(NamedTuple):
     judge: str
 
     @classmethod
-    def of(cls, file: Path) -> Self:
-        """That of the judge whose fitted numbers a file holds; where its point was chosen says nothing of the judge."""
-        held = json.loads(file.read_text(encoding="utf-8"))
+    def of(cls, models: Path) -> Self:
+        """That of the judge in a folder: its networks, what was fitted after them, and what is relevant to it.
+
+        From where on it answers, and how that was chosen, says nothing of the judge.
+        """
+        held, digests = _shipped(models / CONSTANTS), _shipped(models / DIGESTS)
+        point, networks = _point(held.get("point")), [digests.get(name) for name in (READER, EMBEDDER)]
+        if point is None or None in networks:
+            raise _damaged(CONSTANTS if point is None else DIGESTS)
         fitted = {name: value for name, value in held.items() if name not in CHOSEN}
-        mark = hashlib.sha256(json.dumps(fitted, sort_keys=True).encode()).hexdigest()
-        return cls(OperatingPoint(**held["point"]), mark[:16])
+        told = json.dumps([fitted, point.relevant, networks], sort_keys=True)
+        return cls(point, hashlib.sha256(told.encode()).hexdigest()[:16])
 
 
 class InForce(NamedTuple):
@@ -85,7 +92,7 @@ def load(file: Path) -> Calibrated | None:
     try:
         kept = json.loads(content)
         found = Calibrated(**{name: kept[name] for name in Calibrated.__slots__})
-        if isinstance(found.answered, bool) or not 0 <= found.answered <= 1:
+        if not _is_probability(found.answered):
             raise ValueError
     except (ValueError, TypeError, KeyError, RecursionError):
         raise BadSetup(f"{FILE} beside the index is not as it was written. Remove it, or: {AGAIN}") from None
@@ -97,3 +104,31 @@ def keep(found: Calibrated, curve: list[dict[str, Any]], file: Path) -> None:
     from bookbound.store import files
 
     files.replace(file, (json.dumps(found.plain(curve), indent=1) + "\n").encode())
+
+
+def _shipped(file: Path) -> dict[str, Any]:
+    try:
+        held = json.loads(file.read_bytes())
+    except OSError as trouble:
+        raise BadSetup(f"The model file {file.name} is missing; install bookbound again.") from trouble
+    except (ValueError, RecursionError) as trouble:
+        raise _damaged(file.name) from trouble
+    if not isinstance(held, dict):
+        raise _damaged(file.name)
+    return held
+
+
+def _point(held: Any) -> OperatingPoint | None:
+    if not isinstance(held, dict) or set(held) != set(OperatingPoint.__slots__):
+        return None
+    if not all(map(_is_probability, held.values())):
+        return None
+    return OperatingPoint(**held)
+
+
+def _is_probability(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= 1
+
+
+def _damaged(name: str) -> BadSetup:
+    return BadSetup(f"The model file {name} is damaged; install bookbound again.")

@@ -74,6 +74,11 @@ class Evidence:
         kind: UnitKind = kinds[0] if kinds else "sentence"
         return cls(chunk.id, chunk.text[start:end], place, start, end, probability, kind, part)
 
+    def shares(self, other: Evidence) -> bool:
+        """Whether some characters of the book are in both."""
+        one, two = self.place, other.place
+        return one.file == two.file and one.start < two.end and two.start < one.end
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:

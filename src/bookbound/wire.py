@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,9 +43,9 @@ def store(settings: Settings) -> Store:
 
 def point(settings: Settings) -> InForce:
     """The operating point that questions are answered with, and where it comes from."""
-    from bookbound.models import CONSTANTS, MODELS
+    from bookbound.models import MODELS
 
-    return in_force(settings, Shipped.of(MODELS / CONSTANTS))
+    return in_force(settings, Shipped.of(MODELS))
 
 
 async def pipeline(settings: Settings) -> Pipeline:
@@ -61,17 +61,20 @@ async def pipeline(settings: Settings) -> Pipeline:
     from bookbound.judge.reader import Reader
     from bookbound.judge.verifier import ReadingVerifier
 
-    index = await store(settings).open()
-    words, reader = OnnxEmbedder(models), Reader(models)
-    if index.manifest.embedder != words.name:
-        await index.close()
-        raise WrongEmbedder(
-            f"This index was made with {index.manifest.embedder}, but questions are embedded with {words.name}. "
-            "Index the book again: bookbound index SOURCE"
-        )
-    held = point(settings)
-    if held.outdated:
-        warnings.warn(f"The operating point beside this index is for another judge. {AGAIN}", stacklevel=2)
+    async with AsyncExitStack() as opened:  # what is open already is let go of when a later part fails
+        opened.callback(models.close)
+        index = await store(settings).open()
+        opened.push_async_callback(index.close)
+        words, reader = OnnxEmbedder(models), Reader(models)
+        if index.manifest.embedder != words.name:
+            raise WrongEmbedder(
+                f"This index was made with {index.manifest.embedder}, but questions are embedded with {words.name}. "
+                "Index the book again: bookbound index SOURCE"
+            )
+        held = point(settings)
+        if held.outdated:
+            warnings.warn(f"The operating point beside this index is for another judge. {AGAIN}", stacklevel=2)
+        opened.pop_all()
     return Pipeline(
         embedder=words,
         index=index,

@@ -5,12 +5,16 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from bookbound.models import CONSTANTS, MODELS
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -68,6 +72,23 @@ def test_status_in_json_counts_generations_and_bytes(bookbound: Run, little_book
     assert told["bytes"] > 0
     assert [told["generation"]] == [each["generation"] for each in told["generations"]][:1]
     assert len(told["generations"]) == 2
+
+
+@pytest.mark.parametrize("content", ["{", "{}", "[]", '{"point": {"answered": "high", "relevant": 0.1}}'])
+@pytest.mark.parametrize("command", [("status",), ("ask", "why?")])
+def test_a_damaged_model_file_exits_with_2(
+    bookbound: Run, little_index: Path, tmp_path: Path, content: str, command: tuple[str, ...]
+) -> None:
+    # A package in the working directory is found first: all of this one, but for the damaged file.
+    shutil.copytree(
+        MODELS.parent, tmp_path / "bookbound", copy_function=os.symlink, ignore=shutil.ignore_patterns("__pycache__")
+    )
+    damaged = tmp_path / "bookbound" / MODELS.name / CONSTANTS
+    damaged.unlink()
+    damaged.write_text(content)
+    done = bookbound(*command, "--index", str(little_index), cwd=tmp_path)
+    told = "Error: The model file reader.json is damaged; install bookbound again.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", told)
 
 
 @pytest.mark.parametrize("arguments", [("ask", "why?"), ("search", "why"), ("status",)])

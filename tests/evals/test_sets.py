@@ -4,11 +4,12 @@ from collections import Counter
 from pathlib import Path
 
 from evals.__main__ import cells, table
-from evals.calibrate import held_out
+from evals.calibrate import held_out, updated
 from evals.sets import EXAMPLE, sets
 from evals.sources import Sources
 from tests.measure.outcomes import answered, refused
 
+from bookbound.measure.curve import curve
 from bookbound.measure.figures import figures
 from bookbound.measure.questions import load
 
@@ -53,3 +54,16 @@ def test_a_book_is_held_against_the_point_chosen_on_the_others() -> None:
 def test_where_the_others_reach_the_precision_nowhere_a_book_has_no_row() -> None:
     wrong = [answered(0.8, right=False)]
     assert held_out({"own": [answered(0.7)], "others": wrong}, 0.9)["own"] is None
+
+
+def test_what_is_kept_says_for_which_precision_its_point_was_chosen() -> None:
+    before = {"weights": [1], "point": {"answered": 0.5, "relevant": 0.1}, "wanted": 0.9, "curve": [], "held_out": {}}
+    rows = curve([answered(0.8), answered(0.6), answered(0.4, right=False)])
+    after = updated(before, rows, rows[41], 0.6, {"example": None})
+    assert after == {
+        "weights": [1],
+        "point": {"answered": 0.41, "relevant": 0.1},
+        "wanted": 0.6,
+        "held_out": {"example": None},
+        "curve": [row.plain() for row in rows],
+    }

@@ -190,3 +190,17 @@ def test_a_question_of_several_parts_has_words_for_each(reader: Reader, passage:
     legs = max((span for span in examination.readings[0].spans if span.part == 1), key=lambda s: s.probability)
     assert "two hours" in POWER[battery.start : battery.end]
     assert "diagonal legs" in GAIT[legs.start : legs.end]
+
+
+@pytest.mark.parametrize("selection", [".", "a", "— … —"])
+def test_a_selection_that_says_nothing_explains_nothing(examiner: Examiner, passage: Make, selection: str) -> None:
+    found = examined(examiner, "Explain this", passage(selection, SELECTION_ID))
+    assert found.probability == 0.0
+
+
+def test_a_part_is_as_probable_as_the_same_question_asked_alone(examiner: Examiner, passage: Make) -> None:
+    passages = [passage(POWER, "a"), passage(SEEING, "b"), passage(GAIT, "c")]
+    asked = ("Which legs move together in a trot?", "How long does the battery last?")
+    both = examined(examiner, " ".join(asked), *passages)
+    alone = [examined(examiner, question, *passages).probability for question in asked]
+    assert both.parts == pytest.approx(alone)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.measure.outcomes import answered, item, refused
 
+from bookbound.measure.curve import at
 from bookbound.measure.figures import figures
 from bookbound.measure.outcome import Outcome
 from bookbound.measure.statistic import percentile
@@ -49,10 +50,32 @@ def test_refusals_have_precision_and_recall_over_all_and_by_kind() -> None:
     assert (refusals["questions"], refusals["refused"]) == (3, 2)
     assert (refusals["precision"], refusals["recall"]) == (0.6667, 0.6667)
     assert refusals["by_kind"] == {
-        "near_miss": {"questions": 1, "refused": 1, "precision": 0.5, "recall": 1.0},
-        "off_topic": {"questions": 2, "refused": 1, "precision": 0.5, "recall": 0.5},
+        "near_miss": {"questions": 1, "refused": 1, "corrected": 0, "precision": 0.5, "recall": 1.0},
+        "off_topic": {"questions": 2, "refused": 1, "corrected": 0, "precision": 0.5, "recall": 0.5},
     }
     assert refusals["wrongly_refused"] == {"fact": {"questions": 4, "refused": 1}}
+
+
+def test_refused_means_refused_in_the_figures_and_on_the_curve_and_a_correction_counts_beside_it() -> None:
+    premise = item(answerable=False, kind="false_premise")
+    asked = [
+        answered(0.9, asked=premise, right=True),
+        answered(0.8, asked=premise, right=False),
+        refused(0.2, kind="false_premise"),
+        refused(0.1, kind="near_miss"),
+        refused(0.3, kind="fact", answerable=True),
+    ]
+    refusals, row = figures(asked)["refusals"], at(0.5, asked).plain()
+    assert {kind: of["recall"] for kind, of in refusals["by_kind"].items()} == row["refused"]
+    assert (refusals["recall"], refusals["precision"]) == (row["refused_all"], 0.6667) == (0.5, 0.6667)
+    assert refusals["by_kind"]["false_premise"] == {
+        "questions": 3,
+        "refused": 1,
+        "corrected": 1,
+        "precision": 0.5,
+        "recall": 0.3333,
+    }
+    assert refusals["corrected"] == 1
 
 
 def test_citations_count_those_that_hold_evidence_and_those_that_are_verbatim() -> None:

@@ -141,3 +141,12 @@ def test_a_question_that_is_put_again_is_not_read_again(runner: asyncio.Runner) 
     assert runner.run(remembered.examine("How?", ())) is first
     runner.run(remembered.examine("Why?", ()))
     assert counting.asked == 2
+
+
+def test_every_question_is_read_while_its_time_is_taken_the_first_too(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    counting = Counting()
+    asked = [about("What is a trot?"), about("What is a pace?"), about("How light is the wrist?")]
+    ask(runner, replace(pipeline, examiner=counting), *asked)
+    assert counting.asked == len(asked) + 1

@@ -45,16 +45,13 @@ class Excerpt:
 
     def widen(self) -> None:
         """Let what follows the best words in their block, then what goes before, be said too while it is short."""
-        if len(self._best) > 1:
-            return  # each part of the question has its own words
-        for name, taken in list(self._taken.items())[:1]:
-            layout, piece = self._layouts[name], max(taken.values(), key=lambda piece: piece.probability)
-            if any(layout.kind(at) not in PLAIN for at in taken):
-                return
-            beside = [*self._beside(layout, max(taken), 1), *self._beside(layout, min(taken), -1)]
-            for at in beside:
-                if sum(map(len, self._taken.values())) < SHORT and not self._said(name, at) and self._fits(name, {at}):
-                    taken[at] = piece
+        name, taken = next(iter(self._taken.items()), ("", {}))
+        if len(self._best) != 1 or not taken or any(self._layouts[name].kind(at) not in PLAIN for at in taken):
+            return  # parts have their own words each, and code and rows their own company
+        layout, piece = self._layouts[name], max(taken.values(), key=lambda piece: piece.probability)
+        for at in [*self._beside(layout, max(taken), 1), *self._beside(layout, min(taken), -1)]:
+            if sum(map(len, self._taken.values())) < SHORT and not self._said(name, at) and self._fits(name, {at}):
+                taken[at] = piece
 
     def _beside(self, layout: Layout, at: int, step: int) -> Iterator[int]:
         """The plain units that stand in one block with a unit, going from it up or down the page."""

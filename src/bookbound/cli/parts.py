@@ -35,7 +35,7 @@ IndexFolder = Annotated[
 ]
 AsFormat = Annotated[Format, typer.Option("--format", help="For people or for scripts, errors too.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, errors too.")]
-TopK = Annotated[int, typer.Option("--top-k", "-k", metavar="N", help="How many passages to read, 1 to 20.")]
+TopK = Annotated[int, typer.Option("--top-k", "-k", metavar="N", help="How many passages to keep, 1 to 20.")]
 
 
 class Parts(Protocol):

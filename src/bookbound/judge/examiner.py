@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bookbound.book import Passage
-from bookbound.dialogue import SELECTION_ID
 from bookbound.finding import Examination, Reading
 from bookbound.judge.features import placed, probability, question_features
 from bookbound.judge.parts import parts
-from bookbound.judge.pointing import pointed
+from bookbound.judge.pointing import places, pointed
 from bookbound.judge.reader import Reader
 from bookbound.judge.spans import MOST
 
@@ -41,12 +40,8 @@ class ReadingExaminer:
         """Those of the passages that are chosen, read, each reading weighed by its passage's place in the search."""
         chosen = [i for i in chosen if i < len(passages)]
         found = await self._reader.read(question, [passages[i].chunk for i in chosen])
-        given = sum(passage.chunk.id == SELECTION_ID for passage in passages)
-        weights = self._reader.constants.place
-        return tuple(
-            placed(weights, reading, i - given) if i >= given else reading
-            for i, reading in zip(chosen, found, strict=True)
-        )
+        weights, at = self._reader.constants.place, places(passages)
+        return tuple(placed(weights, reading, at[i]) for i, reading in zip(chosen, found, strict=True))
 
     def _answered(self, question: str, passages: Sequence[Passage], readings: Sequence[Reading]) -> float:
         """How probably the question is answered, by all that was read for it."""
@@ -56,12 +51,15 @@ class ReadingExaminer:
         """The likeliest passages read again for each part: a part's words are its own, not the whole question's."""
         order = sorted(range(len(passages)), key=lambda i: -whole.readings[i].probability)
         chosen = sorted(order[:FOR_PARTS])
-        likeliest = [passages[i] for i in chosen]
         found = [await self._readings(part, passages, chosen) for part in asked]
         readings = list(whole.readings)
         for at, i in enumerate(chosen):
             readings[i] = _together(readings[i], [each[at] for each in found])
-        answered = [self._answered(part, likeliest, each) for part, each in zip(asked, found, strict=True)]
+        alone = [dict(zip(chosen, each, strict=True)) for each in found]
+        answered = [
+            self._answered(part, passages, [each.get(i, UNREAD) for i in range(len(passages))])
+            for part, each in zip(asked, alone, strict=True)
+        ]
         return Examination(whole.probability, tuple(readings), tuple(answered))
 
 

@@ -8,7 +8,7 @@ from math import exp, log
 
 from bookbound.book import Passage
 from bookbound.finding import Reading
-from bookbound.judge.pointing import similarity
+from bookbound.judge.pointing import places, similarity
 from bookbound.words import terms
 
 SUREST = 1e-4
@@ -18,32 +18,25 @@ Features = dict[str, float]
 def question_features(question: str, passages: Sequence[Passage], readings: Sequence[Reading]) -> Features:
     """Figures of a question whose passages, in the search's order, were read; there is at least one.
 
-    best, second, third: the log-odds of the likeliest readings.
-    sharpness: the share of the best reading's first span; `spans`: how many it has.
-    score, rank: the cosine of the passage read as best, and how far down the search had it (as a logarithm).
-    top: the best cosine. length: how many terms the question has (as a logarithm).
+    best: the log-odds of the likeliest reading. sharpness: the share of its first span.
+    score, rank: the cosine of its passage, and how far down the search had it (as a logarithm).
+    length: how many terms the question has (as a logarithm).
     """
-    order = sorted(range(len(readings)), key=lambda i: -readings[i].probability)
-    likeliest = [odds(readings[i].probability) for i in order[:3]]
-    likeliest += [odds(0.0)] * (3 - len(likeliest))
-    best = readings[order[0]]
+    at = max(range(len(readings)), key=lambda i: readings[i].probability)
+    best = readings[at]
     first = best.spans[0].probability / best.probability if best.spans and best.probability else 0.0
     return {
-        "best": likeliest[0],
-        "second": likeliest[1],
-        "third": likeliest[2],
+        "best": odds(best.probability),
         "sharpness": first,
-        "spans": float(len(best.spans)),
-        "score": similarity(passages[order[0]]),
-        "rank": log(1 + order[0]),
-        "top": max(map(similarity, passages)),
+        "score": similarity(passages[at]),
+        "rank": log(1 + (places(passages)[at] or 0)),
         "length": log(1 + len(terms(question))),
     }
 
 
-def placed(weights: Mapping[str, float], reading: Reading, place: int) -> Reading:
+def placed(weights: Mapping[str, float], reading: Reading, place: int | None) -> Reading:
     """A reading weighed by how far down the search, from 0, had its passage: what is found early answers more often."""
-    if not reading.probability:
+    if not reading.probability or place is None:
         return reading
     weighed = probability(weights, {"odds": odds(reading.probability), "place": log(1 + place)})
     shares = [min(span.probability / reading.probability, 1.0) for span in reading.spans]

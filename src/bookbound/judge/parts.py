@@ -10,7 +10,7 @@ from bookbound.judge.sides import sides
 from bookbound.sentences import sentences
 from bookbound.words import terms
 
-MOST, FEWEST_WORDS = 3, 4
+MOST, FEWEST_WORDS = 5, 4
 """The most parts, and the words that a part of one meaning has at least: "and why?" asks for nothing of its own."""
 
 _VERB = (

@@ -12,14 +12,23 @@ from bookbound.words import points, terms
 SPANS, NO_OPINION = 4, 0.4
 
 
+def places(passages: Sequence[Passage]) -> list[int | None]:
+    """How far down the search had each passage, counted from 0; a selection has no place, nobody searched for it."""
+    found = [passage.chunk.id != SELECTION_ID for passage in passages]
+    return [sum(found[:i]) if searched else None for i, searched in enumerate(found)]
+
+
 def pointed(question: str, passages: Sequence[Passage]) -> Examination | None:
     """What such a question comes to, or None where there is something to read for.
 
-    "Explain this" can only mean the whole of a selection, which then is its own answer.
+    "Explain this" can only mean the whole of a selection, which then is its own answer, if it says anything.
     """
-    if points(question) and any(passage.chunk.id == SELECTION_ID for passage in passages):
+    selected = [passage.chunk.text for passage in passages if passage.chunk.id == SELECTION_ID]
+    points_at = selected if points(question) else []
+    if any(map(terms, points_at)):
         return Examination(1.0, tuple(_whole(passage) for passage in passages))
-    return None if terms(question) and passages else Examination(0.0, tuple(Reading(0.0) for _ in passages))
+    names_something = terms(question) and passages and not points_at
+    return None if names_something else Examination(0.0, tuple(Reading(0.0) for _ in passages))
 
 
 def similarity(passage: Passage) -> float:

@@ -117,27 +117,36 @@ def _answers(outcomes: Sequence[Outcome], answerable: Sequence[Outcome]) -> Plai
 def _refusals(outcomes: Sequence[Outcome]) -> Plain:
     """Recall: how many that should be refused are. Precision: how many of the refused should be.
 
-    The precision of a kind is that of its refusals together with the wrong ones of answerable questions.
+    The precision of a kind is that of its refusals together with the wrong ones of answerable questions. A false
+    premise that is corrected is right and not refused, so it counts beside them.
     """
-    kinds: dict[bool, dict[str, list[bool]]] = {True: defaultdict(list), False: defaultdict(list)}
+    kinds: dict[bool, dict[str, list[Outcome]]] = {True: defaultdict(list), False: defaultdict(list)}
     for outcome in outcomes:
-        wanted = outcome.right(outcome.given) if not outcome.item.answerable else not outcome.given.answered
-        kinds[outcome.item.answerable][outcome.item.kind].append(wanted)
-    wrong = sum(sum(refused) for refused in kinds[True].values())
-    every = [refused for of_kind in kinds[False].values() for refused in of_kind]
+        kinds[outcome.item.answerable][outcome.item.kind].append(outcome)
+    wrong = sum(_refused(asked) for asked in kinds[True].values())
+    every = [outcome for asked in kinds[False].values() for outcome in asked]
     return {
         **_precise(every, wrong),
-        "by_kind": {kind: _precise(refused, wrong) for kind, refused in sorted(kinds[False].items())},
+        "by_kind": {kind: _precise(asked, wrong) for kind, asked in sorted(kinds[False].items())},
         "wrongly_refused": {
-            kind: {"questions": len(refused), "refused": sum(refused)} for kind, refused in sorted(kinds[True].items())
+            kind: {"questions": len(asked), "refused": _refused(asked)} for kind, asked in sorted(kinds[True].items())
         },
     }
 
 
-def _precise(refused: Sequence[bool], wrong: int) -> Plain:
-    right = sum(refused)
-    precision = right / (right + wrong) if right + wrong else None
-    return {"questions": len(refused), "refused": right, "precision": precision, "recall": share(refused)}
+def _precise(asked: Sequence[Outcome], wrong: int) -> Plain:
+    refused = _refused(asked)
+    return {
+        "questions": len(asked),
+        "refused": refused,
+        "corrected": sum(outcome.given.answered and outcome.right(outcome.given) for outcome in asked),
+        "precision": refused / (refused + wrong) if refused + wrong else None,
+        "recall": refused / len(asked) if asked else None,
+    }
+
+
+def _refused(asked: Sequence[Outcome]) -> int:
+    return sum(not outcome.given.answered for outcome in asked)
 
 
 def _citations(answerable: Sequence[Outcome], outcomes: Sequence[Outcome]) -> Plain:

@@ -76,9 +76,10 @@ async def put(pipeline: Pipeline, items: Sequence[Item], tick: Callable[[], None
     """Every question of a set, put to the book at the operating point of the pipeline, and once more if refused."""
     places = Places(pipeline.index)
     evidence = [await places.of(item) for item in items]
-    pipeline = replace(pipeline, examiner=Remembered(pipeline.examiner))
     if items:
-        await pipeline.ask(Question(items[0].question))  # wakes the models, which no later question has to wait for
+        # Wakes the models, and is not remembered: the first question, too, is read while its time is taken.
+        await pipeline.ask(Question(items[0].question))
+    pipeline = replace(pipeline, examiner=Remembered(pipeline.examiner))
     outcomes = []
     for item, stands in zip(items, evidence, strict=True):
         outcomes.append(await _outcome(pipeline, item, stands, places))

@@ -71,6 +71,8 @@ def _refusals(refusals: Plain) -> Table:
     ]
     wrong = refusals["wrongly_refused"].values()
     refused, questions = sum(of["refused"] for of in wrong), sum(of["questions"] for of in wrong)
+    if refusals["corrected"]:
+        rows.append(("corrected instead", f"{refusals['corrected']} of {refusals['questions']}", "", ""))
     rows.append(("answerable, wrongly", f"{refused} of {questions}", "", ""))
     return Table("Refusals", ("", "refused", "recall", "precision"), rows)
 

@@ -1,0 +1,23 @@
+"""`python -m training.ship`: the exported networks become the package's, and their digests with them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+OUT, MODELS = Path("training/out"), Path("src/bookbound/models")
+EXPORTED, SHIPPED = ("reader-int8.onnx", "embedder-int8.onnx"), ("tokenizer.json",)
+
+
+def main() -> None:
+    for name in EXPORTED:
+        shutil.copy(OUT / name, MODELS / name)
+    digests = {name: hashlib.sha256((MODELS / name).read_bytes()).hexdigest() for name in (*EXPORTED, *SHIPPED)}
+    (MODELS / "digests.json").write_text(json.dumps(digests, indent=1) + "\n")
+    print(json.dumps(digests, indent=1))
+
+
+if __name__ == "__main__":
+    main()
