@@ -26,7 +26,7 @@ def measure(asked: QuestionSet, reuse: bool, progress: Progress) -> Plain:
     if not (reuse and asked.index.exists()):
         make_index(asked, progress)
     pipeline, outcomes = ask(asked, progress)
-    measured = report(pipeline, outcomes, wire.point(Settings(index=asked.index)))
+    measured = report(pipeline, outcomes, wire.point(Settings(index=asked.index), pipeline.index.manifest))
     (OUT / f"{asked.name}.html").write_text(page(measured), encoding="utf-8")
     return measured | {"verbatim_in_source": _verbatim(outcomes, Sources(asked.source))}
 

@@ -1,17 +1,20 @@
 """The operating point in force: the one that the judge comes with, one calibrated for this book, or a setting.
 
-`bookbound calibrate` keeps what it chose beside the index, as `operating-point.json`. It holds for the judge that it
-was chosen with: the probabilities of another judge are others.
+`bookbound calibrate` keeps what it chose beside the index, as `operating-point.json`. It holds for the judge and
+the book that it was chosen with: the probabilities of another judge are others, and so are those for another book.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shlex
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from bookbound.book import Manifest
 from bookbound.errors import BadSetup
 from bookbound.judge import OperatingPoint
 from bookbound.models import CONSTANTS, DIGESTS, EMBEDDER, READER
@@ -19,12 +22,13 @@ from bookbound.settings import Settings
 
 FILE = "operating-point.json"
 CHOSEN = ("point", "wanted", "curve", "held_out")
-AGAIN = "Calibrate again: bookbound calibrate --questions FILE"
+ADDED = ("title", "kind")
+"""What a file of an older version does not say."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """A threshold chosen on a question set, for which judge, and what it reached there."""
+    """A threshold chosen on a question set, for which judge and book, and what it reached there."""
 
     answered: float
     judge: str
@@ -34,6 +38,8 @@ class Calibrated:
     coverage: float
     generation: str
     created: str
+    title: str | None = None
+    kind: str | None = None
 
     def plain(self, curve: list[dict[str, Any]]) -> dict[str, Any]:
         """What is kept in the file, with the curve it was chosen on."""
@@ -62,25 +68,35 @@ class Shipped(NamedTuple):
 
 
 class InForce(NamedTuple):
-    """The operating point to answer with, where it comes from, in words, and the judge it is for."""
+    """The operating point to answer with, where it comes from, in words, and the judge it is for.
+
+    `outdated` names what another one beside the index was calibrated for, and is empty where there is none such.
+    """
 
     point: OperatingPoint
     origin: str
     judge: str
-    outdated: bool = False
+    outdated: str = ""
 
 
-def in_force(settings: Settings, shipped: Shipped) -> InForce:
-    """The setting where there is one, or else what was calibrated for this index and judge, or else the default."""
+def in_force(settings: Settings, shipped: Shipped, book: Manifest) -> InForce:
+    """The setting where there is one, or else what was calibrated for this judge and book, or else the default."""
     default, judge = shipped
     if settings.answered is not None:
         return InForce(replace(default, answered=settings.answered), "setting", judge)
     kept = None if settings.qdrant_url else load(settings.index / FILE)
     if kept is None:
         return InForce(default, "default", judge)
-    if kept.judge != judge:
-        return InForce(default, "default; what was calibrated is for another judge", judge, outdated=True)
-    return InForce(replace(default, answered=kept.answered), f"calibrated on {kept.questions} questions", judge)
+    if other := _other(kept, judge, book):
+        return InForce(default, f"default; what was calibrated is for {other}", judge, outdated=other)
+    questions = f"{kept.questions} question" + "s" * (kept.questions != 1)
+    return InForce(replace(default, answered=kept.answered), f"calibrated on {questions}", judge)
+
+
+def again(index: Path) -> str:
+    """What to do where the choice beside an index is of no use."""
+    elsewhere = "" if index == Settings().index else f" --index {shlex.quote(str(index))}"
+    return f"Calibrate again: bookbound calibrate --questions FILE{elsewhere}"
 
 
 def load(file: Path) -> Calibrated | None:
@@ -91,19 +107,33 @@ def load(file: Path) -> Calibrated | None:
         return None
     try:
         kept = json.loads(content)
-        found = Calibrated(**{name: kept[name] for name in Calibrated.__slots__})
+        found = Calibrated(**{name: kept[name] for name in Calibrated.__slots__ if name in kept or name not in ADDED})
         if not _is_probability(found.answered):
             raise ValueError
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise BadSetup(f"{FILE} beside the index is not as it was written. Remove it, or: {AGAIN}") from None
+        raise BadSetup(f"{FILE} beside the index is not as it was written. Remove it, or: {again(file.parent)}") from None
     return found
 
 
 def keep(found: Calibrated, curve: list[dict[str, Any]], file: Path) -> None:
-    """Write what was calibrated, so that a kill at any moment leaves the old file or the new one, whole."""
+    """Write what was calibrated, so that a kill at any moment leaves the old file or the new one, whole.
+
+    A link stays one, and what it leads to is written.
+    """
     from bookbound.store import files
 
-    files.replace(file, (json.dumps(found.plain(curve), indent=1) + "\n").encode())
+    content = (json.dumps(found.plain(curve), indent=1) + "\n").encode()
+    if file.exists() and not file.is_file():  # a device or a pipe takes what is written, and must not be replaced
+        file.write_bytes(content)
+    else:
+        files.replace(Path(os.path.realpath(file)), content)
+
+
+def _other(kept: Calibrated, judge: str, book: Manifest) -> str:
+    """What a choice is for, where it is not for this judge and this book."""
+    if kept.judge != judge:
+        return "another judge"
+    return "" if kept.title in (None, book.title) and kept.kind in (None, book.kind) else "another book"
 
 
 def _shipped(file: Path) -> dict[str, Any]:

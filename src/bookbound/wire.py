@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bookbound.ask import Pipeline
-from bookbound.calibration import AGAIN, InForce, Shipped, in_force
+from bookbound.book import Manifest
+from bookbound.calibration import InForce, Shipped, again, in_force
 from bookbound.errors import IndexTrouble, WrongEmbedder
 from bookbound.library import Book, Worker
 from bookbound.ports import Embedder, Store
@@ -41,11 +42,11 @@ def store(settings: Settings) -> Store:
     return EdgeStore(settings.index)
 
 
-def point(settings: Settings) -> InForce:
-    """The operating point that questions are answered with, and where it comes from."""
+def point(settings: Settings, book: Manifest) -> InForce:
+    """The operating point that questions to a book are answered with, and where it comes from."""
     from bookbound.models import MODELS
 
-    return in_force(settings, Shipped.of(MODELS))
+    return in_force(settings, Shipped.of(MODELS), book)
 
 
 async def pipeline(settings: Settings) -> Pipeline:
@@ -71,9 +72,10 @@ async def pipeline(settings: Settings) -> Pipeline:
                 f"This index was made with {index.manifest.embedder}, but questions are embedded with {words.name}. "
                 "Index the book again: bookbound index SOURCE"
             )
-        held = point(settings)
+        held = point(settings, index.manifest)
         if held.outdated:
-            warnings.warn(f"The operating point beside this index is for another judge. {AGAIN}", stacklevel=2)
+            told = f"The operating point beside this index is for {held.outdated}. {again(settings.index)}"
+            warnings.warn(told, stacklevel=2)
         opened.pop_all()
     return Pipeline(
         embedder=words,

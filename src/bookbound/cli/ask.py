@@ -83,9 +83,9 @@ def ask(
 
 
 def search(ctx: typer.Context, words: Sought, index: IndexFolder = None, k: TopK = 5, as_json: AsJson = False) -> None:
-    """List the passages nearest to some words, without a judgement.
+    """List the passages that were read as answering, best first, without a judgement.
 
-    They are ranked by meaning and by words together; the similarity shown is that of meaning alone.
+    The similarity shown is that of meaning; the order is that of what was read in them.
     """
     given = _quoted("search", words)
     with told(as_json):

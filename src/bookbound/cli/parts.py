@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 import typer
 
 from bookbound.ask import Pipeline
+from bookbound.book import Manifest
 from bookbound.calibration import InForce
 from bookbound.cli.place import named
 from bookbound.library import Book
@@ -44,8 +45,8 @@ class Parts(Protocol):
     def store(self, settings: Settings) -> Store:
         """Where the index lives."""
 
-    def point(self, settings: Settings) -> InForce:
-        """The operating point in force, and where it comes from."""
+    def point(self, settings: Settings, book: Manifest) -> InForce:
+        """The operating point in force for a book, and where it comes from."""
 
     def pipeline(self, settings: Settings) -> Coroutine[Any, Any, Pipeline]:
         """The published index, open, with the parts that answer from it."""

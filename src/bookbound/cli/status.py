@@ -30,7 +30,7 @@ def status(ctx: typer.Context, index: IndexFolder = None, as_json: AsJson = Fals
             if not kept:
                 raise NoIndex
         manifest = kept[0]
-        held = parts.point(chosen)
+        held = parts.point(chosen, manifest)
         size = None if chosen.qdrant_url else _size(chosen.index / "generations")
         if as_json:
             generations = [{"generation": each.generation, "created": each.created} for each in kept]

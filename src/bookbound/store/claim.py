@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bookbound.errors import BadSetup, IndexBusy
+from bookbound.store.files import FRESH
 from bookbound.store.naming import is_id
 
 OURS = {
@@ -64,5 +65,6 @@ def _take(folder: Path) -> None:
 
 
 def _names(folder: Path) -> set[str]:
-    """What is in a folder, with a slash after the names of folders."""
-    return {f"{path.name}/" if path.is_dir() else path.name for path in folder.iterdir()}
+    """What is in a folder, with a slash after the names of folders, but for files that a kill left half written."""
+    names = {f"{path.name}/" if path.is_dir() else path.name for path in folder.iterdir()}
+    return {name for name in names if name.endswith("/") or not name.startswith(FRESH)}

@@ -17,17 +17,24 @@ BLOCK = 1 << 16
 SMALL = 1 << 23
 """Up to this size a copy has no holes: Edge touches every page of such a file, and of larger ones only what is used."""
 _NOTHING = bytes(BLOCK)
+FRESH = ".bookbound-new-"
+"""How the name of a file begins that is still being written and will take the place of another."""
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Give `path` a content so that a kill at any moment leaves the old one or the new one, whole."""
-    fresh = path.with_name(f"{path.name}.new")
-    with fresh.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-    settle(path.parent)
+    """Give `path` a content so that a kill, or another writer, at any moment leaves one of the contents, whole."""
+    fresh = path.with_name(f"{FRESH}{os.urandom(8).hex()}")
+    try:
+        with fresh.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+        settle(path.parent)
+    except OSError as trouble:
+        raise OSError(trouble.errno, trouble.strerror, str(path)) from trouble
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def settle(path: Path) -> None:
