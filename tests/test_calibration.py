@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from bookbound import wire
-from bookbound.calibration import FILE, Calibrated, Shipped, in_force, keep, load
+from bookbound.book import Manifest
+from bookbound.calibration import FILE, Calibrated, Shipped, again, in_force, keep, load
 from bookbound.errors import BadSetup
 from bookbound.judge import OperatingPoint
 from bookbound.measure.curve import Row, choose
@@ -16,37 +17,72 @@ from bookbound.models import CONSTANTS, DIGESTS, EMBEDDER, MODELS, READER
 from bookbound.settings import Settings
 
 SHIPPED = Shipped(OperatingPoint(answered=0.3, relevant=0.2), "judge-1")
-CHOSEN = Calibrated(0.62, "judge-1", 133, 0.9, 0.91, 0.7, "g1", "2026-01-01T00:00:00+00:00")
+CHOSEN = Calibrated(0.62, "judge-1", 133, 0.9, 0.91, 0.7, "g1", "2026-01-01T00:00:00+00:00", "Drives", "mdbook")
+BOOK = Manifest("Drives", "mdbook", "embedder", 2, "splitter", 1.0, pages=1, chunks=1)
 
 
 def test_without_a_choice_the_default_holds(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "nowhere"):
-        held = in_force(Settings(index=folder), SHIPPED)
-        assert (held.point, held.origin, held.outdated) == (SHIPPED.point, "default", False)
+        held = in_force(Settings(index=folder), SHIPPED, BOOK)
+        assert (held.point, held.origin, held.outdated) == (SHIPPED.point, "default", "")
 
 
 def test_what_was_calibrated_beside_the_index_holds_and_moves_the_one_threshold(tmp_path: Path) -> None:
     keep(CHOSEN, [], tmp_path / FILE)
-    held = in_force(Settings(index=tmp_path), SHIPPED)
+    held = in_force(Settings(index=tmp_path), SHIPPED, BOOK)
     assert held.point == OperatingPoint(answered=0.62, relevant=0.2)
     assert held.origin == "calibrated on 133 questions"
 
 
 def test_a_setting_overrides_whatever_lies_beside_the_index(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("damaged")
-    held = in_force(Settings(index=tmp_path, answered=0.8), SHIPPED)
+    held = in_force(Settings(index=tmp_path, answered=0.8), SHIPPED, BOOK)
     assert (held.point.answered, held.origin) == (0.8, "setting")
 
 
 def test_what_was_calibrated_for_another_judge_does_not_hold(tmp_path: Path) -> None:
     keep(replace(CHOSEN, judge="judge-0"), [], tmp_path / FILE)
-    held = in_force(Settings(index=tmp_path), SHIPPED)
-    assert (held.point, held.outdated) == (SHIPPED.point, True)
+    held = in_force(Settings(index=tmp_path), SHIPPED, BOOK)
+    assert (held.point, held.outdated) == (SHIPPED.point, "another judge")
+
+
+@pytest.mark.parametrize("other", [{"title": "Nodes"}, {"kind": "sphinx"}])
+def test_what_was_calibrated_for_another_book_does_not_hold(tmp_path: Path, other: dict[str, Any]) -> None:
+    keep(replace(CHOSEN, **other), [], tmp_path / FILE)
+    held = in_force(Settings(index=tmp_path), SHIPPED, BOOK)
+    assert (held.point, held.outdated) == (SHIPPED.point, "another book")
+    assert held.origin == "default; what was calibrated is for another book"
+
+
+def test_a_file_that_does_not_say_for_which_book_holds(tmp_path: Path) -> None:
+    keep(CHOSEN, [], tmp_path / FILE)
+    kept = json.loads((tmp_path / FILE).read_text())
+    assert (kept.pop("title"), kept.pop("kind")) == ("Drives", "mdbook")
+    (tmp_path / FILE).write_text(json.dumps(kept))
+    assert in_force(Settings(index=tmp_path), SHIPPED, BOOK).point.answered == 0.62
+
+
+def test_one_question_is_one_question(tmp_path: Path) -> None:
+    keep(replace(CHOSEN, questions=1), [], tmp_path / FILE)
+    assert in_force(Settings(index=tmp_path), SHIPPED, BOOK).origin == "calibrated on 1 question"
+
+
+def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / FILE).symlink_to(tmp_path / "elsewhere.json")
+    for _ in range(2):
+        keep(CHOSEN, [], tmp_path / FILE)
+        assert (tmp_path / FILE).is_symlink()
+        assert load(tmp_path / "elsewhere.json") == CHOSEN
+
+
+def test_the_hint_names_an_index_that_is_elsewhere() -> None:
+    assert again(Settings().index).endswith(" --questions FILE")
+    assert again(Path("my index")).endswith(" --questions FILE --index 'my index'")
 
 
 def test_with_a_server_no_file_counts(tmp_path: Path) -> None:
     keep(CHOSEN, [], tmp_path / FILE)
-    held = in_force(Settings(index=tmp_path, qdrant_url="http://127.0.0.1:9"), SHIPPED)
+    held = in_force(Settings(index=tmp_path, qdrant_url="http://127.0.0.1:9"), SHIPPED, BOOK)
     assert held.origin == "default"
 
 
@@ -97,8 +133,8 @@ def test_what_counts_as_relevant_makes_another_judge(tmp_path: Path) -> None:
 def test_what_was_calibrated_with_another_network_is_outdated(tmp_path: Path, network: str) -> None:
     first = judge(tmp_path)
     keep(replace(CHOSEN, judge=first.judge), [], tmp_path / FILE)
-    assert not in_force(Settings(index=tmp_path), first).outdated
-    assert in_force(Settings(index=tmp_path), judge(tmp_path, {network: "another"})).outdated
+    assert not in_force(Settings(index=tmp_path), first, BOOK).outdated
+    assert in_force(Settings(index=tmp_path), judge(tmp_path, {network: "another"}), BOOK).outdated
 
 
 @pytest.mark.parametrize(
@@ -127,7 +163,7 @@ def test_a_missing_model_file_is_named(tmp_path: Path, name: str) -> None:
 
 
 def test_the_point_of_the_package_is_the_one_that_its_curve_calls_for(tmp_path: Path) -> None:
-    held = wire.point(Settings(index=tmp_path))
+    held = wire.point(Settings(index=tmp_path), BOOK)
     kept = json.loads((MODELS / CONSTANTS).read_text(encoding="utf-8"))
     choice = choose([Row(**row) for row in kept["curve"]], kept["wanted"])
     assert choice is not None

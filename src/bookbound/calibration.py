@@ -111,7 +111,9 @@ def load(file: Path) -> Calibrated | None:
         if not _is_probability(found.answered):
             raise ValueError
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise BadSetup(f"{FILE} beside the index is not as it was written. Remove it, or: {again(file.parent)}") from None
+        raise BadSetup(
+            f"{FILE} beside the index is not as it was written. Remove it, or: {again(file.parent)}"
+        ) from None
     return found
 
 

@@ -113,6 +113,52 @@ def test_another_file_leaves_the_index_as_it_is_and_says_how_to_use_the_choice(
     assert not (index / FILE).exists()
 
 
+@pytest.mark.parametrize("out", ["questions.jsonl", "-", "nowhere/chosen.json"])
+def test_a_file_that_may_or_can_not_be_written_is_told_before_any_question_is_asked(
+    calibrate: Run, questions: Path, out: str
+) -> None:
+    before = questions.read_text()
+    done = calibrate("--out", out)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert questions.read_text() == before
+
+
+def test_the_own_file_of_the_index_is_beside_the_index(calibrate: Run, index: Path) -> None:
+    done = calibrate("--precision", "0.1", "--out", f"{index}/../{index.name}/{FILE}")
+    assert done.returncode == 0
+    assert "not beside the index" not in done.stdout
+    assert (index / FILE).is_file()
+
+
+def test_a_set_that_cannot_measure_refusal_writes_nothing_unless_forced(
+    calibrate: Run, questions: Path, index: Path
+) -> None:
+    questions.write_text("\n".join(map(json.dumps, ROWS[:2])))
+    done = calibrate("--precision", "0.1")
+    assert done.returncode == 1
+    assert "Warning: The set has no unanswerable questions: refusal cannot be measured on it." in done.stderr
+    assert "Nothing was written." in done.stderr
+    assert not (index / FILE).exists()
+    done = calibrate("--precision", "0.1", "--force")
+    assert done.returncode == 0
+    assert "refusal cannot be measured" in done.stderr
+    assert (index / FILE).is_file()
+
+
+def test_what_was_calibrated_for_another_book_is_warned_of_with_the_index_to_name(
+    bookbound: Run, calibrate: Run, index: Path
+) -> None:
+    calibrate("--precision", "0.1")
+    kept = json.loads((index / FILE).read_text())
+    (index / FILE).write_text(json.dumps(kept | {"title": "another", "answered": 1.0}))
+    done = bookbound("ask", ROWS[0]["question"], "--index", str(index))
+    assert done.returncode == 0
+    assert done.stderr == (
+        "Warning: The operating point beside this index is for another book. "
+        f"Calibrate again: bookbound calibrate --questions FILE --index {index}\n"
+    )
+
+
 def test_what_was_calibrated_for_another_judge_is_warned_of_and_does_not_hold(
     bookbound: Run, calibrate: Run, index: Path
 ) -> None:
@@ -149,7 +195,7 @@ def test_a_choice_outlives_the_next_index_of_the_book(
     assert told(bookbound, index)["origin"] == "calibrated on 3 questions"
 
 
-@pytest.mark.parametrize("precision", ["1.5", "-0.1", "high"])
+@pytest.mark.parametrize("precision", ["1.5", "-0.1", "high", "nan", "inf"])
 def test_a_precision_is_a_share(calibrate: Run, precision: str) -> None:
     assert calibrate("--precision", precision).returncode == 2
 

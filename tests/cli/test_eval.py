@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from bookbound.cli.outputs import ready
+from bookbound.errors import BadSetup
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 ROWS: list[dict[str, Any]] = [
@@ -135,6 +138,49 @@ def test_a_file_that_cannot_be_written_is_told_before_any_question_is_asked(
         done = measure(option, file)
         assert (done.returncode, done.stdout) == (2, "")
         assert "cannot be written" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--json", "questions.jsonl"), "questions.jsonl is the question set and would be overwritten."),
+        (("--html", "link"), "link is the question set and would be overwritten."),
+        (("--json", "both", "--html", "./x/../both"), "x/../both is named for two outputs."),
+        (("--html", "-"), "- stands for standard output with --json of eval alone."),
+    ],
+)
+def test_outputs_are_files_of_their_own(
+    measure: Run, questions: Path, tmp_path: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "link").symlink_to(questions)
+    before = questions.read_text()
+    done = measure(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"Error: {told}")
+    assert questions.read_text() == before
+    assert not (tmp_path / "both").exists()
+
+
+def test_trying_an_output_leaves_everything_as_it_was(questions: Path, tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "led-to")
+    before = sorted(tmp_path.iterdir())
+    ready(questions, tmp_path / "old", tmp_path / "new", tmp_path / "link")
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / "old").read_text() == "old"
+
+
+def test_an_output_that_cannot_be_opened_is_told(questions: Path, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(BadSetup, match="loop cannot be written"):
+        ready(questions, tmp_path / "loop")
+
+
+def test_the_tables_are_printed_also_where_a_file_cannot_be_written_in_the_end(measure: Run) -> None:
+    done = measure("--html", "/dev/full")
+    assert done.returncode == 2
+    assert "Retrieval" in done.stdout
 
 
 def test_without_a_question_set_or_an_index_it_ends_with_2(bookbound: Run, questions: Path, tmp_path: Path) -> None:

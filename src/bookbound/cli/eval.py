@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,11 +15,11 @@ from bookbound.ask import Pipeline
 from bookbound.cli import show
 from bookbound.cli.grid import grid
 from bookbound.cli.outcome import ANSWERED, REFUSED, leave, told
+from bookbound.cli.outputs import STANDARD_OUTPUT, ready
 from bookbound.cli.parts import IndexFolder, Parts
 from bookbound.cli.place import indexed, named
 from bookbound.cli.progress import bars
 from bookbound.cli.screen import Line, note, put, put_json
-from bookbound.errors import BadSetup
 
 if TYPE_CHECKING:
     from bookbound.measure.figures import Plain
@@ -45,7 +46,6 @@ Bars = Annotated[
     list[str] | None,
     typer.Option("--bar", metavar="NAME=VALUE", help="End with 1 below this, as in recall@5=0.8; may be repeated."),
 ]
-STANDARD_OUTPUT = Path("-")
 
 
 def evaluate(
@@ -66,14 +66,17 @@ def evaluate(
         from bookbound.measure.questions import load
         from bookbound.measure.report import report
 
+        ready(questions, None if as_json == STANDARD_OUTPUT else as_json, html)
         items = load(questions)
         wanted = setting.bars(bar or (), (item.kind for item in items if not item.answerable))
-        for file in (as_json, html):
-            ready(file)
         chosen = settings.load(index=index)
         pipeline, outcomes = asyncio.run(asked(ctx.obj, chosen, items))
-        measured = report(pipeline, outcomes, ctx.obj.point(chosen))
-        _write(measured, as_json, html)
+        measured = report(pipeline, outcomes, ctx.obj.point(chosen, pipeline.index.manifest))
+        if as_json == STANDARD_OUTPUT:
+            put_json(measured)
+        else:
+            put(_tables(measured))
+        put(_write(measured, as_json, html))
         missed = [words for each in wanted if (words := each.missed(measured))]
         note(Line.of(("Missed: ", "bold red"), words) for words in missed)
     leave(REFUSED if missed else ANSWERED, pipeline)
@@ -97,36 +100,29 @@ async def asked(parts: Parts, chosen: settings.Settings, items: list[Item]) -> t
         return pipeline, await put(pipeline, items, tick)
 
 
-def ready(file: Path | None) -> None:
-    """That a file can be written, before anybody waits for what is to be in it."""
-    if file is None or file == STANDARD_OUTPUT:
-        return
-    if file.is_dir() or not file.parent.is_dir():
-        raise BadSetup(f"{file} cannot be written: it is a folder, or there is no folder for it.")
-
-
-def _write(measured: Plain, as_json: Path | None, html: Path | None) -> None:
-    from bookbound.measure.page import page
+def _tables(measured: Plain) -> Iterator[Line]:
     from bookbound.measure.tables import tables
 
-    if html:
-        html.write_text(page(measured), encoding="utf-8")
-    if as_json == STANDARD_OUTPUT:
-        put_json(measured)
-        return
-    if as_json:
-        as_json.write_text(json.dumps(measured, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     counts, point = measured["questions"], measured["operating_point"]
-    put(
-        show.table(
-            [
-                ("Book", measured["index"]["title"]),
-                ("Questions", f"{counts['all']}, {counts['answerable']} of them answerable"),
-                ("Operating point", f"answers from {point['answered']:.2f} on ({point['origin']})"),
-            ]
-        )
+    yield from show.table(
+        [
+            ("Book", measured["index"]["title"]),
+            ("Questions", f"{counts['all']}, {counts['answerable']} of them answerable"),
+            ("Operating point", f"answers from {point['answered']:.2f} on ({point['origin']})"),
+        ]
     )
     for table in tables(measured):
-        put([Line(), *grid(table.columns, table.rows, table.title)])
-    put([Line()] if as_json or html else [])
-    put(Line.of("Written: ", (str(file), "bold")) for file in (as_json, html) if file)
+        yield Line()
+        yield from grid(table.columns, table.rows, table.title)
+
+
+def _write(measured: Plain, as_json: Path | None, html: Path | None) -> list[Line]:
+    """Write the files asked for, and say which, unless figures alone are to be printed."""
+    from bookbound.measure.page import page
+
+    if as_json and as_json != STANDARD_OUTPUT:
+        as_json.write_text(json.dumps(measured, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    if html:
+        html.write_text(page(measured), encoding="utf-8")
+    written = [Line.of("Written: ", (str(file), "bold")) for file in (as_json, html) if file]
+    return [Line(), *written] if written and as_json != STANDARD_OUTPUT else []

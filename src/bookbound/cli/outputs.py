@@ -15,7 +15,7 @@ def ready(questions: Path, *outputs: Path | None) -> None:
     files = [file for file in outputs if file is not None]
     for file in files:
         if file == STANDARD_OUTPUT:
-            raise BadSetup("- is standard output for --json of eval alone. Name a file, or ./- with a folder before it.")
+            raise BadSetup("- stands for standard output with --json of eval alone. Name a file.")
     for at, file in enumerate(files):
         if same(file, questions):
             raise BadSetup(f"{file} is the question set and would be overwritten. Name another file.")

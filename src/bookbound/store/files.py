@@ -34,7 +34,8 @@ def replace(path: Path, content: bytes) -> None:
     except OSError as trouble:
         raise OSError(trouble.errno, trouble.strerror, str(path)) from trouble
     finally:
-        fresh.unlink(missing_ok=True)
+        with suppress(OSError):
+            fresh.unlink(missing_ok=True)
 
 
 def settle(path: Path) -> None:
