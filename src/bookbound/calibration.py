@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 from bookbound.book import Manifest
 from bookbound.errors import BadSetup
 from bookbound.judge import OperatingPoint
-from bookbound.models import CONSTANTS, DIGESTS, EMBEDDER, READER
+from bookbound.models import CONSTANTS, DIGESTS, EMBEDDER, READER, constants, damaged
 from bookbound.settings import Settings
 
 FILE = "operating-point.json"
@@ -58,10 +58,10 @@ class Shipped(NamedTuple):
 
         From where on it answers, and how that was chosen, says nothing of the judge.
         """
-        held, digests = _shipped(models / CONSTANTS), _shipped(models / DIGESTS)
+        held, digests = constants(models / CONSTANTS), constants(models / DIGESTS)
         point, networks = _point(held.get("point")), [digests.get(name) for name in (READER, EMBEDDER)]
         if point is None or None in networks:
-            raise _damaged(CONSTANTS if point is None else DIGESTS)
+            raise damaged(CONSTANTS if point is None else DIGESTS)
         fitted = {name: value for name, value in held.items() if name not in CHOSEN}
         told = json.dumps([fitted, point.relevant, networks], sort_keys=True)
         return cls(point, hashlib.sha256(told.encode()).hexdigest()[:16])
@@ -138,18 +138,6 @@ def _other(kept: Calibrated, judge: str, book: Manifest) -> str:
     return "" if kept.title in (None, book.title) and kept.kind in (None, book.kind) else "another book"
 
 
-def _shipped(file: Path) -> dict[str, Any]:
-    try:
-        held = json.loads(file.read_bytes())
-    except OSError as trouble:
-        raise BadSetup(f"The model file {file.name} is missing; install bookbound again.") from trouble
-    except (ValueError, RecursionError) as trouble:
-        raise _damaged(file.name) from trouble
-    if not isinstance(held, dict):
-        raise _damaged(file.name)
-    return held
-
-
 def _point(held: Any) -> OperatingPoint | None:
     if not isinstance(held, dict) or set(held) != set(OperatingPoint.__slots__):
         return None
@@ -160,7 +148,3 @@ def _point(held: Any) -> OperatingPoint | None:
 
 def _is_probability(value: Any) -> bool:
     return type(value) in (int, float) and 0 <= value <= 1
-
-
-def _damaged(name: str) -> BadSetup:
-    return BadSetup(f"The model file {name} is damaged; install bookbound again.")

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp
 from typing import Self
 
 from bookbound.book import Chunk
-from bookbound.errors import BadSetup
 from bookbound.finding import Reading, Span
+from bookbound.judge.features import probability
 from bookbound.judge.spans import MOST, characters, stretches
 from bookbound.judge.windows import LONGEST_FIRST, Window, windows
-from bookbound.models import CONSTANTS, READER
+from bookbound.models import CONSTANTS, READER, damaged
 from bookbound.models.onnx import Models, Pieces
 
 
@@ -25,7 +24,7 @@ class Scale:
     shift: float
 
     def probability(self, logit: float) -> float:
-        return 1 / (1 + exp(-min(max(self.scale * logit + self.shift, -50), 50)))
+        return probability({"logit": self.scale, "constant": self.shift}, {"logit": logit})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class Constants:
         try:
             return cls(Scale(**kept["answers"]), Scale(**kept["supported"]), kept["place"], kept["question"])
         except (KeyError, TypeError) as trouble:
-            raise BadSetup(f"The model file {CONSTANTS} is damaged; install bookbound again.") from trouble
+            raise damaged(CONSTANTS) from trouble
 
 
 class Reader:

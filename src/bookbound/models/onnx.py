@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,8 +16,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bookbound.errors import BadSetup
-from bookbound.models import DIGESTS, MODELS, TOKENIZER
+from bookbound.models import DIGESTS, MODELS, TOKENIZER, constants, damaged, missing
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # must stand before the import: no word of a reader's use leaves the machine
 import onnxruntime
@@ -77,12 +75,7 @@ class Models:
 
     def constants(self, name: str) -> dict[str, Any]:
         """The constants in a file of that name."""
-        try:
-            with _opened(self.folder / name) as content:
-                kept = json.load(content)
-        except ValueError as trouble:
-            raise _damaged(name) from trouble
-        return kept if isinstance(kept, dict) else {}
+        return constants(self.folder / name)
 
     def ids(self, text: str) -> list[int]:
         """The numbers of a text's word pieces."""
@@ -132,7 +125,7 @@ class Models:
         file = self.folder / name
         with _opened(file) as content:
             if hashlib.file_digest(content, "sha256").hexdigest() != self.digest(name):
-                raise _damaged(name)
+                raise damaged(name)
         return file
 
 
@@ -149,8 +142,4 @@ def _opened(file: Path) -> BufferedReader:
     try:
         return file.open("rb")
     except OSError as trouble:
-        raise BadSetup(f"The model file {file.name} is missing; install bookbound again.") from trouble
-
-
-def _damaged(name: str) -> BadSetup:
-    return BadSetup(f"The model file {name} is damaged; install bookbound again.")
+        raise missing(file.name) from trouble
