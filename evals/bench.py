@@ -26,9 +26,8 @@ from bookbound.read import read
 from bookbound.settings import Settings
 from bookbound.split import split
 from evals import load
-from evals.sets import EXAMPLE
+from evals.sets import BOOK, EXAMPLE
 
-BOOK = Path(__file__).resolve().parent.parent / "examples" / "book"
 BASELINE = "import onnxruntime, tokenizers, numpy"
 RUNS, ASKED = 7, 30
 

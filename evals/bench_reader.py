@@ -11,7 +11,6 @@ import os
 import statistics
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from time import perf_counter
 
 from bookbound.book import Chunk
@@ -21,8 +20,8 @@ from bookbound.judge.windows import windows
 from bookbound.models.onnx import Models
 from bookbound.read import read
 from bookbound.split import split
+from evals.sets import BOOK
 
-BOOK = Path(__file__).resolve().parent.parent / "examples" / "book"
 QUESTION = "Which joint of the leg carries the largest torque when the robot squats?"
 PASSAGES, LENGTH, RUNS, THREADS = 8, (180, 230), 15, 2
 

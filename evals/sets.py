@@ -17,7 +17,7 @@ from bookbound.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "evals" / "out"
-EXAMPLE = ROOT / "evals" / "example.jsonl"
+EXAMPLE, BOOK = ROOT / "evals" / "example.jsonl", ROOT / "examples" / "book"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def sets() -> list[QuestionSet]:
     shared = Path(os.environ.get("BOOKBOUND_SHARED", ROOT.parent / "shared")) / "data"
     others = sorted((shared / "questions").glob("*.jsonl"))
     found = [QuestionSet(file.stem, file, shared / "books" / file.stem) for file in others]
-    return [QuestionSet("example", EXAMPLE, ROOT / "examples" / "book"), *found]
+    return [QuestionSet("example", EXAMPLE, BOOK), *found]
 
 
 def make_index(asked: QuestionSet, progress: Progress) -> None:

@@ -89,10 +89,8 @@ class Library:
 
     def example(self, question: str, passage: int, row: Row | None, pathless: bool = False) -> Example:
         """A question with a passage: its own (`row` says what is there) or one that does not answer."""
-        kept = self.passages[passage]
-        path = "" if pathless or not kept["path"] else kept["path"] + "\n"
-        before = self.words[path][0] if path else np.empty(0, np.int32)
-        ids, offsets = self.words[kept["text"]]
+        before = self.over(passage)[: 0 if pathless else None]
+        ids, offsets = self.words[self.passages[passage]["text"]]
         both, at = pair(self.words[question][0], np.concatenate([before, ids]))
         if row is None or not row["answerable"]:
             return Example(both, at, answers=0.0)
@@ -106,9 +104,12 @@ class Library:
 
     def pieces(self, passage: int) -> Array:
         """A passage as the embedder reads it: its path, then its words."""
-        kept = self.passages[passage]
-        path = self.words[kept["path"] + "\n"][0] if kept["path"] else np.empty(0, np.int32)
-        return np.concatenate([path, self.words[kept["text"]][0]])
+        return np.concatenate([self.over(passage), self.words[self.passages[passage]["text"]][0]])
+
+    def over(self, passage: int) -> Array:
+        """The heading path that stands over a passage, as word pieces."""
+        path = self.passages[passage]["path"]
+        return self.words[path + "\n"][0] if path else np.empty(0, np.int32)
 
     def without_sentence(self, row: Row) -> Example | None:
         """The passage with the sentence that answers taken out of it: then it does not."""

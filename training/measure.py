@@ -88,8 +88,7 @@ class Sheet:
         """The words that the likeliest span stands for."""
         passage = self._library.passages[row["passage"]]
         _, offsets = self._library.words[passage["text"]]
-        before = len(self._library.words[passage["path"] + "\n"][0]) if passage["path"] else 0
-        shift = example.second + before
+        shift = example.second + len(self._library.over(row["passage"]))
         stop = len(example.ids) - 1
         first, last = best_span(starts[shift:stop], ends[shift:stop])
         return str(passage["text"][offsets[first][0] : offsets[last][1]])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +41,28 @@ robot node list --all
 A node that crashed is restarted by the supervisor after two seconds.
 """,
 }
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "id": "1",
+        "question": "What does a harmonic drive consist of?",
+        "answerable": True,
+        "type": "list",
+        "evidence": [
+            {"file": "drives.md", "quote": "It consists of a wave generator, a flexspline and a circular spline."}
+        ],
+        "must_contain": ["flexspline"],
+    },
+    {
+        "id": "2",
+        "question": "How often is the flexspline lubricated with grease?",
+        "answerable": True,
+        "type": "number",
+        "evidence": [{"file": "drives.md", "quote": "The flexspline is lubricated with grease every 500 hours"}],
+        "must_contain": ["500 hours"],
+    },
+    {"id": "3", "question": "Who won the <b>football</b> world cup?", "answerable": False, "type": "off_topic"},
+]
 
 
 @pytest.fixture(scope="session")
@@ -86,3 +110,11 @@ def little_index(little_book: Path, bookbound: Run, tmp_path_factory: pytest.Tem
     made = bookbound("index", str(little_book), "--index", str(folder))
     assert made.returncode == 0, made.stderr
     return folder
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    """A question set over the little book."""
+    file = tmp_path / "questions.jsonl"
+    file.write_text("\n".join(map(json.dumps, ROWS)))
+    return file

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.test_eval import ROWS
+from tests.cli.conftest import ROWS
 
 from bookbound.calibration import Calibrated
 from bookbound.cli.calibrate import _kept
@@ -23,13 +23,6 @@ FILE = "operating-point.json"
 def index(little_index: Path, tmp_path: Path) -> Path:
     """A copy of the little index, to write beside."""
     return Path(shutil.copytree(little_index, tmp_path / "index"))
-
-
-@pytest.fixture
-def questions(tmp_path: Path) -> Path:
-    file = tmp_path / "questions.jsonl"
-    file.write_text("\n".join(map(json.dumps, ROWS)))
-    return file
 
 
 @pytest.fixture

@@ -7,43 +7,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.cli.conftest import ROWS
 
 from bookbound.cli.outputs import ready
 from bookbound.errors import BadSetup
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-
-ROWS: list[dict[str, Any]] = [
-    {
-        "id": "1",
-        "question": "What does a harmonic drive consist of?",
-        "answerable": True,
-        "type": "list",
-        "evidence": [
-            {"file": "drives.md", "quote": "It consists of a wave generator, a flexspline and a circular spline."}
-        ],
-        "must_contain": ["flexspline"],
-    },
-    {
-        "id": "2",
-        "question": "How often is the flexspline lubricated with grease?",
-        "answerable": True,
-        "type": "number",
-        "evidence": [{"file": "drives.md", "quote": "The flexspline is lubricated with grease every 500 hours"}],
-        "must_contain": ["500 hours"],
-    },
-    {"id": "3", "question": "Who won the <b>football</b> world cup?", "answerable": False, "type": "off_topic"},
-]
-
-
-@pytest.fixture
-def questions(tmp_path: Path) -> Path:
-    file = tmp_path / "questions.jsonl"
-    file.write_text("\n".join(map(json.dumps, ROWS)))
-    return file
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from bookbound.book import Chunk
 from bookbound.finding import Evidence
 from bookbound.measure.questions import Item, Quote, broken
 from bookbound.ports import Index
+from bookbound.retrieve.selection import in_order
 
 _WORD = re.compile(r"[^\W_]+")
 At = tuple[Chunk, int] | None
@@ -87,7 +88,7 @@ class _Text:
         self.chunks = {chunk.id: chunk for chunk in chunks}
         self._letters, self._at = "", list[At]()
         self._words, self._ends = list[str](), list[tuple[int, int]]()
-        for text, chunk in _pieces(chunks):
+        for text, chunk in in_order(chunks):
             for word in _words(text):
                 letters = "".join(letter for _, letter in word)
                 self._words.append(letters)
@@ -120,17 +121,6 @@ class _Text:
         first, after = blocks[0].b, blocks[-1].b + blocks[-1].size
         if after - first <= LOOSE * len(wanted):
             yield self._ends[first][0], self._ends[after - 1][1]
-
-
-def _pieces(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk | None]]:
-    """The texts of a file in reading order; those of headings stand in no chunk."""
-    above: tuple[str, ...] = ()
-    for chunk in chunks:
-        names = (chunk.place.title, *chunk.place.headings)
-        kept = next((i for i, (one, other) in enumerate(zip(above, names, strict=False)) if one != other), len(above))
-        yield from ((name, None) for name in names[kept:])
-        yield chunk.text, chunk
-        above = names
 
 
 def _words(text: str) -> Iterator[list[tuple[int, str]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -50,16 +50,21 @@ def _find(selection: str, chunks: list[Chunk]) -> Chunk | None:
     return Chunk(SELECTION_ID, selection, place, first.position, runs, tuple(units))
 
 
-def _page(chunks: list[Chunk]) -> Iterator[tuple[At | None, str]]:
-    """The letters of a page in reading order, each with where it stands; those of headings stand in no chunk."""
+def in_order(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk | None]]:
+    """The texts of a page in reading order; those of headings stand in no chunk."""
     above: tuple[str, ...] = ()
     for chunk in chunks:
         names = (chunk.place.title, *chunk.place.headings)
         kept = next((i for i, (one, other) in enumerate(zip(above, names, strict=False)) if one != other), len(above))
-        for name in names[kept:]:
-            yield from ((None, letter) for _, letter in _letters(name))
-        yield from (((chunk, i), letter) for i, letter in _letters(chunk.text))
+        yield from ((name, None) for name in names[kept:])
+        yield chunk.text, chunk
         above = names
+
+
+def _page(chunks: Sequence[Chunk]) -> Iterator[tuple[At | None, str]]:
+    """The letters of a page in reading order, each with where it stands, if in a chunk."""
+    for text, chunk in in_order(chunks):
+        yield from (((chunk, i) if chunk else None, letter) for i, letter in _letters(text))
 
 
 def _from(selection: str, i: int, chunk: Chunk, j: int) -> Iterator[Run]:
