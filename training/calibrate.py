@@ -1,8 +1,8 @@
 """`python -m training.calibrate`: what turns the reader's logits into probabilities, fitted on the books held out.
 
 Four small models: whether a passage answers, whether a claim is supported (a scale and a shift each), how a passage's
-place in the search weighs on its reading, and whether a question is answered at all, by what was read in all the
-passages that were found for it.
+place in the search weighs on its reading, and whether the answer that would be given is right, by what was read in all
+the passages that were found for the question.
 """
 
 from __future__ import annotations
@@ -12,28 +12,21 @@ import asyncio
 import json
 import random
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from training.batches import NEGATIVES, Library, Row, library, rows
 from training.evaluate import Network
 from training.measure import auc
+from training.shelf import RELEVANT, Read, Shelf
 
-from bookbound import wire
-from bookbound.book import Passage
-from bookbound.dialogue import Question
-from bookbound.finding import Reading
-from bookbound.judge.features import Features, odds, placed, probability, question_features
-from bookbound.judge.reader import Reader
-from bookbound.settings import Settings
+from bookbound.judge.features import Features, odds, probability
 
 Array = NDArray[Any]
 SEED, STRANGERS = 7, 100
-RELEVANT = 0.1
-"""Low, since it only keeps out what surely does not answer; whether the question is answered is decided after it."""
 FILES = Path("src/bookbound/models")
 PLACE, WEIGHED = ("odds", "place"), ("best", "sharpness", "score", "rank", "length")
 
@@ -77,52 +70,6 @@ def claims(kept: Library, network: Network, support: list[Row]) -> dict[str, flo
     return scale(found[chosen], labels[chosen].astype(float))
 
 
-class Read(NamedTuple):
-    """A question, the passages found for it, what was read in each, and which of them hold its answer."""
-
-    question: str
-    book: str
-    passages: Sequence[Passage]
-    readings: Sequence[Reading]
-    holding: Sequence[bool]
-
-    def features(self, weights: Mapping[str, float]) -> Features:
-        weighed = [placed(weights, reading, i) for i, reading in enumerate(self.readings)]
-        return question_features(self.question, self.passages, weighed)
-
-
-class Shelf:
-    """The passages of the books held out as one book, indexed and open."""
-
-    def __init__(self, kept: Library, reading: Sequence[Row], folder: Path) -> None:
-        source = folder / "source"
-        source.mkdir()
-        for passage in sorted({row["passage"] for row in reading}):
-            text = kept.passages[passage]["text"]
-            (source / f"{passage:06}.txt").write_text(text, encoding="utf-8")
-        self.settings = Settings(index=folder / "index")
-        wire.index_book(source, self.settings)
-
-    async def read(self, asked: Sequence[tuple[Row, bool]]) -> list[Read]:
-        """Each question with the passages that were found for it, read."""
-        found = []
-        pipeline = await wire.pipeline(self.settings)
-        reader = Reader()
-        for row, own in asked:
-            candidates = (await pipeline.candidates(Question(row["question"][:1000]))).passages
-            readings = await reader.read(row["question"], [passage.chunk for passage in candidates])
-            holding = [own and row["answerable"] and _holds(row, passage) for passage in candidates]
-            found.append(Read(row["question"], row["group"], candidates, readings, holding))
-            if len(found) % 100 == 0:
-                print(f"  {len(found)} of {len(asked)} questions", flush=True)
-        await pipeline.close()
-        return found
-
-
-def _holds(row: Row, passage: Passage) -> bool:
-    return passage.chunk.place.file == f"{row['passage']:06}.txt"
-
-
 def place(found: Sequence[Read]) -> dict[str, float]:
     """How the odds of a reading and its passage's place in the search together tell what answers."""
     pairs = [(odds(reading.probability), np.log(1 + i)) for read in found for i, reading in enumerate(read.readings)]
@@ -134,10 +81,12 @@ def named(names: Sequence[str], weights: Array) -> dict[str, float]:
     return dict(zip((*names, "constant"), (round(float(w), 5) for w in weights), strict=True))
 
 
-def question(features: Sequence[Features], found: Sequence[Read]) -> tuple[dict[str, float], dict[str, float]]:
+def question(
+    features: Sequence[Features], found: Sequence[Read], right: Sequence[bool]
+) -> tuple[dict[str, float], dict[str, float]]:
     """The weights of a question's features, and how well those fitted on the other books tell each book's questions."""
     table = np.array([[each[name] for name in WEIGHED] for each in features])
-    labels = np.array([any(read.holding) for read in found], float)
+    labels = np.array(right, float)
     books = np.array([read.book for read in found])
     held_out = {}
     for book in sorted(set(books)):
@@ -152,7 +101,7 @@ def question(features: Sequence[Features], found: Sequence[Read]) -> tuple[dict[
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sample", type=int, default=500, help="questions to ask for the last two of the four")
+    parser.add_argument("--sample", type=int, default=700, help="questions to ask for the last two of the four")
     options = parser.parse_args()
     rng = random.Random(SEED)
     everything, support = rows("reading"), rows("support")
@@ -181,8 +130,9 @@ def main() -> None:
         found = asyncio.run(Shelf(kept, reading, Path(folder)).read(asked))
     fitted["place"] = place(found)
     features = [read.features(fitted["place"]) for read in found]
-    fitted["question"], held_out = question(features, found)
-    there = np.array([any(read.holding) for read in found])
+    there = np.array([asyncio.run(read.right(fitted["place"])) for read in found])
+    print(f"{there.sum()} of {len(found)} questions would be answered right")
+    fitted["question"], held_out = question(features, found, there.tolist())
     for name, said in (
         ("the best passage alone", np.array([each["best"] for each in features])),
         ("all of it", np.array([probability(fitted["question"], each) for each in features])),

@@ -164,11 +164,18 @@ def predict(model: Reader, examples: Sequence[Example]) -> Logits:
     return starts, ends, answers, supported
 
 
-def restored(file: Path) -> Reader:
-    """A reader that was trained before."""
-    reader = Reader(Encoder())
-    reader.load_state_dict({name: part.float() for name, part in load_file(file).items()})
+def restored(file: Path, models: Path) -> Reader:
+    """A reader that was trained before; its tables, which are not trained, may be left out of the file."""
+    reader = Reader(Encoder.pretrained(models / WEIGHTS))
+    reader.load_state_dict({name: part.float() for name, part in load_file(file).items()}, strict=False)
     return reader.to(DEVICE).eval()
+
+
+def keep(reader: Reader, file: Path) -> None:
+    """Write what was learnt, in half precision, without the tables, which are as published."""
+    tables = tuple(f"encoder.{name}" for name in Encoder.TABLES)
+    learnt = {name: part for name, part in reader.state_dict().items() if name not in tables}
+    save_file({name: part.half().contiguous() for name, part in learnt.items()}, file)
 
 
 def main() -> None:
@@ -197,15 +204,14 @@ def main() -> None:
     data = Passes(lessons, [row for _, row in learn], claims, options.seed)
     rng = random.Random(0)
     steps = options.passes * len(batches(epoch(lessons, [r for _, r in learn], claims, rng), rng))
-    teachers = [restored(file) for file in options.teachers]
+    teachers = [restored(file, options.models) for file in options.teachers]
     model = (
-        restored(options.start) if options.start else Reader(Encoder.pretrained(options.models / WEIGHTS)).to(DEVICE)
+        restored(options.start, options.models)
+        if options.start
+        else Reader(Encoder.pretrained(options.models / WEIGHTS)).to(DEVICE)
     )
     trained = train(model, data, options, min(steps, options.steps or steps), teachers)
-    save_file(
-        {name: part.half().contiguous() for name, part in trained.state_dict().items()},
-        options.out / f"{options.name}.safetensors",
-    )
+    keep(trained, options.out / f"{options.name}.safetensors")
     figures = all_figures(kept, lambda examples: predict(trained, examples), reading, support)
     (options.out / f"{options.name}.json").write_text(json.dumps(figures, indent=1) + "\n")
     print(options.name, json.dumps(figures, indent=1))
