@@ -38,7 +38,8 @@ class Shelf:
         judgement = Judgement(0.9, (), tuple(evidence), "Good", None, partial)
 
         async def write() -> list[Sentence]:
-            return [s async for s in Quotes().write(Question(question), self.passages, judgement)]
+            written = Quotes().write(Question(question), self.passages, judgement)
+            return [sentence async for sentence in written if isinstance(sentence, Sentence)]
 
         return asyncio.run(write())
 

@@ -16,7 +16,7 @@ Make = Callable[..., Shelf]
 
 
 def test_the_sentence_that_holds_the_words_is_quoted_with_its_citation(shelf: Make) -> None:
-    page = shelf("# Walking\n\nA robot walks. The robot stops after 5 m. Robots rest.")
+    page = shelf("# Walking\n\nA robot walks.\n\nThe robot stops after 5 m.\n\nRobots rest.")
     (sentence,) = page.answer("How far?", "5 m")
     assert sentence.text == "The robot stops after 5 m."
     (evidence,) = sentence.evidence
@@ -25,29 +25,35 @@ def test_the_sentence_that_holds_the_words_is_quoted_with_its_citation(shelf: Ma
 
 
 def test_words_in_two_sentences_take_both(shelf: Make) -> None:
-    page = shelf("# Walking\n\nA robot walks. The robot stops. Robots rest.")
+    page = shelf("# Walking\n\nA robot walks. The robot stops.\n\nRobots rest.")
     assert page.said("What next?", "walks. The robot") == ["A robot walks.", "The robot stops."]
 
 
 def test_sentences_come_in_reading_order(shelf: Make) -> None:
-    page = shelf("# Walking\n\nA robot walks. The robot stops. Batteries rest.")
+    page = shelf("# Walking\n\nA robot walks.\n\nThe robot stops.\n\nBatteries rest.")
     assert page.said("What?", ("Batteries", 0.9), ("walks", 0.8)) == ["A robot walks.", "Batteries rest."]
 
 
-def test_much_less_probable_words_are_left_out(shelf: Make) -> None:
-    page = shelf("# Walking\n\nA robot walks. The robot stops. Batteries rest.")
-    assert page.said("What?", ("Batteries", 0.9), ("walks", 0.4)) == ["Batteries rest."]
+def test_words_of_the_same_passage_are_taken_from_a_tenth_of_the_best_on(shelf: Make) -> None:
+    page = shelf("# Walking\n\nA robot walks.\n\nThe robot stops.\n\nBatteries rest.")
+    assert page.said("What?", ("Batteries", 0.9), ("walks", 0.1)) == ["A robot walks.", "Batteries rest."]
+    assert page.said("What?", ("Batteries", 0.9), ("walks", 0.08)) == ["Batteries rest."]
 
 
-def test_the_best_passage_speaks_alone(shelf: Make) -> None:
+def test_a_second_passage_nearly_a_sixth_as_probable_speaks_too_if_it_says_something_new(shelf: Make) -> None:
     pages = shelf("# A\n\nThe port is 42.", "# B\n\nServers listen somewhere else entirely.")
-    assert pages.said("port?", ("42", 0.9), ("somewhere", 0.6)) == ["The port is 42."]
+    both = ["The port is 42.", "Servers listen somewhere else entirely."]
+    assert pages.said("port?", ("42", 0.9), ("somewhere", 0.14)) == both
+    assert pages.said("port?", ("42", 0.9), ("somewhere", 0.12)) == both[:1]
+    assert pages.said("Is the port somewhere?", ("42", 0.9), ("somewhere", 0.8)) == both[:1]
 
 
-def test_another_passage_joins_where_it_says_something_new_nearly_as_surely(shelf: Make) -> None:
-    pages = shelf("# A\n\nThe port is 42.", "# B\n\nServers listen somewhere else entirely.")
-    said = pages.said("port?", ("42", 0.9), ("somewhere", 0.8))
-    assert said == ["The port is 42.", "Servers listen somewhere else entirely."]
+def test_of_what_a_second_passage_says_three_tenths_are_new_at_least(shelf: Make) -> None:
+    known = "Motors gears springs belts bearings shafts brakes"
+    pages = shelf(f"# A\n\n{known} matter.", f"# B\n\n{known} sing.", f"# C\n\n{known} sing loudly daily everywhere.")
+    assert pages.said("port?", ("matter", 0.9), ("sing.", 0.8)) == [f"{known} matter."]
+    new = f"{known} sing loudly daily everywhere."
+    assert pages.said("port?", ("matter", 0.9), ("sing loudly", 0.8)) == [f"{known} matter.", new]
 
 
 def test_a_paraphrase_or_the_same_figure_does_not_join(shelf: Make) -> None:
@@ -69,7 +75,7 @@ def test_a_paraphrase_or_the_same_figure_does_not_join(shelf: Make) -> None:
 
 def test_each_part_of_a_question_has_its_best_words(shelf: Make) -> None:
     pages = shelf("# A\n\nTowers stand. The tower is 9 m high.", "# B\n\nThe tower weighs 5 t. Birds nest there.")
-    said = pages.said("How high, and how heavy?", ("5 t", 0.9, 1), ("9 m", 0.3, 0), ("Birds", 0.4, 1))
+    said = pages.said("How high, and how heavy?", ("5 t", 0.9, 1), ("9 m", 0.3, 0), ("Birds", 0.08, 1))
     assert said == ["The tower is 9 m high.", "The tower weighs 5 t."]
 
 
@@ -115,8 +121,9 @@ def test_what_was_selected_is_not_said_again_from_the_book(shelf: Make) -> None:
     found = page.passages[0]
     page.passages.insert(0, Passage(replace(found.chunk, id=SELECTION_ID), 1.0))
     pieces = [Evidence.of(passage, 0, 15, 0.9) for passage in page.passages]
-    (sentence,) = page.quoted("port?", pieces)
-    assert sentence.evidence[0].chunk_id == SELECTION_ID
+    said = page.quoted("port?", pieces)
+    assert [sentence.text for sentence in said] == ["The port is 42.", "Ships rest there."]
+    assert {sentence.evidence[0].chunk_id for sentence in said} == {SELECTION_ID}
 
 
 @given(
@@ -160,22 +167,3 @@ def test_whatever_is_marked_the_answer_is_verbatim_short_and_says_nothing_twice(
     if said:
         # What promises something is followed by it.
         assert not said[-1].text.endswith(":")
-
-
-def test_a_reason_or_a_way_is_told_with_the_sentences_beside_it(shelf: Make) -> None:
-    page = shelf("# Walking\n\nA robot stops. It needs a pause. Batteries cool then. Robots rest.\n\nMotors differ.")
-    assert page.said("Why does it stop?", "needs a pause") == [
-        "A robot stops.",
-        "It needs a pause.",
-        "Batteries cool then.",
-    ]
-
-
-def test_a_fact_is_told_alone(shelf: Make) -> None:
-    page = shelf("# Walking\n\nA robot stops. The pause takes 5 s. Batteries cool then.")
-    assert page.said("How long is the pause?", "5 s") == ["The pause takes 5 s."]
-
-
-def test_what_is_told_besides_stays_in_its_paragraph(shelf: Make) -> None:
-    page = shelf("# Walking\n\nBatteries cool.\n\nThe robot needs a pause.\n\nMotors differ.")
-    assert page.said("Why does it stop?", "needs a pause") == ["The robot needs a pause."]

@@ -10,11 +10,11 @@ from bookbound.book import Passage
 from bookbound.finding import Evidence
 from bookbound.words import terms
 
-NEAR, NEARLY, NEW = 0.5, 0.8, 0.5
+NEAR, NEARLY, NEW = 0.1, 0.15, 0.3
 """How probable words are at least, measured by the best: of a passage in use, of another; and how much is new there."""
 
 PLAIN = ("sentence", "item")
-MOST_PASSAGES, SHORT = 3, 3
+MOST_PASSAGES, SHORT = 3, 4
 """How many passages speak at most, and how many units of the best one an answer is short without."""
 
 
@@ -48,10 +48,11 @@ class Excerpt:
         name, taken = next(iter(self._taken.items()), ("", {}))
         if len(self._best) != 1 or not taken or any(self._layouts[name].kind(at) not in PLAIN for at in taken):
             return  # parts have their own words each, and code and rows their own company
-        layout, piece = self._layouts[name], max(taken.values(), key=lambda piece: piece.probability)
-        for at in [*self._beside(layout, max(taken), 1), *self._beside(layout, min(taken), -1)]:
-            if sum(map(len, self._taken.values())) < SHORT and not self._said(name, at) and self._fits(name, {at}):
-                taken[at] = piece
+        layout, best = self._layouts[name], max(taken.values(), key=lambda piece: piece.probability)
+        held = [at for at, piece in taken.items() if piece is best]
+        for at in [*self._beside(layout, max(held), 1), *self._beside(layout, min(held), -1)]:
+            if sum(map(len, self._taken.values())) < SHORT and not self._said(name, at):
+                taken[at] = best
 
     def _beside(self, layout: Layout, at: int, step: int) -> Iterator[int]:
         """The plain units that stand in one block with a unit, going from it up or down the page."""

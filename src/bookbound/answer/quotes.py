@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from bookbound.answer.excerpt import Excerpt
 from bookbound.book import Passage
-from bookbound.dialogue import MOST_SENTENCES, Question, Sentence
+from bookbound.dialogue import MOST_SENTENCES, Question, Sentence, Usage
 from bookbound.finding import Evidence, Judgement
 from bookbound.words import terms
 
@@ -23,32 +23,24 @@ _SEVERAL = [
     )
 ]
 
-# Reasons, ways, differences and second questions are seldom answered by one sentence.
-_EXPLAINED = re.compile(
-    r"\b(?:why|how(?!\s+(?:many|much|long|far|fast|large|big|often|high|deep|old|heavy|wide|tall))|explain|describe|"
-    r"differ\w*|compare\w*|versus|vs|or|each|both|what\s+(?:happens|goes|do|should|can)|and\s+(?:what|which|how|who))\b",
-    re.I,
-)
-
 
 class Quotes:
     """Quotes the words that answer, with what they need to be understood, each with its citation.
 
-    The best passage speaks alone, unless the question has several parts or another says something new nearly as surely.
+    The best passage speaks first; another speaks too where the question has several parts or it says something new.
     """
 
     name = "quotes"
 
     async def write(
         self, question: Question, passages: Sequence[Passage], judgement: Judgement
-    ) -> AsyncGenerator[Sentence]:
+    ) -> AsyncGenerator[Sentence | Usage]:
         # The statement that this is only part of the answer is a sentence too.
         room = MOST_SENTENCES - judgement.partial
         excerpt = Excerpt(question.text, passages, room, _listed(question.text))
         for piece in _by_part(judgement.evidence):
             excerpt.add(piece)
-        if _EXPLAINED.search(question.text):
-            excerpt.widen()
+        excerpt.widen()
         for evidence in excerpt.in_order():
             yield Sentence(evidence.text, (evidence,))
 
