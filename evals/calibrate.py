@@ -22,6 +22,9 @@ from bookbound.measure.curve import Row, at, best, choose, curve
 from bookbound.measure.outcome import Outcome
 from evals.sets import ask, sets
 
+REFUSED = 0.9
+"""How many of the questions without an answer no language model should see."""
+
 
 def held_out(found: dict[str, list[Outcome]], precision: float) -> dict[str, Any]:
     """What each book gets at the point chosen on the others; nothing where they reach the precision at no point."""
@@ -33,12 +36,18 @@ def held_out(found: dict[str, list[Outcome]], precision: float) -> dict[str, Any
     return rows
 
 
+def refusing(rows: Sequence[Row]) -> Row:
+    """The lowest threshold that refuses enough of what has no answer: from there on a language model is asked."""
+    found = (row for row in rows if (row.refused_all or 0.0) >= REFUSED)
+    return next(found, rows[-1])
+
+
 def updated(
     kept: dict[str, Any], rows: Sequence[Row], choice: Row, wanted: float, apart: dict[str, Any]
 ) -> dict[str, Any]:
     """The judge's numbers with a point chosen from the rows of a curve, and all that says how it was chosen."""
     return kept | {
-        "point": kept["point"] | {"answered": choice.answered},
+        "point": kept["point"] | {"answered": choice.answered, "drafted": refusing(rows).answered},
         "wanted": wanted,
         "held_out": apart,
         "curve": [row.plain() for row in rows],

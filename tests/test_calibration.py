@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from evals.calibrate import refusing
 
 from bookbound import wire
 from bookbound.book import Manifest
@@ -16,7 +17,7 @@ from bookbound.measure.curve import Row, choose
 from bookbound.models import CONSTANTS, DIGESTS, EMBEDDER, MODELS, READER
 from bookbound.settings import Settings
 
-SHIPPED = Shipped(OperatingPoint(answered=0.3, relevant=0.2), "judge-1")
+SHIPPED = Shipped(OperatingPoint(answered=0.3, relevant=0.2, drafted=0.1), "judge-1")
 CHOSEN = Calibrated(0.62, "judge-1", 133, 0.9, 0.91, 0.7, "g1", "2026-01-01T00:00:00+00:00", "Drives", "mdbook")
 BOOK = Manifest("Drives", "mdbook", "embedder", 2, "splitter", 1.0, pages=1, chunks=1)
 
@@ -30,7 +31,7 @@ def test_without_a_choice_the_default_holds(tmp_path: Path) -> None:
 def test_what_was_calibrated_beside_the_index_holds_and_moves_the_one_threshold(tmp_path: Path) -> None:
     keep(CHOSEN, [], tmp_path / FILE)
     held = in_force(Settings(index=tmp_path), SHIPPED, BOOK)
-    assert held.point == OperatingPoint(answered=0.62, relevant=0.2)
+    assert held.point == replace(SHIPPED.point, answered=0.62)
     assert held.origin == "calibrated on 133 questions"
 
 
@@ -60,6 +61,22 @@ def test_a_file_that_does_not_say_for_which_book_holds(tmp_path: Path) -> None:
     assert (kept.pop("title"), kept.pop("kind")) == ("Drives", "mdbook")
     (tmp_path / FILE).write_text(json.dumps(kept))
     assert in_force(Settings(index=tmp_path), SHIPPED, BOOK).point.answered == 0.62
+
+
+def test_by_default_a_language_model_is_asked_from_a_point_of_its_own_on(tmp_path: Path) -> None:
+    keep(replace(CHOSEN, judge="judge-0"), [], tmp_path / FILE)
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        held = in_force(Settings(index=folder), SHIPPED, BOOK)
+        assert held.drafting == replace(SHIPPED.point, answered=0.1)
+        assert held.point == SHIPPED.point
+
+
+def test_a_point_set_or_calibrated_is_the_point_for_a_language_model_too(tmp_path: Path) -> None:
+    keep(CHOSEN, [], tmp_path / FILE)
+    for answered, expected in ((None, 0.62), (0.8, 0.8), (0.3, 0.3), (0.0, 0.0)):
+        held = in_force(Settings(index=tmp_path, answered=answered), SHIPPED, BOOK)
+        assert held.drafting == held.point
+        assert held.drafting.answered == expected
 
 
 def test_one_question_is_one_question(tmp_path: Path) -> None:
@@ -111,7 +128,7 @@ def test_a_threshold_that_is_no_probability_is_damage(tmp_path: Path, answered: 
 
 def judge(folder: Path, networks: dict[str, str] | None = None, **held: Any) -> Shipped:
     """The judge of a folder with these constants and with networks of these digests."""
-    point = {"answered": 0.3, "relevant": 0.2}
+    point = {"answered": 0.3, "relevant": 0.2, "drafted": 0.1}
     (folder / CONSTANTS).write_text(json.dumps({"weights": [1, 2], "point": point} | held))
     (folder / DIGESTS).write_text(json.dumps({READER: "r1", EMBEDDER: "e1"} | (networks or {})))
     return Shipped.of(folder)
@@ -120,13 +137,13 @@ def judge(folder: Path, networks: dict[str, str] | None = None, **held: Any) -> 
 def test_a_judge_is_told_by_what_was_fitted_and_not_by_the_point_chosen_for_it(tmp_path: Path) -> None:
     first = judge(tmp_path)
     assert first.point == SHIPPED.point
-    point = {"answered": 0.4, "relevant": 0.2}
+    point = {"answered": 0.4, "relevant": 0.2, "drafted": 0.3}
     assert judge(tmp_path, point=point, curve=[1], held_out={}, wanted=0.6).judge == first.judge
     assert judge(tmp_path, weights=[1, 3]).judge != first.judge
 
 
 def test_what_counts_as_relevant_makes_another_judge(tmp_path: Path) -> None:
-    assert judge(tmp_path, point={"answered": 0.3, "relevant": 0.1}).judge != judge(tmp_path).judge
+    assert judge(tmp_path, point={"answered": 0.3, "relevant": 0.1, "drafted": 0.1}).judge != judge(tmp_path).judge
 
 
 @pytest.mark.parametrize("network", [READER, EMBEDDER])
@@ -138,7 +155,18 @@ def test_what_was_calibrated_with_another_network_is_outdated(tmp_path: Path, ne
 
 
 @pytest.mark.parametrize(
-    "point", [{}, {"answered": 0.4}, {"answered": "0.4", "relevant": 0.1}, {"answered": 2, "relevant": 0.1}, None, [1]]
+    "point",
+    [
+        {},
+        {"answered": 0.4},
+        {"answered": 0.4, "relevant": 0.1},
+        {"answered": 0.4, "relevant": 0.1, "drafted": None},
+        {"answered": 0.4, "relevant": 0.1, "drafted": 0.2, "more": 0.3},
+        {"answered": "0.4", "relevant": 0.1, "drafted": 0.2},
+        {"answered": 2, "relevant": 0.1, "drafted": 0.2},
+        None,
+        [1],
+    ],
 )
 def test_a_point_that_is_none_is_damage(tmp_path: Path, point: Any) -> None:
     with pytest.raises(BadSetup, match=f"{CONSTANTS} is damaged; install bookbound again"):
@@ -162,9 +190,11 @@ def test_a_missing_model_file_is_named(tmp_path: Path, name: str) -> None:
         Shipped.of(tmp_path)
 
 
-def test_the_point_of_the_package_is_the_one_that_its_curve_calls_for(tmp_path: Path) -> None:
+def test_the_points_of_the_package_are_those_that_its_curve_calls_for(tmp_path: Path) -> None:
     held = wire.point(Settings(index=tmp_path), BOOK)
     kept = json.loads((MODELS / CONSTANTS).read_text(encoding="utf-8"))
-    choice = choose([Row(**row) for row in kept["curve"]], kept["wanted"])
+    rows = [Row(**row) for row in kept["curve"]]
+    choice = choose(rows, kept["wanted"])
     assert choice is not None
     assert choice.answered == held.point.answered
+    assert refusing(rows).answered == held.drafting.answered

@@ -78,6 +78,11 @@ class InForce(NamedTuple):
     judge: str
     outdated: str = ""
 
+    @property
+    def drafting(self) -> OperatingPoint:
+        """The point at which a language model is asked; who sets or calibrates another means that one."""
+        return replace(self.point, answered=self.point.drafted) if self.origin.startswith("default") else self.point
+
 
 def in_force(settings: Settings, shipped: Shipped, book: Manifest) -> InForce:
     """The setting where there is one, or else what was calibrated for this judge and book, or else the default."""

@@ -51,9 +51,10 @@ def test_the_choice_is_kept_beside_the_index_and_holds_from_then_on(
     assert kept["precision"] >= 0.1
     assert len(kept["curve"]) == 101
     assert f"Answer from {kept['answered']:.2f} on" in done.stdout
-    assert told(bookbound, index) | {"relevant": 0} == {
+    assert told(bookbound, index) | {"relevant": 0, "drafted": 0} == {
         "answered": kept["answered"],
         "relevant": 0,
+        "drafted": 0,
         "origin": "calibrated on 3 questions",
     }
     assert "(calibrated on 3 questions)" in bookbound("status", "--index", str(index)).stdout

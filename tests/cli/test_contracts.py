@@ -26,9 +26,9 @@ from bookbound.library import Book
 from bookbound.testing import ScriptedDesk, answer, passage, refusal
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-RATIO = "What is the gear ratio of the drive in the elbow joint?"
+PARTS = "What does a harmonic drive consist of?"
 FOREIGN = "Which composer wrote the opera about a flying Dutchman?"
-STATES = "The gear ratio of the drive in the elbow joint is 120 to 1."
+STATES = "It consists of a wave generator, a flexspline and a circular spline."
 GEAR = passage("A gear has teeth.", score=0.825, chapter="Drives", section="Gears", url="/drives", anchor="gears")
 GROUNDED_KEYS = {field.name for field in fields(grounded_agent.AgentResponse)} | {"total_time_ms"}
 
@@ -44,7 +44,7 @@ def lines(said: Said) -> list[str]:
 
 
 def test_an_answer_by_the_agent_contract(bookbound: Run, little_index: Path) -> None:
-    done = bookbound("ask", RATIO, "--contract", "agent", "--format", "json", "--index", str(little_index))
+    done = bookbound("ask", PARTS, "--contract", "agent", "--format", "json", "--index", str(little_index))
     reply = json.loads(done.stdout)
     assert (done.returncode, done.stderr) == (0, "")
     assert set(reply) == {field.name for field in fields(agent.AgentResponse)}
@@ -54,7 +54,7 @@ def test_an_answer_by_the_agent_contract(bookbound: Run, little_index: Path) -> 
 
 
 def test_an_answer_by_the_grounded_agent_contract(bookbound: Run, little_index: Path) -> None:
-    done = bookbound("ask", RATIO, "--contract", "grounded-agent", "--json", "--index", str(little_index))
+    done = bookbound("ask", PARTS, "--contract", "grounded-agent", "--json", "--index", str(little_index))
     reply = json.loads(done.stdout)
     assert (done.returncode, done.stderr) == (0, "")
     assert set(reply) == GROUNDED_KEYS
@@ -86,16 +86,16 @@ def test_a_refusal_by_the_grounded_agent_contract_is_in_its_shape(bookbound: Run
 def test_a_contract_in_text_shows_the_answer_and_where_it_stands(
     bookbound: Run, little_index: Path, contract: str, shown: str
 ) -> None:
-    done = bookbound("ask", RATIO, "--contract", contract, "--index", str(little_index))
+    done = bookbound("ask", PARTS, "--contract", contract, "--index", str(little_index))
     assert done.returncode == 0
     assert STATES in done.stdout
     assert shown in done.stdout
 
 
 def test_the_format_json_and_its_short_form_are_the_same(bookbound: Run, little_index: Path) -> None:
-    long = bookbound("ask", RATIO, "--format", "json", "--index", str(little_index))
-    short = bookbound("ask", RATIO, "--json", "--index", str(little_index))
-    text = bookbound("ask", RATIO, "--format", "text", "--index", str(little_index))
+    long = bookbound("ask", PARTS, "--format", "json", "--index", str(little_index))
+    short = bookbound("ask", PARTS, "--json", "--index", str(little_index))
+    text = bookbound("ask", PARTS, "--format", "text", "--index", str(little_index))
     assert json.loads(long.stdout)["citations"] == json.loads(short.stdout)["citations"]
     assert text.stdout.startswith(("The ", "A ", "It "))
 
@@ -199,7 +199,7 @@ def test_what_breaks_a_contracts_rule_exits_with_4_before_any_index_is_opened(
 
 @pytest.mark.parametrize("k", ["3", "8"])
 def test_a_number_of_passages_within_the_contract_is_taken(bookbound: Run, little_index: Path, k: str) -> None:
-    done = bookbound("ask", RATIO, "--contract", "grounded-agent", "-k", k, "--index", str(little_index))
+    done = bookbound("ask", PARTS, "--contract", "grounded-agent", "-k", k, "--index", str(little_index))
     assert done.returncode == 0
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from bookbound.book import Chunk, Passage, Place, Run, Unit
 from bookbound.cli import show
 from bookbound.cli.screen import Line, draw, put
-from bookbound.dialogue import Answer, Refusal, Retrieval, Sentence, Trace
+from bookbound.dialogue import Answer, Refusal, Retrieval, Sentence, Trace, Usage
 from bookbound.finding import Evidence, Judgement, RefusalKind
 
 PLACE = Place("a.md", "/a", "Part", "Page", ("Section",), "section", 10, 80)
@@ -171,3 +171,37 @@ def test_rows_stand_line_by_line_with_their_numbers() -> None:
     first, second = (Evidence.of(Passage(chunk, 0.5), unit.start, unit.end, 0.9) for unit in units)
     text = text_of([Sentence(first.text, (first,)), Sentence(second.text, (second,))])
     assert text.startswith("First words. [1]\nSecond words. [2]\n\n[1] Part")
+
+
+def test_an_answer_that_a_language_model_failed_to_write_says_so_in_one_line() -> None:
+    words = evidence("First words.")
+    quoted = Answer((Sentence(words.text, (words,)),), (passage(),), judgement(), trace(passage()))
+    told = "The language model could not be reached; this is the book's own wording."
+    for degraded in (False, True):
+        reply = replace(quoted, trace=replace(quoted.trace, degraded=degraded))
+        assert [line.text for line in show.reply(reply)].count(told) == degraded
+
+
+def test_an_answer_that_a_language_model_failed_to_finish_is_not_called_the_book_s_wording() -> None:
+    words = evidence("First words.")
+    half = Answer((Sentence("In other words.", (words,)),), (passage(),), judgement(), trace(passage()))
+    lines = [line.text for line in show.reply(replace(half, trace=replace(half.trace, degraded=True)))]
+    assert "The language model broke off; the end of the answer may be missing." in lines
+    assert not any("own wording" in line for line in lines)
+
+
+def test_a_refusal_for_want_of_a_language_model_says_so() -> None:
+    refused = Refusal(RefusalKind.INSUFFICIENT_GROUNDING, judgement(), replace(trace(passage()), degraded=True))
+    _, why, *_ = show.reply(refused)
+    assert why.text == "The language model could not be reached; it might have found an answer."
+
+
+def test_the_account_tells_what_a_language_model_took() -> None:
+    words = evidence("First words.")
+    reply = Answer((Sentence(words.text, (words,)),), (passage(),), judgement(), trace(passage()))
+    used = replace(reply, trace=replace(reply.trace, usage=Usage(1, 700, 30)))
+    rows = [[line.text for line in show.reply(each, verbose=True)] for each in (reply, used)]
+    assert [next(row for row in each if row.startswith("Writer")).split(maxsplit=1)[1] for each in rows] == [
+        "w",
+        "w (1 call, 700 tokens read, 30 written)",
+    ]

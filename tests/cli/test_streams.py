@@ -12,7 +12,7 @@ import pytest
 
 Shell = Callable[[str], subprocess.CompletedProcess[str]]
 FULL = "Error: Standard output cannot be written: No space left on device.\n"
-RATIO = '"What is the gear ratio of the drive in the elbow joint?"'
+PARTS = '"What does a harmonic drive consist of?"'
 FOREIGN = '"Which composer wrote the opera about a flying Dutchman?"'
 
 
@@ -38,10 +38,10 @@ def shell(environment: dict[str, str], little_index: Path, little_book: Path, tm
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        (f"bookbound ask {RATIO} 2>&-", 0),
-        (f"bookbound ask {RATIO} >&-", 0),
-        (f"bookbound ask {RATIO} --json >&-", 0),
-        (f"bookbound ask {RATIO} <&- >&- 2>&-", 0),
+        (f"bookbound ask {PARTS} 2>&-", 0),
+        (f"bookbound ask {PARTS} >&-", 0),
+        (f"bookbound ask {PARTS} --json >&-", 0),
+        (f"bookbound ask {PARTS} <&- >&- 2>&-", 0),
         (f"bookbound ask {FOREIGN} >&- 2>&-", 1),
         ("bookbound search grease --json 2>&-", 0),
         ("bookbound ask - <&-", 4),
@@ -72,7 +72,7 @@ def test_no_file_gets_the_number_of_a_closed_stream(environment: dict[str, str])
         ("bookbound --help", 141),
         ("bookbound --version", 141),
         ("bookbound status --json", 141),
-        (f"bookbound ask {RATIO}", 141),
+        (f"bookbound ask {PARTS}", 141),
         (f"bookbound ask {FOREIGN}", 141),
         ('bookbound ask "" --json', 4),
         ('bookbound ask "" 2>&1 >/dev/null', 4),
@@ -87,10 +87,10 @@ def test_a_reader_that_is_gone_is_never_a_refusal(shell: Shell, line: str, code:
 @pytest.mark.parametrize(
     ("line", "code", "told"),
     [
-        (f"bookbound ask {RATIO} >/dev/full", 2, FULL),
+        (f"bookbound ask {PARTS} >/dev/full", 2, FULL),
         (f"bookbound ask {FOREIGN} >/dev/full", 2, FULL),
-        (f"bookbound ask {RATIO} --json >/dev/full", 2, FULL),
-        (f"PYTHONUNBUFFERED=1 bookbound ask {RATIO} >/dev/full", 2, FULL),
+        (f"bookbound ask {PARTS} --json >/dev/full", 2, FULL),
+        (f"PYTHONUNBUFFERED=1 bookbound ask {PARTS} >/dev/full", 2, FULL),
         ("bookbound search grease >/dev/full", 2, FULL),
         ("bookbound status >/dev/full", 2, FULL),
         ("bookbound --help >/dev/full", 2, FULL),

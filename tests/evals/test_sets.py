@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from evals.__main__ import cells, table
-from evals.calibrate import held_out, updated
+from evals.calibrate import REFUSED, held_out, refusing, updated
 from evals.sets import EXAMPLE, sets
 from evals.sources import Sources
 from tests.measure.outcomes import answered, refused
@@ -56,13 +56,20 @@ def test_where_the_others_reach_the_precision_nowhere_a_book_has_no_row() -> Non
     assert held_out({"own": [answered(0.7)], "others": wrong}, 0.9)["own"] is None
 
 
+def test_a_language_model_is_asked_from_the_lowest_threshold_on_that_refuses_nine_tenths_without_an_answer() -> None:
+    rows = curve([answered(0.1), *(refused(n / 10) for n in range(10))])
+    row = refusing(rows)
+    assert (row.answered, row.refused_all, row.coverage) == (0.81, REFUSED, 0.0)
+
+
 def test_what_is_kept_says_for_which_precision_its_point_was_chosen() -> None:
-    before = {"weights": [1], "point": {"answered": 0.5, "relevant": 0.1}, "wanted": 0.9, "curve": [], "held_out": {}}
-    rows = curve([answered(0.8), answered(0.6), answered(0.4, right=False)])
+    point = {"answered": 0.5, "relevant": 0.1, "drafted": 0.3}
+    before = {"weights": [1], "point": point, "wanted": 0.9, "curve": [], "held_out": {}}
+    rows = curve([answered(0.8), answered(0.6), answered(0.4, right=False), refused(0.2)])
     after = updated(before, rows, rows[41], 0.6, {"example": None})
     assert after == {
         "weights": [1],
-        "point": {"answered": 0.41, "relevant": 0.1},
+        "point": {"answered": 0.41, "relevant": 0.1, "drafted": 0.21},
         "wanted": 0.6,
         "held_out": {"example": None},
         "curve": [row.plain() for row in rows],

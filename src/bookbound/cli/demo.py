@@ -33,7 +33,7 @@ FOLDER, STAMP = settings.Settings().index / DEMO, "demo-book"
 END = ("", "quit")
 QUESTIONS = (
     "What are the three parts of a strain wave gear?",
-    "What is quality of service in ROS 2?",
+    "What is a service in ROS 2?",
     "Who won the 2022 football world cup?",
 )
 

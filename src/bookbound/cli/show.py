@@ -8,16 +8,19 @@ from math import floor
 
 from bookbound.book import Passage, Place
 from bookbound.cli.screen import Line, Piece, one_line
-from bookbound.dialogue import SELECTION_ID, Answer, Refusal, Reply, Retrieval, Sentence
+from bookbound.dialogue import SELECTION_ID, Answer, Refusal, Reply, Retrieval, Sentence, Trace
 from bookbound.finding import Evidence, RefusalKind
 
 NEAREST, EXCERPT = 3, 240
 WHY = {
     RefusalKind.EMPTY_RETRIEVAL: "Nothing in the index comes near the question.",
     RefusalKind.LOW_RELEVANCE: "No passage of the book is about this.",
-    RefusalKind.INSUFFICIENT_GROUNDING: "Some passages come near, but none was found to state the answer.",
+    RefusalKind.INSUFFICIENT_GROUNDING: "Some passages come near, but none states the answer surely enough to give it.",
     RefusalKind.SELECTED_TEXT_MISSING: "Only the selected text was read.",
 }
+OWN_WORDING = "The language model could not be reached; this is the book's own wording."
+BROKEN_OFF = "The language model broke off; the end of the answer may be missing."
+UNASKED = "The language model could not be reached; it might have found an answer."
 
 
 def reply(reply: Reply, verbose: bool = False, threshold: float = 0.0) -> Iterator[Line]:
@@ -29,7 +32,7 @@ def reply(reply: Reply, verbose: bool = False, threshold: float = 0.0) -> Iterat
 
 
 def answer(answer: Answer) -> Iterator[Line]:
-    """The sentences, each with the numbers of its citations, the reservation where there is one, and the citations."""
+    """The sentences, each with the numbers of its citations, what is to be said of them all, and the citations."""
     numbers = {evidence: number for number, evidence in enumerate(answer.citations, 1)}
     for manner, sentences in groupby(answer.sentences, _manner):
         if manner == "prose":
@@ -44,8 +47,8 @@ def answer(answer: Answer) -> Iterator[Line]:
             for sentence in sentences:
                 yield Line.of(f"{sentence.text} ", _marks(sentence, numbers), whole=sentence.kind == "row")
         yield Line()
-    if answer.reservation:
-        yield Line.of((answer.reservation, "bold yellow"))
+    for told in filter(None, (answer.reservation, _degraded(answer))):
+        yield Line.of((told, "bold yellow"))
         yield Line()
     spoken = {sentence.text for sentence in answer.sentences}
     for evidence, number in numbers.items():
@@ -56,14 +59,17 @@ def refusal(refusal: Refusal, threshold: float = 0.0) -> Iterator[Line]:
     """The refusal, why, and where the reader may want to look."""
     found = [passage for passage in refusal.trace.retrieval.passages if passage.chunk.id != SELECTION_ID]
     yield Line.of((refusal.text, "bold yellow"))
-    yield Line.of(_why(refusal.kind, found, threshold))
+    yield Line.of(UNASKED if refusal.trace.degraded else _why(refusal.kind, found, threshold))
     nearest = list({passage.chunk.place.link: passage.chunk.place for passage in found}.values())[:NEAREST]
     if nearest:
         yield Line()
-        yield Line.of(("The nearest sections:", "dim"))
+        yield Line.of(("The nearest sections, and the words there that may bear on it:", "dim"))
     for place in nearest:
         yield Line.of((" › ".join(place.path), "dim"), indent=2)
         yield Line.of((place.link, "dim"), indent=4, whole=True)
+        near = next((each for each in refusal.judgement.evidence if each.place.link == place.link), None)
+        if near:
+            yield Line.of(("“" + _excerpt(near.text) + "”", "italic"), indent=4)
 
 
 def passages(passages: Sequence[Passage]) -> Iterator[Line]:
@@ -107,6 +113,14 @@ def _why(kind: RefusalKind, found: Sequence[Passage], threshold: float) -> str:
             f"The highest similarity of a passage is {floor(best * 100) / 100:.2f}, below the threshold {threshold:g}."
         )
     return WHY[kind]
+
+
+def _degraded(answer: Answer) -> str:
+    """What became of an answer that a language model failed to write, or to finish."""
+    if not answer.trace.degraded:
+        return ""
+    quoted = all(any(each.text == sentence.text for each in sentence.evidence) for sentence in answer.sentences)
+    return OWN_WORDING if quoted else BROKEN_OFF
 
 
 def _manner(sentence: Sentence) -> str:
@@ -162,10 +176,16 @@ def _account(reply: Reply) -> Iterator[Line]:
             ("Judgement", f"{judgement.probability:.2f} probably answered, retrieval {judgement.quality}"),
             ("Relevant", f"{len(judgement.relevant)} of {counted(len(trace.retrieval.passages), 'passage')}"),
             ("Time", ", ".join(f"{name} {value:.1f} ms" for name, value in timings.items())),
-            ("Writer", trace.writer),
+            ("Writer", _writer(trace)),
             ("Embedder", trace.embedder),
             ("Generation", trace.generation),
         ]
     )
     yield Line()
     yield from passages(trace.retrieval.passages)
+
+
+def _writer(trace: Trace) -> str:
+    used = trace.usage
+    took = f"{counted(used.calls, 'call')}, {used.read} tokens read, {used.written} written"
+    return f"{trace.writer} ({took})" if used.calls else trace.writer

@@ -14,10 +14,15 @@ EVIDENCE = 8
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """The probabilities from which on a question counts as answered, and a passage as relevant."""
+    """The probabilities from which on a question counts as answered, and a passage as relevant.
+
+    `drafted` is from where on a language model is asked: it may find that there is no answer, and each of its sentences
+    is checked, so that less is needed than for the book's own words to stand as the answer.
+    """
 
     answered: float
     relevant: float
+    drafted: float = 0.0
 
 
 def judge(question: Question, retrieval: Retrieval, examination: Examination, point: OperatingPoint) -> Judgement:
