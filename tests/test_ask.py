@@ -13,10 +13,27 @@ from evals.sources import Sources, is_verbatim
 from bookbound import wire
 from bookbound.ask import Pipeline
 from bookbound.book import Passage
-from bookbound.dialogue import BOOK_SILENT, MOST_PASSAGES, Answer, Question, Refusal, Retrieval, Scope, Sentence
-from bookbound.errors import InvalidInput, NoIndex, WrongEmbedder
-from bookbound.finding import Judgement, RefusalKind
+from bookbound.dialogue import (
+    BOOK_SILENT,
+    MOST_PASSAGES,
+    SEARCH_TOOL,
+    Answer,
+    Question,
+    Refusal,
+    Reply,
+    Retrieval,
+    Scope,
+    Sentence,
+    Usage,
+)
+from bookbound.errors import InvalidInput, NoIndex, TimedOut, Unreachable, WrongEmbedder
+from bookbound.finding import Evidence, Judgement, RefusalKind
+from bookbound.patience import left
+from bookbound.ports import Search
 from bookbound.settings import Settings
+
+DRIVE = "What are the three parts of a strain wave gear?"
+FOREIGN = "How do I get a red wine stain out of a carpet?"
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +57,7 @@ def pipeline(runner: asyncio.Runner, settings: Settings) -> Pipeline:
 def test_a_question_the_book_answers_is_answered_in_its_words_where_they_stand(
     runner: asyncio.Runner, pipeline: Pipeline, example_book: Path
 ) -> None:
-    reply = runner.run(pipeline.ask(Question("What is a harmonic drive?")))
+    reply = runner.run(pipeline.ask(Question(DRIVE)))
     assert isinstance(reply, Answer)
     assert 1 <= len(reply.sentences) <= 5
     sources = Sources(example_book)
@@ -61,7 +78,7 @@ def test_what_is_foreign_to_the_book_is_refused(runner: asyncio.Runner, pipeline
 
 
 def test_the_same_question_has_the_same_answer(runner: asyncio.Runner, pipeline: Pipeline) -> None:
-    first, second = (runner.run(pipeline.ask(Question("What does QoS set?"))) for _ in range(2))
+    first, second = (asked(runner, pipeline) for _ in range(2))
     assert first.text == second.text
     assert first.trace.retrieval.passages == second.trace.retrieval.passages
 
@@ -70,7 +87,7 @@ def test_steps_come_as_passages_judgement_sentences_and_at_last_the_reply(
     runner: asyncio.Runner, pipeline: Pipeline
 ) -> None:
     async def walk() -> list[object]:
-        return [step async for step in pipeline.steps(Question("What is a harmonic drive?"))]
+        return [step async for step in pipeline.steps(Question(DRIVE))]
 
     retrieval, judgement, *sentences, reply = runner.run(walk())
     assert isinstance(retrieval, Retrieval)
@@ -94,12 +111,12 @@ def test_search_and_ask_find_the_same_passages_in_the_same_order(
 def test_whether_a_question_is_answered_does_not_depend_on_how_many_passages_are_asked_for(
     runner: asyncio.Runner, pipeline: Pipeline
 ) -> None:
-    found = [runner.run(pipeline.ask(Question("What is a harmonic drive?", k=k))).judgement for k in (1, 5, 20)]
+    found = [runner.run(pipeline.ask(Question(DRIVE, k=k))).judgement for k in (1, 5, 20)]
     assert len({judgement.probability for judgement in found}) == 1
 
 
 def test_the_search_alone_finds_more_than_is_asked_for(runner: asyncio.Runner, pipeline: Pipeline) -> None:
-    question = Question("What is a harmonic drive?", k=1)
+    question = Question(DRIVE, k=1)
     candidates = runner.run(pipeline.candidates(question)).passages
     assert len(candidates) == MOST_PASSAGES
     assert set(runner.run(pipeline.search(question)).passages) <= set(candidates)
@@ -123,7 +140,7 @@ def test_a_selection_that_does_not_answer_is_refused_as_such(runner: asyncio.Run
 
 
 def test_a_threshold_above_every_score_refuses(runner: asyncio.Runner, pipeline: Pipeline) -> None:
-    reply = runner.run(pipeline.ask(Question("What is a harmonic drive?", threshold=1.0)))
+    reply = runner.run(pipeline.ask(Question(DRIVE, threshold=1.0)))
     assert isinstance(reply, Refusal)
     assert reply.kind is RefusalKind.LOW_RELEVANCE
 
@@ -133,7 +150,7 @@ def test_a_draft_that_nothing_supports_ends_as_a_refusal(runner: asyncio.Runner,
         async def support(self, sentence: str, evidence: object) -> float:
             return 0.49
 
-    reply = runner.run(replace(pipeline, verifier=Doubter()).ask(Question("What is a harmonic drive?")))
+    reply = runner.run(replace(pipeline, verifier=Doubter()).ask(Question(DRIVE)))
     assert isinstance(reply, Refusal)
     assert reply.kind is RefusalKind.INSUFFICIENT_GROUNDING
 
@@ -145,7 +162,7 @@ def test_asking_without_an_index_says_how_to_make_one(tmp_path: Path) -> None:
 
 def test_an_index_of_another_embedder_is_refused(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bookbound.embed.onnx.OnnxEmbedder.name", "another")
-    with pytest.raises(WrongEmbedder, match="Index the book again"):
+    with pytest.raises(WrongEmbedder, match="index the book again: bookbound index SOURCE --index"):
         asyncio.run(wire.pipeline(settings))
 
 
@@ -180,7 +197,7 @@ class FirstPartOnly:
 
     async def write(
         self, question: Question, passages: Sequence[Passage], judgement: Judgement
-    ) -> AsyncGenerator[Sentence]:
+    ) -> AsyncGenerator[Sentence | Usage]:
         piece = next(evidence for evidence in judgement.evidence if evidence.part == 0)
         yield Sentence(piece.text, (piece,))
 
@@ -198,9 +215,244 @@ def test_an_answer_that_leaves_out_a_part_it_has_words_for_says_so(runner: async
 
 
 def test_words_that_answer_two_parts_count_for_both(runner: asyncio.Runner, pipeline: Pipeline) -> None:
-    reply = runner.run(pipeline.ask(Question("What is a harmonic drive?")))
+    reply = runner.run(pipeline.ask(Question(DRIVE)))
     assert isinstance(reply, Answer)
     (one, *_) = reply.judgement.evidence
     assert one.shares(replace(one, part=1))
     assert not one.shares(replace(one, place=replace(one.place, file="elsewhere.md")))
     assert not one.shares(replace(one, place=replace(one.place, start=one.place.end, end=one.place.end + 5)))
+
+
+GONE = Unreachable("The language model could not be reached.", service="language model")
+
+
+class Scribe:
+    """A writer that takes the judge's evidence for its own words, so many pieces of it, and then fails if it should."""
+
+    name = "scribe"
+
+    def __init__(self, pieces: int = 1, then: Exception | None = None) -> None:
+        self._pieces, self._then = pieces, then
+        self.closed = False
+        self.left = 0.0
+
+    async def write(
+        self, question: Question, passages: Sequence[Passage], judgement: Judgement
+    ) -> AsyncGenerator[Sentence | Usage]:
+        self.left = left(1000.0)
+        try:
+            for piece in judgement.evidence[: self._pieces]:
+                yield Sentence(piece.text, (piece,))
+            if self._then:
+                raise self._then
+            yield Usage(1, 700, 30)
+            yield Usage(1, 50, 2)
+        finally:
+            self.closed = True
+
+
+def asked(runner: asyncio.Runner, pipeline: Pipeline, fall_back: bool = True) -> Reply:
+    return runner.run(pipeline.ask(Question(DRIVE, fall_back=fall_back)))
+
+
+def test_what_a_language_model_took_is_in_the_trace(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    reply = asked(runner, replace(pipeline, writer=Scribe()))
+    assert (reply.trace.writer, reply.trace.usage) == ("scribe", Usage(2, 750, 32))
+    assert (reply.trace.degraded, reply.trace.tools) == (False, ())
+    assert asked(runner, pipeline).trace.usage == Usage()
+
+
+def test_where_the_writer_fails_the_spare_one_writes_and_the_reply_says_so(
+    runner: asyncio.Runner, pipeline: Pipeline, caplog: pytest.LogCaptureFixture
+) -> None:
+    reply = asked(runner, replace(pipeline, writer=Scribe(0, GONE), spare=pipeline.writer))
+    assert isinstance(reply, Answer)
+    assert reply.text == asked(runner, pipeline).text
+    assert (reply.trace.degraded, reply.trace.writer) == (True, "quotes")
+    assert str(GONE) in caplog.text
+    assert DRIVE not in caplog.text
+
+
+def test_what_held_before_the_writer_failed_stands_and_is_not_written_again(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    reply = asked(runner, replace(pipeline, writer=Scribe(1, GONE), spare=pipeline.writer))
+    assert isinstance(reply, Answer)
+    assert (len(reply.sentences), reply.trace.degraded, reply.trace.writer) == (1, True, "scribe")
+
+
+def test_where_the_book_s_own_words_would_not_do_nothing_stands_in_for_the_writer(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    failing = replace(pipeline, writer=Scribe(0, GONE), spare=pipeline.writer)
+    chance = asked(runner, failing).judgement.probability
+    assert isinstance(asked(runner, replace(failing, sure=chance)), Answer)
+    reply = asked(runner, replace(failing, sure=chance + 1e-6))
+    assert isinstance(reply, Refusal)
+    assert (reply.kind, reply.trace.degraded) == (RefusalKind.INSUFFICIENT_GROUNDING, True)
+
+
+@pytest.mark.parametrize("pieces", [0, 1])
+def test_whoever_does_not_fall_back_is_told_of_the_trouble(
+    runner: asyncio.Runner, pipeline: Pipeline, pieces: int
+) -> None:
+    failing = replace(pipeline, writer=Scribe(pieces, GONE))
+    with pytest.raises(Unreachable):
+        asked(runner, replace(failing, spare=pipeline.writer), fall_back=False)
+    with pytest.raises(Unreachable):
+        asked(runner, failing)
+
+
+def test_a_defect_of_the_writer_is_not_papered_over(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    with pytest.raises(KeyError):
+        asked(runner, replace(pipeline, writer=Scribe(0, KeyError("defect")), spare=pipeline.writer))
+
+
+def test_a_writer_is_not_asked_where_the_book_does_not_answer(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    reply = runner.run(replace(pipeline, writer=Scribe(0, GONE)).ask(Question(FOREIGN)))
+    assert isinstance(reply, Refusal)
+
+
+def test_a_draft_of_nothing_is_a_refusal_and_nothing_stands_in_for_it(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    reply = asked(runner, replace(pipeline, writer=Scribe(0), spare=pipeline.writer))
+    assert isinstance(reply, Refusal)
+    assert (reply.kind, reply.trace.degraded) == (RefusalKind.INSUFFICIENT_GROUNDING, False)
+
+
+def test_leaving_ends_the_writer_s_work(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    scribe = Scribe(pieces=3)
+
+    async def leave() -> None:
+        steps = replace(pipeline, writer=scribe).steps(Question(DRIVE))
+        while not isinstance(await anext(steps), Sentence):
+            pass
+        await steps.aclose()
+
+    runner.run(leave())
+    assert scribe.closed
+
+
+def test_every_question_has_its_own_deadline(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    scribe = Scribe()
+    hurried = replace(pipeline, writer=scribe, deadline=500.0)
+    for _ in range(2):
+        asked(runner, hurried)
+        assert 0 < scribe.left <= 500.0
+
+
+def test_a_search_after_a_question_has_time_again(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    class Remaining:
+        name, dimension, budget = pipeline.embedder.name, 0, 0
+
+        async def embed_question(self, text: str) -> object:
+            if left(60.0) <= 0:
+                raise TimedOut("Late.", service="cohere")
+            return await pipeline.embedder.embed_question(text)
+
+    async def both() -> tuple[Passage, ...]:
+        await replace(pipeline, deadline=-1.0).ask(Question(DRIVE))
+        return (await replace(pipeline, embedder=Remaining()).search(Question(DRIVE))).passages  # type: ignore[arg-type]
+
+    assert runner.run(both())
+
+
+class Seeker:
+    """An agent that searches for these words, one after the other, and then repeats the first passage it knows."""
+
+    name = "seeker"
+
+    def __init__(self, *queries: str, k: int = 3, remembers: Sequence[Passage] = ()) -> None:
+        self._queries, self._k, self._remembers = queries, k, remembers
+        self.told: list[Sequence[str]] = []
+
+    async def converse(self, question: Question, search: Search) -> AsyncGenerator[Sentence | Usage]:
+        passages = list(self._remembers)
+        for query in self._queries:
+            retrieval, told = await search(query, self._k)
+            self.told.append(told)
+            passages += retrieval.passages[: len(told)]
+        yield Usage(1 + len(self._queries), 900, 40)
+        evidence = [Evidence.of(passage, 0, len(passage.chunk.text), 0.9) for passage in passages]
+        if evidence:
+            yield Sentence(evidence[0].text, (evidence[0],))
+        yield Sentence("The moon is made of cheese.", tuple(evidence))
+
+
+def whole(retrieval: Retrieval) -> list[str]:
+    return [passage.chunk.text for passage in retrieval.passages]
+
+
+def conversed(runner: asyncio.Runner, pipeline: Pipeline, seeker: Seeker, question: str = DRIVE) -> Reply:
+    return runner.run(replace(pipeline, agent=seeker).converse(Question(question), whole))
+
+
+def test_an_agent_searches_the_book_is_told_passages_and_is_held_to_them(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    seeker = Seeker(DRIVE, "strain wave gear backlash", k=4)
+    reply = conversed(runner, pipeline, seeker)
+    assert isinstance(reply, Answer)
+    assert len(reply.sentences) == 1
+    assert "cheese" not in reply.text
+    assert [len(told) for told in seeker.told] == [4, 4]
+    assert (reply.trace.writer, reply.trace.tools) == ("seeker", (SEARCH_TOOL, SEARCH_TOOL))
+    assert reply.trace.usage == Usage(3, 900, 40)
+    found = [passage.chunk.id for passage in reply.trace.retrieval.passages]
+    assert 4 <= len(found) == len(set(found)) <= 8
+    assert set(reply.trace.timings) == {"retrieve", "judge", "answer"}
+
+
+def test_an_agent_is_told_nothing_where_the_reader_s_question_is_not_answered_whatever_it_searches_for(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    seeker = Seeker(DRIVE)
+    reply = conversed(runner, pipeline, seeker, FOREIGN)
+    assert isinstance(reply, Refusal)
+    assert seeker.told == [()]
+    assert reply.trace.retrieval.passages
+
+
+def test_what_the_briefing_withholds_an_agent_does_not_learn(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    seeker = Seeker(DRIVE)
+    reply = runner.run(replace(pipeline, agent=seeker).converse(Question(DRIVE), lambda _: ()))
+    assert isinstance(reply, Refusal)
+    assert (reply.kind, seeker.told) == (RefusalKind.LOW_RELEVANCE, [()])
+
+
+def test_an_agent_that_never_searched_is_not_believed(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    remembered = runner.run(pipeline.search(Question(DRIVE))).passages
+    reply = conversed(runner, pipeline, Seeker(remembers=remembered))
+    assert isinstance(reply, Refusal)
+    assert (reply.kind, reply.trace.tools) == (RefusalKind.INSUFFICIENT_GROUNDING, ())
+    assert reply.trace.retrieval.passages == remembered
+
+
+@pytest.mark.parametrize("query", ["", "x" * 2001, "a\ud800"])
+def test_words_of_an_agent_that_are_no_question_are_not_searched_for(
+    runner: asyncio.Runner, pipeline: Pipeline, query: str
+) -> None:
+    reply = conversed(runner, pipeline, Seeker(query))
+    assert isinstance(reply, Answer)
+    own = runner.run(pipeline.ask(Question(DRIVE)))
+    assert reply.trace.retrieval.passages == own.trace.retrieval.passages
+
+
+def test_without_an_agent_to_converse_is_to_ask(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    reply = runner.run(pipeline.converse(Question(DRIVE), lambda _: ()))
+    assert reply.text == asked(runner, pipeline).text
+    assert reply.trace.tools == ()
+
+
+def test_what_was_opened_is_let_go_of_with_the_pipeline(settings: Settings) -> None:
+    gone: list[str] = []
+
+    async def use() -> None:
+        pipeline = await wire.pipeline(settings)
+        pipeline.held.callback(gone.append, "held")
+        await pipeline.close()
+        await pipeline.close()
+
+    asyncio.run(use())
+    assert gone == ["held"]

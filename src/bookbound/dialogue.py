@@ -17,6 +17,7 @@ MOST_SENTENCES = 5
 BOOK_SILENT = "This information is not available in the book."
 SELECTION_SILENT = "The selected text does not contain this information."
 ONLY_PART = "Only part of this is in the book."
+SEARCH_TOOL = "search_textbook"
 ONLY_PART_SELECTED = "Only part of this is in the selected text."
 
 
@@ -32,6 +33,8 @@ class Scope(StrEnum):
 class Question:
     """What a reader asks, the words they selected, and how widely to look.
 
+    With `fall_back` the book's own words may stand in for a language model that fails.
+
     Outer white space is dropped, and a selection of white space alone is none; then the answer comes from the book.
     """
 
@@ -40,6 +43,7 @@ class Question:
     scope: Scope = Scope.BOOK
     k: int = 5
     threshold: float = 0.0
+    fall_back: bool = False
 
     def __post_init__(self) -> None:
         selection = (self.selection or "").strip() or None
@@ -83,14 +87,32 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What a language model was asked: in how many calls, and how many tokens it read and wrote."""
+
+    calls: int = 0
+    read: int = 0
+    written: int = 0
+
+    def __add__(self, more: Usage) -> Usage:
+        return Usage(self.calls + more.calls, self.read + more.read, self.written + more.written)
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
-    """Everything a face may report about how a reply came to be."""
+    """Everything a face may report about how a reply came to be.
+
+    `tools` names what a language model called; `degraded` is an answer that it failed to write, or to finish.
+    """
 
     retrieval: Retrieval
     generation: str
     embedder: str
     writer: str
     timings: Mapping[str, float]
+    usage: Usage = Usage()
+    tools: tuple[str, ...] = ()
+    degraded: bool = False
 
     @property
     def retrieval_ms(self) -> float:

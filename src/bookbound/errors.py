@@ -12,6 +12,8 @@ BookboundError
 └── ServiceTrouble        a service we depend on (`service` names it)
     ├── Unreachable
     ├── TimedOut
+    ├── Denied            it does not take our key
+    ├── BadReply          it answered with what cannot be used
     └── LimitReached      with `retry_after` seconds where the service said so
 """
 
@@ -77,6 +79,14 @@ class Unreachable(ServiceTrouble):
 
 class TimedOut(ServiceTrouble):
     """A service did not answer in time."""
+
+
+class Denied(ServiceTrouble):
+    """A service does not take our key."""
+
+
+class BadReply(ServiceTrouble):
+    """A service answered with what cannot be used: cut off, malformed, empty, or not what was asked for."""
 
 
 class LimitReached(ServiceTrouble):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from bookbound.errors import BookboundError, Busy, IndexTrouble, InvalidInput, LimitReached, TimedOut, Unreachable
+from bookbound.errors import BookboundError, Busy, IndexTrouble, InvalidInput, LimitReached, ServiceTrouble, TimedOut
 from bookbound.faces.face import FieldProblem, Problem, ProblemKind
 
 # The first row that fits holds. `None` is the status that each face gives to invalid input.
@@ -14,7 +14,7 @@ TABLE: tuple[tuple[type[Exception], ProblemKind, int | None], ...] = (
     (InvalidInput, ProblemKind.INVALID, None),
     (LimitReached, ProblemKind.LIMIT, 429),
     (TimedOut, ProblemKind.TIMED_OUT, 504),
-    (Unreachable, ProblemKind.UNREACHABLE, 503),
+    (ServiceTrouble, ProblemKind.UNREACHABLE, 503),
     (Busy, ProblemKind.BUSY, 503),
     (IndexTrouble, ProblemKind.INDEX, 503),
     (Exception, ProblemKind.INTERNAL, 500),

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from contextlib import suppress
+from email.utils import formatdate
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookbound.errors import (
+    BadReply,
+    BadSetup,
+    Denied,
+    LimitReached,
+    ServiceTrouble,
+    TimedOut,
+    Unreachable,
+)
+from bookbound.upstream import called, fit_address, fit_key, refused, retry_after
+
+NOW = 1_767_225_600.0
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        (None, None),
+        ("7", 7.0),
+        (" 7 ", 7.0),
+        ("1.5", 1.5),
+        ("0", 0.0),
+        ("-3", 0.0),
+        (formatdate(NOW + 90, usegmt=True), 90.0),
+        (formatdate(NOW + 90), 90.0),
+        (formatdate(NOW - 90, usegmt=True), 0.0),
+        ("Thu, 01 Jan 2026 02:00:30 +0200", 30.0),
+        ("", None),
+        ("soon", None),
+        ("nan", None),
+        ("inf", None),
+        ("Thu, 99 Jan 2026 00:00:30 GMT", None),
+        ("Thu, 01 Jan 99999999999999 00:00:30 GMT", None),
+    ],
+)
+def test_a_header_says_when_to_come_back_in_seconds_or_with_a_date(header: str | None, seconds: float | None) -> None:
+    assert retry_after(header, NOW) == seconds
+
+
+@given(
+    st.text() | st.from_regex(r"[A-Z][a-z]{2}, \d+ [A-Z][a-z]{2} \d+ \d+:\d+:\d+ ([A-Z]{1,4}|[+-]\d+)", fullmatch=True)
+)
+def test_any_header_is_seconds_or_nothing(header: str) -> None:
+    seconds = retry_after(header, NOW)
+    assert seconds is None or 0 <= seconds < float("inf")
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (None, BadReply),
+        (200, BadReply),
+        (302, ServiceTrouble),
+        (400, ServiceTrouble),
+        (401, Denied),
+        (403, Denied),
+        (404, ServiceTrouble),
+        (408, TimedOut),
+        (429, LimitReached),
+        (500, Unreachable),
+        (502, Unreachable),
+        (529, Unreachable),
+    ],
+)
+def test_each_status_is_one_trouble(status: int | None, kind: type[ServiceTrouble]) -> None:
+    trouble = refused(status, {"Retry-After": "5"}, "language model")
+    assert type(trouble) is kind
+    assert trouble.service == "language model"
+    assert str(trouble).startswith("The language model ")
+    assert trouble.retry_after == (5 if kind in (LimitReached, Unreachable) else None)
+
+
+def test_a_service_is_called_by_its_name() -> None:
+    assert [called(name) for name in ("cohere", "qdrant", "embeddings")] == [
+        "Cohere",
+        "Qdrant",
+        "The embeddings service",
+    ]
+
+
+@given(st.text(st.sampled_from("ab.-_:@[]%/?#19 \\\"'<>|{}$\0\nü")))
+def test_what_passes_for_an_address_is_one_to_the_client_that_will_use_it(rest: str) -> None:
+    with suppress(BadSetup):
+        assert httpx.URL(fit_address(f"http://{rest}", "some_url")).host
+
+
+@pytest.mark.parametrize("url", ["", "host", "ftp://host", "http://", "http://host:port", "http://[::1", "http://a b"])
+def test_what_is_no_address_names_its_setting_and_is_not_shown(url: str) -> None:
+    with pytest.raises(BadSetup) as caught:
+        fit_address(url, "some_url")
+    assert str(caught.value) == "The setting `some_url` must be an address that begins with http:// or https://."
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:11434/v1", " https://api.example/v1 ", "http://[::1]:80", "http://me:pw@h"]
+)
+def test_an_address_stays_as_it_is(url: str) -> None:
+    assert fit_address(url, "some_url") == url.strip()
+
+
+@given(st.text())
+def test_what_passes_for_a_key_fits_a_header(key: str) -> None:
+    with suppress(BadSetup):
+        assert httpx.Headers({"Authorization": f"Bearer {fit_key(key, 'some_key')}"})["authorization"].isprintable()
+
+
+@pytest.mark.parametrize("key", ["", " ", "two\nlines", "schlüssel"])
+def test_what_is_no_key_names_its_setting_and_is_not_shown(key: str) -> None:
+    with pytest.raises(BadSetup) as caught:
+        fit_key(key, "some_key")
+    assert str(caught.value) == "The setting `some_key` must be a key of plain letters, digits and signs."
