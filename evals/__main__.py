@@ -17,6 +17,7 @@ from bookbound.measure.page import page
 from bookbound.measure.report import report
 from bookbound.measure.tables import share
 from bookbound.settings import Settings
+from evals.hostile import hostile
 from evals.sets import OUT, QuestionSet, ask, make_index, sets
 from evals.sources import Sources, is_verbatim
 
@@ -79,6 +80,7 @@ def main() -> None:
         chosen = [each for each in sets() if options.only in (None, each.name)]
         measured = {each.name: measure(each, options.reuse, progress) for each in chosen}
     Console(width=110).print(table(measured))
+    Console(width=110).print(hostile())
     (OUT / "summary.json").write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal
 
-from bookbound.book import Passage, Place, UnitKind
+from bookbound.book import Chunk, Passage, Place, Unit, UnitKind
 
 Quality = Literal["Good", "Partial", "Poor"]
 
@@ -52,7 +52,10 @@ class Examination:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Words of the book, verbatim, with the passage they come from and their own exact place."""
+    """Words of the book, verbatim, with the passage they come from and their own exact place.
+
+    With the `chunk` at hand they know their units, and can be narrowed to some of them.
+    """
 
     chunk_id: str
     text: str
@@ -62,17 +65,35 @@ class Evidence:
     probability: float
     kind: UnitKind = "sentence"
     part: int = 0
+    chunk: Chunk | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, passage: Passage, start: int, end: int, probability: float, part: int = 0) -> Evidence:
         """Characters `start` to `end` of a passage; their kind is that of the code in them, or of their first unit."""
-        chunk = passage.chunk
+        return cls._of(passage.chunk, start, end, probability, part)
+
+    @classmethod
+    def _of(cls, chunk: Chunk, start: int, end: int, probability: float, part: int) -> Evidence:
         first, last = chunk.span(start, end)
         place = replace(chunk.place, start=first, end=last)
         kinds = [unit.kind for unit in chunk.units if start <= unit.start and unit.end <= end]
         kinds.sort(key=lambda kind: kind not in ("code", "formula"))
         kind: UnitKind = kinds[0] if kinds else "sentence"
-        return cls(chunk.id, chunk.text[start:end], place, start, end, probability, kind, part)
+        return cls(chunk.id, chunk.text[start:end], place, start, end, probability, kind, part, chunk)
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """What can be quoted whole within these words, counted from their start; without any, the words as one."""
+        held = self.chunk.units if self.chunk else ()
+        inside = [unit for unit in held if self.start <= unit.start and unit.end <= self.end]
+        moved = tuple(unit._replace(start=unit.start - self.start, end=unit.end - self.start) for unit in inside)
+        return moved or (Unit(self.kind, 0, len(self.text)),)
+
+    def narrowed(self, start: int, end: int) -> Evidence:
+        """Characters `start` to `end` of these words; without the passage at hand, all of them."""
+        if self.chunk is None:
+            return self
+        return Evidence._of(self.chunk, self.start + start, self.start + end, self.probability, self.part)
 
     def shares(self, other: Evidence) -> bool:
         """Whether some characters of the book are in both."""

@@ -1,14 +1,34 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 
+from bookbound.book import Passage
+from bookbound.finding import Evidence
 from bookbound.judge.exact import agrees
 from bookbound.judge.figures import figures
+from bookbound.judge.retold import Retelling
+
+Make = Callable[..., Passage]
+Told = Callable[..., Retelling]
 
 GEAR = "The harmonic drive in the knee has a ratio of 100:1 and almost no backlash. It weighs 0.85 kg."
 BUS = "Each of the three joint boards answers within 2 ms. The bus runs at 1,000 Hz and carries at most 64 bytes."
 CLI = "Pass `--dry-run` to `gait.plan()` to see the steps. The plan is not written to /var/log/gait.log then."
 PEOPLE = "Marc Raibert founded the Leg Laboratory in 1980. Its first machine hopped on one leg."
+
+
+@pytest.fixture
+def told(passage: Make) -> Told:
+    """A sentence held against a text, under headings."""
+
+    def make(sentence: str, text: str, *headings: str) -> Retelling:
+        evidence = Evidence.of(passage(text), 0, len(text), 0.9)
+        return Retelling(sentence, [replace(evidence, place=replace(evidence.place, headings=headings))])
+
+    return make
 
 
 @pytest.mark.parametrize(
@@ -18,15 +38,15 @@ PEOPLE = "Marc Raibert founded the Leg Laboratory in 1980. Its first machine hop
         ("Backlash is almost absent from the knee gear, which weighs 0.850 kilograms.", GEAR),
         ("It takes each joint board 2 milliseconds at most to answer.", BUS),
         ("The bus works at 1000 hertz.", BUS),
-        ("The 3 boards share a bus at one thousand hertz.", BUS),
-        ("With the dry run option nothing goes to the log.", CLI),
         ("To look at the steps, call gait.plan with --dry-run.", CLI),
         ("The Leg Laboratory was founded by Raibert.", PEOPLE),
         ("Raibert's laboratory dates from 1980.", PEOPLE),
         ("One machine of the laboratory could hop.", PEOPLE),
         ("Both arms are needed.", "The arms are needed, the two of them."),
         ("Two arms are needed.", "Both arms are needed."),
-        ("A second attempt is impossible.", "You cannot try twice."),
+        ("The bus runs at one thousand hertz.", BUS),
+        ("With --dry-run the plan is not written to the log.", CLI),
+        ("A gait is a pattern of steps.", "Every gait is a pattern of steps."),
         ("It is not just a toy.", "It is a toy and a tool."),
         ("Configuration is unnecessary.", "Configuration is not necessary."),
         ("It uses café as its name.", "Its name is CAFE."),
@@ -34,8 +54,8 @@ PEOPLE = "Marc Raibert founded the Leg Laboratory in 1980. Its first machine hop
         ("It costs 3 million.", "It costs 3,000,000."),
     ],
 )
-def test_a_paraphrase_that_changes_nothing_exact_agrees(sentence: str, evidence: str) -> None:
-    assert agrees(sentence, evidence)
+def test_a_paraphrase_that_changes_nothing_exact_agrees(told: Told, sentence: str, evidence: str) -> None:
+    assert agrees(told(sentence, evidence))
 
 
 @pytest.mark.parametrize(
@@ -58,15 +78,29 @@ def test_a_paraphrase_that_changes_nothing_exact_agrees(sentence: str, evidence:
         ("Configuration is necessary.", "Configuration is not necessary."),
         ("The robot can't climb stairs.", "The robot can climb stairs."),
         ("It has 26 legs.", "It has twenty-five legs."),
+        ("Every gait has four phases.", "A gait often has four phases."),
+        ("The robot always falls.", "The robot may fall. It always gets up."),
+        ("Only trots are stable.", "Trots are stable."),
+        ("A gait must be stable.", "A gait may be stable."),
+        ("It has two arms and three legs.", "It has three arms and two legs."),
+        ("A longer step is slower.", "A longer step is faster."),
+        ("The frame drifts less.", "The frame drifts more."),
+        ("It avoids the wall.", "It finds the wall."),
+        ("It is best to use the lower gain.", "It is best to avoid the lower gain."),
+        ("The robot pulls and never pushes.", "The robot pushes and never pulls."),
+        ("The time is on /sim_time.", "Set use_sim_time. The time is on /clock."),
+        ("The robot walks [7].", "The robot walks."),
+        ("The robot walks on legs [2].", "The robot walks on 2 legs."),
+        ("RRT is the default choice.", "RRT | poor | a first try\nRRT-Connect | poor | the default choice"),
     ],
 )
-def test_a_near_miss_does_not_agree(sentence: str, evidence: str) -> None:
-    assert not agrees(sentence, evidence)
+def test_a_near_miss_does_not_agree(told: Told, sentence: str, evidence: str) -> None:
+    assert not agrees(told(sentence, evidence))
 
 
-def test_a_name_may_be_that_of_a_heading() -> None:
-    assert not agrees("The speed of the Cassie robot is 4 m/s.", "It walks at 4 m/s.")
-    assert agrees("The speed of the Cassie robot is 4 m/s.", "It walks at 4 m/s.", "Robots\nCassie")
+def test_a_name_may_be_that_of_a_heading(told: Told) -> None:
+    assert not agrees(told("The speed of the Cassie robot is 4 m/s.", "It walks at 4 m/s."))
+    assert agrees(told("The speed of the Cassie robot is 4 m/s.", "It walks at 4 m/s.", "Robots", "Cassie"))
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,15 @@ def test_the_books_own_words_are_supported_whatever_their_white_space(
     verifier: Verifier, evidence: list[Evidence]
 ) -> None:
     assert support(verifier, "It walks on flat\nground at 1.2 m/s.", evidence) == 1.0
-    assert support(verifier, "lasts about two hours", evidence) == 1.0
+    assert support(verifier, "The robot cannot climb stairs. It walks on flat ground at 1.2 m/s", evidence) == 1.0
+
+
+def test_part_of_a_sentence_of_the_book_is_not_the_books_word(passage: Make) -> None:
+    text = "Nobody thinks that the robot can fly."
+    evidence = [Evidence.of(passage(text), 0, len(text), 0.9)]
+    assert support(VerbatimVerifier(), "The robot can fly.", evidence) == 0.0
+    assert support(VerbatimVerifier(), "the robot can fly.", evidence) == 0.0
+    assert support(VerbatimVerifier(), "the robot can fly.", [Evidence.of(passage(text), 19, len(text), 0.9)]) == 1.0
 
 
 @pytest.mark.parametrize("sentence", ["", " \n"])

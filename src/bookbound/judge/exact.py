@@ -1,39 +1,33 @@
-"""What no paraphrase may change: numbers and their units, names, identifiers, and whether a thing is denied."""
+"""What no paraphrase may change: numbers and their units, names, identifiers, how far a thing goes, and denials."""
 
 from __future__ import annotations
 
 import re
 
-from bookbound.judge.figures import figures, kindred
-from bookbound.sentences import sentences
-from bookbound.words import fold, names, terms
+from bookbound.judge.extent import as_far, same_denial
+from bookbound.judge.figures import counted, figures, figures_near, kindred
+from bookbound.judge.names import same_bearers, same_names
+from bookbound.judge.opposites import opposed
+from bookbound.judge.retold import Retelling
 
-ALIKE = 0.6
-"""The share of a sentence's terms from which on it speaks of the same as another."""
-
-_PROPER = re.compile(r"(?<=[\w,;:)] )(?:[A-Z][\w'’-]*\w)")
-_ORDINARY = frozenset("It The An This That These Those In On At If When".split())
-_NEGATION = r"not(?!\s+(?:just|only|merely))|never|no|none|nor|neither|nothing|cannot|can['’]t|\w+n['’]t|without"
-_DENIES = re.compile(rf"\b(?:{_NEGATION})\b", re.I)
-# Words that may stand for a negation in a paraphrase: "unnecessary" for "not needed", "lacks" for "has no".
-_MAY_DENY = re.compile(
-    rf"\b(?:{_NEGATION}|un\w{{3,}}|non\w*|dis\w{{3,}}|impossible|off|fails?|failed|lacks?|lacking|instead|rather|"
-    r"except|avoid\w*|stop\w*|prevent\w*|prohibit\w*|forbid\w*|ignor\w*|skip\w*|remov\w*|only|hardly|rarely|few|"
-    r"little|absent|absence|refus\w*|reject\w*)\b",
-    re.I,
-)
-_LETTERS = re.compile(r"[\W_]+")
+_MARK = re.compile(r"[\[【(]\s*(?:passages?\s+)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*[^\]】)]{0,20}[\]】)]", re.I)
 
 
-def agrees(sentence: str, evidence: str, headings: str = "") -> bool:
-    """Whether a sentence has no number, name or identifier but the evidence's, and denies what the evidence denies.
+def agrees(retelling: Retelling) -> bool:
+    """Whether a sentence has no number, name or identifier but its evidence's, and says it of no more and no less.
 
-    Names may also be those of the headings over it.
+    Names may also be those of the headings over the evidence.
     """
+    words, beside = (f"{retelling.around(beside)}\n{retelling.headings}" for beside in (0, 1))
     return (
-        same_figures(sentence, f"{evidence}\n{headings}")
-        and same_names(sentence, f"{evidence}\n{headings}")
-        and same_denial(sentence, evidence)
+        same_figures(retelling.sentence, words)
+        and bound_figures(retelling.sentence, words)
+        and same_names(retelling.sentence, beside)
+        and same_bearers(retelling.sentence, beside, retelling.text)
+        and all(mark in words for mark in _MARK.findall(retelling.sentence))
+        and as_far(retelling)
+        and same_denial(retelling)
+        and not any(opposed(match.clause.text, match.closest.text) for match in retelling.close)
     )
 
 
@@ -54,33 +48,14 @@ def same_figures(sentence: str, evidence: str) -> bool:
     return True
 
 
-def same_names(sentence: str, evidence: str) -> bool:
-    """Whether the evidence has every name and identifier of the sentence, but for case, accents and punctuation."""
-    words = fold(evidence)
-    squeezed = _LETTERS.sub("", words)
-    wanted = {*names(sentence), *_PROPER.findall(sentence)} - _ORDINARY
-    return all(_named(name, words, squeezed) for name in wanted if any(map(str.isalpha, name)))
-
-
-def _named(name: str, words: str, squeezed: str) -> bool:
-    name = re.sub(r"['’]s$", "", fold(name))
-    letters = _LETTERS.sub("", name)
-    if len(letters) < 3:
-        return re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", words) is not None
-    return letters in squeezed or letters.removesuffix("s") in squeezed
-
-
-def same_denial(sentence: str, evidence: str) -> bool:
-    """Whether no sentence of the evidence says the same with a negation more or less."""
-    wanted = set(terms(sentence))
-    best, closest = 0.0, ""
-    for _, start, end in sentences(evidence):
-        held = set(terms(evidence[start:end]))
-        alike = len(wanted & held) / len(wanted) if wanted else 0.0
-        if alike > best:
-            best, closest = alike, evidence[start:end]
-    if best < ALIKE:
-        return True
-    if _DENIES.search(sentence):
-        return bool(_MAY_DENY.search(closest))
-    return not _DENIES.search(closest) or bool(_MAY_DENY.search(sentence))
+def bound_figures(sentence: str, evidence: str) -> bool:
+    """Whether each number counts what it counts in the evidence, and stands near a word that it stands near there."""
+    there: dict[str, set[str]] = {}
+    for value, near in figures_near(evidence):
+        there.setdefault(value, set()).update(near)
+    counts = set(counted(evidence))
+    things = {thing for _, thing in counts}
+    if any(thing in things and (value, thing) not in counts for value, thing in counted(sentence) if value != "1"):
+        return False
+    near_here = ((value, near) for value, near in figures_near(sentence) if value != "1" and value in there)
+    return all(not near or not there[value] or near & there[value] for value, near in near_here)

@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from bookbound.words import terms
+
+NEAR, WIDEST = 3, 80
+"""How many terms on each side of a number tell what it is of, and in how many characters they are looked for."""
+
 _SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
@@ -68,6 +73,8 @@ _FIGURE = re.compile(
        | \b(?P<word>{_WORD})(?:[\s-](?P<ones>{"|".join(_SMALL[1:10])}))?(?:[\s-](?P<scale>{_SCALE}))?\b""",
     re.I | re.X,
 )
+_SPELT = re.compile(rf"\b(?:{'|'.join(word for word in _VALUES if word != 'one')})\b", re.I)
+_COUNTED = re.compile(r"\s+(?:(?:at|in|on|of|the)\s+)*([a-z]{3,})", re.I)
 _AFTER = re.compile(r"[\s-]?([a-zµμ]+|[%°])(?![\w])", re.I)
 _KINDRED = re.compile(rf"\b(?:{'|'.join(_KIN)})", re.I)
 
@@ -77,6 +84,38 @@ def figures(text: str) -> Iterator[tuple[str, str]]:
     for found in _FIGURE.finditer(text):
         after = _AFTER.match(text, found.end())
         yield _value(found), _UNIT.get(after[1].lower(), "") if after else ""
+
+
+def in_digits(text: str) -> str:
+    """A text with its small numbers in digits, but for "one", which is an article more often than a number."""
+    return _SPELT.sub(lambda found: str(_VALUES[found.group().lower()]), text)
+
+
+def is_figure(term: str) -> bool:
+    """Whether a term is a number."""
+    return term.isdigit() or term in _SCALES
+
+
+def figures_near(text: str) -> Iterator[tuple[str, set[str]]]:
+    """Each number of a text by value, with the few terms around it that are neither numbers nor units."""
+    for found in _FIGURE.finditer(text):
+        before = [
+            term for term in terms(in_digits(text[max(found.start() - WIDEST, 0) : found.start()])) if _says(term)
+        ]
+        after = [term for term in terms(in_digits(text[found.end() : found.end() + WIDEST])) if _says(term)]
+        yield _value(found), {*before[-NEAR:], *after[:NEAR]}
+
+
+def counted(text: str) -> Iterator[tuple[str, str]]:
+    """Each number of a text that counts something, by value, and the term of what it counts."""
+    for found in _FIGURE.finditer(text):
+        thing = _COUNTED.match(text, found.end())
+        if thing and (term := "".join(terms(thing[1])[:1])) and term not in _UNIT:
+            yield _value(found), term
+
+
+def _says(term: str) -> bool:
+    return not is_figure(term) and term not in _UNIT
 
 
 def kindred(text: str) -> set[str]:

@@ -15,6 +15,9 @@ from bookbound.judge.windows import LONGEST_FIRST, Window, windows
 from bookbound.models import CONSTANTS, READER, damaged
 from bookbound.models.onnx import Models, Pieces
 
+AS_READ: Mapping[str, float] = {"read": 1.0}
+"""A sentence is as surely supported as it is read to be."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:
@@ -29,19 +32,22 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """What was fitted after the network: its scales, and what a search adds to a reading and to a whole question."""
+    """What was fitted after the network: its scales, what a search adds to a reading and to a whole question, and how
+    the liberties of a sentence weigh against the reading of it."""
 
     answers: Scale
     supported: Scale
     place: Mapping[str, float]
     question: Mapping[str, float]
+    retold: Mapping[str, float]
 
     @classmethod
     def of(cls, models: Models) -> Self:
         """The constants that come with the network."""
         kept = models.constants(CONSTANTS)
         try:
-            return cls(Scale(**kept["answers"]), Scale(**kept["supported"]), kept["place"], kept["question"])
+            scales = Scale(**kept["answers"]), Scale(**kept["supported"])
+            return cls(*scales, kept["place"], kept["question"], kept.get("retold", AS_READ))
         except (KeyError, TypeError) as trouble:
             raise damaged(CONSTANTS) from trouble
 

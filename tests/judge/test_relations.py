@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from bookbound.book import Passage
+from bookbound.finding import Evidence
+from bookbound.judge.opposites import opposed
+from bookbound.judge.relations import liberties, wrongly_related
+from bookbound.judge.retold import Retelling
+from bookbound.judge.turned import in_order
+
+Make = Callable[..., Passage]
+TREE = "A Sequence runs its children until one fails, and a Fallback runs them until one succeeds."
+SHAPES = "The visual shape of a link is for people. The collision shape is for contact and distance computation."
+NAMES = "The relative name odom becomes /arm/odom, the absolute name /odom stays as it is. A name has 20 letters."
+SPEED = "Wheels on a flat floor are faster than legs. The larger the step, the slower the gait."
+GAMMA = "- The larger the gain, the smaller the error.\n- The smaller the gain, the bigger the error."
+
+
+@pytest.fixture
+def told(passage: Make) -> Callable[..., Retelling]:
+    def make(sentence: str, *texts: str) -> Retelling:
+        passages = [passage(text, f"c{number}") for number, text in enumerate(texts)]
+        return Retelling(sentence, [Evidence.of(each, 0, len(each.chunk.text), 0.9) for each in passages])
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text"),
+    [
+        ("A Fallback runs its children until one fails, and a Sequence runs them until one succeeds.", TREE),
+        ("The visual shape is for contact and distance computation, and the collision shape is for people.", SHAPES),
+        ("The absolute name odom becomes /arm/odom.", NAMES),
+        ("Legs are faster than wheels on a flat floor.", SPEED),
+        ("The larger the gain, the bigger the error.", GAMMA),
+    ],
+)
+def test_what_the_book_says_of_something_else_is_wrongly_related(
+    told: Callable[..., Retelling], sentence: str, text: str
+) -> None:
+    assert wrongly_related(told(sentence, text))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text"),
+    [
+        (TREE, TREE),
+        ("A Sequence runs its children until one of them fails.", TREE),
+        ("The collision shape is for contact and distance computation.", SHAPES),
+        ("The relative name odom becomes /arm/odom.", NAMES),
+        ("Wheels are faster than legs.", SPEED),
+        ("The smaller the gain, the bigger the error.", GAMMA),
+        ("A Fallback runs its children until one succeeds.", TREE),
+    ],
+)
+def test_what_keeps_the_books_relations_is_not(told: Callable[..., Retelling], sentence: str, text: str) -> None:
+    assert not wrongly_related(told(sentence, text))
+
+
+def test_a_clause_depends_on_no_other_passage(told: Callable[..., Retelling]) -> None:
+    assert wrongly_related(
+        told("A trot has a wide, flat motor.", "A trot has two phases.", "It has a wide, flat motor.")
+    )
+    assert not wrongly_related(
+        told("A trot has two phases, while a drive has a motor.", "A trot has two phases.", "A drive has a motor.")
+    )
+
+
+def test_each_liberty_is_a_share_of_the_terms(told: Callable[..., Retelling]) -> None:
+    assert not any(liberties(told("The collision shape is for contact.", SHAPES)).values())
+    assert liberties(told("The collision mesh is for contact.", SHAPES))["new"] == pytest.approx(1 / 3)
+    assert liberties(told("The collision shape is for people.", SHAPES))["misplaced"] == pytest.approx(1 / 3)
+    assert liberties(told("Contact: for it is the collision shape.", SHAPES))["turned"] == pytest.approx(1 / 3)
+    assert liberties(told("", SHAPES)) == {"new": 0, "misplaced": 0, "apart": 0, "turned": 0}
+
+
+def test_forms_of_a_word_are_one_term_and_so_are_a_number_and_its_word(told: Callable[..., Retelling]) -> None:
+    assert liberties(told("Two observations of it.", "He observed it 2 times."))["new"] == 0
+
+
+@pytest.mark.parametrize(
+    ("told", "book", "common"),
+    [("abc", "abc", 3), ("acb", "abc", 2), ("cba", "abc", 1), ("", "abc", 0), ("ad", "a", 1)],
+)
+def test_terms_in_the_same_order_are_counted(told: str, book: str, common: int) -> None:
+    assert in_order(told, book) == common
+
+
+def test_opposites_stand_in_the_same_place() -> None:
+    assert opposed("It grows fast.", "It grows slowly.")
+    assert not opposed("It grows fast.", "It grows fast and not slowly.")
+    assert not opposed("It grows fast and then slowly.", "It grows slowly.")
+    assert not opposed("It grows.", "It grows slowly.")
