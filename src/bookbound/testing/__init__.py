@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
-from bookbound.ask import Step
+from bookbound.ask import Briefing, Step
 from bookbound.book import Chunk, Manifest, Passage, Place, Run
 from bookbound.dialogue import Answer, Question, Refusal, Reply, Retrieval, Sentence, Trace
 from bookbound.finding import Evidence, Judgement, RefusalKind
@@ -62,6 +62,7 @@ class ScriptedDesk:
     """Gives one reply, or raises one error, and keeps the questions it was asked."""
 
     manifest = MANIFEST
+    agent = None
 
     def __init__(self, script: Reply | Exception) -> None:
         self._script = script
@@ -76,6 +77,9 @@ class ScriptedDesk:
         if isinstance(self._script, Exception):
             raise self._script
         return self._script
+
+    async def converse(self, question: Question, briefing: Briefing) -> Reply:
+        return await self.ask(question)
 
     async def search(self, question: Question) -> Retrieval:
         return (await self.ask(question)).trace.retrieval
