@@ -1,0 +1,49 @@
+"""Rows that a service sent become vectors, once they are found to be what was asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bookbound.upstream import unusable
+
+if TYPE_CHECKING:
+    from bookbound.ports import Vectors
+
+AT_ONCE = 4
+"""Requests in flight for one call."""
+
+
+def unit(rows: Any, count: int, dimension: int | None, service: str) -> Vectors:
+    """The rows at length one; as many as there were texts, of one dimension, and each with a direction."""
+    try:
+        matrix = np.asarray(rows, np.float64)
+    except (ValueError, TypeError, OverflowError):
+        raise unusable(service) from None
+    if matrix.ndim != 2 or len(matrix) != count or matrix.shape[1] != (dimension or matrix.shape[1]):
+        raise unusable(service)
+    largest = np.max(np.abs(matrix), axis=1, keepdims=True, initial=0)
+    if not np.all(np.isfinite(largest) & (largest > 0)):
+        raise unusable(service)
+    matrix = matrix / largest  # so that no square is beyond all measure
+    return np.asarray(matrix / np.linalg.norm(matrix, axis=1, keepdims=True), np.float32)
+
+
+async def in_batches(texts: Sequence[str], most: int, embed: Callable[[Sequence[str]], Awaitable[Vectors]]) -> Vectors:
+    """The vectors of any number of texts, at most `most` a request and a few requests at once; one failure ends all."""
+    room = asyncio.Semaphore(AT_ONCE)
+
+    async def one(batch: Sequence[str]) -> Vectors:
+        async with room:
+            return await embed(batch)
+
+    tasks = [asyncio.ensure_future(one(texts[at : at + most])) for at in range(0, len(texts), most)]
+    try:
+        return np.concatenate(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,92 @@
+"""Cohere's networks over HTTP, for whichever station asks them; its errors become ours here."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from math import isfinite
+from typing import Literal, TypeVar
+
+import cohere
+import httpx
+
+from bookbound.patience import patiently
+from bookbound.upstream import away, fit_address, fit_key, late, refused, unusable
+
+SERVICE = "cohere"
+URL = "https://api.cohere.com"
+SECONDS = 60.0
+"""The most that one request may take with all its tries; a question's own deadline may be shorter."""
+
+InputType = Literal["search_document", "search_query"]
+Result = TypeVar("Result")
+
+
+class Cohere:
+    """One pool of connections to Cohere, or to what speaks like it at another URL.
+
+    Nothing is taken from Cohere's own environment variables, and nothing is sent to any other host.
+    """
+
+    def __init__(self, key: str, url: str | None = None, seconds: float = SECONDS) -> None:
+        self._seconds = seconds
+        self._connections = httpx.AsyncClient()
+        self._client = cohere.AsyncClientV2(
+            fit_key(key, "cohere_key"),
+            base_url=fit_address(url or URL, "cohere_url"),
+            httpx_client=self._connections,
+            max_retries=0,
+        )
+
+    async def embed(self, texts: Sequence[str], model: str, input_type: InputType) -> Sequence[Sequence[float]]:
+        """The rows that Cohere gives for at most 96 texts, as they came."""
+
+        async def attempt(seconds: float) -> Sequence[Sequence[float]]:
+            reply = await self._client.embed(
+                texts=texts,
+                model=model,
+                input_type=input_type,
+                embedding_types=["float"],
+                truncate="END",
+                request_options={"timeout": seconds},
+            )
+            return reply.embeddings.float_ or ()
+
+        return await self._ask(attempt)
+
+    async def rerank(self, question: str, documents: Sequence[str], model: str) -> list[float]:
+        """How relevant each document is to the question, from 0 to 1."""
+
+        async def attempt(seconds: float) -> list[float]:
+            reply = await self._client.rerank(
+                query=question, documents=documents, model=model, request_options={"timeout": seconds}
+            )
+            found = {result.index: float(result.relevance_score) for result in reply.results}
+            return [found[i] for i in range(len(documents))]
+
+        relevance = await self._ask(attempt)
+        if not all(isfinite(each) and 0 <= each <= 1 for each in relevance):
+            raise unusable(SERVICE)
+        return relevance
+
+    async def close(self) -> None:
+        """Let the connections go."""
+        await self._connections.aclose()
+
+    async def _ask(self, attempt: Callable[[float], Awaitable[Result]]) -> Result:
+        async def translated(seconds: float) -> Result:
+            # What Cohere says may hold the key or the reader's words: none of it goes on, not even as a cause.
+            try:
+                return await attempt(seconds)
+            except cohere.core.ApiError as trouble:
+                raise refused(trouble.status_code, trouble.headers, SERVICE) from None
+            except httpx.TimeoutException:
+                raise late(SERVICE) from None
+            except (httpx.ProtocolError, httpx.DecodingError):
+                raise unusable(SERVICE) from None
+            except httpx.HTTPError:
+                raise away(SERVICE) from None
+            except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
+                # The SDK does not check the shape of a reply: one of another shape fails wherever it is first used.
+                raise unusable(SERVICE) from None
+
+        return await patiently(translated, service=SERVICE, most=self._seconds)
