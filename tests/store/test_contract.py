@@ -16,9 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from qdrant_client import AsyncQdrantClient
+from tests.store.qdrant_server import serving
 
 from bookbound.book import Chunk, Manifest, Place, Run
-from bookbound.errors import IndexTrouble, NoIndex, WrongEmbedder
+from bookbound.errors import IndexBusy, IndexTrouble, NoIndex, WrongEmbedder
 from bookbound.ports import Index, Store
 from bookbound.store import records
 from bookbound.store.edge import EdgeStore
@@ -33,12 +34,15 @@ SERVER = os.environ.get("BOOKBOUND_TEST_QDRANT_URL")
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 
 
-@pytest.fixture(params=["edge", "qdrant", *(["server"] if SERVER else [])])
+@pytest.fixture(params=["edge", "qdrant", "wire", *(["server"] if SERVER else [])])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     if request.param == "edge":
         yield EdgeStore(tmp_path / "index")
     elif request.param == "qdrant":
         yield QdrantStore(AsyncQdrantClient(location=":memory:"))
+    elif request.param == "wire":
+        with serving() as server:
+            yield QdrantStore(server.url, timeout=60)
     elif SERVER:
         name = f"test{uuid.uuid4().hex}"
         yield QdrantStore(SERVER, os.environ.get("BOOKBOUND_TEST_QDRANT_KEY"), name)
@@ -155,6 +159,72 @@ def test_generations_are_listed_newest_first_and_three_are_kept(
         for title in "abcde":
             await publish(store, chunks[:1], title=title)
         assert [manifest.title for manifest in await store.generations()] == ["e", "d", "c"]
+
+    asyncio.run(go())
+
+
+def test_a_roll_back_withdraws_the_published_generation_for_the_one_before(
+    store: Store, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        for title in "abc":
+            await publish(store, chunks[:1], title=title)
+        reader = await store.open()
+        assert (await store.roll_back()).title == "b"
+        index = await store.open()
+        assert (reader.manifest.title, index.manifest.title) == ("c", "b")
+        assert await texts(reader) == await texts(index) == {chunks[0].text}
+        assert [manifest.title for manifest in await store.generations()] == ["b", "a"]
+        await index.close()
+        await reader.close()
+
+    asyncio.run(go())
+
+
+def test_what_was_withdrawn_is_not_what_a_later_roll_back_goes_to(
+    store: Store, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        for title in "abc":
+            await publish(store, chunks[:1], title=title)
+        await store.roll_back()
+        await publish(store, chunks[:1], title="d")
+        assert [manifest.title for manifest in await store.generations()] == ["d", "b", "a"]
+        assert [(await store.roll_back()).title for _ in range(2)] == ["b", "a"]
+
+    asyncio.run(go())
+
+
+def test_where_there_is_no_earlier_generation_a_roll_back_changes_nothing(
+    store: Store, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        with pytest.raises(NoIndex, match="bookbound index"):
+            await store.roll_back()
+        only = await publish(store, chunks[:1])
+        with pytest.raises(IndexTrouble, match="No earlier generation"):
+            await store.roll_back()
+        assert await store.generations() == [only]
+        await (await store.open()).close()
+
+    asyncio.run(go())
+
+
+def test_a_second_writer_is_refused_and_the_first_goes_on(
+    store: Store, blank: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish
+) -> None:
+    async def go() -> None:
+        await publish(store, chunks[:1], title="old")
+        await publish(store, chunks[:1], title="older")
+        async with store.draft(blank) as draft:
+            await draft.add(chunks[:3], vectors(3))
+            for second in (publish(store, chunks), store.roll_back()):
+                with pytest.raises(IndexBusy, match="Another process is writing"):
+                    await second
+            await draft.add(chunks[3:], vectors(3))
+            assert (await draft.publish()).chunks == 6
+        assert len(await store.generations()) == 3
+        await publish(store, chunks)
 
     asyncio.run(go())
 

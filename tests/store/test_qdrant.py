@@ -1,20 +1,16 @@
-"""What the store on a server promises beyond the contract: errors in our words, and tidy collections."""
+"""What the store on a server promises beyond the contract: one writer, and tidy collections."""
 
 from __future__ import annotations
 
 import ast
 import asyncio
 import json
-import socket
 import subprocess
 import sys
-import threading
 import tomllib
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
@@ -25,19 +21,11 @@ from numpy.typing import NDArray
 from qdrant_client import AsyncQdrantClient, models
 
 from bookbound.book import Chunk, Manifest
-from bookbound.errors import (
-    BadSetup,
-    BookboundError,
-    DamagedIndex,
-    LimitReached,
-    NoIndex,
-    ServiceTrouble,
-    TimedOut,
-    Unreachable,
-)
+from bookbound.errors import BadSetup, DamagedIndex, IndexBusy
 from bookbound.store import records
 from bookbound.store.naming import new_id
 from bookbound.store.qdrant import QdrantStore
+from bookbound.store.qdrant_shard import NOTE
 
 Publish = Callable[..., Coroutine[Any, Any, Manifest]]
 Vectors = Callable[..., NDArray[np.float32]]
@@ -51,73 +39,16 @@ def client() -> AsyncQdrantClient:
     return AsyncQdrantClient(location=":memory:")
 
 
-@contextmanager
-def answering(status: int) -> Iterator[str]:
-    """The address of a server that answers everything with one status."""
-
-    class Answer(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(status)
-            self.send_header("Retry-After", "7")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = HTTPServer(("127.0.0.1", 0), Answer)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-@pytest.mark.parametrize(
-    ("status", "error"),
-    [(401, BadSetup), (403, BadSetup), (404, NoIndex), (429, LimitReached), (500, Unreachable), (503, Unreachable)],
-)
-def test_what_a_server_answers_becomes_an_error_of_ours(status: int, error: type[BookboundError]) -> None:
-    with answering(status) as address, pytest.raises(error) as raised:
-        asyncio.run(QdrantStore(address).open())
-    if isinstance(raised.value, ServiceTrouble):
-        assert raised.value.service == "qdrant"
-        assert raised.value.retry_after == (7 if status == 429 else None)
-
-
-def test_a_server_that_is_not_there_is_unreachable() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    with pytest.raises(Unreachable, match="Check its address"):
-        asyncio.run(QdrantStore(f"http://127.0.0.1:{port}").generations())
-
-
-def test_a_draft_on_a_server_that_is_not_there_says_so(blank: Manifest) -> None:
-    async def go() -> None:
-        async with QdrantStore("http://127.0.0.1:1").draft(blank):
-            pass
-
-    with pytest.raises(Unreachable):
-        asyncio.run(go())
-
-
-def test_a_server_that_is_silent_times_out() -> None:
-    async def go(port: int) -> None:
-        client = AsyncQdrantClient(url=f"http://127.0.0.1:{port}", timeout=1, check_compatibility=False)
-        try:
-            await QdrantStore(client).open()
-        finally:
-            await client.close()
-
-    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(TimedOut) as raised:
-        asyncio.run(go(silent.getsockname()[1]))
-    assert raised.value.service == "qdrant"
-
-
 def test_an_address_that_is_none_is_bad_setup() -> None:
     with pytest.raises(BadSetup, match="http://localhost:6333"):
         asyncio.run(QdrantStore("ftp://books").open())
+
+
+@pytest.mark.parametrize("key", ["ключ", "secret\n"])
+def test_a_key_that_cannot_be_sent_is_bad_setup_and_is_not_repeated(key: str) -> None:
+    with pytest.raises(BadSetup, match="qdrant_key") as raised:
+        asyncio.run(QdrantStore("http://127.0.0.1:1", key).open())
+    assert key.strip() not in str(raised.value)
 
 
 def test_a_missing_package_is_named_with_its_remedy() -> None:
@@ -135,17 +66,130 @@ except BadSetup as trouble:
     assert "pip install 'bookbound[qdrant]'" in said.stdout, said.stderr
 
 
-def test_the_drafts_of_writers_long_dead_are_removed_and_those_of_others_are_not(
+async def leave_draft(client: AsyncQdrantClient, age: timedelta, heard: timedelta | None = None) -> str:
+    """A collection as a killed writer leaves it, begun and last heard of so long ago."""
+    name = f"bookbound-{new_id(age)}"
+    await client.create_collection(name, vectors_config={})
+    if heard is not None:
+        note = models.PointStruct(id=NOTE, vector={}, payload={"written": new_id(heard)})
+        await client.upsert(name, [note])
+    return name
+
+
+async def names(client: AsyncQdrantClient) -> set[str]:
+    return {collection.name for collection in (await client.get_collections()).collections}
+
+
+def test_the_drafts_of_dead_writers_are_removed_and_what_is_anybody_elses_is_not(
     client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def go() -> None:
-        dead, running = f"bookbound-{new_id(timedelta(days=2))}", f"bookbound-{new_id(timedelta(hours=1))}"
-        foreign = [f"bookbound-other-{new_id(timedelta(days=2))}", "bookbound-notes"]
-        for name in (dead, running, *foreign):
+        await leave_draft(client, age=timedelta(minutes=6))
+        await leave_draft(client, age=timedelta(days=2), heard=timedelta(minutes=6))
+        foreign = {f"bookbound-other-{new_id(timedelta(days=2))}", "bookbound-notes"}
+        for name in foreign:
             await client.create_collection(name, vectors_config={})
         published = await publish(QdrantStore(client), chunks)
-        names = {collection.name for collection in (await client.get_collections()).collections}
-        assert names == {running, *foreign, f"bookbound-{published.generation}"}
+        assert await names(client) == {*foreign, f"bookbound-{published.generation}"}
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("heard", [None, timedelta(minutes=4)])
+def test_a_writer_that_was_heard_of_lately_keeps_others_out_and_its_draft(
+    client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish, heard: timedelta | None
+) -> None:
+    async def go() -> None:
+        age = timedelta(minutes=4) if heard is None else timedelta(days=2)
+        running = await leave_draft(client, age, heard)
+        with pytest.raises(IndexBusy, match="in 5 minutes"):
+            await publish(QdrantStore(client), chunks)
+        assert await names(client) == {running}
+
+    asyncio.run(go())
+
+
+def test_a_writer_is_heard_of_with_all_it_adds(
+    client: AsyncQdrantClient, blank: Manifest, chunks: list[Chunk], vectors: Vectors
+) -> None:
+    async def heard() -> str:
+        (draft,) = await names(client)
+        (note,) = await client.retrieve(draft, [NOTE])
+        return str((note.payload or {})["written"])
+
+    async def go() -> None:
+        async with QdrantStore(client).draft(blank) as draft:
+            await draft.add(chunks[:1], vectors(1))
+            first = await heard()
+            await draft.add(chunks[1:], vectors(5))
+            assert await heard() > first
+
+    asyncio.run(go())
+
+
+def test_of_two_writers_that_begin_at_once_at_most_one_gets_in(
+    client: AsyncQdrantClient, blank: Manifest, chunks: list[Chunk], vectors: Vectors
+) -> None:
+    async def write(store: QdrantStore) -> Manifest:
+        async with store.draft(blank) as draft:
+            await asyncio.sleep(0)
+            await draft.add(chunks, vectors(6))
+            await asyncio.sleep(0)
+            return await draft.publish()
+
+    async def go() -> None:
+        outcomes = await asyncio.gather(*(write(QdrantStore(client)) for _ in range(2)), return_exceptions=True)
+        refused = [outcome for outcome in outcomes if isinstance(outcome, IndexBusy)]
+        published = [outcome for outcome in outcomes if isinstance(outcome, Manifest)]
+        assert refused
+        assert len(refused) + len(published) == 2
+        assert await names(client) == {f"bookbound-{manifest.generation}" for manifest in published}
+
+    asyncio.run(go())
+
+
+def test_a_withdrawn_generation_stays_for_its_readers_until_the_next_writer_comes(
+    client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        store = QdrantStore(client)
+        first, second = await publish(store, chunks), await publish(store, chunks)
+        await store.roll_back()
+        assert f"bookbound-{second.generation}" in await names(client)
+        third = await publish(store, chunks)
+        assert await names(client) == {f"bookbound-{each.generation}" for each in (first, third)}
+
+    asyncio.run(go())
+
+
+def test_a_roll_back_passes_over_what_is_damaged(
+    client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        store = QdrantStore(client)
+        for title in "abc":
+            await publish(store, chunks, title=title)
+        middle = (await store.generations())[1]
+        lost = models.PointIdsList(points=[chunks[0].id])
+        await client.delete(f"bookbound-{middle.generation}", lost)
+        assert (await store.roll_back()).title == "a"
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("taken_by", ["a collection", "an alias"])
+def test_a_name_that_stands_for_something_else_is_refused_before_anything_is_written(
+    client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish, taken_by: str
+) -> None:
+    async def go() -> None:
+        name = "bookbound" if taken_by == "a collection" else "poems"
+        await client.create_collection(name, vectors_config={})
+        if name == "poems":
+            alias = models.CreateAlias(collection_name=name, alias_name="bookbound")
+            await client.update_collection_aliases([models.CreateAliasOperation(create_alias=alias)])
+        with pytest.raises(BadSetup, match="qdrant_collection"):
+            await publish(QdrantStore(client), chunks)
+        assert await names(client) == {name}
 
     asyncio.run(go())
 
@@ -154,10 +198,10 @@ def test_a_generation_whose_writer_was_killed_before_publishing_never_counts(
     client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def finish(like: Manifest) -> None:
-        killed = replace(like, generation=new_id(), title="killed")
+        killed = replace(like, generation=new_id(timedelta(minutes=6)), title="killed")
         await client.create_collection(f"bookbound-{killed.generation}", vectors_config={})
         kept = {"manifest": json.dumps(records.dump(killed))}
-        point = models.PointStruct(id="00000000-0000-0000-0000-000000000000", vector={}, payload=kept)
+        point = models.PointStruct(id=NOTE, vector={}, payload=kept)
         await client.upsert(f"bookbound-{killed.generation}", [point])
 
     async def go() -> None:
@@ -168,20 +212,6 @@ def test_a_generation_whose_writer_was_killed_before_publishing_never_counts(
         for title in ("second", "third"):
             await publish(store, chunks, title=title)
         assert [manifest.title for manifest in await store.generations()] == ["third", "second", "first"]
-
-    asyncio.run(go())
-
-
-def test_a_generation_begun_earlier_and_published_later_stands_first(
-    client: AsyncQdrantClient, blank: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish
-) -> None:
-    async def go() -> None:
-        store = QdrantStore(client)
-        async with store.draft(replace(blank, title="slow")) as draft:
-            await draft.add(chunks, vectors(6))
-            await publish(store, chunks, title="quick")
-            await draft.publish()
-        assert [manifest.title for manifest in await store.generations()] == ["slow", "quick"]
 
     asyncio.run(go())
 
@@ -265,7 +295,7 @@ def test_a_collection_without_a_manifest_is_damaged(
     async def go() -> None:
         store = QdrantStore(client)
         await publish(store, chunks)
-        await client.delete("bookbound", models.PointIdsList(points=["00000000-0000-0000-0000-000000000000"]))
+        await client.delete("bookbound", models.PointIdsList(points=[NOTE]))
         with pytest.raises(DamagedIndex, match="Index the book again"):
             await store.open()
 

@@ -56,6 +56,9 @@ class EdgeStore:
     async def generations(self) -> list[Manifest]:
         return await asyncio.to_thread(lambda: [*map(self._generations.manifest, self._generations.kept())])
 
+    async def roll_back(self) -> Manifest:
+        return self._generations.manifest(await asyncio.to_thread(self._generations.roll_back))
+
 
 class EdgeDraft:
     """A shard that only its writer knows."""
@@ -130,13 +133,15 @@ class EdgeShard:
         return self._hits(edge.QueryRequest(2 * limit, query=fusion, prefetches=[near] * MEANING_COUNTS + [worded]))
 
     async def match(self, words: Sparse, limit: int) -> list[Hit]:
-        query = edge.Query.Nearest(words, using=WORDS)
-        return self._hits(edge.QueryRequest(limit, query=query))
+        return self._hits(edge.QueryRequest(limit, query=edge.Query.Nearest(words, using=WORDS)))
 
     async def fetch(self, ids: list[str]) -> list[tuple[Chunk, Sequence[float]]]:
         with self._reading():
             found = self._shard.retrieve([*ids], with_payload=True, with_vector=[MEANING])
-        return [(_chunk(each), cast("dict[str, list[float]]", each.vector)[MEANING]) for each in found]
+        return [
+            (records.chunk(str(each.id), each.payload), cast("dict[str, list[float]]", each.vector)[MEANING])
+            for each in found
+        ]
 
     async def scan(self, file: str | None = None) -> list[Chunk]:
         return await asyncio.to_thread(self._scanned, file)
@@ -154,7 +159,7 @@ class EdgeShard:
         while more:
             with self._reading():
                 page, start = self._shard.scroll(edge.ScrollRequest(start, _PAGE, only, with_payload=True))
-            chunks += map(_chunk, page)
+            chunks += [records.chunk(str(each.id), each.payload) for each in page]
             more = start is not None
         return chunks
 
@@ -206,10 +211,6 @@ def _writing() -> Iterator[None]:
         yield
     except Exception as trouble:  # Edge raises nothing more precise
         raise IndexTrouble("The index could not be written. Check its folder and disk, then try again.") from trouble
-
-
-def _chunk(found: edge.Record) -> Chunk:
-    return records.chunk(str(found.id), found.payload)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ from bookbound.book import Manifest
 from bookbound.errors import DamagedIndex, IndexTrouble, NoIndex
 from bookbound.store import files, records
 from bookbound.store.claim import claimed, is_generation
-from bookbound.store.naming import KEPT, NOTHING_YET, is_id, new_id
+from bookbound.store.naming import KEPT, NO_EARLIER, NOTHING_YET, is_id, new_id
 from bookbound.store.rooms import filled
 
 _LINE = re.compile(r"(\S+)(?: ([0-9a-f]{64}))?")
@@ -108,8 +108,17 @@ class Generations:
     def publish(self, seal: Seal) -> None:
         """Make a sealed generation, in one step, the one that readers open."""
         older = [each for each in self._still_kept() or [] if each != seal and self._is_whole(each)]
-        with files.writing():
-            files.replace(self._current, "".join(f"{each}\n" for each in [seal, *older][:KEPT]).encode())
+        self._name([seal, *older][:KEPT])
+
+    def roll_back(self) -> Seal:
+        """Withdraw the published generation, in one step, for the last one before it that is whole."""
+        self.current()
+        with claimed(self._folder):
+            older = [each for each in self.kept()[1:] if self._is_whole(each)]
+            if not older:
+                raise IndexTrouble(NO_EARLIER)
+            self._name(older)
+            return older[0]
 
     @contextmanager
     def copied(self, seal: Seal) -> Iterator[tuple[Path, Manifest]]:
@@ -139,6 +148,10 @@ class Generations:
         ):
             raise _damaged("manifest.json")
         return manifest, prints
+
+    def _name(self, seals: Sequence[Seal]) -> None:
+        with files.writing():
+            files.replace(self._current, "".join(f"{seal}\n" for seal in seals).encode())
 
     def _is_whole(self, seal: Seal) -> bool:
         """Whether a generation's manifest is as it was sealed, in the format of this version."""

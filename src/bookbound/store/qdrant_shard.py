@@ -1,88 +1,54 @@
-"""One collection of a Qdrant server, how to reach it, and what its failures mean here."""
+"""One collection of a Qdrant server: the chunks of one generation, with their two vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, cast
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from bookbound.book import Chunk
-from bookbound.errors import BadSetup, BookboundError, LimitReached, NoIndex, TimedOut, Unreachable
+from bookbound.errors import DamagedIndex
 from bookbound.store import records
 from bookbound.store.bm25 import Sparse
 from bookbound.store.hybrid import MEANING_COUNTS, Hit
 from bookbound.store.intake import Point
+from bookbound.store.qdrant_line import Line
 from bookbound.store.records import MEANING, WORDS
 
 if TYPE_CHECKING:
-    from qdrant_client import AsyncQdrantClient, models
+    from qdrant_client import models
 
-SERVICE = "qdrant"
-_BATCH = 128
+NOTE = str(UUID(int=0))
+"""The one point that is no chunk and has no vectors: what the generation says of itself."""
+BATCH, IN_FLIGHT = 64, 4
+"""How many points are sent at once, and how many such batches may be under way before one of them has been kept."""
 _PAGE = 1_000
-_SECONDS = 20
-
-
-def connect(url: str, key: str | None) -> AsyncQdrantClient:
-    """A client for the server at `url`; nothing is sent yet."""
-    try:
-        from qdrant_client import AsyncQdrantClient
-    except ImportError as trouble:
-        raise BadSetup("A Qdrant server needs one more package: pip install 'bookbound[qdrant]'") from trouble
-    try:
-        return AsyncQdrantClient(url=url, api_key=key, timeout=_SECONDS, check_compatibility=False)
-    except ValueError:
-        raise BadSetup("The address of the Qdrant server must look like http://localhost:6333") from None
-
-
-@contextmanager
-def asking() -> Iterator[None]:
-    """Within this block the client's errors are ours."""
-    from httpx import TimeoutException
-    from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
-    from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
-
-    try:
-        yield
-    except ResourceExhaustedResponse as trouble:
-        wait = trouble.retry_after_s
-        raise LimitReached(f"Qdrant asks to wait {wait} seconds.", service=SERVICE, retry_after=wait) from trouble
-    except ResponseHandlingException as trouble:
-        if isinstance(trouble.source, TimeoutException):
-            raise TimedOut("Qdrant did not answer in time. Try again.", service=SERVICE) from trouble
-        raise Unreachable("Qdrant cannot be reached. Check its address and that it runs.", service=SERVICE) from trouble
-    except UnexpectedResponse as trouble:
-        raise _meant_by(trouble.status_code) from trouble
-
-
-def _meant_by(status: int | None) -> BookboundError:
-    if status in (401, 403):
-        return BadSetup("Qdrant refused the key. Check the setting for its key.")
-    if status == 404:
-        return NoIndex("This generation of the index is gone from the server. Open the index again.")
-    return Unreachable(f"Qdrant answered with status {status}. Check the server and its log.", service=SERVICE)
 
 
 class QdrantShard:
     """One collection, and the connection to close with it."""
 
-    def __init__(self, client: AsyncQdrantClient, name: str, connection: AsyncExitStack | None = None) -> None:
-        self._client = client
+    def __init__(self, line: Line, name: str, connection: AsyncExitStack | None = None) -> None:
+        self._line = line
         self._name = name
         self._connection = connection
 
     async def put(self, points: Sequence[Point]) -> None:
-        from qdrant_client import models
+        """Keep points; a batch is sent only where the server has taken in all but a few of those before it."""
+        batches = iter([points[at : at + BATCH] for at in range(0, len(points), BATCH)])
 
-        kept = [
-            models.PointStruct(
-                id=chunk.id, vector={MEANING: meaning, WORDS: _sparse(words)}, payload=records.record(chunk)
-            )
-            for chunk, meaning, words in points
-        ]
-        with asking():
-            for at in range(0, len(kept), _BATCH):
-                await self._client.upsert(self._name, kept[at : at + _BATCH], wait=True)
+        async def send() -> None:
+            for batch in batches:
+                await self._send([_kept(point) for point in batch])
+
+        try:
+            async with asyncio.TaskGroup() as sending:
+                for _ in range(IN_FLIGHT):
+                    sending.create_task(send())
+        except ExceptionGroup as several:
+            raise several.exceptions[0] from None
 
     async def fuse(self, meaning: list[float], words: Sparse, limit: int) -> list[Hit]:
         from qdrant_client import models
@@ -97,32 +63,51 @@ class QdrantShard:
         return await self._hits(query=_sparse(words), using=WORDS, limit=limit) if words.indices else []
 
     async def fetch(self, ids: list[str]) -> list[tuple[Chunk, Sequence[float]]]:
-        with asking():
-            found = await self._client.retrieve(self._name, ids, with_vectors=[MEANING])
-        return [(_chunk(each), cast("dict[str, list[float]]", each.vector)[MEANING]) for each in found]
+        if not ids:
+            return []
+        found = await self._line.ask(lambda client: client.retrieve(self._name, ids, with_vectors=[MEANING]))
+        return [(_chunk(each), _meaning(each)) for each in found]
 
     async def scan(self, file: str | None = None) -> list[Chunk]:
         from qdrant_client import models
 
         match = models.MatchValue(value=file or "")
-        only = None if file is None else models.Filter(must=[models.FieldCondition(key="file", match=match)])
+        only = models.Filter(
+            must=None if file is None else [models.FieldCondition(key="file", match=match)],
+            must_not=[models.HasIdCondition(has_id=[NOTE])],
+        )
         chunks: list[Chunk] = []
-        start, more = None, True
-        with asking():
-            while more:
-                page, start = await self._client.scroll(self._name, only, _PAGE, offset=start)
-                chunks += map(_chunk, page)
-                more = start is not None
-        return chunks
+        start: models.ExtendedPointId | None = None
+        while True:
+            page, start = await self._page(only, start)
+            chunks += map(_chunk, page)
+            if start is None:
+                return chunks
 
     async def close(self) -> None:
         if self._connection:
             await self._connection.aclose()
 
+    async def _send(self, batch: list[models.PointStruct]) -> None:
+        await self._line.ask(lambda client: client.upsert(self._name, batch, wait=True))
+
+    async def _page(
+        self, only: models.Filter, start: models.ExtendedPointId | None
+    ) -> tuple[list[models.Record], models.ExtendedPointId | None]:
+        return await self._line.ask(lambda client: client.scroll(self._name, only, _PAGE, offset=start))
+
     async def _hits(self, **query: Any) -> list[Hit]:
-        with asking():
-            found = await self._client.query_points(self._name, with_payload=False, **query)
+        found = await self._line.ask(lambda client: client.query_points(self._name, with_payload=False, **query))
         return [Hit(str(hit.id), hit.score) for hit in found.points]
+
+
+def _kept(point: Point) -> models.PointStruct:
+    from qdrant_client import models
+
+    chunk, meaning, words = point
+    return models.PointStruct(
+        id=chunk.id, vector={MEANING: meaning, WORDS: _sparse(words)}, payload=records.record(chunk)
+    )
 
 
 def _sparse(words: Sparse) -> models.SparseVector:
@@ -133,3 +118,10 @@ def _sparse(words: Sparse) -> models.SparseVector:
 
 def _chunk(found: models.Record) -> Chunk:
     return records.chunk(str(found.id), found.payload)
+
+
+def _meaning(found: models.Record) -> Sequence[float]:
+    vector = found.vector.get(MEANING) if isinstance(found.vector, dict) else None
+    if not isinstance(vector, list) or not vector:
+        raise DamagedIndex("The collection holds a chunk without its vector. Index the book again.")
+    return vector  # type: ignore[return-value]

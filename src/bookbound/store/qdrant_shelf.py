@@ -1,0 +1,172 @@
+"""The generations of one book on a Qdrant server: begun, published, withdrawn and removed."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from bookbound.book import Manifest
+from bookbound.errors import BookboundError, DamagedIndex, IndexBusy, IndexTrouble, NoIndex
+from bookbound.store import records
+from bookbound.store.naming import KEPT, NO_EARLIER, NOTHING_YET, new_id
+from bookbound.store.qdrant_line import Line
+from bookbound.store.qdrant_names import Names
+from bookbound.store.qdrant_shard import NOTE
+from bookbound.store.records import MEANING, WORDS
+
+if TYPE_CHECKING:
+    from qdrant_client import AsyncQdrantClient
+
+SILENT = timedelta(minutes=5)
+"""How long nothing may be heard of a writer before it counts as dead."""
+BUSY = (
+    "Another process is writing this index. Wait until it has finished and try again; "
+    f"if it was killed, in {SILENT.seconds // 60} minutes."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How a collection lies on a cluster: its shards, the copies of each, and how many must confirm what is written."""
+
+    shards: int = 1
+    replicas: int = 1
+    confirmed: int = 1
+
+
+class Shelf:
+    """Each generation is a collection with a note in it; one that was never published is a draft.
+
+    The note says when its writer was last heard of and, once it is finished, what it holds.
+    """
+
+    def __init__(self, line: Line, book: str) -> None:
+        self.line = line
+        self._names = Names(line, book)
+
+    def collection(self, generation: str) -> str:
+        return self._names.collection(generation)
+
+    async def manifests(self) -> list[Manifest]:
+        """What the kept generations say of themselves; only older ones may be of a format that is no longer read."""
+        found: list[Manifest] = []
+        for generation in await self._names.kept():
+            with suppress(IndexTrouble) if found else nullcontext():
+                found.append(await self._manifest(generation))
+        return found
+
+    async def current(self) -> Manifest:
+        """What the published generation says of itself."""
+        generation = await self._published()
+        while True:
+            try:
+                return await self.whole(generation)
+            except IndexTrouble:
+                # A reader that was slower than several writers finds its generation gone, and a newer one published.
+                if generation == (generation := await self._published()):
+                    raise
+
+    async def whole(self, generation: str) -> Manifest:
+        """What a generation says of itself, once it is sure that it holds that."""
+        manifest = await self._manifest(generation)
+        held = await self.line.ask(lambda client: client.count(self.collection(generation), exact=True))
+        if held.count != manifest.chunks + 1 or manifest.generation != generation:
+            raise DamagedIndex("The collection does not hold what its manifest says. Index the book again.")
+        return manifest
+
+    async def begin(self, generation: str, dimension: int, spread: Spread) -> None:
+        """A collection for a new generation, unless somebody else is writing one.
+
+        Each writer looks for others after its own collection can be seen, so of two at least one finds the other.
+        """
+        from qdrant_client import models
+
+        await self._names.check_free()
+        name = self.collection(generation)
+
+        async def create(client: AsyncQdrantClient) -> None:
+            if not await client.collection_exists(name):  # it does where the answer to the first try was lost
+                await client.create_collection(
+                    name,
+                    vectors_config={MEANING: models.VectorParams(size=dimension, distance=models.Distance.COSINE)},
+                    sparse_vectors_config={WORDS: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+                    shard_number=spread.shards,
+                    replication_factor=spread.replicas,
+                    write_consistency_factor=spread.confirmed,
+                )
+
+        await self.line.ask(create)
+        await self._check_alone(generation)
+        await self.line.ask(lambda client: client.create_payload_index(name, "file", models.PayloadSchemaType.KEYWORD))
+
+    async def note(self, generation: str, manifest: Manifest | None = None) -> None:
+        """Say that a draft is being written, and what it holds once it is finished."""
+        note = {"written": new_id()}
+        if manifest:
+            note["manifest"] = json.dumps(records.dump(manifest), ensure_ascii=False)
+        await self._put_note(generation, note)
+
+    async def publish(self, generation: str) -> None:
+        """Make a finished draft, in one step, the generation that readers open."""
+        await self._names.publish(generation)
+
+    async def roll_back(self) -> Manifest:
+        """Withdraw the published generation, in one step, for the last one before it that is whole."""
+        withdrawn = await self._published()
+        await self._check_alone()
+        for generation in (await self._names.kept())[1:]:
+            with suppress(IndexTrouble):
+                manifest = await self.whole(generation)
+                await self._names.withdraw(withdrawn, generation)
+                with suppress(BookboundError):  # without this note it would pass for a draft that is being written
+                    await self._put_note(withdrawn, {})
+                return manifest
+        raise IndexTrouble(NO_EARLIER)
+
+    async def sweep(self, mine: str) -> None:
+        """Remove this draft if it was not published, those of dead writers, and generations past their time."""
+        kept = await self._names.kept()
+        for generation in await self._names.generations():
+            if generation in kept[:KEPT]:
+                continue
+            if generation in (mine, *kept) or not await self._is_written(generation):
+                await self._remove(generation)
+
+    async def _check_alone(self, mine: str = "") -> None:
+        kept = await self._names.kept()
+        for generation in await self._names.generations():
+            if generation not in (mine, *kept) and await self._is_written(generation):
+                raise IndexBusy(BUSY)
+
+    async def _is_written(self, draft: str) -> bool:
+        """Whether something was heard of a draft's writer lately; at first that is the time in its name."""
+        try:
+            note = await self._note(draft)
+        except NoIndex:
+            return False
+        return str(draft if note is None else note.get("written", "")) > new_id(age=SILENT)
+
+    async def _published(self) -> str:
+        if generation := await self._names.published():
+            return generation
+        raise NoIndex(NOTHING_YET)
+
+    async def _manifest(self, generation: str) -> Manifest:
+        note = await self._note(generation)
+        return records.load(str((note or {}).get("manifest", "")))[0]
+
+    async def _note(self, generation: str) -> dict[str, Any] | None:
+        found = await self.line.ask(lambda client: client.retrieve(self.collection(generation), [NOTE]))
+        return found[0].payload or {} if found else None
+
+    async def _put_note(self, generation: str, note: dict[str, str]) -> None:
+        from qdrant_client import models
+
+        point = models.PointStruct(id=NOTE, vector={}, payload=note)
+        await self.line.ask(lambda client: client.upsert(self.collection(generation), [point], wait=True))
+
+    async def _remove(self, generation: str) -> None:
+        await self.line.ask(lambda client: client.delete_collection(self.collection(generation)))
