@@ -13,14 +13,15 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "bookbound"
 
 # What stands in a row may import its own row's nouns and every row above, never one below.
 LAYERS = [
-    {"errors", "book", "finding", "dialogue", "sentences", "words"},
+    {"errors", "book", "finding", "dialogue", "entry", "sentences", "words", "patience", "work", "upstream"},
     {"ports", "models"},
-    {"read", "split", "embed", "store", "retrieve", "judge", "answer"},
+    {"read", "split", "embed", "store", "retrieve", "judge", "answer", "record"},
     {"ingest", "ask"},
     {"settings", "library", "faces", "calibration"},
     {"measure"},
+    {"report"},
     {"serve", "cli"},
-    {"wire"},
+    {"wire", "remote"},
     {"", "__main__", "testing"},
 ]
 NOUNS, STATIONS, FACES = LAYERS[0], LAYERS[2], "faces"
@@ -29,11 +30,17 @@ PRODUCTS = {
     "onnxruntime": {"models/onnx.py"},
     "tokenizers": {"models/onnx.py"},
     "qdrant_edge": {"store/edge.py", "store/bm25.py"},
-    "qdrant_client": {"store/qdrant.py", "store/qdrant_shard.py"},
-    "pydantic": {"faces/", "serve/", "settings.py"},
+    "qdrant_client": {"store/qdrant"},
+    "agents": {"answer/agents.py", "answer/agents_reply.py"},
+    "openai": {"answer/agents.py", "answer/agents_reply.py", "embed/openai.py"},
+    "cohere": {"models/cohere.py"},
+    "sqlalchemy": {"record/"},
+    "alembic": {"record/schema.py", "record/migrations/"},
+    "psycopg": {"record/postgres.py"},
+    "pydantic": {"faces/", "serve/", "settings.py", "answer/agents.py", "answer/agents_reply.py"},
     "fastapi": {"faces/", "serve/", "wire.py"},
-    "starlette": {"serve/"},
-    "uvicorn": {"serve/"},
+    "starlette": {"serve/", "testing/"},
+    "uvicorn": {"serve/", "testing/"},
     "typer": {"cli/"},
     "rich": {"cli/"},
 }

@@ -6,14 +6,17 @@ import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 import bookbound
+from bookbound.ask import Pipeline
 from bookbound.dialogue import Answer, Refusal
 from bookbound.errors import IndexTrouble, InvalidInput, NoIndex
 from bookbound.finding import RefusalKind
 from bookbound.library import Book, Worker
+from bookbound.testing import ScriptedDesk, refusal
 
 BOOK = """# Lamps
 
@@ -95,6 +98,17 @@ def test_a_retrieval_is_a_search_with_the_time_it_took(book: Book) -> None:
     assert found.search_ms > 0
 
 
+def test_a_question_falls_back_on_the_book_s_own_words_unless_it_is_told_not_to() -> None:
+    desk = ScriptedDesk(refusal())
+    with asyncio.Runner() as runner:
+        book = Book(cast(Pipeline, desk), runner)
+        book.ask("Why?")
+        book.ask("Why?", fall_back=False)
+        book.converse("Why?", lambda _: (), k=3, threshold=0.5)
+    assert [asked.fall_back for asked in desk.asked] == [True, False, False]
+    assert (desk.asked[-1].k, desk.asked[-1].threshold) == (3, 0.5)
+
+
 def test_a_book_says_what_it_is(book: Book) -> None:
     assert book.manifest.chunks >= 1
     assert book.manifest.title
@@ -142,6 +156,8 @@ def test_a_closed_book_says_so_and_may_be_closed_again(folder: Path) -> None:
         book.ask("How long does the horn sound in fog?")
     with pytest.raises(IndexTrouble, match="closed"):
         book.search("wick")
+    with pytest.raises(IndexTrouble, match="closed"):
+        book.converse("How long does the horn sound in fog?", lambda _: ())
 
 
 def test_what_nobody_waits_for_any_more_is_ended_before_its_worker_is() -> None:

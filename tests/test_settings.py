@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, fields
 from pathlib import Path
 
 import pytest
@@ -42,6 +42,13 @@ def test_a_whole_number_in_the_file_serves_as_a_number(tmp_path: Path) -> None:
         ({"BOOKBOUND_ANSWERED": "nan"}, "from 0 to 1"),
         ({"BOOKBOUND_INDEX": " "}, "`index` must be a path"),
         ({"BOOKBOUND_QUEUE": "-1"}, "`queue` must be from 0 to 65536"),
+        ({"BOOKBOUND_TEMPERATURE": "2.1"}, "`temperature` must be from 0 to 2"),
+        ({"BOOKBOUND_TEMPERATURE": "nan"}, "`temperature` must be from 0 to 2"),
+        ({"BOOKBOUND_DEADLINE": "0"}, "`deadline` must be from 0.1 to 600"),
+        ({"BOOKBOUND_MODEL_API": "legacy"}, "`model_api` must be one of chat, responses"),
+        ({"BOOKBOUND_ON_MODEL_FAILURE": "cry"}, "`on_model_failure` must be one of quotes, error"),
+        ({"BOOKBOUND_EMBEDDER": "remote"}, "`embedder` must be one of local, cohere, openai"),
+        ({"BOOKBOUND_EXAMINER": "openai"}, "`examiner` must be one of local, cohere"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused_by_name(
@@ -104,9 +111,11 @@ def test_an_unknown_name_in_the_environment_is_no_matter_of_ours(tmp_path: Path)
     assert load({"BOOKBOUND_DEBUG": "1", "PATH": "/bin"}, tmp_path) == Settings()
 
 
-def test_a_key_is_never_shown() -> None:
-    shown = repr(Settings(qdrant_url="http://me:a-secret@host", qdrant_key="a-secret"))
-    assert "a-secret" not in shown
+def test_a_key_and_an_address_are_never_shown() -> None:
+    names = [field.name for field in fields(Settings) if field.name.endswith(("_key", "_url"))]
+    assert len(names) == 8
+    shown = repr(Settings(**dict.fromkeys(names, "http://me:a-secret@host")))  # type: ignore[arg-type]
+    assert "secret" not in shown
     assert "threads=2" in shown
 
 

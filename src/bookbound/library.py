@@ -9,7 +9,7 @@ from threading import Thread
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
-from bookbound.ask import Pipeline
+from bookbound.ask import Briefing, Pipeline
 from bookbound.book import Manifest, Passage
 from bookbound.dialogue import Question, Reply, Retrieval, Scope
 from bookbound.errors import IndexTrouble
@@ -37,14 +37,32 @@ class Book:
     def manifest(self) -> Manifest:
         return self.pipeline.index.manifest
 
-    def ask(self, question: str, *, selection: str | None = None, k: int = 5, threshold: float = 0.0) -> Reply:
+    def ask(
+        self,
+        question: str,
+        *,
+        selection: str | None = None,
+        k: int = 5,
+        threshold: float = 0.0,
+        fall_back: bool = True,
+    ) -> Reply:
         """An answer with its citations, from the selection alone where one is given, or a refusal.
 
-        Where no passage is as similar to the question as `threshold`, it is a refusal.
+        Where no passage is as similar to the question as `threshold`, it is a refusal. Where a language model fails to
+        write, the answer is in the book's own words, unless `fall_back` is false: then the trouble is raised.
         """
-        asked = Question(question, selection, Scope.SELECTION, k, threshold)
+        asked = Question(question, selection, Scope.SELECTION, k, threshold, fall_back)
         self._check_open()
         return self._runner.run(self.pipeline.ask(asked))
+
+    def converse(self, question: str, briefing: Briefing, *, k: int = 5, threshold: float = 0.0) -> Reply:
+        """The same by way of a language model that searches by itself, where there is one, and reads what it is told.
+
+        Where it fails, the trouble is raised.
+        """
+        asked = Question(question, k=k, threshold=threshold)
+        self._check_open()
+        return self._runner.run(self.pipeline.converse(asked, briefing))
 
     def search(self, words: str, *, k: int = 5) -> tuple[Passage, ...]:
         """The best passages for some words, without a judgement."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from bookbound.book import Chunk, Manifest, Passage
-from bookbound.dialogue import Question, Sentence
+from bookbound.dialogue import Question, Retrieval, Sentence, Usage
+from bookbound.entry import Entry
 from bookbound.finding import Evidence, Examination, Judgement
 
 if TYPE_CHECKING:
@@ -83,6 +84,9 @@ class Store(Protocol):
     async def generations(self) -> list[Manifest]:
         """What is kept, newest first; the published one is the first whose `generation` is current."""
 
+    async def roll_back(self) -> Manifest:
+        """Withdraw the published generation and make, in one step, the one before it what readers open."""
+
 
 class Examiner(Protocol):
     """Reads question and passages together."""
@@ -104,5 +108,37 @@ class Writer(Protocol):
     @property
     def name(self) -> str: ...
 
-    def write(self, question: Question, passages: Sequence[Passage], judgement: Judgement) -> AsyncGenerator[Sentence]:
-        """One to five sentences in reading order, each with the evidence it rests on."""
+    def write(
+        self, question: Question, passages: Sequence[Passage], judgement: Judgement
+    ) -> AsyncGenerator[Sentence | Usage]:
+        """One to five sentences in reading order, each with the evidence it rests on, and what that took."""
+
+
+Search = Callable[[str, int], Awaitable[tuple[Retrieval, Sequence[str]]]]
+"""The book's own search for a query and a number of passages: what was found, and each passage as a model reads it.
+
+Where the book must not be answered from, there is nothing to read."""
+
+
+class Agent(Protocol):
+    """A language model that asks the book by itself and then answers."""
+
+    @property
+    def name(self) -> str: ...
+
+    def converse(self, question: Question, search: Search) -> AsyncGenerator[Sentence | Usage]:
+        """One to five sentences, each with the evidence it rests on; it has searched before it says anything."""
+
+
+class Journal(Protocol):
+    """Keeps one row for each question; whatever becomes of the row, the answer goes out."""
+
+    @property
+    def lost(self) -> int:
+        """How many entries were noted and will never be rows."""
+
+    def note(self, entry: Entry) -> None:
+        """Take an entry, at once and without fail; it is written later, or counted as lost."""
+
+    async def close(self) -> None:
+        """Write what waits, as far as that goes within a bounded time; from then on every entry is lost."""

@@ -14,7 +14,26 @@ from bookbound.errors import BadSetup
 
 PREFIX = "BOOKBOUND_"
 FILE = "bookbound.toml"
-LIMITS = {"threads": (1, 256), "at_once": (1, 1024), "queue": (0, 65536), "largest_body": (1024, 1 << 30)}
+LIMITS = {
+    "threads": (1, 256),
+    "at_once": (1, 1024),
+    "queue": (0, 65536),
+    "largest_body": (1024, 1 << 30),
+    "temperature": (0, 2),
+    "deadline": (0.1, 600),
+    "remembered": (0, 1 << 20),
+    "qdrant_timeout": (0.1, 600),
+    "qdrant_shards": (1, 1024),
+    "qdrant_replicas": (1, 64),
+    "qdrant_confirmed": (1, 64),
+}
+CHOICES = {
+    "model_api": ("chat", "responses"),
+    "on_model_failure": ("quotes", "error"),
+    "embedder": ("local", "cohere", "openai"),
+    "examiner": ("local", "cohere"),
+}
+HIDDEN = ("_key", "_url")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +46,26 @@ class Settings:
     qdrant_url: str | None = None
     qdrant_key: str | None = None
     qdrant_collection: str = "bookbound"
+    qdrant_shards: int = 1
+    qdrant_replicas: int = 1
+    qdrant_confirmed: int = 1
+    qdrant_timeout: float = 5.0
+    model: str | None = None
+    model_url: str | None = None
+    model_key: str | None = None
+    model_api: str = "chat"
+    temperature: float = 0.0
+    deadline: float = 30.0
+    on_model_failure: str = "quotes"
+    embedder: str = "local"
+    embed_model: str | None = None
+    embed_url: str | None = None
+    embed_key: str | None = None
+    remembered: int = 1024
+    examiner: str = "local"
+    rerank_model: str = "rerank-v3.5"
+    cohere_key: str | None = None
+    cohere_url: str | None = None
     at_once: int = 4
     queue: int = 64
     largest_body: int = 131072
@@ -36,11 +75,14 @@ class Settings:
         for name, (least, most) in LIMITS.items():
             if not least <= getattr(self, name) <= most:
                 raise BadSetup(f"The setting `{name}` must be from {least} to {most}.")
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                raise BadSetup(f"The setting `{name}` must be one of {', '.join(known)}.")
         if self.answered is not None and not 0 <= self.answered <= 1:
             raise BadSetup("The setting `answered` is a probability: give a number from 0 to 1.")
 
     def __repr__(self) -> str:
-        shown = {f.name: getattr(self, f.name) for f in fields(self) if not f.name.startswith("qdrant_")}
+        shown = {f.name: getattr(self, f.name) for f in fields(self) if not f.name.endswith(HIDDEN)}
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from bookbound.ask import Pipeline
@@ -14,21 +15,28 @@ from bookbound.book import Manifest
 from bookbound.calibration import InForce, Shipped, again, in_force
 from bookbound.errors import IndexTrouble, WrongEmbedder
 from bookbound.library import Book, Worker
-from bookbound.ports import Embedder, Store
+from bookbound.ports import Agent, Embedder, Examiner, Store, Writer
 from bookbound.settings import Settings, load
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from bookbound.ingest import Indexed, Progress
-
-
-def embedder(settings: Settings) -> Embedder:
-    """The embedder that the settings name."""
-    from bookbound.embed.onnx import OnnxEmbedder
     from bookbound.models.onnx import Models
 
-    return OnnxEmbedder(Models(threads=settings.threads))
+
+def embedder(settings: Settings, models: Models | None = None, dimension: int | None = None) -> Embedder:
+    """The embedder that the settings name."""
+    from bookbound.models.onnx import Models
+
+    models = models or Models(threads=settings.threads)
+    if settings.embedder != "local":
+        from bookbound import remote
+
+        return remote.embedder(settings, models, dimension)
+    from bookbound.embed.onnx import OnnxEmbedder
+
+    return OnnxEmbedder(models)
 
 
 def store(settings: Settings) -> Store:
@@ -36,7 +44,15 @@ def store(settings: Settings) -> Store:
     if settings.qdrant_url:
         from bookbound.store.qdrant import QdrantStore
 
-        return QdrantStore(settings.qdrant_url, settings.qdrant_key, settings.qdrant_collection)
+        return QdrantStore(
+            settings.qdrant_url,
+            settings.qdrant_key,
+            settings.qdrant_collection,
+            shards=settings.qdrant_shards,
+            replicas=settings.qdrant_replicas,
+            confirmed=settings.qdrant_confirmed,
+            timeout=settings.qdrant_timeout,
+        )
     from bookbound.store.edge import EdgeStore
 
     return EdgeStore(settings.index)
@@ -49,41 +65,86 @@ def point(settings: Settings, book: Manifest) -> InForce:
     return in_force(settings, Shipped.of(MODELS), book)
 
 
+def writer_name(settings: Settings) -> str:
+    """What writes the answers, without a look at it."""
+    return settings.model or "quotes"
+
+
 async def pipeline(settings: Settings) -> Pipeline:
     """The published index, open, with the parts that answer from it."""
     from bookbound.models import EMBEDDER, READER
     from bookbound.models.onnx import Models
 
-    models = Models(threads=settings.threads, ahead=(EMBEDDER, READER))  # they open while the rest is imported
+    needed = (EMBEDDER, READER) if settings.embedder == "local" else (READER,)
+    models = Models(threads=settings.threads, ahead=needed)  # they open while the rest is imported
 
-    from bookbound.answer.quotes import Quotes
-    from bookbound.embed.onnx import OnnxEmbedder
     from bookbound.judge.examiner import ReadingExaminer
     from bookbound.judge.reader import Reader
     from bookbound.judge.verifier import ReadingVerifier
 
     async with AsyncExitStack() as opened:  # what is open already is let go of when a later part fails
         opened.callback(models.close)
+        writer, spare, agent = _writers(settings, opened)
         index = await store(settings).open()
         opened.push_async_callback(index.close)
-        words, reader = OnnxEmbedder(models), Reader(models)
+        words = embedder(settings, models, index.manifest.dimension)
+        opened.push_async_callback(words.close)
         if index.manifest.embedder != words.name:
-            raise WrongEmbedder(
-                f"This index was made with {index.manifest.embedder}, but questions are embedded with {words.name}. "
-                "Index the book again: bookbound index SOURCE"
-            )
-        held = point(settings, index.manifest)
-        if held.outdated:
-            told = f"The operating point beside this index is for {held.outdated}. {again(settings.index)}"
-            warnings.warn(told, stacklevel=2)
-        opened.pop_all()
-    return Pipeline(
-        embedder=words,
-        index=index,
-        examiner=ReadingExaminer(reader),
-        writer=Quotes(),
-        verifier=ReadingVerifier(reader),
-        point=held.point,
+            raise _made_with_another(index.manifest.embedder, words.name, settings)
+        reader, held = Reader(models), _held(settings, index.manifest)
+        return Pipeline(
+            embedder=words,
+            index=index,
+            examiner=_examiner(settings, ReadingExaminer(reader), opened),
+            writer=writer,
+            verifier=ReadingVerifier(reader),
+            point=held.drafting if settings.model else held.point,
+            sure=held.point.answered,
+            spare=spare,
+            agent=agent,
+            deadline=settings.deadline,
+            held=opened.pop_all(),
+        )
+    raise AssertionError("what is opened is handed on")
+
+
+def _writers(settings: Settings, opened: AsyncExitStack) -> tuple[Writer, Writer | None, Agent | None]:
+    """What writes, what stands in where that fails, and what searches by itself."""
+    from bookbound.answer.quotes import Quotes
+
+    if not settings.model:
+        return Quotes(), None, None
+    from bookbound import remote
+
+    writer, agent, close = remote.language_model(settings)
+    opened.push_async_callback(close)
+    return writer, Quotes() if settings.on_model_failure == "quotes" else None, agent
+
+
+def _examiner(settings: Settings, reader: Examiner, opened: AsyncExitStack) -> Examiner:
+    if settings.examiner == "local":
+        return reader
+    from bookbound import remote
+
+    examiner = remote.examiner(settings, reader)
+    opened.push_async_callback(examiner.close)
+    return examiner
+
+
+def _held(settings: Settings, book: Manifest) -> InForce:
+    held = point(settings, book)
+    if held.outdated:
+        told = f"The operating point beside this index is for {held.outdated}. {again(settings.index)}"
+        warnings.warn(told, stacklevel=3)
+    return held
+
+
+def _made_with_another(made: str, asked: str, settings: Settings) -> WrongEmbedder:
+    elsewhere = settings.index != Settings().index and not settings.qdrant_url
+    return WrongEmbedder(
+        f"This index was made with {made}, but questions are embedded with {asked}. Set `embedder` and `embed_model` "
+        "as they were, or index the book again: bookbound index SOURCE"
+        + (f" --index {quote(str(settings.index))}" if elsewhere else "")
     )
 
 
@@ -101,8 +162,15 @@ def index_book(source: Path, settings: Settings, progress: Progress = lambda *_:
     """The book at `source`, read, embedded and published where the settings say."""
     from bookbound.ingest import ingest
 
+    async def make() -> Indexed:
+        words = embedder(settings)
+        try:
+            return await ingest(source, words, store(settings), progress)
+        finally:
+            await words.close()
+
     with closing(Worker()) as worker:
-        return worker.run(ingest(source, embedder(settings), store(settings), progress))
+        return worker.run(make())
 
 
 def web() -> FastAPI:

@@ -62,6 +62,22 @@ def test_status_says_what_is_indexed(bookbound: Run, little_index: Path) -> None
     assert done.returncode == 0
     for words in ("Pages", "Embedder", "bookbound-MiniLM-L6-int8@", "(1 kept)", "MB", "Chapters", "1 page, 2 chunks"):
         assert words in done.stdout
+    assert dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if " " in line)["Writer"] == "quotes"
+
+
+def test_status_names_the_language_model_and_neither_its_key_nor_its_address(
+    bookbound: Run, little_index: Path
+) -> None:
+    model = {
+        "BOOKBOUND_MODEL": "gpt-4o-mini",
+        "BOOKBOUND_MODEL_KEY": "sk-a-secret",
+        "BOOKBOUND_MODEL_URL": "http://me:secret@models.example/v1",
+    }
+    for form in ((), ("--json",)):
+        done = bookbound("status", "--index", str(little_index), *form, **model)
+        assert (done.returncode, "gpt-4o-mini" in done.stdout) == (0, True)
+        assert "secret" not in done.stdout + done.stderr
+        assert "models.example" not in done.stdout + done.stderr
 
 
 def test_status_in_json_counts_generations_and_bytes(bookbound: Run, little_book: Path, tmp_path: Path) -> None:

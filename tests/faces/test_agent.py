@@ -281,11 +281,11 @@ def test_a_refusal_of_what_is_near_enough_is_a_response_without_relevant_context
         (errors.BadSetup("Set the key."), "validation"),
         (errors.Unreachable("Qdrant is gone.", service="qdrant"), "retrieval"),
         (errors.LimitReached("Cohere asks to wait.", service="cohere"), "retrieval"),
-        (errors.TimedOut("The index is slow.", service="index"), "retrieval"),
+        (errors.TimedOut("The embeddings are slow.", service="embeddings"), "retrieval"),
         (errors.DamagedIndex("Index again."), "retrieval"),
         (errors.NoIndex("Index first."), "retrieval"),
-        (errors.Unreachable("The model is gone.", service="openai"), "generation"),
-        (errors.TimedOut("The model is slow.", service="openai"), "generation"),
+        (errors.Unreachable("The model is gone.", service="language model"), "generation"),
+        (errors.TimedOut("The model is slow.", service="language model"), "generation"),
     ],
 )
 def test_each_failure_has_its_type_and_says_what_to_do(trouble: errors.BookboundError, kind: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from bookbound.book import Chapter, Chunk, Manifest, Passage, Place, Run
-from bookbound.dialogue import Answer, Refusal, Retrieval, Sentence, Trace
+from bookbound.dialogue import Answer, Refusal, Retrieval, Sentence, Trace, Usage
 from bookbound.errors import BadSetup, LimitReached
 from bookbound.faces import canonical
 from bookbound.finding import Evidence, Judgement, RefusalKind
@@ -28,6 +28,18 @@ def test_an_answer_is_told_with_its_sentences_citations_and_trace() -> None:
     assert plain["passages"][0] | {"rank": 1, "score": 0.5123, "text": "First words."} == plain["passages"][0]
     assert plain["trace"]["milliseconds"] == {"embed": 1.0, "search": 2.0, "retrieve": 3.0}
     assert plain["trace"]["selection"]["section"] == "Section"
+
+
+def test_a_reply_tells_what_a_language_model_did_for_it_and_whether_it_failed() -> None:
+    answer = Answer((Sentence("First", (EVIDENCE,), 1.0),), (PASSAGE,), FOUND, TRACE)
+    plain = canonical.reply(answer)
+    assert (plain["degraded"], plain["trace"]["tools"]) == (False, [])
+    assert plain["trace"]["usage"] == {"calls": 0, "read": 0, "written": 0}
+    trace = replace(TRACE, usage=Usage(2, 700, 30), tools=("search_textbook",), degraded=True)
+    for reply in (replace(answer, trace=trace), Refusal(RefusalKind.INSUFFICIENT_GROUNDING, FOUND, trace)):
+        plain = json.loads(json.dumps(canonical.reply(reply)))
+        assert (plain["degraded"], plain["trace"]["tools"]) == (True, ["search_textbook"])
+        assert plain["trace"]["usage"] == {"calls": 2, "read": 700, "written": 30}
 
 
 def test_a_citation_is_a_whole_address_with_the_hash_of_its_words() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import re
 from collections.abc import Iterator
@@ -16,14 +17,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bookbound
+from bookbound import wire
 from bookbound.ask import Pipeline
 from bookbound.book import Passage
 from bookbound.dialogue import Reply
-from bookbound.errors import InvalidInput, Unreachable
+from bookbound.errors import Denied, InvalidInput, Unreachable
 from bookbound.faces import grounded_agent as face
 from bookbound.finding import RefusalKind
 from bookbound.library import Book
+from bookbound.settings import Settings
 from bookbound.testing import ScriptedDesk, answer, passage, refusal
+from bookbound.testing.services import Fault, ScriptedServices, ToolCall
 
 GEAR = passage(
     "A strain wave gear has three parts.",
@@ -386,3 +390,103 @@ def test_a_real_book_answers_refuses_and_is_searched(tmp_path: Path) -> None:
     assert (reply.answer, reply.grounded, reply.citations[0].source_url) == (words, True, "/lamps#the-wick")
     assert (foreign.refused, foreign.answer) == (True, face.REFUSAL_LOW_SCORE)
     assert found.chunks[0].text.endswith(words)
+
+
+LAMPS = "# Lamps\n\n## The wick\n\nThe wick of the lamp is trimmed every 12 hours.\n\n## The lens\n\nThe lens is old.\n"
+WICK = "How often is the wick of the lamp trimmed?"
+TRIMMED = "The wick of the lamp is trimmed every 12 hours."
+SAID = {"sentences": [{"text": TRIMMED, "passages": [1]}], "missing": ""}
+SOUGHT = ToolCall("search_textbook", {"query": "wick trimmed hours", "k": 3})
+
+
+@pytest.fixture(scope="module")
+def lamps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lamps")
+    (folder / "source").mkdir()
+    (folder / "source" / "lamps.md").write_text(LAMPS, encoding="utf-8")
+    bookbound.index(folder / "source", folder / "index")
+    return folder / "index"
+
+
+@pytest.fixture(params=["chat", "responses"])
+def modelled(request: pytest.FixtureRequest, lamps: Path) -> Iterator[tuple[Book, ScriptedServices]]:
+    """A book with a language model that follows a script, over each of the two ways to speak to one."""
+    with ScriptedServices() as services:
+        chosen = Settings(index=lamps, model="m-1", model_url=services.openai_url, model_api=request.param, deadline=5)
+        with wire.open_book(chosen) as book:
+            yield book, services
+
+
+def test_a_language_model_searches_the_book_and_answers_from_what_it_was_given(
+    modelled: tuple[Book, ScriptedServices],
+) -> None:
+    book, services = modelled
+    services.says(SOUGHT, SAID)
+    reply = face.ask(WICK, book)
+    assert (reply.answer, reply.grounded, reply.tool_calls) == (TRIMMED, True, ["search_textbook"])
+    assert [citation.section for citation in reply.citations] == ["The wick"]
+    first, second = (asked.json for asked in services.requests)
+    assert (first["model"], first["tool_choice"]) == ("m-1", "required")
+    given = json.dumps(second, ensure_ascii=False)
+    assert "[Source: /lamps#the-wick | Chapter: " in given
+    assert TRIMMED in given
+
+
+def test_every_search_of_a_language_model_is_recorded(modelled: tuple[Book, ScriptedServices]) -> None:
+    book, services = modelled
+    services.says([SOUGHT, ToolCall("search_textbook", {"query": "lens", "k": 3})], SAID)
+    assert face.ask(WICK, book).tool_calls == ["search_textbook"] * 2
+
+
+def test_a_language_model_is_given_nothing_below_the_threshold_and_not_asked_again(
+    modelled: tuple[Book, ScriptedServices],
+) -> None:
+    book, services = modelled
+    services.says(SOUGHT, SAID)
+    reply = face.ask(WICK, book, face.AgentConfig(score_threshold=1.0))
+    assert (reply.answer, reply.refused, reply.tool_calls) == (face.REFUSAL_LOW_SCORE, True, ["search_textbook"])
+    assert len(services.requests) == 1
+    assert TRIMMED not in json.dumps([asked.json for asked in services.requests])
+
+
+def test_a_language_model_cannot_make_the_book_answer_what_it_does_not(
+    modelled: tuple[Book, ScriptedServices],
+) -> None:
+    book, services = modelled
+    services.says(SOUGHT, SAID)
+    reply = face.ask("Which airline flies to Reykjavik on Sundays?", book)
+    assert (reply.refused, reply.citations, len(services.requests)) == (True, [], 1)
+
+
+def test_what_a_language_model_adds_of_its_own_is_not_said(modelled: tuple[Book, ScriptedServices]) -> None:
+    book, services = modelled
+    more = {"text": "Whale oil burns for 40 days without a wick.", "passages": [1]}
+    services.says(SOUGHT, {"sentences": [*SAID["sentences"], more], "missing": ""})
+    assert face.ask(WICK, book).answer == TRIMMED
+
+
+def test_a_language_model_that_fails_is_trouble_and_no_answer(modelled: tuple[Book, ScriptedServices]) -> None:
+    book, services = modelled
+    services.fails(Fault.UNAUTHORIZED, always=True)
+    with pytest.raises(Denied) as trouble:
+        face.ask(WICK, book)
+    assert trouble.value.service == "language model"
+
+
+def test_a_configuration_may_name_the_connected_model_and_no_other(modelled: tuple[Book, ScriptedServices]) -> None:
+    book, services = modelled
+    services.says(SOUGHT, SAID, SOUGHT, SAID)
+    assert face.ask(WICK, book, face.AgentConfig(model="m-1")).grounded
+    assert face.ask(WICK, book, face.AgentConfig(tool_choice="auto")).grounded
+    asked = len(services.requests)
+    with pytest.raises(InvalidInput, match="The language model is m-1"):
+        face.ask(WICK, book, face.AgentConfig(model="m-2"))
+    with pytest.raises(InvalidInput, match="the setting `temperature`"):
+        face.ask(WICK, book, face.AgentConfig(temperature=0.7))
+    assert len(services.requests) == asked
+
+
+def test_without_a_language_model_a_configuration_that_names_one_is_refused() -> None:
+    with scripted(refusal()) as (book, desk), pytest.raises(InvalidInput, match="The language model is none"):
+        face.ask("Why?", book, face.AgentConfig(model="m-2"))
+    assert desk.asked == []

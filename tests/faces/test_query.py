@@ -16,7 +16,17 @@ from pydantic import ValidationError
 
 from bookbound.book import Passage, Place
 from bookbound.dialogue import SELECTION_ID, Answer, Question, Reply, Scope, Sentence
-from bookbound.errors import Busy, IndexBusy, InvalidInput, LimitReached, NoIndex, TimedOut, Unreachable
+from bookbound.errors import (
+    BadReply,
+    Busy,
+    Denied,
+    IndexBusy,
+    InvalidInput,
+    LimitReached,
+    NoIndex,
+    TimedOut,
+    Unreachable,
+)
 from bookbound.faces.face import FieldProblem, Problem, ProblemKind
 from bookbound.faces.problems import RETRY_AFTER
 from bookbound.faces.query import FACE, body, plan, question, response, retrieved
@@ -343,8 +353,14 @@ def test_every_broken_rule_is_told_and_no_word_that_was_sent(serve: Serve) -> No
         (IndexBusy("x"), 503, "QDRANT_TIMEOUT", None),
         (Unreachable("x", service="cohere"), 503, "COHERE_FAILURE", None),
         (TimedOut("x", service="cohere"), 504, "COHERE_FAILURE", None),
-        (Unreachable("x", service="openai"), 503, "OPENROUTER_TIMEOUT", None),
-        (TimedOut("x", service="openrouter"), 504, "OPENROUTER_TIMEOUT", None),
+        (Unreachable("x", service="embeddings"), 503, "COHERE_FAILURE", None),
+        (BadReply("x", service="cohere"), 503, "COHERE_FAILURE", None),
+        (Denied("x", service="qdrant"), 503, "QDRANT_TIMEOUT", None),
+        (Unreachable("x", service="language model"), 503, "OPENROUTER_TIMEOUT", None),
+        (TimedOut("x", service="language model"), 504, "OPENROUTER_TIMEOUT", None),
+        (Denied("x", service="language model"), 503, "OPENROUTER_TIMEOUT", None),
+        (BadReply("x", service="language model"), 503, "OPENROUTER_TIMEOUT", None),
+        (LimitReached("x", service="language model", retry_after=3), 429, "RATE_LIMIT_EXCEEDED", 3),
         (TimedOut("x", service="another"), 504, "OPENROUTER_TIMEOUT", None),
         (RuntimeError("x"), 500, "OPENROUTER_TIMEOUT", None),
     ],
@@ -366,7 +382,7 @@ def test_what_a_service_said_is_not_passed_on(serve: Serve) -> None:
     for trouble in (
         NoIndex(said),
         Unreachable(said, service="qdrant"),
-        TimedOut(said, service="openai"),
+        TimedOut(said, service="language model"),
         KeyError(said),
     ):
         told = serve(ScriptedDesk(trouble)).post(PATH, json=ASKED).text

@@ -10,8 +10,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from bookbound.errors import Busy, DamagedIndex, LimitReached, TimedOut, Unreachable
+from bookbound.serve.app import application
 from bookbound.settings import Settings
-from bookbound.testing import answer, passage, refusal
+from bookbound.testing import ScriptedDesk, answer, passage, refusal
 
 ANSWER = answer([("It walks.", passage("It walks."))])
 ASKED = {
@@ -38,6 +39,13 @@ def shape(path: str) -> set[str]:
 
 
 @pytest.mark.parametrize("path", ASKED)
+def test_only_our_own_contract_falls_back_on_the_book_s_words_where_a_model_fails(path: str) -> None:
+    desk = ScriptedDesk(ANSWER)
+    TestClient(application(desk, Settings())).post(path, json=ASKED[path])
+    assert [asked.fall_back for asked in desk.asked] == [path == "/v1/answers"]
+
+
+@pytest.mark.parametrize("path", ASKED)
 def test_every_face_answers_and_refuses_with_200(scripted: Scripted, path: str) -> None:
     assert scripted(ANSWER).post(path, json=ASKED[path]).status_code == 200
     assert scripted(refusal()).post(path, json=ASKED[path]).status_code == 200
@@ -49,7 +57,7 @@ def test_every_face_answers_and_refuses_with_200(scripted: Scripted, path: str) 
     [
         (Unreachable("Qdrant cannot be reached.", service="qdrant"), 503),
         (TimedOut("Qdrant did not answer.", service="qdrant"), 504),
-        (LimitReached("Too fast.", service="openai", retry_after=6.2), 429),
+        (LimitReached("Too fast.", service="language model", retry_after=6.2), 429),
         (Busy("Too many.", retry_after=0.5), 503),
         (DamagedIndex("Index the book again."), 503),
         (RuntimeError(SECRET), 500),
@@ -163,6 +171,7 @@ def test_health_is_alive_whatever_happens_and_ready_only_when_each_part_answers(
     assert well.get("/health").json() == ill.get("/health").json() == {"status": "alive"}
     for path in ("/health/ready", "/api/v1/health"):
         assert well.get(path).status_code == 200
+        assert well.get(path).json()["models"] == {"embedder": "scripted", "writer": "scripted"}
         response = ill.get(path)
         assert response.status_code == 503
         assert response.json()["parts"]["script"]["problem"] == "Unreachable"

@@ -53,7 +53,7 @@ class FailingDesk(ScriptedDesk):
 
     async def steps(self, question: Question) -> AsyncGenerator[Step]:
         yield (await self.ask(question)).trace.retrieval
-        raise TimedOut("The model did not answer.", service="openai")
+        raise TimedOut("The model did not answer.", service="language model")
 
 
 async def stream(desk: ScriptedDesk, leave: asyncio.Event) -> str:

@@ -25,7 +25,7 @@ app = typer.Typer(
 )
 app.command(epilog="Example: bookbound demo")(demo.demo)
 app.command(epilog="Example: bookbound index my-book --index my-index")(index.index)
-app.command(epilog='Example: bookbound ask "What is quality of service in ROS 2?"')(ask.ask)
+app.command(epilog='Example: bookbound ask "What is a service in ROS 2?"')(ask.ask)
 app.command(epilog='Example: bookbound search "gear ratio" -k 3')(ask.search)
 app.command(epilog="Example: bookbound serve --index my-index --port 8000")(serve.serve)
 app.command("eval", epilog="Example: bookbound eval --questions questions.jsonl --html report.html --bar recall@5=0.8")(

@@ -48,6 +48,9 @@ class Parts(Protocol):
     def point(self, settings: Settings, book: Manifest) -> InForce:
         """The operating point in force for a book, and where it comes from."""
 
+    def writer_name(self, settings: Settings) -> str:
+        """What writes the answers."""
+
     def pipeline(self, settings: Settings) -> Coroutine[Any, Any, Pipeline]:
         """The published index, open, with the parts that answer from it."""
 

@@ -30,16 +30,15 @@ def status(ctx: typer.Context, index: IndexFolder = None, as_json: AsJson = Fals
             if not kept:
                 raise NoIndex
         manifest = kept[0]
-        held = parts.point(chosen, manifest)
+        held, writer = parts.point(chosen, manifest), parts.writer_name(chosen)
         size = None if chosen.qdrant_url else _size(chosen.index / "generations")
         if as_json:
             generations = [{"generation": each.generation, "created": each.created} for each in kept]
             point = {**asdict(held.point), "origin": held.origin}
-            put_json(
-                {**canonical.manifest(manifest), "bytes": size, "generations": generations, "operating_point": point}
-            )
+            kept_in = {"bytes": size, "generations": generations}
+            put_json({**canonical.manifest(manifest), **kept_in, "operating_point": point, "writer": writer})
             return
-        put(show.table([*_rows(manifest, kept, where(chosen), size), _point(held)]))
+        put(show.table([*_rows(manifest, kept, where(chosen), size), _point(held), ("Writer", writer)]))
         put([Line(), Line.of(("Chapters", "bold"))])
         put(_chapter(chapter) for chapter in manifest.chapters)
 

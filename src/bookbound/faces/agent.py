@@ -51,7 +51,7 @@ __all__ = [
     "semantic_search",
 ]
 
-RETRIEVAL_SERVICES = frozenset({"qdrant", "cohere", "index"})
+RETRIEVAL_SERVICES = frozenset({"qdrant", "cohere", "embeddings"})
 FAILED_WHILE: dict[ErrorType, State] = {
     "validation": State.VALIDATING,
     "retrieval": State.RETRIEVING,
@@ -70,7 +70,7 @@ def ask(query: AgentQuery | str, book: Book) -> AgentResponse | AgentError:
 
 def respond(query: AgentQuery, book: Book) -> AgentResponse | AgentError:
     """The same, but what fails is raised; `no_context` says that no passage comes up to the threshold."""
-    reply = book.ask(query.text, k=query.top_k, threshold=query.relevance_threshold)
+    reply = book.ask(query.text, k=query.top_k, threshold=query.relevance_threshold, fall_back=False)
     best = max((passage.score for passage in reply.trace.retrieval.passages), default=None)
     if best is None or best < query.relevance_threshold:
         found = "nothing was found" if best is None else f"best score {best:.4f} < {query.relevance_threshold}"

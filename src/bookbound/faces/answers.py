@@ -37,7 +37,7 @@ class AnswerRequest(BaseModel):
     threshold: Annotated[float, Field(ge=0, le=1, strict=True)] = 0.0
 
     def asked(self) -> Question:
-        return Question(self.question, self.selection, Scope(self.scope), self.k, self.threshold)
+        return Question(self.question, self.selection, Scope(self.scope), self.k, self.threshold, fall_back=True)
 
 
 class SearchRequest(BaseModel):

@@ -24,6 +24,7 @@ def reply(reply: Reply) -> Plain:
         "status": "answered" if answer else "refused",
         "answer": answer.text if answer else None,
         "partial": answer.partial if answer else False,
+        "degraded": reply.trace.degraded,
         "refusal": {"kind": reply.kind.value, "message": reply.text} if isinstance(reply, Refusal) else None,
         "sentences": [sentence(each) for each in answer.sentences] if answer else [],
         "citations": [citation(evidence) for evidence in reply.citations],
@@ -132,6 +133,8 @@ def _trace(trace: Trace) -> Plain:
         "generation": trace.generation,
         "embedder": trace.embedder,
         "writer": trace.writer,
+        "tools": list(trace.tools),
+        "usage": asdict(trace.usage),
         "selection": place(found.selection) if found.selection else None,
         "milliseconds": {name: round(value, 2) for name, value in timings.items()},
     }

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from bookbound.book import Passage
-from bookbound.dialogue import Answer, Question, Sentence, join
+from bookbound.dialogue import SEARCH_TOOL, Answer, Question, Retrieval, Sentence, join
 from bookbound.errors import InvalidInput
 from bookbound.faces.grounded_agent_entities import (
     DEFAULT_K,
@@ -61,20 +61,30 @@ __all__ = [
     "validate_config",
 ]
 
-SEARCH_TOOL = "search_textbook"
-
 
 def ask(question: str, book: Book, config: AgentConfig | None = None) -> AgentResponse:
-    """The book's answer, or a refusal in the contract's words; every sentence of an answer has its citation."""
+    """The book's answer, or a refusal in the contract's words; every sentence of an answer has its citation.
+
+    Where a language model is connected, it searches the book by itself and is told what `decide_grounding` lets pass.
+    """
     config = checked(config or AgentConfig())
     if not isinstance(question, str):
         raise InvalidInput("A question is text.")
     query = Question(question).text
+    _check_model(config, book)
     if config.tool_choice == "none":
         return AgentResponse(REFUSAL_NO_CONTEXT, [], query, grounded=False, refused=True)
-    reply = book.ask(query, k=config.k, threshold=config.score_threshold)
-    found = RetrievalResult(query, _chunks(reply.trace.retrieval.passages), config.collection_name)
-    context = decide_grounding(found, config.score_threshold)
+
+    def grounding(found: Retrieval) -> GroundingContext:
+        result = RetrievalResult(query, _chunks(found.passages), config.collection_name)
+        return decide_grounding(result, config.score_threshold)
+
+    def briefing(found: Retrieval) -> list[str]:
+        context = grounding(found)
+        return [format_chunks_for_agent([chunk]) for chunk in context.chunks] if context.has_context else []
+
+    reply = book.converse(query, briefing, k=config.k, threshold=config.score_threshold)
+    context = grounding(reply.trace.retrieval)
     answer, citations = _shown(reply) if isinstance(reply, Answer) and context.has_context else (_refusal(context), [])
     return AgentResponse(
         answer,
@@ -84,7 +94,7 @@ def ask(question: str, book: Book, config: AgentConfig | None = None) -> AgentRe
         refused=not citations,
         retrieval_time_ms=reply.trace.retrieval_ms,
         generation_time_ms=reply.trace.generation_ms,
-        tool_calls=[SEARCH_TOOL],
+        tool_calls=list(reply.trace.tools) or [SEARCH_TOOL],
     )
 
 
@@ -94,6 +104,19 @@ def checked(config: AgentConfig) -> AgentConfig:
     if problem:
         raise InvalidInput(problem)
     return config
+
+
+def _check_model(config: AgentConfig, book: Book) -> None:
+    """That a configuration names no other language model, nor another temperature, than what is connected.
+
+    The contract's own defaults name none: they stand for whatever the settings say.
+    """
+    usual, agent = AgentConfig(), book.pipeline.agent
+    if config.model not in (usual.model, agent.name if agent else usual.model):
+        connected = f"is {agent.name}" if agent else "is none, and the answers are quotations"
+        raise InvalidInput(f"The language model {connected}. Choose another with the setting `model`, not here.")
+    if config.temperature != usual.temperature:
+        raise InvalidInput("The temperature is that of the setting `temperature`. Choose another there, not here.")
 
 
 def search_knowledge_base(query: str, k: int, book: Book) -> RetrievalResult:

@@ -18,6 +18,7 @@ from bookbound.faces import query_entities as entities
 from bookbound.faces.face import Desk, Face, Problem, ProblemKind
 from bookbound.faces.query_entities import ErrorCode, QueryRequest, QueryResponse, WorkflowMode
 from bookbound.finding import Evidence
+from bookbound.upstream import called
 
 THRESHOLD = 0.4
 """The least similarity of the best passage; below it, a standard query is refused for low relevance."""
@@ -38,7 +39,12 @@ CODES = {
     ProblemKind.BUSY: ErrorCode.RATE_LIMIT_EXCEEDED,
     ProblemKind.INDEX: ErrorCode.QDRANT_TIMEOUT,
 }
-SERVICES = {"qdrant": ErrorCode.QDRANT_TIMEOUT, "cohere": ErrorCode.COHERE_FAILURE}
+SERVICES = {
+    "qdrant": ErrorCode.QDRANT_TIMEOUT,
+    "cohere": ErrorCode.COHERE_FAILURE,
+    "embeddings": ErrorCode.COHERE_FAILURE,
+    "language model": ErrorCode.OPENROUTER_TIMEOUT,
+}
 MESSAGES = {
     ErrorCode.VALIDATION_FAILED: "The request is not valid.",
     ErrorCode.RATE_LIMIT_EXCEEDED: "Too many questions at the moment. Please wait a little and try again.",
@@ -47,7 +53,8 @@ MESSAGES = {
     ErrorCode.OPENROUTER_TIMEOUT: "The answer service is temporarily unavailable. Please try again.",
 }
 DETAILS = {
-    ProblemKind.UNREACHABLE: "{} could not be reached.",
+    ProblemKind.UNREACHABLE: "{} could not be reached, or gave nothing that can be used.",
+    ProblemKind.LIMIT: "{} set a limit.",
     ProblemKind.TIMED_OUT: "{} did not answer in time.",
     ProblemKind.INDEX: "The index cannot be used as it is.",
     ProblemKind.INTERNAL: "Something unforeseen went wrong.",
@@ -98,7 +105,7 @@ def body(problem: Problem, request_id: str) -> QueryResponse:
     code = CODES.get(problem.kind) or SERVICES.get(problem.service, ErrorCode.OPENROUTER_TIMEOUT)
     told = problem.message if code is ErrorCode.VALIDATION_FAILED else ""
     rules = "; ".join(f"{field}: {rule}" for field, rule in problem.fields)
-    details = rules or DETAILS.get(problem.kind, "").format(problem.service or "A service")
+    details = rules or DETAILS.get(problem.kind, "").format(called(problem.service or "a service"))
     error = entities.ErrorDetail(
         code=code,
         message=_cut(told or MESSAGES[code], entities.LONGEST_MESSAGE),

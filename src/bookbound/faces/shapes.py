@@ -66,22 +66,36 @@ class PassageModel(PlaceModel):
     hash: str
 
 
+class UsageModel(BaseModel):
+    """What a language model was asked: in how many calls, and how many tokens it read and wrote."""
+
+    calls: int
+    read: int
+    written: int
+
+
 class TraceModel(BaseModel):
-    """How the reply came to be."""
+    """How the reply came to be; `tools` are those that a language model called."""
 
     generation: str
     embedder: str
     writer: str
+    tools: list[str]
+    usage: UsageModel
     selection: PlaceModel | None
     milliseconds: dict[str, float]
 
 
 class ReplyModel(BaseModel):
-    """An answer or a refusal, with everything it rests on; `partial` where only part of what was asked is answered."""
+    """An answer or a refusal, with everything it rests on; `partial` where only part of what was asked is answered.
+
+    `degraded` where a language model failed: then the sentences are the book's own, or what it had written until then.
+    """
 
     status: Literal["answered", "refused"]
     answer: str | None
     partial: bool
+    degraded: bool
     refusal: RefusalModel | None
     sentences: list[SentenceModel]
     citations: list[CitationModel]

@@ -51,7 +51,7 @@ class BoundedDesk:
     def checks(self) -> dict[str, Check]:
         pipeline = self.pipeline
         return {
-            "embedder": lambda: pipeline.embedder.embed_question("ready"),
+            "embedder": lambda: pipeline.embedder.embed(["ready"]),  # a question's vector may be a remembered one
             "index": lambda: pipeline.index.match("ready", 1),
         }
 

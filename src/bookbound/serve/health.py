@@ -30,10 +30,11 @@ class Part(BaseModel):
 
 
 class Readiness(BaseModel):
-    """Whether questions can be answered now."""
+    """Whether questions can be answered now; `models` names what embeds and what writes."""
 
     status: Literal["ready", "unavailable"]
     generation: str | None
+    models: dict[str, str]
     parts: dict[str, Part]
 
 
@@ -60,13 +61,13 @@ def routes(desk: Desk) -> APIRouter:
 
 async def _asked(desk: Desk) -> Readiness:
     try:
-        checks, generation = desk.checks(), desk.manifest.generation
+        checks, generation, models = desk.checks(), desk.manifest.generation, desk.models
     except BookboundError as trouble:
-        return Readiness(status="unavailable", generation=None, parts={"index": _failed(trouble, 0.0)})
+        return Readiness(status="unavailable", generation=None, models={}, parts={"index": _failed(trouble, 0.0)})
     found = await asyncio.gather(*(_part(check) for check in checks.values()))
     parts = dict(zip(checks, found, strict=True))
     well = all(part.status == "ok" for part in parts.values())
-    return Readiness(status="ready" if well else "unavailable", generation=generation, parts=parts)
+    return Readiness(status="ready" if well else "unavailable", generation=generation, models=models, parts=parts)
 
 
 async def _part(check: Check) -> Part:
