@@ -21,9 +21,7 @@ from bookbound.errors import BadReply, Denied, LimitReached, NoIndex, ServiceTro
 from bookbound.finding import Judgement
 from bookbound.patience import wait_at_most
 from bookbound.ports import Search
-from bookbound.testing.faults import Complaint
-from bookbound.testing.replies import Frame
-from bookbound.testing.services import Asked, Fault, ScriptedServices, Streamed, ToolCall
+from bookbound.testing.services import Fault, ScriptedServices, Streamed, ToolCall
 
 KEY, WORDS = "sk-SECRETKEY", "PRIVATEWORDS"
 QUESTION = Question(f"What is the reality gap, asks {WORDS}?")
@@ -54,23 +52,9 @@ def said(pieces: Sequence[Sentence | Usage]) -> list[tuple[str, list[str]]]:
     return [(p.text, [e.chunk_id for e in p.evidence]) for p in pieces if isinstance(p, Sentence)]
 
 
-class NumberedCalls(ScriptedServices):
-    """The scripted services, with an id of its own for every call of a tool, as real models give them."""
-
-    async def _frames(self, asked: Asked, fault: Fault | None) -> list[Frame] | Complaint:
-        frames = await super()._frames(asked, fault)
-        if isinstance(frames, Complaint):
-            return frames
-        number = f"c_scripted{len(self.requests)}_".encode()
-        return [
-            f.replace(b"c_scripted", number).replace(b"call_scripted", b"call_" + number) if isinstance(f, bytes) else f
-            for f in frames
-        ]
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[ScriptedServices]:
-    with NumberedCalls() as services:
+    with ScriptedServices() as services:
         yield services
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from threading import Event
 from typing import Any
 
@@ -14,6 +15,7 @@ CREATED = 1_767_225_600
 
 def frames(asked: dict[str, Any], said: Said, spent: tuple[int, int]) -> list[Frame]:
     """The reply to a request, whole or as a stream of events."""
+    said = replace(said, turn=len(asked.get("messages") or ()))
     if asked.get("stream"):
         return list(_stream(asked, said, spent))
     waits: list[Frame] = [piece for piece in said.pieces if isinstance(piece, Event)]
@@ -39,7 +41,7 @@ def _choice(said: Said) -> dict[str, Any]:
 def _call(said: Said, place: int) -> dict[str, Any]:
     call = said.calls[place]
     function = {"name": call.name, "arguments": call.text}
-    return {"id": f"call_scripted{place}", "type": "function", "function": function}
+    return {"id": f"call_scripted{said.turn}_{place}", "type": "function", "function": function}
 
 
 def _stream(asked: dict[str, Any], said: Said, spent: tuple[int, int]) -> Iterator[Frame]:

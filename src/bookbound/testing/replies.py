@@ -46,13 +46,17 @@ Line = Reply | Callable[[dict[str, Any]], Reply]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One message of a model: the pieces of its text, its calls, or its refusal, and why it ends."""
+    """One message of a model: the pieces of its text, its calls, or its refusal, and why it ends.
+
+    `turn` is how many messages went before it: the ids of calls differ from turn to turn, as those of real models do.
+    """
 
     pieces: tuple[str | Event, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     refusal: str = ""
     ends: Literal["stop", "length", "content_filter"] = "stop"
     absent: bool = False
+    turn: int = 0
 
     @property
     def text(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from threading import Event
 from typing import Any
@@ -17,6 +18,7 @@ Told = tuple[str, dict[str, Any]]
 
 def frames(asked: dict[str, Any], said: Said, spent: tuple[int, int]) -> list[Frame]:
     """The reply to a request, whole or as a stream of events."""
+    said = replace(said, turn=len(asked.get("input") or ()))
     whole = _response(asked, said, spent)
     if not asked.get("stream"):
         waits: list[Frame] = [piece for piece in said.pieces if isinstance(piece, Event)]
@@ -64,7 +66,7 @@ def _items(said: Said) -> list[dict[str, Any]]:
     status = "completed" if said.ends == "stop" else "incomplete"
     message = {"id": "msg_scripted", "type": "message", "status": status, "role": "assistant"}
     items = [message | {"content": [_part(said)]}] if said.text or not said.calls else []
-    return items + [_call(call, place) for place, call in enumerate(said.calls)]
+    return items + [_call(call, f"{said.turn}_{place}") for place, call in enumerate(said.calls)]
 
 
 def _part(said: Said) -> dict[str, Any]:
@@ -73,7 +75,7 @@ def _part(said: Said) -> dict[str, Any]:
     return {"type": "output_text", "text": said.text, "annotations": [], "logprobs": []}
 
 
-def _call(call: ToolCall, place: int) -> dict[str, Any]:
+def _call(call: ToolCall, place: str) -> dict[str, Any]:
     named = {"id": f"fc_scripted{place}", "type": "function_call", "status": "completed"}
     return named | {"call_id": f"call_scripted{place}", "name": call.name, "arguments": call.text}
 
