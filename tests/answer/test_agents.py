@@ -5,6 +5,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
@@ -16,7 +17,7 @@ from bookbound import patience
 from bookbound.answer.agents import AgentsWriter, SearchingAgent
 from bookbound.answer.agents_model import LanguageModel
 from bookbound.book import Chunk, Passage, Place, Run
-from bookbound.dialogue import MOST_SENTENCES, SEARCH_TOOL, Question, Retrieval, Sentence, Usage
+from bookbound.dialogue import MOST_SENTENCES, SEARCH_TOOL, Missing, Piece, Question, Retrieval, Sentence, Usage
 from bookbound.errors import BadReply, Denied, LimitReached, NoIndex, ServiceTrouble, TimedOut, Unreachable
 from bookbound.finding import Judgement
 from bookbound.patience import wait_at_most
@@ -41,6 +42,7 @@ PASSAGES = [
 ]
 GAP = ("The reality gap is the difference between simulator and world.", [1])
 NARROWS = ("Domain randomization narrows the reality gap.", [2])
+NINE = [(f"The reality gap number {number} is a difference.", [1]) for number in range(9)]
 
 
 def reply(*sentences: tuple[str, list[int]], missing: str = "") -> dict[str, Any]:
@@ -48,7 +50,7 @@ def reply(*sentences: tuple[str, list[int]], missing: str = "") -> dict[str, Any
     return {"sentences": told, "missing": missing}
 
 
-def said(pieces: Sequence[Sentence | Usage]) -> list[tuple[str, list[str]]]:
+def said(pieces: Sequence[Piece]) -> list[tuple[str, list[str]]]:
     return [(p.text, [e.chunk_id for e in p.evidence]) for p in pieces if isinstance(p, Sentence)]
 
 
@@ -67,11 +69,11 @@ def services(server: ScriptedServices, monkeypatch: pytest.MonkeyPatch) -> Scrip
 
 def with_model(
     services: ScriptedServices,
-    use: Callable[[LanguageModel], Awaitable[list[Sentence | Usage]]],
+    use: Callable[[LanguageModel], Awaitable[list[Piece]]],
     api: str = "chat",
     **given: Any,
-) -> list[Sentence | Usage]:
-    async def main() -> list[Sentence | Usage]:
+) -> list[Piece]:
+    async def main() -> list[Piece]:
         model = LanguageModel("scripted-1", **({"url": services.openai_url, "key": KEY, "api": api} | given))
         try:
             return await use(model)
@@ -81,7 +83,7 @@ def with_model(
     return asyncio.run(main())
 
 
-async def listed(pieces: AsyncGenerator[Sentence | Usage]) -> list[Sentence | Usage]:
+async def listed(pieces: AsyncGenerator[Piece]) -> list[Piece]:
     return [piece async for piece in pieces]
 
 
@@ -91,7 +93,7 @@ def written(
     passages: Sequence[Passage] = PASSAGES,
     judgement: Judgement = JUDGED,
     **given: Any,
-) -> list[Sentence | Usage]:
+) -> list[Piece]:
     return with_model(
         services, lambda model: listed(AgentsWriter(model).write(QUESTION, passages, judgement)), api, **given
     )
@@ -112,8 +114,18 @@ class Library:
         return Retrieval(tuple(found)), [f"[Source: {p.chunk.place.url}]\n{p.chunk.text}" for p in found]
 
 
-def conversed(services: ScriptedServices, search: Search, api: str = "chat", **given: Any) -> list[Sentence | Usage]:
-    return with_model(services, lambda model: listed(SearchingAgent(model).converse(QUESTION, search)), api, **given)
+def conversed(
+    services: ScriptedServices,
+    search: Search,
+    api: str = "chat",
+    question: Question = QUESTION,
+    must_search: bool = True,
+) -> list[Piece]:
+    return with_model(
+        services,
+        lambda model: listed(SearchingAgent(model).converse(question, search, must_search=must_search)),
+        api,
+    )
 
 
 def call(query: str = "reality gap", k: Any = 5) -> ToolCall:
@@ -140,7 +152,7 @@ def test_a_sentence_is_given_before_the_model_has_written_the_next(services: Scr
     first, second = json.dumps(reply(GAP, NARROWS)).split(', {"text": "Domain')
     services.says(Streamed(first, go_on, ', {"text": "Domain', second))
 
-    async def use(model: LanguageModel) -> list[Sentence | Usage]:
+    async def use(model: LanguageModel) -> list[Piece]:
         async with aclosing(AgentsWriter(model).write(QUESTION, PASSAGES, JUDGED)) as pieces:
             one = await anext(pieces)
             assert not go_on.is_set()
@@ -158,7 +170,7 @@ def test_a_reader_who_leaves_ends_the_call_and_the_model_can_be_asked_again(
     first, _ = json.dumps(reply(GAP, NARROWS)).split(', {"text": "Domain')
     services.says(Streamed(first, never), reply(NARROWS))
 
-    async def use(model: LanguageModel) -> list[Sentence | Usage]:
+    async def use(model: LanguageModel) -> list[Piece]:
         async with aclosing(AgentsWriter(model).write(QUESTION, PASSAGES, JUDGED)) as pieces:
             one = await anext(pieces)
         return [one, *await listed(AgentsWriter(model).write(QUESTION, PASSAGES, JUDGED))]
@@ -195,10 +207,28 @@ def test_numbers_of_no_passage_are_dropped_and_a_sentence_without_any_has_no_evi
 
 
 def test_no_more_than_five_sentences_are_given_and_one_fewer_where_part_is_missing(services: ScriptedServices) -> None:
-    services.says(reply(*[GAP] * 9), reply(*[GAP] * 9))
+    together = (" ".join(text for text, _ in NINE), [1])
+    services.says(reply(*NINE), reply(together), reply(together))
+    assert len(said(written(services))) == MOST_SENTENCES
     assert len(said(written(services))) == MOST_SENTENCES
     partial = Judgement(0.9, ("a",), (), "Good", None, partial=True)
     assert len(said(written(services, judgement=partial))) == MOST_SENTENCES - 1
+
+
+def test_sentences_that_are_not_given_are_not_looked_at(services: ScriptedServices) -> None:
+    german = ("Die Lücke ist der Unterschied zwischen der Simulation und der wirklichen Welt.", [1])
+    services.says(reply(*NINE[:5], german))
+    assert len(said(written(services))) == MOST_SENTENCES
+
+
+def test_several_sentences_in_one_text_are_given_one_by_one_and_none_twice(services: ScriptedServices) -> None:
+    services.says(reply((f"{GAP[0]} {NARROWS[0]}", [1, 2]), GAP))
+    assert said(written(services)) == [(GAP[0], ["a", "b"]), (NARROWS[0], ["a", "b"])]
+
+
+def test_a_sentence_that_shows_other_words_than_it_holds_rests_on_nothing(services: ScriptedServices) -> None:
+    services.says(reply(("The reality gap is nоt a difference.", [1]), ("The gap is <s>not</s> real.", [1]), GAP))
+    assert [names for _, names in said(written(services))] == [[], [], ["a"]]
 
 
 def test_marks_are_cleaned_away_and_what_says_nothing_is_no_sentence(services: ScriptedServices) -> None:
@@ -208,12 +238,34 @@ def test_marks_are_cleaned_away_and_what_says_nothing_is_no_sentence(services: S
 
 def test_a_model_that_finds_no_answer_drafts_nothing(services: ScriptedServices) -> None:
     services.says(reply(missing="The passages do not say what it costs."))
-    assert written(services) == [Usage(1, 100, 20)]
+    assert written(services) == [Missing(), Usage(1, 100, 20)]
 
 
-def test_what_is_missing_is_no_sentence(services: ScriptedServices) -> None:
-    services.says(reply(GAP, missing="Its cost."))
-    assert said(written(services)) == [(GAP[0], ["a"])]
+@pytest.mark.parametrize("api", APIS)
+def test_what_is_missing_is_no_sentence_and_that_it_is_is_said_after_them(services: ScriptedServices, api: str) -> None:
+    services.says(reply(GAP, missing="Its cost."), call(), reply(GAP, missing="Its cost."), reply(GAP))
+    for pieces in (written(services, api), conversed(services, Library(PASSAGES).search, api)):
+        assert said(pieces) == [(GAP[0], ["a"])]
+        assert pieces[1] == Missing()
+    assert Missing() not in written(services, api)
+
+
+def test_where_something_is_missing_there_is_room_to_say_so(services: ScriptedServices) -> None:
+    lacking = reply(*NINE, missing="Its cost.")
+    services.says(lacking, call(), lacking)
+    assert len(said(written(services))) == MOST_SENTENCES - 1
+    assert len(said(conversed(services, Library(PASSAGES).search))) == MOST_SENTENCES - 1
+
+
+@pytest.mark.parametrize("way", ["writer", "agent"])
+def test_a_sentence_of_more_than_a_thousand_characters_is_a_reply_that_cannot_be_used(
+    services: ScriptedServices, way: str
+) -> None:
+    endless = reply(("The gap is " + "large " * 200, [1]))
+    services.says(*[call(), endless] * patience.TRIES if way == "agent" else [endless] * patience.TRIES)
+    with pytest.raises(BadReply):
+        written(services) if way == "writer" else conversed(services, Library(*[PASSAGES] * patience.TRIES).search)
+    assert len(services.requests) == patience.TRIES * (2 if way == "agent" else 1)
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -226,7 +278,7 @@ def test_a_fenced_reply_is_read(services: ScriptedServices, api: str) -> None:
 def test_several_questions_go_over_one_connection(services: ScriptedServices, api: str) -> None:
     services.says(reply(GAP), reply(NARROWS), call(), reply(GAP))
 
-    async def use(model: LanguageModel) -> list[Sentence | Usage]:
+    async def use(model: LanguageModel) -> list[Piece]:
         writer = AgentsWriter(model)
         for _ in range(2):
             await listed(writer.write(QUESTION, PASSAGES, JUDGED))
@@ -240,7 +292,7 @@ def test_several_questions_go_over_one_connection(services: ScriptedServices, ap
 def test_several_questions_are_answered_at_once(services: ScriptedServices) -> None:
     services.says(reply(GAP), always=True)
 
-    async def use(model: LanguageModel) -> list[Sentence | Usage]:
+    async def use(model: LanguageModel) -> list[Piece]:
         writer = AgentsWriter(model)
         every = await asyncio.gather(*(listed(writer.write(QUESTION, PASSAGES, JUDGED)) for _ in range(8)))
         return [piece for pieces in every for piece in pieces]
@@ -293,12 +345,30 @@ def test_the_first_call_must_use_the_tool_and_later_ones_may(services: ScriptedS
     assert second.get("tool_choice", "auto") == "auto"
 
 
-@pytest.mark.parametrize(("asked", "given"), [(0, 3), (-4, 3), (3, 3), (5, 5), (8, 8), (500, 8)])
-def test_an_agent_gets_three_to_eight_passages(services: ScriptedServices, asked: int, given: int) -> None:
+@pytest.mark.parametrize("api", APIS)
+def test_whether_it_searches_may_be_left_to_the_agent(services: ScriptedServices, api: str) -> None:
+    services.says(reply(GAP), call(), reply(GAP))
+    assert said(conversed(services, Library().search, api, must_search=False)) == []
+    assert said(conversed(services, Library(PASSAGES).search, api, must_search=False)) == [(GAP[0], ["a"])]
+    assert {asked.json.get("tool_choice", "auto") for asked in services.requests} == {"auto"}
+
+
+@pytest.mark.parametrize(
+    ("most", "asked", "given"),
+    [
+        *((8, 0, 3), (8, -4, 3), (8, 3, 3), (8, 5, 5), (8, 8, 8), (8, 500, 8), (8, None, 8)),
+        *((5, 8, 5), (5, 4, 4), (5, None, 5), (3, 8, 3), (1, 8, 3), (20, 20, 8)),
+    ],
+)
+def test_an_agent_gets_as_many_passages_as_the_question_asks_for_or_fewer_within_three_to_eight(
+    services: ScriptedServices, most: int, asked: int | None, given: int
+) -> None:
     services.says(call(k=asked), reply(GAP))
     library = Library(PASSAGES)
-    conversed(services, library.search)
+    conversed(services, library.search, question=replace(QUESTION, k=most))
     assert [k for _, k in library.asked] == [given]
+    tool = services.requests[0].json["tools"][0]["function"]
+    assert f"from 3 to {min(max(most, 3), 8)};" in tool["parameters"]["properties"]["k"]["description"]
 
 
 @pytest.mark.parametrize(
@@ -316,6 +386,25 @@ def test_what_an_agent_looks_for_is_made_fit_for_a_search(
     library = Library(PASSAGES)
     conversed(services, library.search)
     assert library.asked == [asked]
+
+
+def test_a_number_of_passages_in_quotes_is_a_number(services: ScriptedServices) -> None:
+    services.says(call(k="4"), reply(GAP))
+    library = Library(PASSAGES)
+    assert said(conversed(services, library.search)) == [(GAP[0], ["a"])]
+    assert [k for _, k in library.asked] == [4]
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("calls", [[[ToolCall("rm", {"a": 1}), call()]], [[ToolCall("rm", {"a": 1})], [call()]]])
+def test_a_tool_that_there_is_not_is_told_so_and_the_conversation_goes_on(
+    services: ScriptedServices, api: str, calls: list[list[ToolCall]]
+) -> None:
+    services.says(*calls, reply(GAP))
+    library = Library(PASSAGES)
+    assert said(conversed(services, library.search, api)) == [(GAP[0], ["a"])]
+    assert len(library.asked) == 1
+    assert len(services.requests) == len(calls) + 1
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -452,7 +541,7 @@ def test_a_model_that_does_not_come_to_an_end_is_late(services: ScriptedServices
 def test_a_question_has_one_deadline_for_all_tries(services: ScriptedServices) -> None:
     services.fails(Fault.TIMEOUT, always=True)
 
-    async def use(model: LanguageModel) -> list[Sentence | Usage]:
+    async def use(model: LanguageModel) -> list[Piece]:
         wait_at_most(0.3)
         return await listed(AgentsWriter(model).write(QUESTION, PASSAGES, JUDGED))
 
@@ -465,7 +554,7 @@ def test_a_model_that_hangs_after_a_sentence_is_late_and_is_not_asked_again(serv
     services.says(Streamed(json.dumps(reply(GAP, NARROWS)).split(', {"text": "Domain')[0], never))
     given = []
 
-    async def use(model: LanguageModel) -> list[Sentence | Usage]:
+    async def use(model: LanguageModel) -> list[Piece]:
         async for piece in AgentsWriter(model).write(QUESTION, PASSAGES, JUDGED):
             given.append(piece)
         return []
@@ -494,7 +583,7 @@ def test_trouble_that_passes_is_not_noticed(services: ScriptedServices, fault: F
 
 @pytest.mark.parametrize(
     ("header", "least", "most"),
-    [(7, 7, 7), ("0.5", 0.5, 0.5), (datetime.now(UTC) + timedelta(days=1), 86000, 86400), ("soon", None, None)],
+    [(7, 7, 7), ("0.5", 0.5, 0.5), (datetime.now(UTC) + timedelta(minutes=30), 1200, 1800), ("soon", None, None)],
 )
 def test_a_limit_says_when_to_come_back(
     services: ScriptedServices, header: Any, least: float | None, most: float | None
@@ -510,7 +599,7 @@ def test_words_after_a_sentence_that_cannot_be_used_leave_the_sentence(services:
     services.says(json.dumps(reply(GAP, NARROWS))[:-5])
     given = []
 
-    async def use(model: LanguageModel) -> list[Sentence | Usage]:
+    async def use(model: LanguageModel) -> list[Piece]:
         async for piece in AgentsWriter(model).write(QUESTION, PASSAGES, JUDGED):
             given.append(piece)
         return []
@@ -534,18 +623,42 @@ def test_a_model_that_answers_in_the_books_language_at_the_second_try_is_taken(s
     assert said(written(services)) == [(GAP[0], ["a"])]
 
 
-def test_an_endpoint_that_takes_no_schema_is_asked_without_from_then_on(services: ScriptedServices) -> None:
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("fault", [Fault.CUT_SHORT, Fault.EMPTY_TEXT, Fault.REFUSAL], ids=lambda fault: fault.name)
+def test_what_tries_took_that_failed_is_counted_too(services: ScriptedServices, fault: Fault, api: str) -> None:
+    services.says(reply(GAP))
+    services.fails(fault)
+    assert written(services, api)[-1] == Usage(2, 200, 40)
+
+
+def test_what_was_taken_is_told_before_the_trouble_is(services: ScriptedServices) -> None:
+    services.says('{"sentences": [', always=True)
+    given: list[Piece] = []
+
+    async def use(model: LanguageModel) -> list[Piece]:
+        async for piece in AgentsWriter(model).write(QUESTION, PASSAGES, JUDGED):
+            given.append(piece)
+        return []
+
+    with pytest.raises(BadReply):
+        with_model(services, use)
+    assert given == [Usage(patience.TRIES, 100 * patience.TRIES, 20 * patience.TRIES)]
+
+
+def test_a_request_that_is_not_taken_for_no_named_reason_is_made_plain_for_its_question_alone(
+    services: ScriptedServices,
+) -> None:
     services.fails(Fault.BAD_REQUEST)
     services.says(reply(GAP), reply(NARROWS))
 
-    async def use(model: LanguageModel) -> list[Sentence | Usage]:
+    async def use(model: LanguageModel) -> list[Piece]:
         writer = AgentsWriter(model)
         await listed(writer.write(QUESTION, PASSAGES, JUDGED))
         return await listed(writer.write(QUESTION, PASSAGES, JUDGED))
 
     assert said(with_model(services, use)) == [(NARROWS[0], ["b"])]
     schemas = ["response_format" in asked.json for asked in services.requests]
-    assert schemas == [True, False, False]
+    assert schemas == [True, False, True]
 
 
 def test_a_url_where_no_model_answers_names_the_setting(services: ScriptedServices) -> None:

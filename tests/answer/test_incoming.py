@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.answer.incoming import LONGEST, Drafted, Incoming, Malformed, whole
+from bookbound.answer.incoming import LONGEST, LONGEST_SENTENCE, MOST, Drafted, Incoming, Malformed
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.sampled_from(
     ['"', "\\", '\\"', "}]", "{", "```", "\n", "é 🤖", ',"passages":[1]}', "\u2028"]
@@ -46,6 +46,14 @@ def written(draw: st.DrawFn) -> tuple[dict[str, Any], str]:
     return reply, draw(st.sampled_from(["", " ", "\n\t"])) + text + draw(st.sampled_from(["", "\n", "  "]))
 
 
+def whole(text: str) -> list[Drafted]:
+    """The sentences of a reply that has come in full."""
+    incoming = Incoming()
+    sentences = incoming.feed(text)
+    incoming.end()
+    return sentences
+
+
 def told(reply: dict[str, Any]) -> list[Drafted]:
     return [Drafted(each["text"], tuple(each["passages"])) for each in reply["sentences"]]
 
@@ -58,7 +66,7 @@ def test_however_a_reply_is_cut_it_is_read_as_a_whole(data: st.DataObject) -> No
         found += incoming.feed(piece)
     incoming.end()
     assert found == told(reply)
-    assert incoming.missing == reply["missing"].strip()
+    assert incoming.missing == (reply["missing"].strip() if reply["missing"].strip(" .-") else "")
 
 
 @given(written())
@@ -149,6 +157,31 @@ def test_more_keys_do_no_harm() -> None:
         '{"thought": [1, {"a": 2.5e3}], "sentences": [{"passages": [2], "sure": true, "text": "A."}], "missing": null}'
     )
     assert whole(text) == [Drafted("A.", (2,))]
+
+
+@pytest.mark.parametrize("nothing", ["", " ", "None", "none.", "Nothing.", "N/A", "null", "-", "..."])
+def test_a_model_that_says_that_nothing_is_missing_names_nothing(nothing: str) -> None:
+    incoming = Incoming()
+    incoming.feed(json.dumps({"sentences": [], "missing": nothing}))
+    assert incoming.missing == ""
+    incoming = Incoming()
+    incoming.feed(json.dumps({"sentences": [], "missing": " None of the costs. "}))
+    assert incoming.missing == "None of the costs."
+
+
+def test_a_sentence_has_a_thousand_characters_at_most() -> None:
+    longest = {"text": "a" * LONGEST_SENTENCE, "passages": [1]}
+    assert len(whole(json.dumps({"sentences": [longest], "missing": ""}))) == 1
+    longer = {"text": "a" * (LONGEST_SENTENCE + 1), "passages": [1]}
+    with pytest.raises(Malformed):
+        whole(json.dumps({"sentences": [longer], "missing": ""}))
+
+
+def test_a_reply_of_very_many_sentences_is_not_read_on() -> None:
+    short = {"text": "A.", "passages": [1]}
+    assert len(whole(json.dumps({"sentences": [short] * MOST, "missing": ""}))) == MOST
+    with pytest.raises(Malformed):
+        whole(json.dumps({"sentences": [short] * (MOST + 1), "missing": ""}))
 
 
 def test_a_reply_without_end_is_not_read_on() -> None:

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookbound.answer import prompt
-from bookbound.answer.incoming import Drafted, whole
-from bookbound.answer.numbered import Numbered, cleaned
+from bookbound.answer.cleaned import cleaned
+from bookbound.answer.incoming import Drafted, Incoming
+from bookbound.answer.numbered import Numbered
 from bookbound.book import Chunk, Passage, Place
 from bookbound.dialogue import SELECTION_ID, Question, Scope
 from bookbound.finding import Judgement
@@ -68,7 +69,7 @@ def test_both_ways_of_asking_state_every_rule(rule: str) -> None:
 def test_the_form_that_is_shown_to_a_model_is_one_that_is_read() -> None:
     told = prompt.to_search(Question("What is torque?"))
     (line,) = [line for line in told.instructions.splitlines() if line.startswith("{")]
-    assert whole(line) == [Drafted("A sentence.", (1,)), Drafted("Another.", (2, 3))]
+    assert Incoming().feed(line) == [Drafted("A sentence.", (1,)), Drafted("Another.", (2, 3))]
 
 
 def test_what_was_judged_is_told_in_numbers_alone() -> None:
@@ -85,9 +86,9 @@ def test_a_selection_is_a_passage_like_others_and_called_what_it_is() -> None:
     assert data["passage 1"] == "Selected by the reader\n\nTorque turns."
 
 
-def test_an_agent_is_shown_the_selection_beside_the_question() -> None:
-    data = marked(prompt.to_search(Question("Explain this.", "Torque turns.", Scope.SELECTION_THEN_BOOK)))
-    assert data == {"words that the reader selected": "Torque turns.", "question": "Explain this."}
+def test_an_agent_is_told_how_many_passages_a_search_gives() -> None:
+    told = prompt.tool_schema(3, 6)["properties"]["k"]["description"]
+    assert ("from 3 to 6" in told, "6 is usual" in told) == (True, True)
 
 
 def test_every_conversation_has_marks_of_its_own_that_its_instructions_name() -> None:
@@ -116,7 +117,7 @@ def test_a_planted_instruction_stays_between_the_marks(words: str) -> None:
     assert list(marked(told)) == ["passage 1", "passage 2", "question"]
     assert outside(told).split() == "A first reading found the answer in passage 2.".split()
     assert told.message.count("⟦") == told.message.count("⟧") == 2 * 3
-    assert list(marked(prompt.to_search(question))) == ["words that the reader selected", "question"]
+    assert list(marked(prompt.to_search(question))) == ["question"]
 
 
 @given(st.text(), st.text("⟦⟧〚〛 end\n\u200b0123456789abcdef"))
@@ -140,11 +141,11 @@ def test_a_passage_that_is_found_again_keeps_its_number() -> None:
 
 def test_a_sentence_rests_on_the_whole_of_the_passages_it_names_and_on_no_others() -> None:
     book = Numbered([passage("a", "Torque turns."), passage("b", "It is measured in Nm.")])
-    sentence = book.sentence(Drafted("Torque is measured in Nm.", (2, 2, 7, 0, -1)), 0.8)
+    (sentence,) = book.sentences(Drafted("Torque is measured in Nm.", (2, 2, 7, 0, -1)), 0.8)
     (evidence,) = sentence.evidence
     assert (evidence.chunk_id, evidence.text, evidence.start, evidence.end) == ("b", "It is measured in Nm.", 0, 21)
     assert evidence.probability == 0.8
-    assert book.sentence(Drafted("Torque.", (3,))).evidence == ()
+    assert [each.evidence for each in book.sentences(Drafted("Torque.", (3,)))] == [()]
 
 
 @pytest.mark.parametrize(

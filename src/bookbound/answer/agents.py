@@ -8,18 +8,18 @@ from contextlib import aclosing
 from bookbound.answer import prompt
 from bookbound.answer.agents_model import LanguageModel
 from bookbound.answer.incoming import Drafted, Incoming, Malformed
-from bookbound.answer.language import same_language
 from bookbound.answer.manner import SERVICE, Answered, Manner
 from bookbound.answer.numbered import Numbered
 from bookbound.answer.searching import MOST_SEARCHES, Searching
 from bookbound.book import Passage
-from bookbound.dialogue import MOST_SENTENCES, Question, Sentence, Usage
+from bookbound.dialogue import MOST_SENTENCES, Missing, Piece, Question, Sentence, Usage
 from bookbound.errors import BadReply
 from bookbound.finding import Judgement
+from bookbound.language import same_language
 from bookbound.ports import Search
 from bookbound.upstream import unusable
 
-Pieces = AsyncGenerator[Sentence | Usage]
+Pieces = AsyncGenerator[Piece]
 
 
 class AgentsWriter:
@@ -28,25 +28,33 @@ class AgentsWriter:
     Its evidence is the whole of the passages that it names. What is said without naming any has none.
     """
 
+    reads = True
+
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
         self.name = model.name
 
     async def write(self, question: Question, passages: Sequence[Passage], judgement: Judgement) -> Pieces:
         told = prompt.to_answer(question, passages, judgement)
-        # The statement that this is only part of the answer is a sentence too.
-        room = MOST_SENTENCES - judgement.partial
 
         async def draft(manner: Manner) -> Pieces:
-            book, incoming, said = Numbered(passages), Incoming(), 0
+            book, incoming = Numbered(passages), Incoming()
+            said: list[Sentence] = []
             async with aclosing(self._model.run(told, manner)) as run:
                 async for piece in run:
-                    for sentence in _sentences(_complete(incoming, piece), book, judgement.probability):
-                        said += 1
-                        if said <= room:
-                            yield sentence
-                    if isinstance(piece, Answered):
-                        yield piece.usage
+                    if isinstance(piece, Usage):
+                        yield piece
+                        continue
+                    known, drafted = len(said), _complete(incoming, piece)
+                    said += _sentences(drafted, book, judgement.probability, MOST_SENTENCES - known)
+                    # The last waits for the end: the statement that something is missing is a sentence too.
+                    for sentence in said[known : MOST_SENTENCES - 1]:
+                        yield sentence
+            if not (judgement.partial or incoming.missing):
+                for sentence in said[MOST_SENTENCES - 1 : MOST_SENTENCES]:
+                    yield sentence
+            if incoming.missing:
+                yield Missing()
 
         async with aclosing(self._model.pieces(draft)) as pieces:
             async for piece in pieces:
@@ -56,20 +64,22 @@ class AgentsWriter:
 class SearchingAgent:
     """A language model that searches the book by itself, and answers from what it was given to read there.
 
-    It must search before it answers. Where the first searches give it nothing, it is not asked any further.
+    What it says without a search is dropped. Where the first searches give it nothing, it is not asked any further.
     """
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
-        self.name = model.name
+        self.name, self.temperature = model.name, model.temperature
 
-    async def converse(self, question: Question, search: Search) -> Pieces:
-        async def talk(manner: Manner) -> AsyncGenerator[Sentence | Usage | Exception]:
-            told = prompt.to_search(question)
-            searching = Searching(question, search, told.marks)
+    async def converse(self, question: Question, search: Search, *, must_search: bool = True) -> Pieces:
+        async def talk(manner: Manner) -> AsyncGenerator[Piece | Exception]:
+            told, incoming = prompt.to_search(question), Incoming()
+            searching = Searching(question, search, told.marks, must=must_search)
             async with aclosing(self._model.run(told, manner, searching, turns=MOST_SEARCHES + 1)) as run:
                 try:
                     async for piece in run:
+                        if isinstance(piece, Usage):
+                            yield piece
                         answered = piece
                 except BadReply:
                     if not searching.trouble:
@@ -78,11 +88,12 @@ class SearchingAgent:
                 yield searching.trouble
                 return
             assert isinstance(answered, Answered)
-            drafted = [] if searching.over else _complete(Incoming(), answered)
+            drafted = [] if searching.over else _complete(incoming, answered)
             if len(searching.book):  # what is said without a search rests on nothing
-                for sentence in _sentences(drafted, searching.book)[:MOST_SENTENCES]:
+                for sentence in _sentences(drafted, searching.book)[: MOST_SENTENCES - bool(incoming.missing)]:
                     yield sentence
-            yield answered.usage
+                if incoming.missing:
+                    yield Missing()
 
         async with aclosing(self._model.pieces(talk, tools=True)) as pieces:
             async for piece in pieces:
@@ -103,9 +114,12 @@ def _complete(incoming: Incoming, piece: str | Answered) -> list[Drafted]:
         raise unusable(SERVICE) from None
 
 
-def _sentences(drafted: list[Drafted], book: Numbered, probability: float | None = None) -> list[Sentence]:
-    """What was drafted as sentences; a reply in another language than the book's cannot be used."""
-    sentences = [book.sentence(each, probability) for each in drafted]
+def _sentences(
+    drafted: list[Drafted], book: Numbered, probability: float | None = None, room: int = MOST_SENTENCES
+) -> list[Sentence]:
+    """What was drafted as sentences, if there is room; a reply in another language than the book's cannot be used."""
+    said = [sentence for each in drafted for sentence in book.sentences(each, probability)]
+    sentences = [sentence for sentence in said if any(map(str.isalnum, sentence.text))][:room]
     if not all(same_language(sentence.text, book.text) for sentence in sentences):
         raise BadReply(f"The {SERVICE} did not answer in the language of the book. Try again.", service=SERVICE)
-    return [sentence for sentence in sentences if any(map(str.isalnum, sentence.text))]
+    return sentences

@@ -22,13 +22,14 @@ from agents.agent import ToolsToFinalOutputFunction
 from agents.run_config import CallModelData, ModelInputData, ToolExecutionConfig
 from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, AsyncOpenAI, Timeout
 from openai import DefaultAsyncHttpxClient as Pool
-from openai.types.responses import Response
+from openai.types.responses import Response, ResponseCompletedEvent, ResponseFailedEvent, ResponseIncompleteEvent
 
 from bookbound.answer import prompt
 from bookbound.answer.incoming import SCHEMA
 from bookbound.answer.manner import NOT_TAKEN, SERVICE, Answered, Manner, Unfit
-from bookbound.answer.searching import Searching
+from bookbound.answer.searching import FEWEST, Searching
 from bookbound.dialogue import SEARCH_TOOL, Usage
+from bookbound.discretion import discreet
 from bookbound.errors import ServiceTrouble
 from bookbound.upstream import away, late, refused, unusable
 
@@ -40,10 +41,12 @@ UNFIT, NO_CREDIT, KNOWN = (400, 422), 402, (401, 403, 408, 429)
 class Endpoint:
     """A model of an endpoint that speaks OpenAI's Chat Completions or Responses, over connections that are kept open.
 
-    Nothing is sent anywhere else, and what the vendor's code would read from the environment counts for nothing.
+    Nothing is sent anywhere else. What the vendor's code would read from the environment counts for nothing; the
+    system's proxies do, as for every connection.
     """
 
     def __init__(self, name: str, url: str | None, key: str | None, *, responses: bool, longest: float) -> None:
+        discreet("httpx", "httpx2", "httpcore", "httpcore2", "openai")
         self._client = AsyncOpenAI(
             base_url=url or OPENAI,
             api_key=key or "none",
@@ -61,20 +64,15 @@ class Endpoint:
     async def close(self) -> None:
         await self._client.close()
 
-    def agent(
-        self,
-        instructions: str,
-        manner: Manner,
-        searching: Searching | None = None,
-    ) -> Agent[Any]:
-        """The model with its instructions; where it searches, it must do so before anything is answered."""
+    def agent(self, instructions: str, manner: Manner, searching: Searching | None = None) -> Agent[Any]:
+        """The model with its instructions; where it may search, its first call must do so or is free to."""
         return Agent(
             name="bookbound",
             instructions=instructions,
             model=self._model,
             model_settings=ModelSettings(
                 temperature=manner.temperature,
-                tool_choice="required" if searching else None,
+                tool_choice=("required" if searching.must else "auto") if searching else None,
                 include_usage=manner.counted or None,
                 store=False if self._private else None,
             ),
@@ -83,8 +81,8 @@ class Endpoint:
             output_type=_Shape() if manner.shaped else None,
         )
 
-    async def run(self, agent: Agent[Any], message: str, *, turns: int = 1) -> AsyncGenerator[str | Answered]:
-        """The text as the model writes it, and then the end; every failure is one of ours."""
+    async def run(self, agent: Agent[Any], message: str, *, turns: int = 1) -> AsyncGenerator[str | Usage | Answered]:
+        """The text as the model writes it, what each call took, and then the end; every failure is one of ours."""
         run = Runner.run_streamed(agent, message, max_turns=turns, run_config=self._config())
         events = run.stream_events()
         trouble: ServiceTrouble | None = None
@@ -95,10 +93,11 @@ class Endpoint:
                     begun = event.data.type != "response.completed"
                     if event.data.type == "response.output_text.delta":
                         yield event.data.delta
-                    elif event.data.type == "response.completed" and not _says(event.data.response):
-                        raise ModelBehaviorError("nothing said")  # else it would be asked again, turn by turn
-            usage = run.context_wrapper.usage
-            yield Answered(str(run.final_output), Usage(usage.requests, usage.input_tokens, usage.output_tokens))
+                    elif isinstance(event.data, ResponseCompletedEvent | ResponseIncompleteEvent | ResponseFailedEvent):
+                        yield _spent(event.data.response)
+                        if not begun and not _says(event.data.response):
+                            raise ModelBehaviorError("nothing said")  # else it would be asked again, turn by turn
+            yield Answered(str(run.final_output))
         except Exception as error:
             trouble = _meant(error, begun)
         finally:
@@ -111,6 +110,7 @@ class Endpoint:
         return RunConfig(
             tracing_disabled=True,
             tool_execution=ToolExecutionConfig(max_function_tool_concurrency=1),
+            tool_not_found_behavior="return_error_to_model",
             call_model_input_filter=_unkept if self._responses else None,
         )
 
@@ -150,7 +150,7 @@ def _tool(searching: Searching) -> FunctionTool:
     return FunctionTool(
         name=SEARCH_TOOL,
         description=prompt.TOOL,
-        params_json_schema=prompt.TOOL_SCHEMA,
+        params_json_schema=prompt.tool_schema(FEWEST, searching.most),
         on_invoke_tool=asked,
         is_enabled=lambda *_: searching.more,
     )
@@ -158,6 +158,12 @@ def _tool(searching: Searching) -> FunctionTool:
 
 def _over(searching: Searching) -> ToolsToFinalOutputFunction[Any]:
     return lambda *_: ToolsToFinalOutputResult(is_final_output=searching.over, final_output="")
+
+
+def _spent(response: Response) -> Usage:
+    """What a call took, as far as the endpoint counts."""
+    counted = response.usage
+    return Usage(1, counted.input_tokens, counted.output_tokens) if counted else Usage(1)
 
 
 def _says(response: Response) -> bool:
@@ -177,12 +183,18 @@ def _meant(error: Exception, begun: bool) -> ServiceTrouble:
     if status is None:
         return unusable(SERVICE)  # not what was asked for, or of a shape that the vendor's code stumbles over
     if status in UNFIT:
-        return Unfit(error.param if isinstance(error, APIError) else None)
+        return Unfit(_parameter(error))
     if status == NO_CREDIT:
         status = 403
     if status < 500 and status not in KNOWN:
         return ServiceTrouble(NOT_TAKEN, service=SERVICE)
     return refused(status, error.response.headers if isinstance(error, APIStatusError) else None, SERVICE)
+
+
+def _parameter(error: Exception) -> str | None:
+    """The parameter that the vendor names as the reason of an error, without what is wrong within it."""
+    named = error.param if isinstance(error, APIError) else None
+    return named.split(".")[0] if isinstance(named, str) else None
 
 
 def _status(error: Exception) -> int | None:

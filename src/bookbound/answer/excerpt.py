@@ -10,7 +10,7 @@ from bookbound.book import Passage
 from bookbound.finding import Evidence
 from bookbound.words import terms
 
-NEAR, NEARLY, NEW = 0.1, 0.15, 0.3
+NEAR, NEARLY, NEW = 0.1, 0.3, 0.3
 """How probable words are at least, measured by the best: of a passage in use, of another; and how much is new there."""
 
 PLAIN = ("sentence", "item")

@@ -32,14 +32,15 @@ SCHEMA: dict[str, Any] = {
     "required": ["sentences", "missing"],
     "additionalProperties": False,
 }
-LONGEST = 32768
-"""The most characters that are read of a reply of one to five sentences."""
+LONGEST, LONGEST_SENTENCE, MOST = 32768, 1000, 50
+"""Of a reply of one to five sentences, the most characters that are read of it and of one of them, and of how many."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _FENCE = re.compile(r"```[A-Za-z]*[ \t\r]*")
 _CLOSED = {True: re.compile(r"[ \t\n\r]*```[ \t\n\r]*"), False: _SPACE}
 _CLOSING = {"{": "}", "[": "]", '"': '"'}
 _AFTER = frozenset(" \t\n\r,]}")
+_NOTHING = frozenset({"", "none", "nothing", "null", "n/a"})  # how models say that they leave a text empty
 
 
 class Malformed(ValueError):
@@ -113,16 +114,19 @@ class Incoming:
         if key == "missing":
             if not isinstance(value, str | None):
                 raise Malformed("What is missing is not told in words.")
-            self.missing = (value or "").strip()
+            named = (value or "").strip()
+            self.missing = "" if named.strip(".-").casefold() in _NOTHING else named
 
     def _sentences(self) -> Steps[None]:
         yield from self._take("[")
         if (yield from self._peek()) != "]":
-            while True:
+            for _ in range(MOST):
                 yield _drafted((yield from self._value()))
                 if (yield from self._peek()) != ",":
                     break
                 self._at += 1
+            else:
+                raise Malformed("The reply has more sentences than any answer.")
         yield from self._take("]")
 
     def _fence(self) -> Steps[None]:
@@ -163,18 +167,12 @@ class Incoming:
             yield None
 
 
-def whole(text: str) -> list[Drafted]:
-    """The sentences of a reply that has come in full."""
-    reply = Incoming()
-    sentences = reply.feed(text)
-    reply.end()
-    return sentences
-
-
 def _drafted(value: object) -> Drafted:
     text, passages = (value.get("text"), value.get("passages")) if isinstance(value, dict) else (None, None)
     if not isinstance(text, str) or not isinstance(passages, list):
         raise Malformed("A sentence is a text and the passages it rests on.")
+    if len(text) > LONGEST_SENTENCE:
+        raise Malformed("A sentence is longer than any.")
     if not all(type(number) is int for number in passages):
         raise Malformed("A passage is named by its number.")
     return Drafted(text, tuple(passages))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bookbound.dialogue import Usage
 from bookbound.errors import ServiceTrouble
 
 SERVICE = "language model"
@@ -19,20 +18,28 @@ class Manner:
     shaped: bool = True  # the reply's JSON schema is sent along
     counted: bool = True  # tokens are reported in streams
 
-    def eased(self, refused: str | None) -> Manner | None:
-        """Without the parameter that was refused, or without all that can be left out; nothing where that is none."""
-        plain = Manner(None, shaped=False, counted=False)
-        if refused == "temperature" and self.temperature is not None:
-            return replace(self, temperature=None)
-        return None if self == plain else plain
+    @property
+    def plain(self) -> Manner:
+        """Without all that can be left out."""
+        return Manner(None, shaped=False, counted=False)
+
+    def without(self, parameter: str | None) -> Manner:
+        """Without one parameter by its name; the same where it has none of that name."""
+        match parameter:
+            case "temperature":
+                return replace(self, temperature=None)
+            case "response_format" | "text":
+                return replace(self, shaped=False)
+            case "stream_options":
+                return replace(self, counted=False)
+        return self
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The end of a run: the whole text of the last reply, and what all of it took."""
+    """The end of a run that came to one: the whole text of the last reply."""
 
     text: str
-    usage: Usage
 
 
 class Unfit(ServiceTrouble):

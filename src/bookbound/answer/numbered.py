@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from bookbound.answer.cleaned import cleaned
 from bookbound.answer.incoming import Drafted
-from bookbound.answer.visible import visible
+from bookbound.answer.lettering import Lettering
 from bookbound.book import Passage
 from bookbound.dialogue import Sentence
 from bookbound.finding import Evidence
-
-# Every repetition is bounded: a model may write anything.
-_GAP = r"\s{0,3}"
-_NUMBERS = rf"\d{{1,3}}(?:{_GAP}(?:,|;|and|&|[-–]){_GAP}\d{{1,3}}){{0,9}}"
-_BRACKETED = rf"[\[【](?:passages?\s)?{_GAP}{_NUMBERS}(?:†[^\]】]{{0,40}})?[\]】]"  # [1], [passages 1 and 2], 【1†a】
-_NAMED = rf"[(（](?:see |cf\. |from |source: )?passages?\s{_GAP}{_NUMBERS}[)）]"  # (passage 2), (see passages 1, 2)
-_MARKS = re.compile(rf"(?P<before>\S{{0,24}}?)(?P<marks>(?:{_GAP}(?:{_BRACKETED}|{_NAMED}))+)", re.I)
+from bookbound.sentences import sentences
 
 
 class Numbered:
-    """The passages that a model was given, numbered from one in the order it was given them."""
+    """The passages that a model was given, numbered from one in the order it was given them, and what it says of them.
+
+    What it has said once does not count again.
+    """
 
     def __init__(self, passages: Iterable[Passage] = ()) -> None:
         self._passages: list[Passage] = []
+        self._said: set[str] = set()
         for passage in passages:
             self.add(passage)
 
@@ -41,25 +39,29 @@ class Numbered:
     def text(self) -> str:
         return "\n".join(passage.chunk.text for passage in self._passages)
 
-    def sentence(self, drafted: Drafted, probability: float | None = None) -> Sentence:
-        """What was drafted, clean, resting on the whole of the passages it names; numbers of none are dropped.
+    def sentences(self, drafted: Drafted, probability: float | None = None) -> list[Sentence]:
+        """The sentences of what was drafted, clean, each resting on the whole of the passages that are named.
 
-        How probably a passage answers is its score, where nobody judged.
+        Numbers of none are dropped. A sentence rests on nothing where it is written in other letters or signs than its
+        passages. How probably a passage answers is its score, where nobody judged.
         """
-        named = [number for number in dict.fromkeys(drafted.passages) if 1 <= number <= len(self)]
-        evidence = []
-        for passage in (self._passages[number - 1] for number in named):
-            chance = passage.score if probability is None else probability
-            evidence.append(Evidence.of(passage, 0, len(passage.chunk.text), chance))
-        return Sentence(cleaned(drafted.text, self.text), tuple(evidence))
+        numbers = [number for number in dict.fromkeys(drafted.passages) if 1 <= number <= len(self)]
+        named = [self._passages[number - 1] for number in numbers]
+        evidence = tuple(
+            Evidence.of(each, 0, len(each.chunk.text), each.score if probability is None else probability)
+            for each in named
+        )
+        book = "\n".join(each.chunk.text for each in named)
+        text, lettering = cleaned(drafted.text, book), Lettering(book)
+        single = [text[unit.start : unit.end] for unit in sentences(text)]
+        found = [Sentence(each, () if lettering.strange(each) else evidence) for each in single]
+        return [sentence for sentence in found if not self._again(sentence)]
 
-
-def cleaned(text: str, book: str) -> str:
-    """A model's sentence without the marks that point at passages; what stands so in the book is the book's own."""
-
-    def kept(found: re.Match[str]) -> str:
-        marks = found["marks"].strip()
-        own = (found["before"] and found.group() in book) or ("," in marks and marks in book)
-        return found.group() if own else found["before"]
-
-    return _MARKS.sub(kept, visible(text)).strip()
+    def _again(self, sentence: Sentence) -> bool:
+        """Whether a sentence was given before; what rests on nothing was not."""
+        words = " ".join(sentence.text.casefold().split())
+        if words in self._said:
+            return True
+        if sentence.evidence:
+            self._said.add(words)
+        return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bookbound.answer.visible import visible
 from bookbound.book import Passage
@@ -47,15 +48,6 @@ this text. Answer the question from the passages, or say that they do not answer
 """
 
 TOOL = "Search the book. Gives the passages nearest to the query, numbered, with the place in the book of each."
-TOOL_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "query": {"type": "string", "description": "What to look for, in the words that the book may use."},
-        "k": {"type": "integer", "description": "How many passages to give, from 3 to 8; 5 is usual."},
-    },
-    "required": ["query", "k"],
-    "additionalProperties": False,
-}
 NOTHING = "The search found nothing that answers."
 NOTHING_NEW = "The search found only passages that you were given already."
 ENOUGH = "There are no more searches. Answer from the passages that you were given."
@@ -112,10 +104,21 @@ def to_answer(question: Question, passages: Sequence[Passage], judgement: Judgem
 def to_search(question: Question) -> Told:
     """For a model that looks for the passages by itself."""
     marks = Marks.fresh()
-    pieces = [marks.around("question", question.text)]
-    if question.selection:
-        pieces.insert(0, marks.around("words that the reader selected", question.selection))
-    return Told(_RULES + _SEARCHING + _data(marks), "\n\n".join(pieces), marks)
+    return Told(_RULES + _SEARCHING + _data(marks), marks.around("question", question.text), marks)
+
+
+def tool_schema(fewest: int, most: int) -> dict[str, Any]:
+    """What a search takes: the words to look for, and how many passages to give; `most` is usual."""
+    count = f"How many passages to give, from {fewest} to {most}; {most} is usual."
+    return {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "What to look for, in the words that the book may use."},
+            "k": {"type": "integer", "description": count},
+        },
+        "required": ["query", "k"],
+        "additionalProperties": False,
+    }
 
 
 def numbered(marks: Marks, passages: Iterable[tuple[int, str]]) -> str:

@@ -30,13 +30,13 @@ class Quotes:
     The best passage speaks first; another speaks too where the question has several parts or it says something new.
     """
 
-    name = "quotes"
+    name, reads = "quotes", False
 
     async def write(
         self, question: Question, passages: Sequence[Passage], judgement: Judgement
     ) -> AsyncGenerator[Sentence | Usage]:
-        # The statement that this is only part of the answer is a sentence too.
-        room = MOST_SENTENCES - judgement.partial
+        # The statement that this is only part of the answer, or may be none, is a sentence too.
+        room = MOST_SENTENCES - (judgement.partial or not judgement.sure)
         excerpt = Excerpt(question.text, passages, room, _listed(question.text))
         for piece in _by_part(judgement.evidence):
             excerpt.add(piece)

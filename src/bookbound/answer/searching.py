@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from bookbound.answer import prompt
 from bookbound.answer.incoming import Malformed
@@ -12,15 +13,21 @@ from bookbound.dialogue import LONGEST_QUESTION, Question
 from bookbound.ports import Search
 
 MOST_SEARCHES = 3
-FEWEST, USUAL, MOST = 3, 5, 8
-"""How many passages a search gives: the fewest, what is usual, and the most."""
+FEWEST, MOST = 3, 8
+"""How many passages a search gives, whatever is asked for: the fewest, and the most."""
+
+_COUNT = re.compile(r"\s{0,9}[0-9]{1,4}\s{0,9}")
 
 
 class Searching:
-    """What a model may look for by itself: the book's own search, a few times, told between marks."""
+    """What a model may look for by itself, or `must`: the book's own search, a few times, told between marks.
 
-    def __init__(self, question: Question, search: Search, marks: prompt.Marks) -> None:
-        self.book = Numbered()
+    A search gives as many passages as the question asks for, or fewer where the model wants fewer.
+    """
+
+    def __init__(self, question: Question, search: Search, marks: prompt.Marks, *, must: bool = True) -> None:
+        self.book, self.must = Numbered(), must
+        self.most = _within(question.k, MOST)
         self.trouble: Exception | None = None
         self._question, self._search, self._marks = question, search, marks
         self._times = 0
@@ -41,8 +48,9 @@ class Searching:
             return prompt.ENOUGH
         self._times += 1
         query, k = _arguments(arguments)
+        wanted = self.most if k is None else _within(k, self.most)
         try:
-            retrieval, told = await self._search(query or self._question.text, k)
+            retrieval, told = await self._search(query or self._question.text, wanted)
             found = list(zip(retrieval.passages, told, strict=True)) if told else []
         except Exception as trouble:
             self.trouble = trouble
@@ -53,10 +61,16 @@ class Searching:
         return prompt.NOTHING_NEW if found else prompt.NOTHING
 
 
-def _arguments(arguments: str) -> tuple[str, int]:
-    """What a model looks for, as far as a search takes it, and how many passages it gets."""
+def _arguments(arguments: str) -> tuple[str, int | None]:
+    """What a model looks for, as far as a search takes it, and how many passages it wants, where it says so."""
     given = json.loads(arguments)
-    query, k = given["query"], given.get("k", USUAL)
-    if not isinstance(query, str) or type(k) is not int:
+    query, k = given["query"], given.get("k")
+    if isinstance(k, str) and _COUNT.fullmatch(k):
+        k = int(k)
+    if not isinstance(query, str) or not (k is None or type(k) is int):
         raise Malformed("The model searches for no words, or not for a number of passages.")
-    return visible(query).strip()[:LONGEST_QUESTION].strip(), min(max(k, FEWEST), MOST)
+    return visible(query).strip()[:LONGEST_QUESTION].strip(), k
+
+
+def _within(k: int, most: int) -> int:
+    return min(max(k, FEWEST), most)

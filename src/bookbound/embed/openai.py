@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import openai
 
+from bookbound.discretion import discreet
 from bookbound.embed.onnx import BUDGET
 from bookbound.embed.rows import in_batches, unit
 from bookbound.models.onnx import Models
@@ -85,6 +86,7 @@ class OpenAIEmbedder:
 
     def _connected(self) -> openai.AsyncOpenAI:
         """A client with a pool of connections, which takes nothing from OpenAI's environment variables."""
+        discreet("httpx", "httpx2", "httpcore", "httpcore2", "openai")
         client = openai.AsyncOpenAI(
             api_key=self._key,
             admin_api_key="",

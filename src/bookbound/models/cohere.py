@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 import cohere
 import httpx
 
+from bookbound.discretion import discreet
 from bookbound.patience import patiently
 from bookbound.upstream import away, fit_address, fit_key, late, refused, unusable
 
@@ -29,6 +30,7 @@ class Cohere:
 
     def __init__(self, key: str, url: str | None = None, seconds: float = SECONDS) -> None:
         self._seconds = seconds
+        discreet("httpx", "httpcore", "cohere")
         self._connections = httpx.AsyncClient()
         self._client = cohere.AsyncClientV2(
             fit_key(key, "cohere_key"),

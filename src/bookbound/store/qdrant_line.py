@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, TypeVar
 
+from bookbound.discretion import discreet
 from bookbound.errors import (
     BadReply,
     BadSetup,
@@ -57,6 +58,7 @@ def connect(url: str, key: str | None, seconds: float) -> AsyncQdrantClient:
         from qdrant_client import AsyncQdrantClient
     except ImportError as trouble:
         raise BadSetup("A Qdrant server needs one more package: pip install 'bookbound[qdrant]'") from trouble
+    discreet("httpx", "httpcore")
     if key and not (key.isascii() and key.isprintable()):
         raise BadSetup("The key of the Qdrant server holds signs that no key has. Check the setting `qdrant_key`.")
     try:
