@@ -1,4 +1,7 @@
-"""`python -m evals.hostile`: how many false sentences of a hostile writer are shown, and how many true ones.
+"""`python -m evals.hostile`: how many false sentences of a hostile model are shown, and how many true ones.
+
+A scripted model says them on a port of this machine, several in a reply. They take the way of every draft: over HTTP,
+as structured replies that are read while they come in, by the numbers of passages, to the check of each sentence.
 
 The sentences were written by reading the passages that they cite, which are found again by a few of their words: those
 of the example book, and those of real books where these are at hand. One part was written to develop the checks with,
@@ -9,8 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing, closing
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -19,31 +22,47 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bookbound.answer.agents import AgentsWriter
+from bookbound.answer.agents_model import LanguageModel
 from bookbound.book import Chunk, Passage, Unit
-from bookbound.dialogue import SUPPORTED
+from bookbound.dialogue import MOST_SENTENCES, Question, Sentence
 from bookbound.embed.onnx import OnnxEmbedder
-from bookbound.finding import Evidence
+from bookbound.finding import Evidence, Judgement
+from bookbound.judge.grounding import ground
 from bookbound.judge.reader import Reader
 from bookbound.judge.verifier import ReadingVerifier
 from bookbound.models.onnx import Models
+from bookbound.ports import Verifier, Writer
 from bookbound.read import read
+from bookbound.sentences import sentences
 from bookbound.split import split
+from bookbound.testing.services import ScriptedServices
 from evals.sets import BOOK, ROOT, sets
 
 CASES = ROOT / "evals" / "hostile.jsonl"
 PARTS = ("dev", "test")
+ASKED, JUDGED = Question("What does the book say of this?"), Judgement(1.0, (), (), "Good")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A sentence as a model may draft it, of which kind it is, whether it is true, and the words it cites."""
+    """A sentence as a model may draft it, of which kind it is, whether it is true, and the passages it cites."""
 
     book: str
     part: str
     kind: str
     true: bool
     text: str
-    evidence: tuple[Evidence, ...]
+    passages: tuple[Passage, ...]
+
+    @property
+    def sentences(self) -> list[str]:
+        """What it says, sentence by sentence, as it is checked."""
+        return [self.text[unit.start : unit.end].casefold() for unit in sentences(self.text)]
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        return tuple(Evidence.of(passage, 0, len(passage.chunk.text), 1.0) for passage in self.passages)
 
 
 def cases(books: Sequence[str] = ()) -> list[Case]:
@@ -68,9 +87,8 @@ def _chunks(source: Path, files: set[str], models: Models) -> list[Chunk]:
 
 
 def _case(row: dict[str, Any], chunks: Sequence[Chunk]) -> Case:
-    cited = [_cited(each, chunks) for each in row["cites"]]
-    evidence = tuple(Evidence.of(Passage(chunk, 1.0), 0, len(chunk.text), 1.0) for chunk in cited)
-    return Case(row["book"], row["part"], row["kind"], row["true"], row["text"], evidence)
+    cited = tuple(Passage(_cited(each, chunks), 1.0) for each in row["cites"])
+    return Case(row["book"], row["part"], row["kind"], row["true"], row["text"], cited)
 
 
 def _cited(cited: dict[str, str], chunks: Sequence[Chunk]) -> Chunk:
@@ -81,25 +99,56 @@ def _cited(cited: dict[str, str], chunks: Sequence[Chunk]) -> Chunk:
         return found
     start = len(found.text) + 2
     unit = Unit("sentence", start, start + len(cited["planted"]))
-    return replace(found, text=f"{found.text}\n\n{cited['planted']}", units=(*found.units, unit))
+    text = f"{found.text}\n\n{cited['planted']}"
+    return replace(found, id=f"{found.id} {cited['planted']}", text=text, units=(*found.units, unit))
 
 
 def shown(given: Sequence[Case]) -> list[bool]:
-    """Which of the sentences are found supported."""
+    """Which of the sentences come out where a model says them."""
 
-    async def support() -> list[float]:
-        with closing(Models()) as models:
+    async def main() -> list[bool]:
+        with closing(Models()) as models, ScriptedServices() as services:
             verifier = ReadingVerifier(Reader(models))
-            return [await verifier.support(case.text, case.evidence) if case.evidence else 0.0 for case in given]
+            model = LanguageModel("scripted", url=services.openai_url, key="none")
+            try:
+                found = [await _come_out(said, services, AgentsWriter(model), verifier) for said in _replies(given)]
+            finally:
+                await model.close()
+        return [seen for each in found for seen in each]
 
-    return [found >= SUPPORTED for found in asyncio.run(support())]
+    return asyncio.run(main())
+
+
+def _replies(given: Sequence[Case]) -> Iterator[list[Case]]:
+    """The sentences, reply by reply: as many as are read of one, each said once."""
+    said: list[Case] = []
+    for case in given:
+        known = [sentence for other in said for sentence in other.sentences]
+        if len(known) + len(case.sentences) > MOST_SENTENCES or not {*case.sentences}.isdisjoint(known):
+            yield said
+            said = []
+        said.append(case)
+    yield said
+
+
+async def _come_out(said: Sequence[Case], services: ScriptedServices, writer: Writer, verifier: Verifier) -> list[bool]:
+    """Which sentences of one reply are left after the check; one that cites nothing gives the number of no passage."""
+    passages = {passage.chunk.id: passage for case in said for passage in case.passages}
+    numbers = {name: number for number, name in enumerate(passages, start=1)}
+    told = [(case.text, [numbers[each.chunk.id] for each in case.passages] or [len(passages) + 1]) for case in said]
+    services.says({"sentences": [{"text": text, "passages": cited} for text, cited in told], "missing": ""})
+    draft = writer.write(ASKED, list(passages.values()), JUDGED)
+    async with aclosing(draft), aclosing(ground(draft, verifier)) as grounded:
+        left = {piece.text.casefold() async for piece in grounded if isinstance(piece, Sentence)}
+    assert left <= {sentence for case in said for sentence in case.sentences}, "what comes out was said"
+    return [left.issuperset(case.sentences) for case in said]
 
 
 def hostile() -> Table:
     """How many sentences are shown, of each kind and part."""
     given = cases()
     found = list(zip(given, shown(given), strict=True))
-    table = Table("sentences that are shown", *PARTS, title="Held to the book: a hostile writer and an honest one")
+    table = Table("sentences that are shown", *PARTS, title="Held to the book: a hostile model and an honest one")
     for true, name in ((False, "false"), (True, "true")):
         table.add_row(name, *(_share([s for c, s in found if (c.true, c.part) == (true, part)]) for part in PARTS))
         for kind in dict.fromkeys(case.kind for case in given if case.true is true):

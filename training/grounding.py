@@ -19,7 +19,7 @@ from training.calibrate import FILES, fit, named
 from bookbound.judge.features import odds, probability
 from bookbound.judge.reader import Reader
 from bookbound.judge.verbatim import verbatim
-from bookbound.judge.verifier import ReadingVerifier
+from bookbound.judge.verifier import ReadingVerifier, checked
 
 WEIGHED = ("read", "new", "misplaced", "apart", "turned")
 MARGIN = 0.2
@@ -27,9 +27,10 @@ MARGIN = 0.2
 
 
 async def weigh(given: Sequence[Case]) -> list[dict[str, float]]:
-    """What speaks for each sentence that no check contradicts."""
+    """What speaks for each sentence; nothing for one that a check contradicts."""
     verifier = ReadingVerifier(Reader())
-    return [await verifier.weighed(case.text, case.evidence) for case in given]
+    held = [(case.text, checked(case.text, case.evidence)) for case in given]
+    return [await verifier.weighed(text, found) if found else {} for text, found in held]
 
 
 def main() -> None:

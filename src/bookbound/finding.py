@@ -102,8 +102,19 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Support:
+    """How probably a sentence says no more than its evidence does, and the words of it that carry the sentence."""
+
+    probability: float
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether the passages answer: the finding that every reply rests on; `partial` when only part is in the book."""
+    """Whether the passages answer: the finding that every reply rests on.
+
+    `partial` when only part is in the book; not `sure` when the words come near and may not be the answer.
+    """
 
     probability: float
     relevant: tuple[str, ...]
@@ -111,6 +122,7 @@ class Judgement:
     quality: Quality
     refusal: RefusalKind | None = None
     partial: bool = False
+    sure: bool = True
 
     @property
     def answer_present(self) -> bool:

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from bookbound.book import Passage
 from bookbound.finding import Evidence
-from bookbound.judge.narrowed import MOST, narrowed
+from bookbound.judge.narrowed import MOST, carrying
+from bookbound.judge.retold import Retelling
 
 Make = Callable[..., Passage]
 TEXT = "Gears wear. The ring has 102 teeth. The cup has 100 teeth. Oil helps. Belts slip. Chains rust. Ropes fray."
@@ -15,29 +16,29 @@ def whole(passage: Passage) -> Evidence:
 
 
 def test_neighbouring_units_are_one_stretch_and_others_stand_apart(passage: Make) -> None:
-    cited = narrowed("The ring has 102 teeth, the cup has 100 teeth, and chains rust.", [whole(passage(TEXT))])
+    sentence = "The ring has 102 teeth, the cup has 100 teeth, and chains rust."
+    cited = carrying(Retelling(sentence, [whole(passage(TEXT))]))
     assert [piece.text for piece in cited] == ["The ring has 102 teeth. The cup has 100 teeth.", "Chains rust."]
 
 
 def test_a_stretch_is_the_books_own_characters_and_keeps_what_is_known_of_it(passage: Make) -> None:
-    (cited,) = narrowed("Oil helps.", [whole(passage(TEXT))])
+    (cited,) = carrying(Retelling("Oil helps.", [whole(passage(TEXT))]))
     assert TEXT[cited.start : cited.end] == cited.text == "Oil helps."
     assert cited.place.start == 100 + TEXT.index("Oil")
     assert (cited.probability, cited.part, cited.chunk_id) == (0.7, 2, "c1")
 
 
 def test_no_stretch_has_more_than_a_few_units(passage: Make) -> None:
-    cited = narrowed("Oil helps, belts slip, chains rust and ropes fray.", [whole(passage(TEXT))])
+    cited = carrying(Retelling("Oil helps, belts slip, chains rust and ropes fray.", [whole(passage(TEXT))]))
     assert all(len(piece.units) <= MOST for piece in cited)
     assert " ".join(piece.text for piece in cited) == TEXT[TEXT.index("Oil") :]
 
 
-def test_where_nothing_carries_a_sentence_its_evidence_stays(passage: Make) -> None:
-    evidence = [whole(passage(TEXT))]
-    assert narrowed("Whales sing.", evidence) == tuple(evidence)
+def test_what_nothing_carries_has_no_evidence(passage: Make) -> None:
+    assert carrying(Retelling("Whales sing.", [whole(passage(TEXT))])) == ()
 
 
 def test_of_part_of_a_passage_the_units_in_it_are_narrowed(passage: Make) -> None:
     half = Evidence.of(passage(TEXT), TEXT.index("Oil"), len(TEXT), 0.7)
-    (cited,) = narrowed("Belts slip.", [half])
+    (cited,) = carrying(Retelling("Belts slip.", [half]))
     assert cited.text == TEXT[cited.start : cited.end] == "Belts slip."

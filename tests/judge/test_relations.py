@@ -36,6 +36,11 @@ def told(passage: Make) -> Callable[..., Retelling]:
         ("The absolute name odom becomes /arm/odom.", NAMES),
         ("Legs are faster than wheels on a flat floor.", SPEED),
         ("The larger the gain, the bigger the error.", GAMMA),
+        ("The motor heats the joint housing.", "The motor cools the joint housing."),
+        ("The gearbox in the knee is noisy.", "The gearbox in the knee is quiet."),
+        ("The hip moves the leg.", "The leg moves the hip."),
+        ("The leg is moved by the hip.", "The leg moves the hip."),
+        ("The outer loop is fed by the joint encoder.", "The outer loop feeds the joint encoder."),
     ],
 )
 def test_what_the_book_says_of_something_else_is_wrongly_related(
@@ -54,6 +59,12 @@ def test_what_the_book_says_of_something_else_is_wrongly_related(
         ("Wheels are faster than legs.", SPEED),
         ("The smaller the gain, the bigger the error.", GAMMA),
         ("A Fallback runs its children until one succeeds.", TREE),
+        ("The big motor cools the joint housing.", "The motor cools the joint housing."),
+        ("The motor cools the housing.", "The motor cools the joint housing."),
+        ("The hip is moved by the leg.", "The leg moves the hip."),
+        ("The parts were frozen.", "Freeze the parts."),
+        ("A motor acts as a generator.", "A motor becomes a generator."),
+        ("Three axes turn with three axes.", "Three axes turn with three axes."),
     ],
 )
 def test_what_keeps_the_books_relations_is_not(told: Callable[..., Retelling], sentence: str, text: str) -> None:

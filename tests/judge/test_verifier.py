@@ -12,7 +12,7 @@ from bookbound.dialogue import SUPPORTED
 from bookbound.finding import Evidence
 from bookbound.judge.reader import Reader
 from bookbound.judge.verbatim import VerbatimVerifier
-from bookbound.judge.verifier import ReadingVerifier
+from bookbound.judge.verifier import LONGEST, ReadingVerifier
 from bookbound.ports import Verifier
 
 Make = Callable[..., Passage]
@@ -31,7 +31,7 @@ def evidence(passage: Make) -> list[Evidence]:
 
 
 def support(verifier: Verifier, sentence: str, evidence: list[Evidence]) -> float:
-    return asyncio.run(verifier.support(sentence, evidence))
+    return asyncio.run(verifier.support(sentence, evidence)).probability
 
 
 def test_the_books_own_words_are_supported_whatever_their_white_space(
@@ -113,3 +113,64 @@ def test_a_long_claim_is_only_as_sure_as_its_least_sure_part(reader: Reader, evi
 def test_support_does_not_depend_on_what_else_is_cited_before_it(reader: Reader, evidence: list[Evidence]) -> None:
     verifier, sentence = ReadingVerifier(reader), "A full charge takes 90 minutes with the 600 W charger."
     assert support(verifier, sentence, evidence) >= support(verifier, sentence, evidence[:1])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "Der Akku darf nicht im Gebäude geladen werden. Die Batterie ist nach zwei Stunden leer.",
+            "Der Akku darf im Gebäude geladen werden.",
+        ),
+        ("Die Kette nicht lösen.", "Die Kette lösen."),
+        (
+            "Le robot ne peut pas monter les escaliers. La batterie est vide après deux heures.",
+            "Le robot peut monter les escaliers.",
+        ),
+        (
+            "Il ne faut jamais charger la batterie dans le bâtiment. Elle est vide après deux heures.",
+            "Il faut charger la batterie dans le bâtiment.",
+        ),
+        (
+            "Робот не может подниматься по лестнице. Батарея разряжается за два часа.",
+            "Робот может подниматься по лестнице.",
+        ),
+    ],
+    ids=["German", "short German", "French", "French never", "Russian"],
+)
+def test_of_a_book_in_another_language_only_its_own_words_are_supported(
+    reader: Reader, passage: Make, evidence: list[Evidence], text: str, said: str
+) -> None:
+    verifier, foreign = ReadingVerifier(reader), Evidence.of(passage(text), 0, len(text), 0.9)
+    assert support(verifier, said, [foreign]) == 0.0
+    assert support(verifier, said, [*evidence, foreign]) == 0.0
+    assert support(verifier, text.split(". ")[0], [foreign]) == 1.0
+
+
+def test_a_supported_sentence_comes_with_the_words_that_carry_it(reader: Reader, evidence: list[Evidence]) -> None:
+    verifier = ReadingVerifier(reader)
+    told = asyncio.run(verifier.support("The battery lasts for about 2 hours.", evidence))
+    assert [piece.text for piece in told.evidence] == ["The battery holds 900 Wh and lasts about two hours."]
+    quoted = asyncio.run(verifier.support("It walks on flat ground at 1.2 m/s.", evidence))
+    assert [piece.text for piece in quoted.evidence] == ["It  walks on flat ground at 1.2 m/s."]
+
+
+def test_whole_units_of_a_passage_are_cited_at_their_exact_place(evidence: list[Evidence]) -> None:
+    (cited,) = asyncio.run(VerbatimVerifier().support("It walks on flat ground at 1.2 m/s.", evidence)).evidence
+    assert (cited.start, cited.end) == (WALK.index("It "), len(WALK))
+    assert cited.place.start == 100 + WALK.index("It ")
+
+
+def test_a_sentence_that_is_too_long_is_supported_in_the_books_own_words_alone(
+    reader: Reader, passage: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def laid_beside(*_: object) -> None:
+        raise AssertionError("it is laid beside the book")
+
+    monkeypatch.setattr("bookbound.judge.retold.Retelling.__init__", laid_beside)
+    text = "The robot walks on flat ground and lifts a box from the floor to the shelf " * 400 + "."
+    book, verifier = [Evidence.of(passage(text), 0, len(text), 0.9)], ReadingVerifier(reader)
+    assert support(verifier, text, book) == 1.0
+    assert support(verifier, text.replace("box", "cup"), book) == 0.0
+    with pytest.raises(AssertionError, match="laid beside"):
+        support(verifier, text[:LONGEST], book)

@@ -14,15 +14,19 @@ EVIDENCE = 8
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """The probabilities from which on a question counts as answered, and a passage as relevant.
+    """The probabilities from which on a question counts as surely answered, and a passage as relevant.
 
-    `drafted` is from where on a language model is asked: it may find that there is no answer, and each of its sentences
-    is checked, so that less is needed than for the book's own words to stand as the answer.
+    `drafted` is from where on there is a reply at all: a language model is asked, which may find that there is no
+    answer, or the book's own words are offered with a reservation. Without it there is none below `answered`.
     """
 
     answered: float
     relevant: float
-    drafted: float = 0.0
+    drafted: float | None = None
+
+    @property
+    def offered(self) -> float:
+        return self.answered if self.drafted is None else min(self.drafted, self.answered)
 
 
 def judge(question: Question, retrieval: Retrieval, examination: Examination, point: OperatingPoint) -> Judgement:
@@ -34,8 +38,8 @@ def judge(question: Question, retrieval: Retrieval, examination: Examination, po
     read = list(zip(retrieval.passages, examination.readings, strict=True))
     relevant = [(passage, reading) for passage, reading in read if reading.probability >= point.relevant]
     probability = max(examination.probability, *examination.parts, 0.0)
-    refusal = _refusal(question, retrieval.passages, bool(relevant), probability >= point.answered)
-    said = {part for part, chance in enumerate(examination.parts) if chance >= point.answered}
+    refusal = _refusal(question, retrieval.passages, bool(relevant), probability >= point.offered)
+    said = {part for part, chance in enumerate(examination.parts) if chance >= point.offered}
     # Where no part reaches the point by itself, it is the question as a whole that does.
     partial = refusal is None and 0 < len(said) < len(examination.parts)
     mean = sum(reading.probability for _, reading in relevant) / len(relevant) if relevant else 0.0
@@ -46,6 +50,7 @@ def judge(question: Question, retrieval: Retrieval, examination: Examination, po
         quality=_quality(len(relevant), mean, refusal is None),
         refusal=refusal,
         partial=partial,
+        sure=probability >= point.answered,
     )
 
 

@@ -21,10 +21,18 @@ _JOINTS = "while whereas because although though but so unless instead rather an
 _CUT = re.compile(
     rf"\s*(?:[;:()—]|\s[–-](?=\s)|,(?=\s)|(?<=[.!?])\s+(?=[A-Z])|\s(?=(?:{'|'.join(_JOINTS)})\s))\s*", re.I
 )
-_SILENT = frozenset("wherea although though rather however therefor thu cannot never non neither nothing".split())
+_SILENT = frozenset("sinc wherea although though rather however therefor thu cannot never non neither nothing".split())
 """Stems of words that only join clauses, or deny them."""
 _PREFIX = re.compile(r"\b(on|off|non|un|pre|post|in|out|up|down|over|under)-(?=\w)", re.I)
-_GOES = re.compile(r"\b(?:go|goes|going)\b", re.I)
+_PHRASES = [
+    (re.compile(rf"\b(?:{phrase})\b", re.I), word)
+    for phrase, word in (
+        (r"go|goes|going", "proceed"),
+        (r"(?:acts?|serves?|functions?)\s+as", "become"),
+        (r"(?:left|leaves?)\s+out|omit(?:s|ted)?", "missing"),
+    )
+]
+"""What is said in a word that silence would swallow, or in several, and the word for it."""
 _POINTS_BACK = re.compile(
     r"\W*(?:it|its|they|their|them|this|these|that|those|such|he|his|she|her|both|each|here|there|one|"
     r"the\s+(?:first|second|third|last|latter|former|same))\b",
@@ -48,8 +56,10 @@ class Clause(NamedTuple):
 
 
 def terms(text: str) -> tuple[str, ...]:
-    """The stems of the words that carry meaning, in order; "off-policy" is one, "go on" is one, and "two" is "2"."""
-    words = in_digits(_GOES.sub("proceed", _PREFIX.sub(r"\1", text)))
+    """The stems of the words that carry meaning, in order; "off-policy" is one, "act as" is one, and "two" is "2"."""
+    for phrase, word in _PHRASES:
+        text = phrase.sub(word, text)
+    words = in_digits(_PREFIX.sub(r"\1", text))
     return tuple(term for term in all_terms(words) if term not in _SILENT)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 
+from bookbound.judge.avowed import avows
+from bookbound.judge.bonds import loosed, out_of_turn
 from bookbound.judge.extent import as_far, same_denial
-from bookbound.judge.figures import counted, figures, figures_near, kindred
-from bookbound.judge.names import same_bearers, same_names
+from bookbound.judge.figures import counted, figures, figures_near, kindred, one_of_several
+from bookbound.judge.names import same_bearers, same_letters, same_names
 from bookbound.judge.opposites import opposed
 from bookbound.judge.retold import Retelling
+from bookbound.words import terms
 
 _MARK = re.compile(r"[\[【(]\s*(?:passages?\s+)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*[^\]】)]{0,20}[\]】)]", re.I)
 
@@ -22,12 +25,17 @@ def agrees(retelling: Retelling) -> bool:
     return (
         same_figures(retelling.sentence, words)
         and bound_figures(retelling.sentence, words)
+        and same_letters(retelling.sentence, f"{retelling.text}\n{retelling.headings}")
         and same_names(retelling.sentence, beside)
         and same_bearers(retelling.sentence, beside, retelling.text)
         and all(mark in words for mark in _MARK.findall(retelling.sentence))
         and as_far(retelling)
+        and avows(retelling)
         and same_denial(retelling)
         and not any(opposed(match.clause.text, match.closest.text) for match in retelling.close)
+        and not any(one_of_several(match.clause.text, match.closest.text) for match in retelling.close)
+        and not any(map(loosed, retelling.close))
+        and not out_of_turn(retelling)
     )
 
 
@@ -45,7 +53,8 @@ def same_figures(sentence: str, evidence: str) -> bool:
         units = there.get(value, {""})
         if unit and "" not in units and unit not in units:
             return False
-    return True
+    known = {*terms(evidence)}
+    return all(thing in known or "" in there.get(value, {""}) for value, thing in counted(sentence))
 
 
 def bound_figures(sentence: str, evidence: str) -> bool:

@@ -38,7 +38,9 @@ _WHOLLY = [
 _ALWAYS = re.compile(r"\b(?:always|never)\b", re.I)
 _EVER = re.compile(r"\b(?:always|never|cannot|no|every|each|all|any|none)\b", re.I)
 _MUST = re.compile(r"\b(?:must|need\w*|requir\w*|ha(?:s|ve)\s+to|shall|cannot|guarante\w*|never|always|only)\b", re.I)
-_MAY = re.compile(r"\b(?:may|might|can|could|usually|often|sometimes|rarely|optional\w*|typically|possible)\b", re.I)
+_MAY = re.compile(
+    r"\b(?:(?:may|might|can|could)(?!\s+not\b)|usually|often|sometimes|rarely|optional\w*|typically|possible)\b", re.I
+)
 
 
 def same_denial(retelling: Retelling) -> bool:

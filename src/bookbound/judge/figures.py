@@ -69,21 +69,32 @@ _UNITS = {
 }
 _UNIT = {name: unit for unit, names in _UNITS.items() for name in names.split()}
 _FIGURE = re.compile(
-    rf"""(?P<digits>(?<![\w.])\d[\d,]*(?:\.\d+)?|(?<=[a-z_])\d+(?:\.\d+)?|\d+)(?:[\s-](?P<times>{_SCALE})\b)?
+    rf"""(?P<minus>(?<![^\s(\[=:$])[-−–]|\bminus\s+)?(?P<digits>(?<![\w.])\d[\d,]*(?:\.\d+)?|(?<=[a-z_])\d+(?:\.\d+)?|\d+)(?:[\s-](?P<times>{_SCALE})\b)?
        | \b(?P<word>{_WORD})(?:[\s-](?P<ones>{"|".join(_SMALL[1:10])}))?(?:[\s-](?P<scale>{_SCALE}))?\b""",
     re.I | re.X,
 )
 _SPELT = re.compile(rf"\b(?:{'|'.join(word for word in _VALUES if word != 'one')})\b", re.I)
 _COUNTED = re.compile(r"\s+(?:(?:at|in|on|of|the)\s+)*([a-z]{3,})", re.I)
-_AFTER = re.compile(r"[\s-]?([a-zµμ]+|[%°])(?![\w])", re.I)
+_AFTER = re.compile(
+    r"\$?[\s-]?(?P<unit>[a-zµμ]+|[%°])(?:(?:/|\s+per\s+)(?P<of>[a-zµμ]+))?"
+    r"(?P<power>\^?[²³23]|\s+(?:squared|cubed))?(?![\w])",
+    re.I,
+)
+_POWERS = {"²": "2", "³": "3", "squared": "2", "cubed": "3"}
+_SEVERAL = re.compile(
+    r"\b(?:any\s+number|several|many|multiple|various|numerous|most|all|both|few|some)\s+(?:of\s+)?"
+    r"(?:(?:the|these|those|its|their)\s+)?([a-z]{3,})",
+    re.I,
+)
+_SINGLE = re.compile(r"\b(?:one|1|single)\s+([a-z]{3,})", re.I)
+_ARTICLE = re.compile(r"\b(?:an?|each|every|either|another|one|1|single)\s+([a-z]{3,})", re.I)
 _KINDRED = re.compile(rf"\b(?:{'|'.join(_KIN)})", re.I)
 
 
 def figures(text: str) -> Iterator[tuple[str, str]]:
     """Each number of a text and its unit, or "" where none is known: "1,000 ms" and "one thousand milliseconds"."""
     for found in _FIGURE.finditer(text):
-        after = _AFTER.match(text, found.end())
-        yield _value(found), _UNIT.get(after[1].lower(), "") if after else ""
+        yield _value(found), _unit(_AFTER.match(text, found.end()))
 
 
 def in_digits(text: str) -> str:
@@ -110,8 +121,27 @@ def counted(text: str) -> Iterator[tuple[str, str]]:
     """Each number of a text that counts something, by value, and the term of what it counts."""
     for found in _FIGURE.finditer(text):
         thing = _COUNTED.match(text, found.end())
-        if thing and (term := "".join(terms(thing[1])[:1])) and term not in _UNIT:
+        if thing and thing[1].lower() not in _UNIT and (term := "".join(terms(thing[1])[:1])):
             yield _value(found), term
+
+
+def one_of_several(said: str, book: str) -> bool:
+    """Whether words speak of one thing where the book speaks of several, and never of one."""
+    several = _things(_SEVERAL, book) | {thing for value, thing in counted(book) if value != "1"}
+    return not (_things(_SINGLE, said) & several).issubset(_things(_ARTICLE, book))
+
+
+def _things(amount: re.Pattern[str], text: str) -> set[str]:
+    return {term for found in amount.finditer(text) for term in terms(found[1])}
+
+
+def _unit(found: re.Match[str] | None) -> str:
+    """A unit by its usual sign, whole: "metres per second squared" is "m/s2"."""
+    if not found or found["unit"].lower() not in _UNIT:
+        return ""
+    per = f"/{_UNIT[found['of'].lower()]}" if (found["of"] or "").lower() in _UNIT else ""
+    power = (found["power"] or "").strip(" ^").lower()
+    return f"{_UNIT[found['unit'].lower()]}{per}{_POWERS.get(power, power)}"
 
 
 def _says(term: str) -> bool:
@@ -129,4 +159,4 @@ def _value(found: re.Match[str]) -> str:
     else:
         number = _VALUES[found["word"].lower()] + _VALUES.get((found["ones"] or "").lower(), 0)
         number *= _SCALES.get((found["scale"] or "").lower(), 1)
-    return f"{number:.12g}"
+    return f"{-number if found['minus'] else number:.12g}"

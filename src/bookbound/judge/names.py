@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 
 from bookbound.words import fold, names
 
 _PROPER = re.compile(r"(?<=[\w,;:)] )(?:[A-Z][\w'’-]*\w)")
 _ORDINARY = frozenset("It The An This That These Those In On At If When".split())
+_MEASURES = "°μ×≤≥−"
 _BESIDES = re.compile(r"[\W_]+")
 _WORD = re.compile(r"[\w./:'’–-]+")
 _PARTS = re.compile(r"[./:'’–-]+")
@@ -23,6 +25,12 @@ def same_bearers(sentence: str, carriers: str, evidence: str) -> bool:
     """Whether a name that is a word of its own in the evidence is one in the words that carry the sentence."""
     said, here, there = (set(map(_letters, _WORD.findall(fold(text)))) for text in (sentence, carriers, evidence))
     return said.isdisjoint(name for name in map(_letters, map(fold, proper_names(sentence))) if name in there - here)
+
+
+def same_letters(sentence: str, evidence: str) -> bool:
+    """Whether the evidence has every sign and foreign letter of the sentence: a word may be written to deceive."""
+    strange = {char for char in fold(sentence) if not char.isascii() and unicodedata.category(char)[0] in "LSN"}
+    return strange <= {*fold(evidence), *_MEASURES}
 
 
 def same_names(sentence: str, evidence: str) -> bool:

@@ -14,16 +14,11 @@ MOST = 3
 """The most neighbouring units of a passage that one stretch holds."""
 
 
-def narrowed(sentence: str, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """The units of each piece of evidence that carry the sentence, with exact places; a piece that carries none is out.
-
-    Where nothing carries it, the evidence stays as it is.
-    """
-    return carrying(Retelling(sentence, evidence)) or tuple(evidence)
-
-
 def carrying(retelling: Retelling) -> tuple[Evidence, ...]:
-    """The stretches of the evidence that carry the clauses of a sentence, in reading order."""
+    """The units of each piece of evidence that carry a clause of the sentence, in stretches with their exact place.
+
+    A piece that carries none is out.
+    """
     places = {(clause.piece, clause.unit) for match in retelling.matches for clause in _needed(match)}
     found: list[Evidence] = []
     for number, (piece, units) in enumerate(retelling.pieces):

@@ -7,22 +7,37 @@ import re
 from bookbound.book import Unit
 from bookbound.finding import Evidence
 
-_DISOBEY = r"\b(?:ignor|disregard|forget|overrid|bypass)\w*\b"
+SPEAKING = 3
+"""So many words beside a quotation speak about what it says."""
+
+_DISOBEY = r"\b(?:ignore|disregard|forget|override|bypass)\b"
 _ORDERS = r"\b(?:rules?|instructions?|prompts?|guidelines?|orders|questions?)\b"
 _MODEL = r"\b(?:assistants?|ai|a\.i\.|llms?|chatbots?|language\s+models?)\b"
+_COMMAND = (
+    rf"(?:please\s+|now\s+|you\s+(?:must|should|shall|will)\s+(?:now\s+)?)?{_DISOBEY}[^.?!\n]{{0,60}}{_ORDERS}"
+    rf"|(?:you\s+are|act\s+as|pretend\s+to\s+be)\s+(?:now\s+)?(?:\w+\s+){{0,3}}{_MODEL}"
+    rf"|if\s+you\s+are\s+(?:\w+\s+){{0,3}}{_MODEL}\s*,"
+)
+_CALL = r"(?:\w[\w'’]*\s+){0,2}\w[\w'’]*"
+# An order opens what is said, or follows a few words that call for attention; a model may be named in front of it.
 _PLANTED = re.compile(
-    rf"{_DISOBEY}[^.?!\n]{{0,60}}{_ORDERS}"
-    rf"|\b(?:you\s+are|act\s+as|pretend\s+to\s+be)\s+(?:now\s+)?(?:\w+\s+){{0,3}}{_MODEL}"
-    rf"|\b(?:note|message|instructions?)\s+(?:to|for)\s+(?:the\s+|any\s+|all\s+)?{_MODEL}"
-    r"|\bsystem\s+prompt\b|^\W*(?:system|assistant)\s*:",
+    rf"\W*(?:(?:{_CALL}[:,]\W*)?(?:{_COMMAND})"
+    rf"|{_CALL}:\W*{_MODEL}\s+\w+\s+(?:{_COMMAND})"
+    rf"|(?:\w+\s+){{0,2}}(?:to|for)\s+(?:\w+\s+)?{_MODEL}[^:.?!\n]{{0,40}}:"
+    r"|(?-i:SYSTEM)\s*:)",
     re.I,
 )
+_QUOTED = re.compile(
+    r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|«[^»\n]{0,300}»|`[^`\n]{0,300}`|(?<!\w)[‘'][^’'\n]{0,300}[’'](?!\w)"
+)
+_WORD = re.compile(r"\w+")
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
 
 
 def planted(text: str) -> bool:
-    """Whether words tell a language model what to do."""
-    return _PLANTED.search(text) is not None
+    """Whether words tell a language model what to do, instead of speaking about such words."""
+    beside = _QUOTED.sub(" ", text)
+    return _PLANTED.match(beside if len(_WORD.findall(beside)) >= SPEAKING else text) is not None
 
 
 def sober(piece: Evidence) -> list[Unit]:

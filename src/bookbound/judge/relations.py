@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain, combinations, pairwise
 
 from bookbound.judge.clauses import Clause, parallel, terms
 from bookbound.judge.figures import is_figure
 from bookbound.judge.names import proper_names
+from bookbound.judge.replaced import replaced
 from bookbound.judge.retold import Match, Retelling
+from bookbound.judge.roles import active, recast, turns_passive
 from bookbound.judge.turned import exchanged, in_order
 
 SEVERAL = 4
 """How many terms a clause has at least for their order to say something."""
 
-_PASSIVE = re.compile(
-    r"\b(?:is|are|was|were|be|been|being)\s+(?:\w+ly\s+)?"
-    r"(?:\w+ed|made|built|kept|held|sent|set|put|found|given|taken|known|shown|written|chosen|driven|fed|left|read|run)\b",
-    re.I,
-)
 _THAN = re.compile(r"\bthan\b", re.I)
 _LEADS = re.compile(r"\W*(?:if|when|once|the\s+(?:\w+er|more|less))\b", re.I)
 _BESIDES = re.compile(r"\W*(?:and|but|while|whereas|although|though|or)\b", re.I)
@@ -44,7 +42,7 @@ def liberties(retelling: Retelling) -> dict[str, float]:
 def wrongly_related(retelling: Retelling) -> bool:
     """Whether a sentence says of one thing what the book says of another, as far as the order of its terms tells."""
     return (
-        any(_substituted(match, retelling) or _reversed(match) for match in retelling.matches)
+        any(_substituted(match, retelling) or replaced(match) or _reversed(match) for match in retelling.matches)
         or _crossed(retelling)
         or _scattered(retelling)
         or _compared(retelling)
@@ -53,21 +51,26 @@ def wrongly_related(retelling: Retelling) -> bool:
 
 
 def _turned(match: Match) -> int:
-    """How many terms of a clause stand in another order where they come from, unless it only turns into a passive."""
-    if _turns_passive(match.clause.text, " ".join(each.text for each in match.carriers)):
-        return 0
-    told = [term for term in match.told if term not in match.elsewhere]
+    """How many terms of a clause stand in another order where they come from, be it said as active or passive."""
+    told = [term for term in _in_roles(match) if term not in match.elsewhere]
     carried = [term for each in match.carriers for term in each.carried]
     return len(told) - in_order(told, [*carried, *(term for each in match.carriers for term in each.terms)])
 
 
-def _turns_passive(said: str, book: str) -> bool:
-    """Whether words say what is done where the book says what does it."""
-    return bool(_PASSIVE.search(said)) and not _PASSIVE.search(book)
+def _in_roles(match: Match) -> Sequence[str]:
+    """The terms of a clause that the book has, in the order of the active where only the book has that."""
+    if not turns_passive(match.clause.text, " ".join(each.text for each in match.carriers)):
+        return match.told
+    return [term for term in match.retold(active(match.clause.text)) if term in match.told]
 
 
 def _reversed(match: Match) -> bool:
-    """Whether a clause has most of its terms in another order: "the loss of torque" for "the torque of a loss"."""
+    """Whether a clause has most of its terms in another order: "the loss of torque" for "the torque of a loss".
+
+    Or the one who does something has changed places with what it is done to.
+    """
+    if _turned(match) and recast(tuple(_in_roles(match)), match.closest.terms):
+        return True
     return len(match.told) >= SEVERAL and _turned(match) > len(match.told) / 2
 
 
@@ -150,10 +153,9 @@ def _whole(clause: Clause, retelling: Retelling) -> Clause:
 
 def _exchanged(retelling: Retelling) -> bool:
     """Whether two names must change places for the terms to stand in the book's order."""
-    if _turns_passive(retelling.sentence, retelling.around()):
-        return False
+    told = [_in_roles(match) for match in retelling.matches]
     units: dict[tuple[int, int], list[str]] = {}
     for clause in retelling.book:
         units.setdefault((clause.piece, clause.unit), [*clause.carried]).extend(clause.terms)
     stretches = [*units.values(), *([*one, *other] for one, other in pairwise(units.values()))]
-    return exchanged(retelling.sentence, [match.told for match in retelling.matches], stretches)
+    return exchanged(retelling.sentence, told, stretches)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
 from operator import or_
@@ -14,6 +13,7 @@ from bookbound.book import Unit
 from bookbound.finding import Evidence
 from bookbound.judge.clauses import Clause, clauses, parallel, statements
 from bookbound.judge.figures import is_figure
+from bookbound.judge.forms import akin
 from bookbound.judge.planted import sober
 
 ALIKE = 0.5
@@ -25,11 +25,6 @@ LONGEST_STRETCH = 3
 _CARRIED, _JOINED, _CROSSED, _MIXED, _NUMBER = 0.3, 0.35, 1.0, 1.5, 1.5
 """What it costs to understand a clause with words it carries, with its neighbour, with the next unit, with one that
 says the like of something else, and without one of its numbers."""
-
-_ENDING = re.compile(
-    r"(?:e|es|s|d|ed|ing|er|ers|or|ors|ion|ions|ation|ations|ment|ements?|al|ally|ly|ive|able|ible|ity|ance|ence|ic|ous"
-    r"|ize|iz|ise|is|ized|izing|ar|y|ied|at|ate|ates|ated|ating|ness|ful|ant|ent)?"
-)
 
 
 class Match(NamedTuple):
@@ -51,6 +46,12 @@ class Match(NamedTuple):
         """The share of its terms that its carriers have."""
         length = len(set(self.clause.terms))
         return 1 - (len(self.new) + len(self.elsewhere)) / length if self.carriers and length else 0.0
+
+    def retold(self, terms: Iterable[str]) -> list[str]:
+        """Terms of the clause as the book has them; new ones stay as they are."""
+        unknown = {*self.new, "one"} - {*self.told}
+        known = dict(zip((term for term in self.clause.terms if term not in unknown), self.told, strict=True))
+        return [known.get(term, term) for term in terms]
 
     @property
     def closest(self) -> Clause:
@@ -97,6 +98,10 @@ class Retelling:
             wanted |= {(clause.piece, at) for at in range(first, last + 1)}
         return "\n".join(_read(self.pieces[piece][0].text, [self.pieces[piece][1][at]]) for piece, at in sorted(wanted))
 
+    def knows(self, term: str) -> bool:
+        """Whether the evidence has a term in some form."""
+        return self._kindred(term) is not None
+
     def _kindred(self, term: str) -> str | None:
         """The term of the evidence that is the same word in some form."""
         return term if term in self._known else next((one for one in self._known if akin(term, one)), None)
@@ -123,18 +128,6 @@ class Retelling:
                 *_, last = stretch = self.book[at : at + size]
                 if len(stretch) == size and last.piece == first.piece and last.unit - first.unit <= 1:
                     yield tuple(stretch)
-
-
-def akin(one: str, other: str) -> bool:
-    """Whether two stems are likely forms of one word: they part only in their endings."""
-    shared = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        shared += 1
-    if shared < 4 or (shared < 5 and max(len(one), len(other)) > 7):
-        return False
-    return bool(_ENDING.fullmatch(one[shared:]) and _ENDING.fullmatch(other[shared:]))
 
 
 def _most(carriers: Sequence[Clause]) -> Counter[str]:
