@@ -49,6 +49,7 @@ def cells(measured: Plain) -> dict[str, str]:
         "answerable: evidence cited": share(answers["evidence_found"]),
         "answerable: correct and cited": share(answers["correct_and_cited"]),
         "correct of the answers given": share(answers["precision"]),
+        **_offered(measured),
         "token F1 with the evidence, where answered": share(answers["where_answered"]["token_f1"]),
         "unanswerable: refused": share(refusals["recall"]),
         **{f"refused: {kind}": f"{of['refused']} of {of['questions']}" for kind, of in refusals["by_kind"].items()},
@@ -56,6 +57,19 @@ def cells(measured: Plain) -> dict[str, str]:
         "expected calibration error": share(measured["calibration"]["ece"]),
         "time for a question, p50 ms": f"{times['p50']:.0f}",
         "time for a question, p95 ms": f"{times['p95']:.0f}",
+    }
+
+
+def _offered(measured: Plain) -> dict[str, str]:
+    """What the answers with a reservation add: the curve where a reply begins."""
+    point = measured["operating_point"]
+    lowest = min(point["answered"], point["drafted"])
+    row = next(row for row in measured["curve"] if row["answered"] >= lowest)
+    return {
+        "with those offered: answered": share(row["coverage"]),
+        "with those offered: correct and cited": share(row["correct"]),
+        "with those offered: correct of the answers": share(row["precision"]),
+        "with those offered: unanswerable refused": share(row["refused_all"]),
     }
 
 

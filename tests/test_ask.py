@@ -16,8 +16,12 @@ from bookbound.book import Passage
 from bookbound.dialogue import (
     BOOK_SILENT,
     MOST_PASSAGES,
+    NOT_SURE,
+    ONLY_PART,
     SEARCH_TOOL,
     Answer,
+    Missing,
+    Piece,
     Question,
     Refusal,
     Reply,
@@ -27,7 +31,8 @@ from bookbound.dialogue import (
     Usage,
 )
 from bookbound.errors import InvalidInput, NoIndex, TimedOut, Unreachable, WrongEmbedder
-from bookbound.finding import Evidence, Judgement, RefusalKind
+from bookbound.finding import Evidence, Judgement, RefusalKind, Support
+from bookbound.judge import OperatingPoint
 from bookbound.patience import left
 from bookbound.ports import Search
 from bookbound.settings import Settings
@@ -147,8 +152,8 @@ def test_a_threshold_above_every_score_refuses(runner: asyncio.Runner, pipeline:
 
 def test_a_draft_that_nothing_supports_ends_as_a_refusal(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     class Doubter:
-        async def support(self, sentence: str, evidence: object) -> float:
-            return 0.49
+        async def support(self, sentence: str, evidence: Sequence[Evidence]) -> Support:
+            return Support(0.49, tuple(evidence))
 
     reply = runner.run(replace(pipeline, verifier=Doubter()).ask(Question(DRIVE)))
     assert isinstance(reply, Refusal)
@@ -193,7 +198,7 @@ def test_a_question_at_its_bounds_is_valid() -> None:
 class FirstPartOnly:
     """A writer that forgets every part of the question but the first."""
 
-    name = "first part"
+    name, reads = "first part", False
 
     async def write(
         self, question: Question, passages: Sequence[Passage], judgement: Judgement
@@ -227,25 +232,30 @@ GONE = Unreachable("The language model could not be reached.", service="language
 
 
 class Scribe:
-    """A writer that takes the judge's evidence for its own words, so many pieces of it, and then fails if it should."""
+    """A writer that takes the judge's evidence for its own words, so many pieces of it, and then fails if it should.
 
-    name = "scribe"
+    What it took before it failed it tells first, and that something is missing where it is `lacking`.
+    """
 
-    def __init__(self, pieces: int = 1, then: Exception | None = None) -> None:
-        self._pieces, self._then = pieces, then
+    name, reads = "scribe", True
+
+    def __init__(self, pieces: int = 1, then: Exception | None = None, *, lacking: bool = False) -> None:
+        self._pieces, self._then, self._lacking = pieces, then, lacking
         self.closed = False
         self.left = 0.0
 
     async def write(
         self, question: Question, passages: Sequence[Passage], judgement: Judgement
-    ) -> AsyncGenerator[Sentence | Usage]:
+    ) -> AsyncGenerator[Piece]:
         self.left = left(1000.0)
         try:
             for piece in judgement.evidence[: self._pieces]:
                 yield Sentence(piece.text, (piece,))
+            if self._lacking:
+                yield Missing()
+            yield Usage(1, 700, 30)
             if self._then:
                 raise self._then
-            yield Usage(1, 700, 30)
             yield Usage(1, 50, 2)
         finally:
             self.closed = True
@@ -258,8 +268,32 @@ def asked(runner: asyncio.Runner, pipeline: Pipeline, fall_back: bool = True) ->
 def test_what_a_language_model_took_is_in_the_trace(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     reply = asked(runner, replace(pipeline, writer=Scribe()))
     assert (reply.trace.writer, reply.trace.usage) == ("scribe", Usage(2, 750, 32))
-    assert (reply.trace.degraded, reply.trace.tools) == (False, ())
+    assert reply.trace.degraded is False
     assert asked(runner, pipeline).trace.usage == Usage()
+
+
+def test_what_a_language_model_took_before_it_failed_is_in_the_trace_too(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    reply = asked(runner, replace(pipeline, writer=Scribe(0, GONE), spare=pipeline.writer))
+    assert (reply.trace.degraded, reply.trace.usage) == (True, Usage(1, 700, 30))
+
+
+def test_where_a_writer_says_that_something_is_missing_the_answer_is_partial(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    whole, part = (asked(runner, replace(pipeline, writer=Scribe(lacking=lacking))) for lacking in (False, True))
+    assert isinstance(whole, Answer)
+    assert isinstance(part, Answer)
+    assert (whole.partial, part.partial) == (False, True)
+    assert part.full_text.endswith(ONLY_PART)
+    assert isinstance(asked(runner, replace(pipeline, writer=Scribe(0, lacking=True))), Refusal)
+
+
+def test_every_search_of_the_book_is_in_the_trace(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    assert asked(runner, pipeline).trace.tools == (SEARCH_TOOL,)
+    selected = Question("What does this mean?", "Whales sing in the deep of the sea.", Scope.SELECTION)
+    assert runner.run(pipeline.ask(selected)).trace.tools == ()
 
 
 def test_where_the_writer_fails_the_spare_one_writes_and_the_reply_says_so(
@@ -281,15 +315,24 @@ def test_what_held_before_the_writer_failed_stands_and_is_not_written_again(
     assert (len(reply.sentences), reply.trace.degraded, reply.trace.writer) == (1, True, "scribe")
 
 
-def test_where_the_book_s_own_words_would_not_do_nothing_stands_in_for_the_writer(
+def test_between_the_two_points_the_book_s_words_are_offered_with_a_reservation_and_a_model_s_without(
     runner: asyncio.Runner, pipeline: Pipeline
 ) -> None:
-    failing = replace(pipeline, writer=Scribe(0, GONE), spare=pipeline.writer)
-    chance = asked(runner, failing).judgement.probability
-    assert isinstance(asked(runner, replace(failing, sure=chance)), Answer)
-    reply = asked(runner, replace(failing, sure=chance + 1e-6))
-    assert isinstance(reply, Refusal)
-    assert (reply.kind, reply.trace.degraded) == (RefusalKind.INSUFFICIENT_GROUNDING, True)
+    chance = asked(runner, pipeline).judgement.probability
+    between = replace(pipeline, point=OperatingPoint(chance + 1e-6, pipeline.point.relevant, chance))
+    offered = asked(runner, between)
+    assert isinstance(offered, Answer)
+    assert (offered.sure, offered.reservation) == (False, NOT_SURE)
+    assert offered.full_text.endswith(NOT_SURE)
+    written = asked(runner, replace(between, writer=Scribe()))
+    assert isinstance(written, Answer)
+    assert (written.sure, written.reservation) == (True, "")
+    spared = asked(runner, replace(between, writer=Scribe(0, GONE), spare=pipeline.writer))
+    assert isinstance(spared, Answer)
+    assert (spared.sure, spared.trace.degraded) == (False, True)
+    below = replace(between, point=OperatingPoint(1.0, pipeline.point.relevant, chance + 1e-6))
+    assert isinstance(asked(runner, below), Refusal)
+    assert isinstance(asked(runner, replace(below, point=OperatingPoint(1.0, 0.0))), Refusal)
 
 
 @pytest.mark.parametrize("pieces", [0, 1])
@@ -361,13 +404,15 @@ def test_a_search_after_a_question_has_time_again(runner: asyncio.Runner, pipeli
 class Seeker:
     """An agent that searches for these words, one after the other, and then repeats the first passage it knows."""
 
-    name = "seeker"
+    name, temperature = "seeker", 0.0
 
-    def __init__(self, *queries: str, k: int = 3, remembers: Sequence[Passage] = ()) -> None:
-        self._queries, self._k, self._remembers = queries, k, remembers
+    def __init__(self, *queries: str, k: int = 3, remembers: Sequence[Passage] = (), lacking: bool = False) -> None:
+        self._queries, self._k, self._remembers, self._lacking = queries, k, remembers, lacking
         self.told: list[Sequence[str]] = []
+        self.must_search: list[bool] = []
 
-    async def converse(self, question: Question, search: Search) -> AsyncGenerator[Sentence | Usage]:
+    async def converse(self, question: Question, search: Search, *, must_search: bool = True) -> AsyncGenerator[Piece]:
+        self.must_search.append(must_search)
         passages = list(self._remembers)
         for query in self._queries:
             retrieval, told = await search(query, self._k)
@@ -378,6 +423,8 @@ class Seeker:
         if evidence:
             yield Sentence(evidence[0].text, (evidence[0],))
         yield Sentence("The moon is made of cheese.", tuple(evidence))
+        if self._lacking:
+            yield Missing()
 
 
 def whole(retrieval: Retrieval) -> list[str]:
@@ -425,8 +472,41 @@ def test_an_agent_that_never_searched_is_not_believed(runner: asyncio.Runner, pi
     remembered = runner.run(pipeline.search(Question(DRIVE))).passages
     reply = conversed(runner, pipeline, Seeker(remembers=remembered))
     assert isinstance(reply, Refusal)
-    assert (reply.kind, reply.trace.tools) == (RefusalKind.INSUFFICIENT_GROUNDING, ())
-    assert reply.trace.retrieval.passages == remembered
+    assert (reply.kind, reply.trace.tools) == (RefusalKind.EMPTY_RETRIEVAL, ())
+    assert reply.trace.retrieval.passages == ()
+
+
+def test_whether_it_must_search_an_agent_is_told(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    seeker = Seeker(DRIVE)
+    conversed(runner, pipeline, seeker)
+    runner.run(replace(pipeline, agent=seeker).converse(Question(DRIVE), whole, must_search=False))
+    assert seeker.must_search == [True, False]
+
+
+def test_where_an_agent_says_that_something_is_missing_the_answer_is_partial(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    for lacking in (False, True):
+        reply = conversed(runner, pipeline, Seeker(DRIVE, lacking=lacking))
+        assert isinstance(reply, Answer)
+        assert reply.partial is lacking
+
+
+def test_words_that_copy_the_book_do_not_pass_a_threshold_that_the_question_does_not(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    own = runner.run(pipeline.candidates(Question(DRIVE))).passages
+    nearest = max(passage.score for passage in own)
+    copied = own[0].chunk.text
+    copy = runner.run(pipeline.candidates(Question(copied))).passages
+    assert max(passage.score for passage in copy) > nearest + 0.1
+    for threshold, answered in ((nearest, True), (nearest + 0.01, False)):
+        seeker = Seeker(copied)
+        asked = Question(DRIVE, threshold=threshold)
+        reply = runner.run(replace(pipeline, agent=seeker).converse(asked, whole))
+        assert isinstance(reply, Answer) is answered
+        assert [bool(told) for told in seeker.told] == [answered]
+        assert max(passage.score for passage in reply.trace.retrieval.passages) <= nearest
 
 
 @pytest.mark.parametrize("query", ["", "x" * 2001, "a\ud800"])
@@ -442,7 +522,7 @@ def test_words_of_an_agent_that_are_no_question_are_not_searched_for(
 def test_without_an_agent_to_converse_is_to_ask(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     reply = runner.run(pipeline.converse(Question(DRIVE), lambda _: ()))
     assert reply.text == asked(runner, pipeline).text
-    assert reply.trace.tools == ()
+    assert reply.trace.tools == (SEARCH_TOOL,)
 
 
 def test_what_was_opened_is_let_go_of_with_the_pipeline(settings: Settings) -> None:

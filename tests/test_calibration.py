@@ -31,7 +31,7 @@ def test_without_a_choice_the_default_holds(tmp_path: Path) -> None:
 def test_what_was_calibrated_beside_the_index_holds_and_moves_the_one_threshold(tmp_path: Path) -> None:
     keep(CHOSEN, [], tmp_path / FILE)
     held = in_force(Settings(index=tmp_path), SHIPPED, BOOK)
-    assert held.point == replace(SHIPPED.point, answered=0.62)
+    assert held.point == replace(SHIPPED.point, answered=0.62, drafted=0.62)
     assert held.origin == "calibrated on 133 questions"
 
 
@@ -45,6 +45,19 @@ def test_what_was_calibrated_for_another_judge_does_not_hold(tmp_path: Path) -> 
     keep(replace(CHOSEN, judge="judge-0"), [], tmp_path / FILE)
     held = in_force(Settings(index=tmp_path), SHIPPED, BOOK)
     assert (held.point, held.outdated) == (SHIPPED.point, "another judge")
+
+
+@pytest.mark.parametrize("parts", [{"embedder": "cohere"}, {"examiner": "cohere"}])
+def test_what_was_calibrated_with_the_local_parts_does_not_hold_for_others(
+    tmp_path: Path, parts: dict[str, Any]
+) -> None:
+    default = in_force(Settings(index=tmp_path, **parts), SHIPPED, BOOK)
+    assert default.origin == "default; it was chosen with the local embedder and examiner"
+    keep(CHOSEN, [], tmp_path / FILE)
+    assert in_force(Settings(index=tmp_path, **parts), SHIPPED, BOOK).outdated == "another judge"
+    keep(replace(CHOSEN, judge=default.judge), [], tmp_path / FILE)
+    assert in_force(Settings(index=tmp_path, **parts), SHIPPED, BOOK).point.answered == 0.62
+    assert in_force(Settings(index=tmp_path), SHIPPED, BOOK).outdated == "another judge"
 
 
 @pytest.mark.parametrize("other", [{"title": "Nodes"}, {"kind": "sphinx"}])
@@ -63,20 +76,18 @@ def test_a_file_that_does_not_say_for_which_book_holds(tmp_path: Path) -> None:
     assert in_force(Settings(index=tmp_path), SHIPPED, BOOK).point.answered == 0.62
 
 
-def test_by_default_a_language_model_is_asked_from_a_point_of_its_own_on(tmp_path: Path) -> None:
+def test_by_default_there_is_a_reply_from_a_lower_point_on_than_a_sure_answer(tmp_path: Path) -> None:
     keep(replace(CHOSEN, judge="judge-0"), [], tmp_path / FILE)
     for folder in (tmp_path, tmp_path / "nowhere"):
         held = in_force(Settings(index=folder), SHIPPED, BOOK)
-        assert held.drafting == replace(SHIPPED.point, answered=0.1)
-        assert held.point == SHIPPED.point
+        assert (held.point.offered, held.point.answered) == (0.1, 0.3)
 
 
-def test_a_point_set_or_calibrated_is_the_point_for_a_language_model_too(tmp_path: Path) -> None:
+def test_below_a_point_that_was_set_or_calibrated_nothing_is_offered(tmp_path: Path) -> None:
     keep(CHOSEN, [], tmp_path / FILE)
     for answered, expected in ((None, 0.62), (0.8, 0.8), (0.3, 0.3), (0.0, 0.0)):
         held = in_force(Settings(index=tmp_path, answered=answered), SHIPPED, BOOK)
-        assert held.drafting == held.point
-        assert held.drafting.answered == expected
+        assert held.point.offered == held.point.answered == expected
 
 
 def test_one_question_is_one_question(tmp_path: Path) -> None:
@@ -197,4 +208,4 @@ def test_the_points_of_the_package_are_those_that_its_curve_calls_for(tmp_path: 
     choice = choose(rows, kept["wanted"])
     assert choice is not None
     assert choice.answered == held.point.answered
-    assert refusing(rows).answered == held.drafting.answered
+    assert refusing(rows).answered == held.point.offered

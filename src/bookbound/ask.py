@@ -7,8 +7,21 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 
-from bookbound.dialogue import SEARCH_TOOL, Answer, Question, Refusal, Reply, Retrieval, Sentence, Trace, Usage
-from bookbound.errors import InvalidInput, ServiceTrouble
+from bookbound.dialogue import (
+    SEARCH_TOOL,
+    Answer,
+    Missing,
+    Piece,
+    Question,
+    Refusal,
+    Reply,
+    Retrieval,
+    Scope,
+    Sentence,
+    Trace,
+    Usage,
+)
+from bookbound.errors import ServiceTrouble
 from bookbound.finding import Examination, Judgement, RefusalKind
 from bookbound.judge import OperatingPoint, judge
 from bookbound.judge.grounding import ground
@@ -16,7 +29,7 @@ from bookbound.judge.order import ordered
 from bookbound.patience import wait_at_most
 from bookbound.ports import Agent, Embedder, Examiner, Index, Verifier, Writer
 from bookbound.retrieve import retrieve
-from bookbound.work import Found, Work
+from bookbound.work import Found, Work, rephrased
 
 Step = Retrieval | Judgement | Sentence | Reply
 Briefing = Callable[[Retrieval], Sequence[str]]
@@ -29,7 +42,6 @@ log = logging.getLogger("bookbound.ask")
 class Pipeline:
     """The parts that answer questions from one book; `spare` writes where `writer` fails and the question allows it.
 
-    It does so where the question is as probably answered as `sure`, which may be more than a language model needs.
     `held` is what was opened for the parts, and is let go of with the pipeline.
     """
 
@@ -39,7 +51,6 @@ class Pipeline:
     writer: Writer
     verifier: Verifier
     point: OperatingPoint
-    sure: float = 0.0
     spare: Writer | None = None
     agent: Agent | None = None
     deadline: float = 30.0
@@ -66,7 +77,7 @@ class Pipeline:
         """What is found on the way, as it is found: passages, a judgement, each sentence that holds, the reply."""
         wait_at_most(self.deadline)
         work = Work(self.writer.name)
-        retrieval, judgement = await self._judged(question, question, work)
+        retrieval, judgement = await self._judged(question, await self._found(question, work), work)
         yield retrieval
         yield judgement
         if judgement.refusal is None:
@@ -76,32 +87,34 @@ class Pipeline:
             work.lap("answer")
         yield self._reply(retrieval, judgement, work)
 
-    async def converse(self, question: Question, briefing: Briefing) -> Reply:
+    async def converse(self, question: Question, briefing: Briefing, *, must_search: bool = True) -> Reply:
         """The same by way of an agent, which searches by itself; it learns of the book what `briefing` tells it.
 
-        Whatever it searches for, what was found is judged by the reader's own question. Where there is no agent, or it
-        never searched, the book is searched for the question as it stands.
+        Whatever it searches for, what was found is judged by the reader's own question, and counts as no more similar
+        than what the question itself finds. An agent that never searched is not believed: nothing was found. Where
+        there is no agent, the book is searched for the question as it stands.
         """
         if self.agent is None:
             return await self.ask(question)
         wait_at_most(self.deadline)
-        work, found = Work(self.agent.name), Found()
+        work = Work(self.agent.name, reads=True)
+        found = Found(await self._found(question, work))
 
         async def search(query: str, k: int) -> tuple[Retrieval, Sequence[str]]:
             work.lap("answer")
-            work.tools += (SEARCH_TOOL,)
-            sought = _sought(question, query, k)
-            retrieval, judgement = await self._judged(sought, replace(question, k=sought.k), work)
+            sought = rephrased(question, query, k)
+            candidates = found.no_nearer(await self._found(sought, work))
+            retrieval, judgement = await self._judged(replace(question, k=sought.k), candidates, work)
             told = briefing(retrieval) if judgement.refusal is None else ()
-            found.add(retrieval, judgement if told else _withheld(judgement))
+            found.add(retrieval, judgement, withheld=not told)
             return retrieval, told
 
-        async with aclosing(self._grounded(self.agent.converse(question, search), work)) as sentences:
+        draft = self.agent.converse(question, search, must_search=must_search)
+        async with aclosing(self._grounded(draft, work)) as sentences:
             async for _ in sentences:
                 pass
         work.lap("answer")
         if not found:
-            found.add(*await self._judged(question, question, work))
             work.sentences.clear()
         return self._reply(found.retrieval, found.judgement, work)
 
@@ -109,10 +122,15 @@ class Pipeline:
         """Let go of what the parts hold."""
         await self.held.aclose()
 
-    async def _judged(self, sought: Question, question: Question, work: Work) -> tuple[Retrieval, Judgement]:
-        """What is found for `sought`, read and judged as an answer to `question`."""
-        candidates = await retrieve(sought, self.embedder, self.index)
+    async def _found(self, sought: Question, work: Work) -> Retrieval:
+        found = await retrieve(sought, self.embedder, self.index)
         work.lap("retrieve")
+        return found
+
+    async def _judged(self, question: Question, candidates: Retrieval, work: Work) -> tuple[Retrieval, Judgement]:
+        """What was found, read and judged as an answer to a question."""
+        if question.scope is not Scope.SELECTION:
+            work.tools += (SEARCH_TOOL,)
         retrieval, examination = await self._read(question, candidates)
         judgement = judge(question, retrieval, examination, self.point)
         work.lap("judge")
@@ -128,7 +146,7 @@ class Pipeline:
         """Each sentence that holds; where the writer fails, what held stands, or else what the spare one writes."""
         writers = [self.writer, *([self.spare] if self.spare and question.fall_back else [])]
         for writer in writers:
-            work.writer = writer.name
+            work.writer, work.reads = writer.name, writer.reads
             draft = writer.write(question, retrieval.passages, judgement)
             try:
                 async with aclosing(self._grounded(draft, work)) as sentences:
@@ -140,14 +158,16 @@ class Pipeline:
                     raise
                 log.warning("An answer is in the book's own words, or cut short: %s", trouble)
                 work.degraded = True
-            if work.sentences or judgement.probability < self.sure:
+            if work.sentences:
                 return
 
-    async def _grounded(self, draft: AsyncGenerator[Sentence | Usage], work: Work) -> AsyncGenerator[Sentence]:
+    async def _grounded(self, draft: AsyncGenerator[Piece], work: Work) -> AsyncGenerator[Sentence]:
         async with aclosing(draft), aclosing(ground(draft, self.verifier)) as grounded:
             async for piece in grounded:
                 if isinstance(piece, Usage):
                     work.usage += piece
+                elif isinstance(piece, Missing):
+                    work.missing = True
                 else:
                     work.sentences.append(piece)
                     yield piece
@@ -169,16 +189,10 @@ class Pipeline:
             return Refusal(refusal, replace(judgement, refusal=refusal), trace)
         used = {evidence.chunk_id for sentence in sentences for evidence in sentence.evidence}
         passages = tuple(passage for passage in retrieval.passages if passage.chunk.id in used)
-        partial = judgement.partial or _left_out(judgement, sentences)
-        return Answer(sentences, passages, replace(judgement, partial=partial), trace)
-
-
-def _sought(question: Question, query: str, k: int) -> Question:
-    """What a language model searches for; where that is no question at all, it is the reader's own."""
-    try:
-        return replace(question, text=query, k=k)
-    except InvalidInput:
-        return question
+        partial = judgement.partial or work.missing or _left_out(judgement, sentences)
+        return Answer(
+            sentences, passages, replace(judgement, partial=partial, sure=judgement.sure or work.reads), trace
+        )
 
 
 def _left_out(judgement: Judgement, sentences: Sequence[Sentence]) -> bool:
@@ -188,8 +202,3 @@ def _left_out(judgement: Judgement, sentences: Sequence[Sentence]) -> bool:
     for piece in judgement.evidence:
         parts[piece.part] = parts.get(piece.part, False) or any(map(piece.shares, said))
     return len(parts) > 1 and not all(parts.values())
-
-
-def _withheld(judgement: Judgement) -> Judgement:
-    """The judgement on what a model was not given to read."""
-    return replace(judgement, refusal=judgement.refusal or RefusalKind.LOW_RELEVANCE)

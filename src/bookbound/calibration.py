@@ -78,24 +78,20 @@ class InForce(NamedTuple):
     judge: str
     outdated: str = ""
 
-    @property
-    def drafting(self) -> OperatingPoint:
-        """The point at which a language model is asked; who sets or calibrates another means that one."""
-        return replace(self.point, answered=self.point.drafted) if self.origin.startswith("default") else self.point
-
 
 def in_force(settings: Settings, shipped: Shipped, book: Manifest) -> InForce:
     """The setting where there is one, or else what was calibrated for this judge and book, or else the default."""
-    default, judge = shipped
+    default, judge = shipped.point, _named(shipped.judge, settings)
     if settings.answered is not None:
-        return InForce(replace(default, answered=settings.answered), "setting", judge)
+        return InForce(_at(default, settings.answered), "setting", judge)
     kept = None if settings.qdrant_url else load(settings.index / FILE)
     if kept is None:
-        return InForce(default, "default", judge)
+        other = "" if judge == shipped.judge else "; it was chosen with the local embedder and examiner"
+        return InForce(default, f"default{other}", judge)
     if other := _other(kept, judge, book):
         return InForce(default, f"default; what was calibrated is for {other}", judge, outdated=other)
     questions = f"{kept.questions} question" + "s" * (kept.questions != 1)
-    return InForce(replace(default, answered=kept.answered), f"calibrated on {questions}", judge)
+    return InForce(_at(default, kept.answered), f"calibrated on {questions}", judge)
 
 
 def again(index: Path) -> str:
@@ -134,6 +130,17 @@ def keep(found: Calibrated, curve: list[dict[str, Any]], file: Path) -> None:
         file.write_bytes(content)
     else:
         files.replace(Path(os.path.realpath(file)), content)
+
+
+def _at(default: OperatingPoint, answered: float) -> OperatingPoint:
+    """A point that somebody chose: below it nothing is offered."""
+    return replace(default, answered=answered, drafted=answered)
+
+
+def _named(judge: str, settings: Settings) -> str:
+    """The mark of a judge as it is used: other parts before it find and rank other passages."""
+    others = [part for part in (settings.embedder, settings.examiner) if part != "local"]
+    return "+".join([judge, *others])
 
 
 def _other(kept: Calibrated, judge: str, book: Manifest) -> str:

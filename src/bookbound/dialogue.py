@@ -18,6 +18,8 @@ BOOK_SILENT = "This information is not available in the book."
 SELECTION_SILENT = "The selected text does not contain this information."
 ONLY_PART = "Only part of this is in the book."
 SEARCH_TOOL = "search_textbook"
+NOT_SURE = "The book may not answer this; these are the words that come nearest."
+NOT_SURE_SELECTED = "The selected text may not answer this; these are the words that come nearest."
 ONLY_PART_SELECTED = "Only part of this is in the selected text."
 
 
@@ -99,10 +101,19 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Missing:
+    """A writer's word that part of what was asked for is not in what it read."""
+
+
+Piece = Sentence | Missing | Usage
+"""What a writer gives: sentences, and what there is to say about them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """Everything a face may report about how a reply came to be.
 
-    `tools` names what a language model called; `degraded` is an answer that it failed to write, or to finish.
+    `tools` names each search of the book; `degraded` is an answer that a language model failed to write, or to finish.
     """
 
     retrieval: Retrieval
@@ -146,9 +157,16 @@ class Answer:
         return self.judgement.partial
 
     @property
+    def sure(self) -> bool:
+        """Whether the words stand as the answer, and do not merely come near."""
+        return self.judgement.sure
+
+    @property
     def reservation(self) -> str:
-        """The plain statement that this is only part of what was asked for; nothing where it is all."""
+        """The plain statement that this may not be the answer, or is only part of it; nothing where neither is so."""
         selected = all(passage.chunk.id == SELECTION_ID for passage in self.trace.retrieval.passages)
+        if not self.sure:
+            return NOT_SURE_SELECTED if selected else NOT_SURE
         return (ONLY_PART_SELECTED if selected else ONLY_PART) if self.partial else ""
 
     @property

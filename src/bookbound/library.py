@@ -55,14 +55,17 @@ class Book:
         self._check_open()
         return self._runner.run(self.pipeline.ask(asked))
 
-    def converse(self, question: str, briefing: Briefing, *, k: int = 5, threshold: float = 0.0) -> Reply:
+    def converse(
+        self, question: str, briefing: Briefing, *, k: int = 5, threshold: float = 0.0, must_search: bool = True
+    ) -> Reply:
         """The same by way of a language model that searches by itself, where there is one, and reads what it is told.
 
+        A search gives it `k` passages at most. Unless it must search it may say that it need not, which is a refusal.
         Where it fails, the trouble is raised.
         """
         asked = Question(question, k=k, threshold=threshold)
         self._check_open()
-        return self._runner.run(self.pipeline.converse(asked, briefing))
+        return self._runner.run(self.pipeline.converse(asked, briefing, must_search=must_search))
 
     def search(self, words: str, *, k: int = 5) -> tuple[Passage, ...]:
         """The best passages for some words, without a judgement."""

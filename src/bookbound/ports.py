@@ -7,9 +7,9 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from bookbound.book import Chunk, Manifest, Passage
-from bookbound.dialogue import Question, Retrieval, Sentence, Usage
+from bookbound.dialogue import Piece, Question, Retrieval
 from bookbound.entry import Entry
-from bookbound.finding import Evidence, Examination, Judgement
+from bookbound.finding import Evidence, Examination, Judgement, Support
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,8 +98,8 @@ class Examiner(Protocol):
 class Verifier(Protocol):
     """Reads a sentence against the words it claims to rest on."""
 
-    async def support(self, sentence: str, evidence: Sequence[Evidence]) -> float:
-        """How probably the sentence says no more than the evidence does."""
+    async def support(self, sentence: str, evidence: Sequence[Evidence]) -> Support:
+        """How probably the sentence says no more than the evidence does, and which words of it carry the sentence."""
 
 
 class Writer(Protocol):
@@ -108,10 +108,15 @@ class Writer(Protocol):
     @property
     def name(self) -> str: ...
 
-    def write(
-        self, question: Question, passages: Sequence[Passage], judgement: Judgement
-    ) -> AsyncGenerator[Sentence | Usage]:
-        """One to five sentences in reading order, each with the evidence it rests on, and what that took."""
+    @property
+    def reads(self) -> bool:
+        """Whether it finds out by itself, reading, that there is no answer; quotes cannot."""
+
+    def write(self, question: Question, passages: Sequence[Passage], judgement: Judgement) -> AsyncGenerator[Piece]:
+        """One to five sentences in reading order, each with the evidence it rests on, and what that took.
+
+        Whether something is missing beside them is said after them; they are then four at most.
+        """
 
 
 Search = Callable[[str, int], Awaitable[tuple[Retrieval, Sequence[str]]]]
@@ -126,8 +131,15 @@ class Agent(Protocol):
     @property
     def name(self) -> str: ...
 
-    def converse(self, question: Question, search: Search) -> AsyncGenerator[Sentence | Usage]:
-        """One to five sentences, each with the evidence it rests on; it has searched before it says anything."""
+    @property
+    def temperature(self) -> float:
+        """How freely it words what it says; at 0 as little as it can."""
+
+    def converse(self, question: Question, search: Search, *, must_search: bool = True) -> AsyncGenerator[Piece]:
+        """What a writer gives, from what it found; without a search it says nothing.
+
+        Whether to search may be left to it.
+        """
 
 
 class Journal(Protocol):

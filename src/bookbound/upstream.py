@@ -16,6 +16,9 @@ CALLED = {"embeddings": "The embeddings service", "language model": "The languag
 """How a service is spoken of; one that is not here goes by its own name."""
 
 _HOST = re.compile(r"([^@]*@)?([\w.-]+|\[[\da-f:.]+\])(:\d+)?", re.ASCII | re.IGNORECASE)
+LONGEST_WAIT = 7 * 24 * 3600.0
+"""A week, in seconds: who names a longer wait is taken to have named none."""
+
 DENIED, LATE, LIMITED, BROKEN = (401, 403), 408, 429, 500
 
 
@@ -38,11 +41,12 @@ def fit_address(url: str, setting: str) -> str:
     try:
         parts = urlsplit(url)
         named = parts.scheme in ("http", "https") and _HOST.fullmatch(parts.netloc) and parts.port != 0
+        named = named and not (parts.query or parts.fragment or parts.username or parts.password)
     except ValueError:  # such as a port that is no number; its message would hold the URL
         named = None
     if named and url.isascii() and url.isprintable() and " " not in url:
         return url
-    raise BadSetup(f"The setting `{setting}` must be an address that begins with http:// or https://.")
+    raise BadSetup(f"The setting `{setting}` must be an address, http:// or https://, without a password or a query.")
 
 
 def retry_after(header: str | None, now: float) -> float | None:
@@ -57,7 +61,7 @@ def retry_after(header: str | None, now: float) -> float | None:
         except (ValueError, TypeError, IndexError, OverflowError):
             return None
         seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now
-    return max(seconds, 0.0) if isfinite(seconds) else None
+    return max(seconds, 0.0) if isfinite(seconds) and seconds <= LONGEST_WAIT else None
 
 
 def refused(status: int | None, headers: Mapping[str, str] | None, service: str) -> ServiceTrouble:

@@ -25,7 +25,7 @@ SILENT = frozenset(
     s t d ll re ve m don doesn isn aren won""".split()
 )
 POINTING = frozenset(
-    """explain describe summarise summarize paraphrase passage text paragraph section chapter page part word author book
+    """explain describe summarise summarize paraphrase passage text paragraph section chapter page part word
     give sentence selection quote idea point main gist""".split()
 )
 """Words that point at a text instead of asking for something in it."""

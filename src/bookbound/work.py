@@ -5,35 +5,52 @@ from __future__ import annotations
 from dataclasses import replace
 from time import perf_counter
 
-from bookbound.dialogue import Retrieval, Sentence, Usage
-from bookbound.finding import Judgement
+from bookbound.dialogue import Question, Retrieval, Sentence, Usage
+from bookbound.errors import InvalidInput
+from bookbound.finding import Judgement, RefusalKind
+
+NOTHING = Judgement(0.0, (), (), "Poor", RefusalKind.EMPTY_RETRIEVAL)
 
 
 class Found:
-    """What an agent's searches found, taken together: the judgement is that of the best of them."""
+    """What an agent's searches found, taken together: the judgement is that of the best of them.
 
-    def __init__(self) -> None:
+    `own` is what the reader's question finds by itself. Without a search nothing was found.
+    """
+
+    def __init__(self, own: Retrieval) -> None:
+        self._nearest = max((passage.score for passage in own.passages), default=0.0)
         self._retrievals: list[Retrieval] = []
         self._judgements: list[Judgement] = []
 
     def __bool__(self) -> bool:
         return bool(self._retrievals)
 
-    def add(self, retrieval: Retrieval, judgement: Judgement) -> None:
+    def no_nearer(self, found: Retrieval) -> Retrieval:
+        """What an agent's words found, none of it more similar than the best for the reader's own.
+
+        Words that copy the book are as similar to it as can be, and that says nothing about the question.
+        """
+        passages = (replace(passage, score=min(passage.score, self._nearest)) for passage in found.passages)
+        return replace(found, passages=tuple(passages))
+
+    def add(self, retrieval: Retrieval, judgement: Judgement, *, withheld: bool) -> None:
+        """Keep what a search found; what is withheld from the agent is nothing to answer from."""
+        refusal = judgement.refusal or (RefusalKind.LOW_RELEVANCE if withheld else None)
         self._retrievals.append(retrieval)
-        self._judgements.append(judgement)
+        self._judgements.append(replace(judgement, refusal=refusal))
 
     @property
     def judgement(self) -> Judgement:
-        return max(self._judgements, key=lambda each: (each.answer_present, each.probability))
+        return max(self._judgements, key=lambda each: (each.answer_present, each.probability), default=NOTHING)
 
     @property
     def retrieval(self) -> Retrieval:
         """Every passage that was found, each once, with the times of all searches."""
         passages = {passage.chunk.id: passage for found in self._retrievals for passage in found.passages}
-        return replace(
-            self._retrievals[0],
+        return Retrieval(
             passages=tuple(passages.values()),
+            selection=next((found.selection for found in self._retrievals), None),
             embed_ms=sum(found.embed_ms for found in self._retrievals),
             search_ms=sum(found.search_ms for found in self._retrievals),
         )
@@ -42,10 +59,10 @@ class Found:
 class Work:
     """What has been done for a question so far: the sentences that hold, who wrote them, and what it took."""
 
-    def __init__(self, writer: str) -> None:
-        self.writer = writer
+    def __init__(self, writer: str, reads: bool = False) -> None:
+        self.writer, self.reads = writer, reads
         self.sentences: list[Sentence] = []
-        self.usage, self.degraded = Usage(), False
+        self.usage, self.missing, self.degraded = Usage(), False, False
         self.tools: tuple[str, ...] = ()
         self.milliseconds: dict[str, float] = {}
         self._last = perf_counter()
@@ -54,3 +71,11 @@ class Work:
         now = perf_counter()
         self.milliseconds[name] = self.milliseconds.get(name, 0.0) + (now - self._last) * 1000
         self._last = now
+
+
+def rephrased(question: Question, query: str, k: int) -> Question:
+    """The question in an agent's words; where those are no question at all, in the reader's own."""
+    try:
+        return replace(question, text=query, k=k)
+    except InvalidInput:
+        return question

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from bookbound import wire
 from bookbound.cli import app
+from bookbound.cli.show import OWN_WORDING
 from bookbound.testing.services import ScriptedServices
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -211,7 +212,7 @@ def test_where_the_language_model_is_away_the_book_is_quoted_and_both_streams_sa
 ) -> None:
     done = bookbound("ask", PARTS, "--index", str(little_index), **away)
     assert done.returncode == 0
-    assert "The language model could not be reached; this is the book's own wording." in done.stdout.splitlines()
+    assert OWN_WORDING in done.stdout.splitlines()
     assert "The language model could not be reached. Check" in done.stderr
     assert done.stderr.count("\n") == 1
     assert "secret" not in done.stdout + done.stderr

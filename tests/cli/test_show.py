@@ -176,7 +176,7 @@ def test_rows_stand_line_by_line_with_their_numbers() -> None:
 def test_an_answer_that_a_language_model_failed_to_write_says_so_in_one_line() -> None:
     words = evidence("First words.")
     quoted = Answer((Sentence(words.text, (words,)),), (passage(),), judgement(), trace(passage()))
-    told = "The language model could not be reached; this is the book's own wording."
+    told = "The language model gave no answer that can be used; this is the book's own wording."
     for degraded in (False, True):
         reply = replace(quoted, trace=replace(quoted.trace, degraded=degraded))
         assert [line.text for line in show.reply(reply)].count(told) == degraded

@@ -291,13 +291,6 @@ def test_an_answer_is_grounded_and_cites_what_it_used() -> None:
     assert reply.total_time_ms == 5.0
 
 
-def test_a_configuration_carries_its_breadth_and_its_threshold_to_the_book() -> None:
-    with scripted(answer([("Gears.", GEAR)])) as (book, desk):
-        face.ask(" Why? ", book)
-        face.ask("How?", book, face.AgentConfig(k=8, score_threshold=0.7))
-    assert [(each.text, each.k, each.threshold) for each in desk.asked] == [("Why?", 5, 0.3), ("How?", 8, 0.7)]
-
-
 @pytest.mark.parametrize(
     ("retrieved", "message"),
     [
@@ -393,6 +386,7 @@ def test_a_real_book_answers_refuses_and_is_searched(tmp_path: Path) -> None:
 
 
 LAMPS = "# Lamps\n\n## The wick\n\nThe wick of the lamp is trimmed every 12 hours.\n\n## The lens\n\nThe lens is old.\n"
+OTHERS = ("oil", "burner", "chimney", "gallery", "clockwork", "fog horn", "mirror", "staircase")
 WICK = "How often is the wick of the lamp trimmed?"
 TRIMMED = "The wick of the lamp is trimmed every 12 hours."
 SAID = {"sentences": [{"text": TRIMMED, "passages": [1]}], "missing": ""}
@@ -404,6 +398,9 @@ def lamps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("lamps")
     (folder / "source").mkdir()
     (folder / "source" / "lamps.md").write_text(LAMPS, encoding="utf-8")
+    for name in OTHERS:
+        page = f"# The {name}\n\nThe {name} of the lighthouse is looked after by the keeper.\n"
+        (folder / "source" / f"{name.replace(' ', '-')}.md").write_text(page, encoding="utf-8")
     bookbound.index(folder / "source", folder / "index")
     return folder / "index"
 
@@ -430,6 +427,63 @@ def test_a_language_model_searches_the_book_and_answers_from_what_it_was_given(
     given = json.dumps(second, ensure_ascii=False)
     assert "[Source: /lamps#the-wick | Chapter: " in given
     assert TRIMMED in given
+
+
+@pytest.mark.parametrize(("k", "wanted", "given"), [(3, 8, 3), (5, 8, 5), (8, 8, 8), (8, 4, 4), (6, None, 6)], ids=str)
+def test_a_search_of_a_language_model_gives_as_many_chunks_as_the_configuration_says_at_most(
+    modelled: tuple[Book, ScriptedServices], k: int, wanted: int | None, given: int
+) -> None:
+    book, services = modelled
+    services.says(ToolCall("search_textbook", {"query": "wick trimmed hours", "k": wanted}), SAID)
+    assert face.ask(WICK, book, face.AgentConfig(k=k)).grounded
+    read = json.dumps(services.requests[1].json, ensure_ascii=False)
+    assert read.count("[Source: ") == given
+
+
+def test_a_search_by_itself_and_its_threshold_are_those_of_the_configuration(lamps: Path) -> None:
+    with bookbound.open(lamps) as book:
+        reply = face.ask(f" {WICK} ", book)
+        assert (reply.grounded, reply.query, reply.tool_calls) == (True, WICK, ["search_textbook"])
+        score = reply.citations[0].score
+        assert face.ask(WICK, book, face.AgentConfig(score_threshold=score)).grounded
+        assert face.ask(WICK, book, face.AgentConfig(score_threshold=score + 0.01)).answer == face.REFUSAL_LOW_SCORE
+        assert [face.search_knowledge_base(WICK, k, book).count for k in (3, 8)] == [3, 8]
+
+
+def test_words_of_a_language_model_that_copy_the_book_do_not_pass_the_threshold(
+    modelled: tuple[Book, ScriptedServices],
+) -> None:
+    book, services = modelled
+    nearest = max(chunk.score for chunk in face.search_knowledge_base(WICK, 8, book).chunks)
+    copied = ToolCall("search_textbook", {"query": f"Lamps > The wick {TRIMMED}", "k": 5})
+    config = face.AgentConfig(score_threshold=nearest + 0.01)
+    assert max(chunk.score for chunk in face.search_knowledge_base(TRIMMED, 3, book).chunks) > nearest + 0.01
+    services.says(copied, SAID)
+    reply = face.ask(WICK, book, config)
+    assert (reply.answer, reply.refused) == (face.REFUSAL_LOW_SCORE, True)
+    assert TRIMMED not in json.dumps(services.requests[0].json)
+
+
+def test_a_language_model_that_need_not_search_and_does_not_is_not_believed(
+    modelled: tuple[Book, ScriptedServices],
+) -> None:
+    book, services = modelled
+    config = face.AgentConfig(tool_choice="auto")
+    services.says(SAID, SOUGHT, SAID)
+    reply = face.ask(WICK, book, config)
+    assert (reply.answer, reply.refused, reply.tool_calls) == (face.REFUSAL_NO_CONTEXT, True, [])
+    reply = face.ask(WICK, book, config)
+    assert (reply.grounded, reply.tool_calls) == (True, ["search_textbook"])
+    assert {asked.json.get("tool_choice", "auto") for asked in services.requests} == {"auto"}
+
+
+def test_where_a_language_model_says_that_something_is_missing_the_answer_says_so(
+    modelled: tuple[Book, ScriptedServices],
+) -> None:
+    book, services = modelled
+    services.says(SOUGHT, SAID | {"missing": "Who trims it."})
+    reply = face.ask(WICK, book)
+    assert reply.answer == f"{TRIMMED} Only part of this is in the book."
 
 
 def test_every_search_of_a_language_model_is_recorded(modelled: tuple[Book, ScriptedServices]) -> None:
@@ -475,15 +529,31 @@ def test_a_language_model_that_fails_is_trouble_and_no_answer(modelled: tuple[Bo
 
 def test_a_configuration_may_name_the_connected_model_and_no_other(modelled: tuple[Book, ScriptedServices]) -> None:
     book, services = modelled
-    services.says(SOUGHT, SAID, SOUGHT, SAID)
+    services.says(SOUGHT, SAID)
     assert face.ask(WICK, book, face.AgentConfig(model="m-1")).grounded
-    assert face.ask(WICK, book, face.AgentConfig(tool_choice="auto")).grounded
     asked = len(services.requests)
     with pytest.raises(InvalidInput, match="The language model is m-1"):
         face.ask(WICK, book, face.AgentConfig(model="m-2"))
-    with pytest.raises(InvalidInput, match="the setting `temperature`"):
-        face.ask(WICK, book, face.AgentConfig(temperature=0.7))
     assert len(services.requests) == asked
+
+
+def test_a_configuration_has_the_temperature_of_the_connected_model_and_no_other(lamps: Path) -> None:
+    with ScriptedServices() as services:
+        chosen = Settings(index=lamps, model="m-1", model_url=services.openai_url, temperature=0.7)
+        with wire.open_book(chosen) as book:
+            services.says(SOUGHT, SAID, SOUGHT, SAID)
+            assert face.ask(WICK, book).grounded
+            assert face.ask(WICK, book, face.AgentConfig(temperature=0.7)).grounded
+            assert {asked.json["temperature"] for asked in services.requests} == {0.7}
+            with pytest.raises(InvalidInput, match=r"The temperature is 0\.7, by the setting `temperature`"):
+                face.ask(WICK, book, face.AgentConfig(temperature=0.0))
+        assert len(services.requests) == 4
+
+
+def test_quotations_have_the_temperature_zero() -> None:
+    with scripted(refusal()) as (book, desk), pytest.raises(InvalidInput, match="The temperature is 0, for quotations"):
+        face.ask("Why?", book, face.AgentConfig(temperature=0.7))
+    assert desk.asked == []
 
 
 def test_without_a_language_model_a_configuration_that_names_one_is_refused() -> None:

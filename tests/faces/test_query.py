@@ -14,8 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from bookbound.answer import manner
 from bookbound.book import Passage, Place
 from bookbound.dialogue import SELECTION_ID, Answer, Question, Reply, Scope, Sentence
+from bookbound.embed import openai as embeddings
 from bookbound.errors import (
     BadReply,
     Busy,
@@ -28,7 +30,7 @@ from bookbound.errors import (
     Unreachable,
 )
 from bookbound.faces.face import FieldProblem, Problem, ProblemKind
-from bookbound.faces.problems import RETRY_AFTER
+from bookbound.faces.problems import INTERNAL, RETRY_AFTER, of_status
 from bookbound.faces.query import FACE, body, plan, question, response, retrieved
 from bookbound.faces.query_entities import (
     REFUSAL_MESSAGES,
@@ -38,9 +40,12 @@ from bookbound.faces.query_entities import (
     ResponseStatus,
     WorkflowMode,
 )
+from bookbound.faces.query_trouble import SERVICES
 from bookbound.finding import Evidence, RefusalKind
+from bookbound.models import cohere
 from bookbound.serve.app import application
 from bookbound.settings import Settings
+from bookbound.store import qdrant_line
 from bookbound.testing import ScriptedDesk, answer, passage, refusal
 
 Serve = Callable[[ScriptedDesk], TestClient]
@@ -361,7 +366,6 @@ def test_every_broken_rule_is_told_and_no_word_that_was_sent(serve: Serve) -> No
         (Denied("x", service="language model"), 503, "OPENROUTER_TIMEOUT", None),
         (BadReply("x", service="language model"), 503, "OPENROUTER_TIMEOUT", None),
         (LimitReached("x", service="language model", retry_after=3), 429, "RATE_LIMIT_EXCEEDED", 3),
-        (TimedOut("x", service="another"), 504, "OPENROUTER_TIMEOUT", None),
         (RuntimeError("x"), 500, "OPENROUTER_TIMEOUT", None),
     ],
 )
@@ -375,6 +379,25 @@ def test_trouble_has_the_status_and_code_of_what_failed(
     assert told.error is not None
     assert (told.error.code, told.error.retry_after) == (code, wait)
     assert got.headers.get("Retry-After") == (None if wait is None else str(wait))
+
+
+@pytest.mark.parametrize("trouble", [RuntimeError("x"), TimedOut("x", service="another")], ids=repr)
+def test_a_defect_of_our_own_is_told_as_ours_and_not_as_a_service_s(serve: Serve, trouble: Exception) -> None:
+    error = serve(ScriptedDesk(trouble)).post(PATH, json=ASKED).json()["error"]
+    assert (error["code"], error["message"]) == ("OPENROUTER_TIMEOUT", INTERNAL)
+    assert "our side" in INTERNAL
+    assert "service" not in f"{error['message']} {error['details']}"
+
+
+def test_every_service_that_can_fail_has_its_code() -> None:
+    assert {cohere.SERVICE, embeddings.SERVICE, manner.SERVICE, qdrant_line.SERVICE} == set(SERVICES)
+
+
+def test_a_body_that_comes_too_late_is_the_request_s_own_fault() -> None:
+    error = body(of_status(408, 400), REQUEST_ID).error
+    assert error is not None
+    assert error.code == "VALIDATION_FAILED"
+    assert (error.message, error.details) == ("The body of the request did not arrive in time.", None)
 
 
 def test_what_a_service_said_is_not_passed_on(serve: Serve) -> None:

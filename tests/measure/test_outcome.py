@@ -53,9 +53,14 @@ def test_words_that_must_be_there_and_are_not_make_an_answer_wrong(runner: async
     assert not outcome.right(outcome.given)
 
 
-def test_a_question_that_is_refused_is_dared_for_the_curve(runner: asyncio.Runner, pipeline: Pipeline) -> None:
-    strict = replace(pipeline, point=replace(pipeline.point, answered=1.0))
-    (outcome,) = ask(runner, strict, about("What does a harmonic drive consist of?", CONSISTS))
+def test_a_question_that_is_not_surely_answered_counts_as_refused_and_is_dared_for_the_curve(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    question, point = about("What does a harmonic drive consist of?", CONSISTS), pipeline.point
+    (offered,) = ask(runner, replace(pipeline, point=replace(point, answered=1.0, drafted=0.0)), question)
+    assert isinstance(offered.given.reply, Answer)
+    assert (offered.given.answered, offered.given.cited, offered.dared.answered) == (False, False, True)
+    (outcome,) = ask(runner, replace(pipeline, point=replace(point, answered=1.0, drafted=None)), question)
     assert isinstance(outcome.given.reply, Refusal)
     assert (outcome.given.contained, outcome.given.token_f1) == (False, 0.0)
     assert isinstance(outcome.dared.reply, Answer)

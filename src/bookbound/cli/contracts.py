@@ -98,7 +98,7 @@ def _grounded(wish: Wish) -> Asking:
     query = Question(wish.text).text
 
     def ask(book: Book) -> Said:
-        reply = grounded_agent.ask(query, book, config)
+        reply = grounded_agent.ask(query, book, replace(config, temperature=grounded_agent.temperature(book)))
         plain = asdict(reply) | {"total_time_ms": reply.total_time_ms}
         return Said(not reply.refused, plain, _citations(reply, wish.verbose))
 

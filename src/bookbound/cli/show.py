@@ -18,7 +18,7 @@ WHY = {
     RefusalKind.INSUFFICIENT_GROUNDING: "Some passages come near, but none states the answer surely enough to give it.",
     RefusalKind.SELECTED_TEXT_MISSING: "Only the selected text was read.",
 }
-OWN_WORDING = "The language model could not be reached; this is the book's own wording."
+OWN_WORDING = "The language model gave no answer that can be used; this is the book's own wording."
 BROKEN_OFF = "The language model broke off; the end of the answer may be missing."
 UNASKED = "The language model could not be reached; it might have found an answer."
 

@@ -24,6 +24,8 @@ def reply(reply: Reply) -> Plain:
         "status": "answered" if answer else "refused",
         "answer": answer.text if answer else None,
         "partial": answer.partial if answer else False,
+        "sure": answer.sure if answer else False,
+        "reservation": (answer.reservation or None) if answer else None,
         "degraded": reply.trace.degraded,
         "refusal": {"kind": reply.kind.value, "message": reply.text} if isinstance(reply, Refusal) else None,
         "sentences": [sentence(each) for each in answer.sentences] if answer else [],

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from bookbound.book import Passage
-from bookbound.dialogue import SEARCH_TOOL, Answer, Question, Retrieval, Sentence, join
+from bookbound.dialogue import Answer, Question, Retrieval, Sentence, join
 from bookbound.errors import InvalidInput
 from bookbound.faces.grounded_agent_entities import (
     DEFAULT_K,
@@ -58,6 +58,7 @@ __all__ = [
     "decide_grounding",
     "format_chunks_for_agent",
     "search_knowledge_base",
+    "temperature",
     "validate_config",
 ]
 
@@ -66,8 +67,9 @@ def ask(question: str, book: Book, config: AgentConfig | None = None) -> AgentRe
     """The book's answer, or a refusal in the contract's words; every sentence of an answer has its citation.
 
     Where a language model is connected, it searches the book by itself and is told what `decide_grounding` lets pass.
+    Without a configuration all is as the contract has it, at the temperature of what is connected.
     """
-    config = checked(config or AgentConfig())
+    config = checked(config or AgentConfig(temperature=temperature(book)))
     if not isinstance(question, str):
         raise InvalidInput("A question is text.")
     query = Question(question).text
@@ -83,7 +85,8 @@ def ask(question: str, book: Book, config: AgentConfig | None = None) -> AgentRe
         context = grounding(found)
         return [format_chunks_for_agent([chunk]) for chunk in context.chunks] if context.has_context else []
 
-    reply = book.converse(query, briefing, k=config.k, threshold=config.score_threshold)
+    must = config.tool_choice == "required"
+    reply = book.converse(query, briefing, k=config.k, threshold=config.score_threshold, must_search=must)
     context = grounding(reply.trace.retrieval)
     answer, citations = _shown(reply) if isinstance(reply, Answer) and context.has_context else (_refusal(context), [])
     return AgentResponse(
@@ -94,7 +97,7 @@ def ask(question: str, book: Book, config: AgentConfig | None = None) -> AgentRe
         refused=not citations,
         retrieval_time_ms=reply.trace.retrieval_ms,
         generation_time_ms=reply.trace.generation_ms,
-        tool_calls=list(reply.trace.tools) or [SEARCH_TOOL],
+        tool_calls=list(reply.trace.tools),
     )
 
 
@@ -109,14 +112,20 @@ def checked(config: AgentConfig) -> AgentConfig:
 def _check_model(config: AgentConfig, book: Book) -> None:
     """That a configuration names no other language model, nor another temperature, than what is connected.
 
-    The contract's own defaults name none: they stand for whatever the settings say.
+    The contract's own default names no model: it stands for whatever the settings say.
     """
     usual, agent = AgentConfig(), book.pipeline.agent
     if config.model not in (usual.model, agent.name if agent else usual.model):
         connected = f"is {agent.name}" if agent else "is none, and the answers are quotations"
         raise InvalidInput(f"The language model {connected}. Choose another with the setting `model`, not here.")
-    if config.temperature != usual.temperature:
-        raise InvalidInput("The temperature is that of the setting `temperature`. Choose another there, not here.")
+    if config.temperature != temperature(book):
+        freely = f"{temperature(book):g}, by the setting `temperature`" if agent else "0, for quotations"
+        raise InvalidInput(f"The temperature is {freely}. Name that, or choose another in the settings.")
+
+
+def temperature(book: Book) -> float:
+    """That of the language model which is connected; where there is none, what is said is always the same."""
+    return book.pipeline.agent.temperature if book.pipeline.agent else 0.0
 
 
 def search_knowledge_base(query: str, k: int, book: Book) -> RetrievalResult:

@@ -20,7 +20,10 @@ REFUSAL_OFF_TOPIC = "This question appears to be outside the scope of the Physic
 
 @dataclass
 class AgentConfig:
-    """How to ask: `tool_choice` "none" forbids the search; `model` and `temperature` are for a language model."""
+    """How to ask: `tool_choice` "none" forbids the search, and "auto" leaves it to the language model.
+
+    `model` and `temperature` name what is connected; `k` is the most that one search gives.
+    """
 
     model: str = "gpt-4o-mini"
     temperature: float = 0.0

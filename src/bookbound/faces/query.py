@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
@@ -14,11 +13,13 @@ from pydantic import HttpUrl, TypeAdapter, ValidationError
 
 from bookbound.book import Passage, Place
 from bookbound.dialogue import SELECTION_ID, Answer, Question, Reply, Scope, Sentence, join
+from bookbound.entry import ASKING, Asker
 from bookbound.faces import query_entities as entities
-from bookbound.faces.face import Desk, Face, Problem, ProblemKind
-from bookbound.faces.query_entities import ErrorCode, QueryRequest, QueryResponse, WorkflowMode
+from bookbound.faces.cut import cut
+from bookbound.faces.face import Desk, Face, Problem
+from bookbound.faces.query_entities import QueryRequest, QueryResponse, WorkflowMode
+from bookbound.faces.query_trouble import detail
 from bookbound.finding import Evidence
-from bookbound.upstream import called
 
 THRESHOLD = 0.4
 """The least similarity of the best passage; below it, a standard query is refused for low relevance."""
@@ -27,37 +28,6 @@ PATHS = ("/api/query", "/v1/query")
 # The rest of 4XX is named too: otherwise FastAPI documents a 422 that never comes.
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": QueryResponse} for status in (400, 413, 415, 429, "4XX", 500, 503, 504)
-}
-# What kept a query from its reply decides the code; where that is a service, the service does.
-CODES = {
-    ProblemKind.INVALID: ErrorCode.VALIDATION_FAILED,
-    ProblemKind.NOT_FOUND: ErrorCode.VALIDATION_FAILED,
-    ProblemKind.WRONG_METHOD: ErrorCode.VALIDATION_FAILED,
-    ProblemKind.TOO_LARGE: ErrorCode.VALIDATION_FAILED,
-    ProblemKind.WRONG_TYPE: ErrorCode.VALIDATION_FAILED,
-    ProblemKind.LIMIT: ErrorCode.RATE_LIMIT_EXCEEDED,
-    ProblemKind.BUSY: ErrorCode.RATE_LIMIT_EXCEEDED,
-    ProblemKind.INDEX: ErrorCode.QDRANT_TIMEOUT,
-}
-SERVICES = {
-    "qdrant": ErrorCode.QDRANT_TIMEOUT,
-    "cohere": ErrorCode.COHERE_FAILURE,
-    "embeddings": ErrorCode.COHERE_FAILURE,
-    "language model": ErrorCode.OPENROUTER_TIMEOUT,
-}
-MESSAGES = {
-    ErrorCode.VALIDATION_FAILED: "The request is not valid.",
-    ErrorCode.RATE_LIMIT_EXCEEDED: "Too many questions at the moment. Please wait a little and try again.",
-    ErrorCode.QDRANT_TIMEOUT: "The search service is temporarily unavailable. Please try again.",
-    ErrorCode.COHERE_FAILURE: "The embedding service is temporarily unavailable. Please try again.",
-    ErrorCode.OPENROUTER_TIMEOUT: "The answer service is temporarily unavailable. Please try again.",
-}
-DETAILS = {
-    ProblemKind.UNREACHABLE: "{} could not be reached, or gave nothing that can be used.",
-    ProblemKind.LIMIT: "{} set a limit.",
-    ProblemKind.TIMED_OUT: "{} did not answer in time.",
-    ProblemKind.INDEX: "The index cannot be used as it is.",
-    ProblemKind.INTERNAL: "Something unforeseen went wrong.",
 }
 _WEB_ADDRESS = TypeAdapter(HttpUrl)
 
@@ -101,21 +71,11 @@ def response(
 
 
 def body(problem: Problem, request_id: str) -> QueryResponse:
-    """The envelope around what went wrong; details name our parts and rules, never what was sent."""
-    code = CODES.get(problem.kind) or SERVICES.get(problem.service, ErrorCode.OPENROUTER_TIMEOUT)
-    told = problem.message if code is ErrorCode.VALIDATION_FAILED else ""
-    rules = "; ".join(f"{field}: {rule}" for field, rule in problem.fields)
-    details = rules or DETAILS.get(problem.kind, "").format(called(problem.service or "a service"))
-    error = entities.ErrorDetail(
-        code=code,
-        message=_cut(told or MESSAGES[code], entities.LONGEST_MESSAGE),
-        details=_cut(details, entities.LONGEST_DETAILS) or None,
-        retry_after=None if problem.retry_after is None else max(problem.retry_after, 0),
-    )
+    """The envelope around what went wrong."""
     metadata = entities.ResponseMetadata(
         chunks_retrieved=0, processing_time_ms=0, session_id=problem.session_id, request_id=_uuid(request_id)
     )
-    return QueryResponse(status=entities.ResponseStatus.ERROR, error=error, metadata=metadata)
+    return QueryResponse(status=entities.ResponseStatus.ERROR, error=detail(problem), metadata=metadata)
 
 
 def routes(desk: Desk) -> APIRouter:
@@ -149,6 +109,7 @@ class SessionRoute(APIRoute):
                 request.state.session_id = Session.model_validate_json(await request.body()).session_id
             except ValidationError:
                 request.state.session_id = None
+            ASKING.set(replace(ASKING.get() or Asker(), session=request.state.session_id))
             return await handle(request)
 
         return noted
@@ -171,20 +132,20 @@ def _fitting(sentences: tuple[Sentence, ...], room: int) -> tuple[Sentence, ...]
         if len(join((*kept, sentence))) > room:
             break
         kept += (sentence,)
-    return kept or (replace(sentences[0], text=_cut(sentences[0].text, room)),)
+    return kept or (replace(sentences[0], text=cut(sentences[0].text, room)),)
 
 
 def _citation(evidence: Evidence, selection: Place | None) -> entities.Citation:
     """Words and where they stand; those of a selection stand where it was found in the book."""
     place = selection if evidence.chunk_id == SELECTION_ID else evidence.place
     address = _address(place) if place else {"section": SELECTED_TEXT}
-    return entities.Citation(**address, referenced_text=_cut(evidence.text, entities.LONGEST_REFERENCE))
+    return entities.Citation(**address, referenced_text=cut(evidence.text, entities.LONGEST_REFERENCE))
 
 
 def _chunk(passage: Passage) -> entities.RetrievedChunk:
     chunk = passage.chunk
     address = {} if chunk.id == SELECTION_ID else _address(chunk.place)
-    text = _cut(chunk.text, entities.LONGEST_CHUNK)
+    text = cut(chunk.text, entities.LONGEST_CHUNK)
     return entities.RetrievedChunk(chunk_id=chunk.id, text=text, similarity_score=passage.score, **address)
 
 
@@ -204,14 +165,6 @@ def _uuid(request_id: str) -> UUID:
         return UUID(request_id)
     except ValueError:
         return uuid5(NAMESPACE_URL, request_id)
-
-
-def _cut(text: str, limit: int) -> str:
-    """A text no longer than `limit`, cut between two words where it has to be."""
-    if len(text) <= limit:
-        return text
-    words = re.match(r"(?s).*\S(?=\s)", text[: limit - 2])
-    return f"{words.group() if words else text[: limit - 3]}..."
 
 
 FACE = Face(paths=PATHS, routes=routes, body=body, invalid=400)

@@ -95,6 +95,8 @@ class ReplyModel(BaseModel):
     status: Literal["answered", "refused"]
     answer: str | None
     partial: bool
+    sure: bool
+    reservation: str | None
     degraded: bool
     refusal: RefusalModel | None
     sentences: list[SentenceModel]

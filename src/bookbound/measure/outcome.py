@@ -35,7 +35,8 @@ class Marks:
 
     @property
     def answered(self) -> bool:
-        return isinstance(self.reply, Answer)
+        """Whether there is an answer without the reservation that it may be none."""
+        return isinstance(self.reply, Answer) and self.reply.judgement.sure
 
     @property
     def cited(self) -> bool:
@@ -120,12 +121,13 @@ async def _outcome(pipeline: Pipeline, item: Item, evidence: tuple[Stands, ...],
 
 
 async def _marks(item: Item, reply: Reply, evidence: tuple[Stands, ...], places: Places) -> Marks:
-    cited = [Stretch(each.place.file, each.place.start, each.place.end) for each in reply.citations]
-    answered = isinstance(reply, Answer)
+    answered = isinstance(reply, Answer) and reply.sure
+    citations = reply.citations if answered else ()
+    cited = [Stretch(each.place.file, each.place.start, each.place.end) for each in citations]
     return Marks(
         reply=reply,
         holding=tuple(any(stand.shared(each) for stands in evidence for stand in stands) for each in cited),
-        verbatim=tuple([await places.is_verbatim(citation) for citation in reply.citations]),
+        verbatim=tuple([await places.is_verbatim(citation) for citation in citations]),
         covered=sum(_covered(stands, cited) for stands in evidence) / len(evidence) if evidence else 0.0,
         contained=answered and all(words.lower() in reply.text.lower() for words in item.must_contain),
         token_f1=token_f1(reply.text, " ".join(quote.text for quote in item.evidence)) if answered else 0.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 
 from bookbound.measure import plots
@@ -53,21 +53,48 @@ LOOKS = {"right": "good", "wrongly refused": "fair", "incomplete": "fair"}
 
 def page(measured: Plain) -> str:
     """The whole page; every word of book and questions is shown as it is and never taken for markup."""
+    return document(
+        _title(measured),
+        *_head(measured),
+        '<div class="grid-of">',
+        *map(section, tables(measured)),
+        "</div>\n",
+        *_plots(measured),
+        *_questions(measured),
+    )
+
+
+def document(title: str, *pieces: str) -> str:
+    """A page of pieces that are markup already."""
     return "".join(
         [
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
-            f"<title>{escape(_title(measured))}</title><style>{STYLE}</style></head><body>\n",
-            *_head(measured),
-            '<div class="grid-of">',
-            *(_figures(table) for table in tables(measured)),
-            "</div>\n",
-            *_plots(measured),
-            *_questions(measured),
+            f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>\n",
+            *pieces,
             "</body></html>\n",
         ]
     )
+
+
+def section(table: Table) -> str:
+    """A table of figures with its heading."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.columns)
+    rows = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in table.rows)
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return (
+        f'<section><h2>{escape(table.title)}</h2><table class="figures"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></section>\n"
+    )
+
+
+def pictures(drawn: Mapping[str, tuple[str, str]]) -> Iterator[str]:
+    """Plots side by side, each with its heading and the words below it."""
+    yield '<div class="grid-of">'
+    for title, (picture, words) in drawn.items():
+        yield f"<section><h2>{title}</h2>{picture}<p>{escape(words)}</p></section>\n"
+    yield "</div>\n"
 
 
 def _title(measured: Plain) -> str:
@@ -85,16 +112,6 @@ def _head(measured: Plain) -> Iterator[str]:
     yield f"<p>{escape(words)}</p>\n"
 
 
-def _figures(table: Table) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in table.columns)
-    rows = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in table.rows)
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return (
-        f'<section><h2>{escape(table.title)}</h2><table class="figures"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></section>\n"
-    )
-
-
 def _plots(measured: Plain) -> Iterator[str]:
     ece = share(measured["calibration"]["ece"])
     drawn = {
@@ -108,10 +125,7 @@ def _plots(measured: Plain) -> Iterator[str]:
         ),
         "Time": (plots.latency(measured), "How long the questions took."),
     }
-    yield '<div class="grid-of">'
-    for title, (picture, words) in drawn.items():
-        yield f"<section><h2>{title}</h2>{picture}<p>{escape(words)}</p></section>\n"
-    yield "</div>\n"
+    return pictures(drawn)
 
 
 def _questions(measured: Plain) -> Iterator[str]:

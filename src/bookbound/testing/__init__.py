@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from bookbound.ask import Briefing, Step
 from bookbound.book import Chunk, Manifest, Passage, Place, Run
-from bookbound.dialogue import Answer, Question, Refusal, Reply, Retrieval, Sentence, Trace
+from bookbound.dialogue import SEARCH_TOOL, Answer, Question, Refusal, Reply, Retrieval, Sentence, Trace
 from bookbound.finding import Evidence, Judgement, RefusalKind
 
 MANIFEST = Manifest("A Book", "markdown", "scripted", 3, "scripted", 10.0, 1, 1, generation="g1", created="2026-01-01")
@@ -55,7 +55,8 @@ def refusal(kind: RefusalKind = RefusalKind.LOW_RELEVANCE, retrieved: Sequence[P
 def trace(passages: tuple[Passage, ...], selection: Place | None) -> Trace:
     """What led to a scripted reply."""
     timings = {"retrieve": 3.0, "judge": 1.0, "answer": 2.0}
-    return Trace(Retrieval(passages, selection, 1.0, 2.0), "g1", "scripted", "scripted", timings)
+    found = Retrieval(passages, selection, 1.0, 2.0)
+    return Trace(found, "g1", "scripted", "scripted", timings, tools=(SEARCH_TOOL,))
 
 
 class ScriptedDesk:
@@ -78,7 +79,7 @@ class ScriptedDesk:
             raise self._script
         return self._script
 
-    async def converse(self, question: Question, briefing: Briefing) -> Reply:
+    async def converse(self, question: Question, briefing: Briefing, *, must_search: bool = True) -> Reply:
         return await self.ask(question)
 
     async def search(self, question: Question) -> Retrieval:
