@@ -49,6 +49,10 @@ def test_a_whole_number_in_the_file_serves_as_a_number(tmp_path: Path) -> None:
         ({"BOOKBOUND_ON_MODEL_FAILURE": "cry"}, "`on_model_failure` must be one of quotes, error"),
         ({"BOOKBOUND_EMBEDDER": "remote"}, "`embedder` must be one of local, cohere, openai"),
         ({"BOOKBOUND_EXAMINER": "openai"}, "`examiner` must be one of local, cohere"),
+        ({"BOOKBOUND_LOG": "no"}, "`log` must be one of on, off"),
+        ({"BOOKBOUND_LOG_ADDRESSES": "none"}, "`log_addresses` must be one of hashed, plain"),
+        ({"BOOKBOUND_LOG_DAYS": "0"}, "`log_days` must be from 1 to 36500"),
+        ({"BOOKBOUND_LOG_DAYS": "1.5"}, "`log_days` must be a whole number"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused_by_name(
@@ -70,6 +74,7 @@ def test_a_value_that_makes_no_sense_is_refused_by_name(
         'index = "a\\u0000b"',
         "qdrant_collection = {}",
         "qdrant_collection = 3",
+        "log = false",
         "origins = [1, 2]",
         "origins = {a = 1}",
     ],
@@ -113,10 +118,23 @@ def test_an_unknown_name_in_the_environment_is_no_matter_of_ours(tmp_path: Path)
 
 def test_a_key_and_an_address_are_never_shown() -> None:
     names = [field.name for field in fields(Settings) if field.name.endswith(("_key", "_url"))]
-    assert len(names) == 8
+    assert len(names) == 10
     shown = repr(Settings(**dict.fromkeys(names, "http://me:a-secret@host")))  # type: ignore[arg-type]
     assert "secret" not in shown
     assert "threads=2" in shown
+
+
+def test_questions_are_logged_for_ninety_days_and_addresses_hashed_unless_something_else_is_set(tmp_path: Path) -> None:
+    usual = load({}, tmp_path)
+    assert (usual.log, usual.log_url, usual.log_days, usual.log_addresses) == ("on", None, 90, "hashed")
+    (tmp_path / "bookbound.toml").write_text('log = "off"\nlog_days = 7\nlog_addresses = "plain"\n')
+    found = load({"BOOKBOUND_LOG_URL": "sqlite:///questions.db"}, tmp_path)
+    assert (found.log, found.log_url, found.log_days, found.log_addresses) == (
+        "off",
+        "sqlite:///questions.db",
+        7,
+        "plain",
+    )
 
 
 def test_naming_a_folder_goes_before_a_server(tmp_path: Path) -> None:

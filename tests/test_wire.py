@@ -65,13 +65,12 @@ def test_with_a_model_it_writes_and_quotes_stand_in_unless_the_setting_says_erro
     assert opened(index=index, on_model_failure="error", **MODEL).spare is None
 
 
-def test_a_language_model_is_asked_where_quotes_would_not_do_unless_the_point_is_set(index: Path) -> None:
+def test_quotes_and_a_language_model_go_by_the_same_point(index: Path) -> None:
     shipped = wire.point(Settings(index=index), opened(index=index).index.manifest).point
-    quoting, drafting = opened(index=index), opened(index=index, **MODEL)
-    assert (quoting.point.answered, quoting.sure) == (shipped.answered, shipped.answered)
-    assert (drafting.point.answered, drafting.sure) == (shipped.drafted, shipped.answered)
+    assert opened(index=index).point == opened(index=index, **MODEL).point == shipped
+    assert shipped.offered < shipped.answered
     chosen = opened(index=index, answered=0.25, **MODEL)
-    assert (chosen.point.answered, chosen.sure) == (0.25, 0.25)
+    assert chosen.point.offered == chosen.point.answered == 0.25
 
 
 @pytest.mark.parametrize(
@@ -81,10 +80,10 @@ def test_a_language_model_is_asked_where_quotes_would_not_do_unless_the_point_is
         ({"embedder": "openai"}, "`embedder` needs a key: set `embed_key` in the environment, or `embed_url`"),
         ({"embedder": "cohere"}, "`embedder` needs a key: set `cohere_key` in the environment\\."),
         ({"examiner": "cohere"}, "`examiner` needs a key: set `cohere_key`"),
-        ({**MODEL, "model_url": "ftp://models.example"}, "`model_url` must be an address .* http://"),
-        ({**MODEL, "model_url": "localhost:11434"}, "`model_url` must be an address .* http://"),
-        ({**COHERE, "cohere_url": "nowhere"}, "`cohere_url` must be an address .* http://"),
-        ({**OPENAI, "embed_url": "nowhere"}, "`embed_url` must be an address .* http://"),
+        ({**MODEL, "model_url": "ftp://models.example"}, "`model_url` must be an address, http://"),
+        ({**MODEL, "model_url": "localhost:11434"}, "`model_url` must be an address, http://"),
+        ({**COHERE, "cohere_url": "nowhere"}, "`cohere_url` must be an address, http://"),
+        ({**OPENAI, "embed_url": "nowhere"}, "`embed_url` must be an address, http://"),
         ({"model": "a-model", "model_key": "sk-\u2014secret"}, "`model_key` must be a key"),
     ],
 )
@@ -142,7 +141,8 @@ async def ask():
     await pipeline.ask(Question("How often is the wick trimmed?"))
 asyncio.run(ask())
 wire.web()
-print([name for name in ("openai", "agents", "cohere", "qdrant_client", "httpx") if name in sys.modules])
+remote = ("openai", "agents", "cohere", "qdrant_client", "httpx", "sqlalchemy", "alembic", "psycopg")
+print([name for name in remote if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

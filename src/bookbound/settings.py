@@ -15,6 +15,7 @@ from bookbound.errors import BadSetup
 PREFIX = "BOOKBOUND_"
 FILE = "bookbound.toml"
 LIMITS = {
+    "log_days": (1, 36500),
     "threads": (1, 256),
     "at_once": (1, 1024),
     "queue": (0, 65536),
@@ -28,6 +29,8 @@ LIMITS = {
     "qdrant_confirmed": (1, 64),
 }
 CHOICES = {
+    "log": ("on", "off"),
+    "log_addresses": ("hashed", "plain"),
     "model_api": ("chat", "responses"),
     "on_model_failure": ("quotes", "error"),
     "embedder": ("local", "cohere", "openai"),
@@ -66,6 +69,11 @@ class Settings:
     rerank_model: str = "rerank-v3.5"
     cohere_key: str | None = None
     cohere_url: str | None = None
+    log: str = "on"
+    log_url: str | None = None
+    log_days: int = 90
+    log_addresses: str = "hashed"
+    log_key: str | None = None
     at_once: int = 4
     queue: int = 64
     largest_body: int = 131072

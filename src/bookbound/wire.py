@@ -16,6 +16,10 @@ from bookbound.calibration import InForce, Shipped, again, in_force
 from bookbound.errors import IndexTrouble, WrongEmbedder
 from bookbound.library import Book, Worker
 from bookbound.ports import Agent, Embedder, Examiner, Store, Writer
+from bookbound.recording import journal
+from bookbound.recording import keep as keep
+from bookbound.recording import log as log
+from bookbound.recording import ready as ready
 from bookbound.settings import Settings, load
 
 if TYPE_CHECKING:
@@ -98,8 +102,7 @@ async def pipeline(settings: Settings) -> Pipeline:
             examiner=_examiner(settings, ReadingExaminer(reader), opened),
             writer=writer,
             verifier=ReadingVerifier(reader),
-            point=held.drafting if settings.model else held.point,
-            sure=held.point.answered,
+            point=held.point,
             spare=spare,
             agent=agent,
             deadline=settings.deadline,
@@ -179,18 +182,17 @@ def web() -> FastAPI:
     from bookbound.serve.desk import BoundedDesk
 
     chosen = load()
-    desk = BoundedDesk(chosen.at_once, chosen.queue)
+    desk = BoundedDesk(chosen.at_once, chosen.queue, chosen.deadline)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        try:
-            opened = await pipeline(chosen)
-        except IndexTrouble as trouble:
-            # A process that starts later than its siblings must not take them down with it: it says it is not ready.
-            logging.getLogger("bookbound.serve").error("no book is open: %s", trouble)
-            yield
-            return
-        async with desk.staffed(opened):
+        async with AsyncExitStack() as held:
+            await held.enter_async_context(desk.noted(journal(chosen)))  # the last to close
+            try:
+                await held.enter_async_context(desk.staffed(await pipeline(chosen)))
+            except IndexTrouble as trouble:
+                # A process that starts later than its siblings must not take them down: it says it is not ready.
+                logging.getLogger("bookbound.serve").error("no book is open: %s", trouble)
             yield
 
     return application(desk, chosen, lifespan)

@@ -14,8 +14,9 @@ import httpx
 import pytest
 
 from bookbound import wire
-from bookbound.cli.demo import QUESTIONS, opened
+from bookbound.cli.demo import FOLDER, QUESTIONS, opened
 from bookbound.errors import BadSetup
+from bookbound.record.folder import beside
 from bookbound.settings import Settings
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -55,7 +56,7 @@ def test_quit_or_an_empty_line_from_a_pipe_ends_the_demo_and_its_server(
     assert done.stdout.count("> ") == len(QUESTIONS)
 
 
-def test_at_the_end_of_a_pipe_the_demo_goes_on_serving_until_it_is_told_to_end(
+def test_at_the_end_of_a_pipe_the_demo_goes_on_serving_until_it_is_told_to_end_and_logs_nothing(
     demo_folder: Path, environment: dict[str, str]
 ) -> None:
     command = [sys.executable, "-m", "bookbound", "demo"]
@@ -64,10 +65,11 @@ def test_at_the_end_of_a_pipe_the_demo_goes_on_serving_until_it_is_told_to_end(
     ) as running:
         assert running.stdout is not None
         address = next(match[0] for line in running.stdout if (match := re.search(r"http://[\d.]+:\d+", line)))
-        assert httpx.get(f"{address}/health", timeout=60).status_code == 200
+        assert httpx.post(f"{address}/ask", json={"question": QUESTIONS[0]}, timeout=60).status_code == 200
         assert running.poll() is None
         running.send_signal(signal.SIGTERM)
     assert running.returncode == 130
+    assert not beside(demo_folder / FOLDER).exists()
 
 
 def test_an_index_of_the_same_words_is_used_again_and_another_is_made_anew(little_book: Path, tmp_path: Path) -> None:

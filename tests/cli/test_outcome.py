@@ -17,7 +17,7 @@ from bookbound.cli import app
 from bookbound.cli.outcome import CODES, told
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-HEAVY = ("onnxruntime", "numpy", "tokenizers", "qdrant_client", "openai", "agents", "cohere")
+HEAVY = ("onnxruntime", "numpy", "tokenizers", "qdrant_client", "openai", "agents", "cohere", "sqlalchemy", "alembic")
 
 
 def tree(root: type[Exception]) -> Iterator[type[Exception]]:
@@ -81,14 +81,27 @@ def test_the_version_is_told(bookbound: Run) -> None:
     assert (done.returncode, done.stdout) == (0, "bookbound 0.1.0\n")
 
 
-@pytest.mark.parametrize("command", ["demo", "index", "ask", "search", "serve", "eval", "calibrate", "status"])
+COMMANDS = ("demo", "index", "ask", "search", "serve", "eval", "calibrate", "status", "report")
+OF_THE_LOG = ("log purge", "log upgrade", "log downgrade")
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *OF_THE_LOG])
 def test_the_help_of_each_command_has_an_example(command: str) -> None:
-    done = CliRunner().invoke(app, [command, "--help"], obj=wire)
+    done = CliRunner().invoke(app, [*command.split(), "--help"], obj=wire)
     assert done.exit_code == 0
     assert f"Example: bookbound {command}" in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["ask", "--help"], ["status"]])
+@pytest.mark.parametrize(("group", "named"), [((), (*COMMANDS, "log")), (("log",), OF_THE_LOG)])
+def test_the_help_names_each_command(group: tuple[str, ...], named: tuple[str, ...]) -> None:
+    lines = CliRunner().invoke(app, [*group, "--help"], obj=wire).stdout.splitlines()
+    first = {words[1] for line in lines if len(words := line.split()) > 2 and words[0] == "│"}
+    assert first >= {name.split()[-1] for name in named}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["ask", "--help"], ["status"], ["log", "--help"], ["report", "--help"]]
+)
 def test_commands_that_need_no_model_do_not_load_one(arguments: list[str], tmp_path: Path) -> None:
     script = f"""
 import sys

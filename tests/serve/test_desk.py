@@ -13,8 +13,11 @@ from bookbound import wire
 from bookbound.ask import Pipeline
 from bookbound.book import Passage
 from bookbound.dialogue import Question
-from bookbound.errors import Busy, NoIndex
+from bookbound.entry import Entry, Status
+from bookbound.errors import Busy, NoIndex, Unreachable
 from bookbound.finding import Examination
+from bookbound.ports import Embedder
+from bookbound.record.noting import Silent
 from bookbound.serve.desk import BoundedDesk
 from bookbound.settings import Settings
 
@@ -38,6 +41,20 @@ class Gatekeeper:
         finally:
             self.inside -= 1
             self.left += 1
+
+
+class Kept(Silent):
+    """A journal that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.closed = False
+
+    def note(self, entry: Entry) -> None:
+        self.entries.append(entry)
+
+    async def close(self) -> None:
+        self.closed = True
 
 
 async def settle() -> None:
@@ -65,6 +82,26 @@ def test_questions_beyond_the_queue_are_refused_at_once_and_the_others_all_answe
             assert (await desk.ask(ASKED)).text == replies[0].text
 
     asyncio.run(crowd())
+
+
+def test_a_question_that_waits_too_long_for_its_turn_is_refused_and_frees_its_place_in_the_queue(
+    example_index: Path,
+) -> None:
+    async def wait() -> None:
+        pipeline = await wire.pipeline(Settings(index=example_index))
+        gate = Gatekeeper(pipeline)
+        desk = BoundedDesk(at_once=1, queue=1, patience=0.05)
+        async with desk.staffed(replace(pipeline, examiner=gate)):
+            first = asyncio.create_task(desk.ask(ASKED))
+            await settle()
+            for _ in range(3):
+                with pytest.raises(Busy, match="begun in time"):
+                    await desk.ask(ASKED)
+            gate.open.set()
+            said = (await first).text
+            assert (await desk.ask(ASKED)).text == said
+
+    asyncio.run(wait())
 
 
 def test_many_questions_at_once_have_the_answers_they_have_alone(example_index: Path) -> None:
@@ -102,6 +139,71 @@ def test_a_reader_who_leaves_frees_the_place_and_ends_the_work(example_index: Pa
     asyncio.run(leave())
 
 
+def test_whoever_asks_often_whether_it_is_ready_costs_one_call_of_the_embedder(example_index: Path) -> None:
+    class Counted:
+        def __init__(self, embedder: Embedder) -> None:
+            self._embedder, self.calls = embedder, 0
+
+        async def embed(self, texts: Sequence[str]) -> object:
+            self.calls += 1
+            if self.calls == 1:
+                raise Unreachable("down", service="embeddings")
+            return await self._embedder.embed(texts)
+
+    async def probe() -> int:
+        pipeline = await wire.pipeline(Settings(index=example_index))
+        counted = Counted(pipeline.embedder)
+        desk = BoundedDesk(at_once=1, queue=1)
+        async with desk.staffed(replace(pipeline, embedder=counted)):  # type: ignore[arg-type]
+            with pytest.raises(Unreachable):
+                await desk.checks()["embedder"]()
+            for _ in range(3):
+                await desk.checks()["embedder"]()
+        return counted.calls
+
+    assert asyncio.run(probe()) == 2  # the one that failed is not remembered
+
+
 def test_a_desk_without_a_book_says_so() -> None:
     with pytest.raises(NoIndex, match="No book is open yet"):
         BoundedDesk(1, 1).manifest  # noqa: B018
+
+
+def test_each_question_is_noted_once_however_it_ends_and_a_search_is_none(example_index: Path) -> None:
+    journal = Kept()
+
+    async def ask() -> None:
+        pipeline = await wire.pipeline(Settings(index=example_index))
+        gate = Gatekeeper(pipeline)
+        desk = BoundedDesk(at_once=1, queue=0)
+        async with desk.noted(journal):
+            with pytest.raises(NoIndex):
+                await desk.ask(replace(ASKED, text="Before there is a book?"))
+            async with desk.staffed(replace(pipeline, examiner=gate)):
+                leaver = asyncio.create_task(desk.ask(replace(ASKED, text="Who leaves?")))
+                await settle()
+                with pytest.raises(Busy):
+                    await desk.ask(replace(ASKED, text="Is there room?"))
+                leaver.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await leaver
+                gate.open.set()
+                await desk.search(ASKED)
+                await desk.ask(ASKED)
+                steps = desk.steps(replace(ASKED, text="Who leaves in the middle?"))
+                await anext(steps)
+                await steps.aclose()
+                async for _ in desk.steps(replace(ASKED, text="What is a URDF?")):
+                    pass
+            assert not journal.closed
+        assert journal.closed
+
+    asyncio.run(ask())
+    assert [(entry.question, entry.status is Status.FAILED) for entry in journal.entries] == [
+        ("Before there is a book?", True),
+        ("Is there room?", True),
+        ("Who leaves?", True),
+        (ASKED.text, False),
+        ("Who leaves in the middle?", True),
+        ("What is a URDF?", False),
+    ]

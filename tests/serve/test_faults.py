@@ -6,13 +6,10 @@ Each setup is a server in a process of its own, asked in all its cases while the
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -22,10 +19,11 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.serve.process import served
 from tests.store import qdrant_server
 
 from bookbound import wire
-from bookbound.settings import PREFIX, Settings
+from bookbound.settings import Settings
 from bookbound.testing.faults import COMPLAINTS
 from bookbound.testing.services import Fault, ScriptedServices
 
@@ -241,37 +239,18 @@ def run(setup: Setup, source: Path, folder: Path) -> Outcome:
         chosen: dict[str, Any] = {"index": folder / "index", "answered": 0.0, "remembered": 0, "at_once": 16}
         chosen |= {"deadline": PATIENT} | setup.settings(backend.url)
         wire.index_book(source, Settings(**chosen))
-        with served(chosen, folder / "log") as client:
+        with served(chosen, folder / "log") as server:
             backend.says(SAID, always=True)
-            outcome = Outcome(asked(client, readers), hidden=(KEY, KEY[:8], READER, backend.url, backend.url[7:]))
+            outcome = Outcome(
+                asked(server.client, readers), hidden=(KEY, KEY[:8], READER, backend.url, backend.url[7:])
+            )
             for case in setup.cases:
                 backend.forget()
                 backend.says(SAID, always=True)
                 case.begin(backend)
-                outcome.of[case.name] = asked(client, readers)
+                outcome.of[case.name] = asked(server.client, readers)
         outcome.log = (folder / "log").read_text()
     return outcome
-
-
-@contextmanager
-def served(chosen: dict[str, Any], log: Path) -> Iterator[httpx.Client]:
-    """A client of the server as a command starts it, with what it writes to standard error in a file."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
-    environment |= {PREFIX + name.upper(): str(value) for name, value in chosen.items()}
-    command = [sys.executable, "-u", "-m", "bookbound", "serve", "--port", "0"]
-    with log.open("w") as written:
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=written, text=True, env=environment, cwd=log.parent
-        )
-    try:
-        assert process.stdout is not None
-        address = re.search(r"http://[\d.]+:\d+", process.stdout.readline())
-        assert address, log.read_text()
-        with httpx.Client(base_url=address[0], timeout=60) as client:
-            yield client
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
 
 
 def asked(client: httpx.Client, readers: ThreadPoolExecutor) -> Mapping[str, httpx.Response]:

@@ -1,20 +1,24 @@
-"""A reader who leaves in the middle of a stream ends the work on it."""
+"""What a stream shows, what it never shows, and what ends it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.serve.process import served
 
+from bookbound import wire
 from bookbound.ask import Step
 from bookbound.dialogue import Question, Reply
 from bookbound.errors import TimedOut
 from bookbound.serve.app import application
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedDesk, answer, passage
+from bookbound.testing.services import ScriptedServices
 
 ANSWER = answer([("It walks.", passage("It walks."))])
 BODY = json.dumps({"question": "Does it walk?"}).encode()
@@ -118,3 +122,32 @@ def test_trouble_in_the_middle_of_a_stream_is_its_last_event() -> None:
     name, data = last.split("\n")
     assert name == "event: error"
     assert json.loads(data.removeprefix("data: "))["error"]["type"] == "timed_out"
+
+
+HORN = "In fog the horn sounds for four seconds in every minute."
+KEEPER = "The keeper writes down at which hour the horn was started."
+INVENTED = "The horn was built by Ferdinand Zeppelin and is heard as far as Portugal."
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+def test_a_sentence_that_the_book_does_not_support_never_shows_in_a_stream(tmp_path: Path, api: str) -> None:
+    (source := tmp_path / "source").mkdir()
+    (source / "horn.md").write_text(f"# The fog horn\n\n{HORN} {KEEPER}\n", encoding="utf-8")
+    drafted = [{"text": text, "passages": [1]} for text in (HORN, INVENTED, KEEPER)]
+    with ScriptedServices() as services:
+        chosen = {"index": tmp_path / "index", "model": "m-1", "model_url": services.openai_url, "model_api": api}
+        wire.index_book(source, Settings(index=tmp_path / "index"))
+        services.says({"sentences": drafted, "missing": ""})
+        with served(chosen, tmp_path / "log") as server:
+            told = server.client.post(
+                "/v1/answers",
+                json={"question": "For how many seconds in every minute does the horn sound in fog?"},
+                headers={"Accept": "text/event-stream"},
+            )
+    events = [event.split("\n") for event in told.text.strip().split("\n\n")]
+    data = [(name, json.loads(line.removeprefix("data: "))) for name, line in events]
+    assert [said["text"] for name, said in data if name == "event: sentence"] == [HORN, KEEPER]
+    name, reply = data[-1]
+    assert (name, [sentence["text"] for sentence in reply["sentences"]]) == ("event: reply", [HORN, KEEPER])
+    assert (reply["trace"]["writer"], reply["degraded"]) == ("m-1", False)
+    assert not any(word in told.text for word in ("Zeppelin", "Portugal"))

@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from bookbound import __version__
-from bookbound.cli import ask, demo, index, serve, show, status, streams
+from bookbound.cli import ask, demo, index, log, report, serve, show, status, streams
 from bookbound.cli.calibrate import calibrate
 from bookbound.cli.eval import evaluate
 from bookbound.cli.outcome import READER_GONE, settled, tell
@@ -33,6 +33,8 @@ app.command("eval", epilog="Example: bookbound eval --questions questions.jsonl 
 )
 app.command(epilog="Example: bookbound calibrate --questions questions.jsonl --precision 0.9")(calibrate)
 app.command(epilog="Example: bookbound status --index my-index")(status.status)
+app.command(epilog="Example: bookbound report --since 2w --format html > report.html")(report.report)
+app.add_typer(log.app, name="log")
 
 
 def run(parts: Parts) -> NoReturn:

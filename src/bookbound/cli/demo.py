@@ -44,8 +44,8 @@ def demo(ctx: typer.Context, index: IndexFolder = None, serve: Serve = True, por
     Ctrl-D, an empty line or quit ends it. After the last line of a pipe or file it goes on serving until Ctrl-C.
     """
     with told(), ExitStack() as stack:
-        # The demo is on this machine, whatever server a reader's own book is on.
-        chosen = replace(settings.load(index=index or FOLDER), qdrant_url=None)
+        # The demo is on this machine, whatever server a reader's own book is on, and its questions are in no log.
+        chosen = replace(settings.load(index=index or FOLDER), qdrant_url=None, log="off")
         book = stack.enter_context(opened(ctx.obj, _source(), chosen))
         put(
             [

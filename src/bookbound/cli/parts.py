@@ -57,5 +57,8 @@ class Parts(Protocol):
     def open_book(self, settings: Settings) -> Book:
         """The same as a book to ask from plain code."""
 
+    def ready(self, settings: Settings) -> None:
+        """See that questions can be logged; who cannot log them yet is warned."""
+
     def index_book(self, source: Path, settings: Settings, progress: Progress) -> Indexed:
         """The book at `source`, published as an index."""

@@ -47,6 +47,7 @@ def serve(
             make(ctx.obj, book, chosen)
         with indexed(chosen):
             title = asyncio.run(_title(ctx.obj, chosen))
+        ctx.obj.ready(chosen)
         hand_on(chosen)
         put(invitation(title, server.address(taken)))
         flush()

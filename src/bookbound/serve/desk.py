@@ -5,24 +5,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from time import monotonic
 
 from bookbound.ask import Pipeline, Step
 from bookbound.book import Manifest
-from bookbound.dialogue import Question, Reply, Retrieval
+from bookbound.dialogue import Answer, Question, Refusal, Reply, Retrieval
 from bookbound.errors import Busy, NoIndex
 from bookbound.faces.face import Check
+from bookbound.ports import Journal
+from bookbound.record.noting import Silent, noting
 
-RETRY_AFTER = 1.0
+RETRY_AFTER, FRESH = 1.0, 10.0
 
 
 class BoundedDesk:
-    """Hands questions to a pipeline, `at_once` of them at a time, with room for `queue` more to wait."""
+    """Hands questions to a pipeline, `at_once` of them at a time, with room for `queue` more, which wait `patience`."""
 
-    def __init__(self, at_once: int, queue: int) -> None:
+    def __init__(self, at_once: int, queue: int, patience: float | None = None) -> None:
         self._open: Pipeline | None = None
+        self._journal: Journal = Silent()
         self._places = asyncio.Semaphore(at_once)
-        self._room = at_once + queue
+        self._room, self._patience = at_once + queue, patience
         self._present = 0
+        self._embedded = float("-inf")
 
     @asynccontextmanager
     async def staffed(self, pipeline: Pipeline) -> AsyncIterator[None]:
@@ -33,6 +38,15 @@ class BoundedDesk:
         finally:
             self._open = None
             await pipeline.close()
+
+    @asynccontextmanager
+    async def noted(self, journal: Journal) -> AsyncIterator[None]:
+        """What becomes of each question is noted while this lasts."""
+        self._journal = journal
+        try:
+            yield
+        finally:
+            await journal.close()
 
     @property
     def pipeline(self) -> Pipeline:
@@ -51,22 +65,30 @@ class BoundedDesk:
     def checks(self) -> dict[str, Check]:
         pipeline = self.pipeline
         return {
-            "embedder": lambda: pipeline.embedder.embed(["ready"]),  # a question's vector may be a remembered one
+            "embedder": self._embeds,
             "index": lambda: pipeline.index.match("ready", 1),
         }
 
+    async def _embeds(self) -> None:
+        """The embedder answers, or did so seconds ago: whoever asks often must not be charged for each time."""
+        if monotonic() - self._embedded >= FRESH:
+            await self.pipeline.embedder.embed(["ready"])  # a question's vector may be a remembered one
+            self._embedded = monotonic()
+
     async def ask(self, question: Question) -> Reply:
-        async with self._place():
-            return await self.pipeline.ask(question)
+        with noting(self._journal, question) as reached:
+            async with self._place():
+                return reached(await self.pipeline.ask(question))
 
     async def search(self, question: Question) -> Retrieval:
         async with self._place():
             return await self.pipeline.search(question)
 
     async def steps(self, question: Question) -> AsyncGenerator[Step]:
-        async with self._place(), aclosing(self.pipeline.steps(question)) as steps:
-            async for step in steps:
-                yield step
+        with noting(self._journal, question) as reached:
+            async with self._place(), aclosing(self.pipeline.steps(question)) as steps:
+                async for step in steps:
+                    yield reached(step) if isinstance(step, Answer | Refusal) else step
 
     @asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:
@@ -74,7 +96,18 @@ class BoundedDesk:
             raise Busy("Too many questions are being answered. Try again in a moment.", retry_after=RETRY_AFTER)
         self._present += 1
         try:
-            async with self._places:
+            await self._turn()
+            try:
                 yield
+            finally:
+                self._places.release()
         finally:
             self._present -= 1
+
+    async def _turn(self) -> None:
+        """Until there is a place, or until a question has waited as long as it may."""
+        try:
+            async with asyncio.timeout(self._patience):
+                await self._places.acquire()
+        except TimeoutError:
+            raise Busy("No answer could be begun in time. Try again in a moment.", retry_after=RETRY_AFTER) from None

@@ -14,6 +14,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bookbound.entry import ASKING, Asker
+
 REQUEST_ID = "X-Request-ID"
 BODY_SECONDS = 10
 _GOOD_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -44,6 +46,7 @@ class Gate:
         given = headers.get(REQUEST_ID, "")
         request_id = given if _GOOD_ID.fullmatch(given) else str(uuid.uuid4())
         scope.setdefault("state", {})["request_id"] = request_id
+        ASKING.set(Asker(address=scope["client"][0] if scope.get("client") else None))
         outgoing = Outgoing(send, request_id)
         try:
             if status := self._refused(scope, headers):

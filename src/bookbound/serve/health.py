@@ -1,4 +1,4 @@
-"""Is it alive, and is it ready? Each part that an answer needs is really asked."""
+"""Is it alive, and is it ready? What finds passages is really asked; a language model, which costs, is not."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def routes(desk: Desk) -> APIRouter:
     @router.get("/health/ready", responses={503: {"model": Readiness}})
     @router.get("/api/v1/health", responses={503: {"model": Readiness}})
     async def ready(response: Response) -> Readiness:
-        """Each part that an answer needs was asked just now."""
+        """The embedder and the index were asked just now, or seconds ago."""
         readiness = await _asked(desk)
         response.status_code = 200 if readiness.status == "ready" else 503
         return readiness

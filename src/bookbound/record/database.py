@@ -1,0 +1,108 @@
+"""Where the log is: a SQLite file, or a PostgreSQL database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import URL, Connection, make_url
+from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, SQLAlchemyError
+
+from bookbound.errors import BadSetup, BookboundError, Unreachable
+from bookbound.record import postgres, sqlite
+
+SERVICE = "log"
+SERVER = "The database of the log did not do as asked. See that it runs and that `log_url` is right."
+FILE = "The log {} cannot be used. See that its folder is there, can be written and has room."
+
+
+class Rejected(BookboundError):
+    """The database takes no row like this one."""
+
+
+class Database:
+    """Transactions on the log; trouble with it is told as `Unreachable`, and a row it will never take as `Rejected`.
+
+    Without a `url` it is a file in `folder`, which is made when something is first written.
+    """
+
+    def __init__(self, url: str | None, folder: Path) -> None:
+        named = _parsed(url) if url else None
+        self._ours = named is None
+        self.file = _file(named) if named else folder / sqlite.FILE
+        if named and self.file is None:
+            self._engine = postgres.engine(named)
+        else:
+            assert self.file
+            self._engine = sqlite.engine(self.file)
+
+    @property
+    def dialect(self) -> str:
+        return self._engine.dialect.name
+
+    @property
+    def missing(self) -> bool:
+        """Whether it is a file that nobody has written yet."""
+        return self.file is not None and not self.file.exists()
+
+    @contextmanager
+    def begin(self) -> Iterator[Connection]:
+        """A transaction that writes; when the block ends without trouble, what it wrote lasts."""
+        with self._told():
+            if self.file:
+                sqlite.make(self.file, ours=self._ours)
+            with self._engine.connect().execution_options(writes=True) as connection, connection.begin():
+                if self.file is None:
+                    postgres.bound(connection)
+                yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that reads what the log held at one moment."""
+        level = {} if self.file else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        with self._told(), self._engine.connect() as connection:
+            connection.execution_options(**level)
+            with connection.begin():
+                yield connection
+
+    def alone(self, connection: Connection) -> None:
+        """Be the only one to change the tables, until this transaction ends."""
+        if self.file is None:
+            postgres.alone(connection)
+
+    def scrub(self) -> None:
+        """Leave nothing of what was deleted in the files beside a SQLite file; a server does that in its own time."""
+        if self.file:
+            with self._told(), self._engine.connect() as connection:
+                connection.connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (IntegrityError, DataError):
+            raise Rejected("The log does not take this entry.") from None
+        except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error, OSError):
+            # Not chained: what a driver says may hold what was to be written.
+            raise Unreachable(FILE.format(self.file) if self.file else SERVER, service=SERVICE) from None
+
+
+def _parsed(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        raise BadSetup("The setting `log_url` is no database URL, such as postgresql://user@host/name.") from None
+    kind = parsed.drivername.partition("+")[0]
+    if kind not in ("sqlite", "postgresql", "postgres"):
+        raise BadSetup("The setting `log_url` must begin with postgresql:// or sqlite:///.")
+    if kind == "sqlite" and parsed.database in (None, "", ":memory:"):
+        raise BadSetup("The setting `log_url` must name a file: sqlite:///path/to/questions.db")
+    return parsed
+
+
+def _file(url: URL) -> Path | None:
+    return Path(url.database or "") if url.drivername.startswith("sqlite") else None

@@ -1,0 +1,163 @@
+"""Entries become rows, a batch in one transaction, and rows that are past their time go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from sqlalchemy import Connection, Table, bindparam, delete, func, select, update
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import sqlite as sqlite_dialect
+
+from bookbound.entry import Entry, Status
+from bookbound.record import schema
+from bookbound.record.address import Worded
+from bookbound.record.database import Database
+from bookbound.record.tables import chapters, losses, queries, sessions
+
+PORTION = 500
+"""How many rows are deleted in one go, so that nobody waits long for a lock."""
+LARGEST = 2**31 - 1
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """So many entries were noted and could not be written."""
+
+    lost: int
+    id: UUID = field(default_factory=uuid4)
+    created: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+class Ledger:
+    """Rows in a database, each written once however often it is tried, and kept for `keep`."""
+
+    def __init__(self, database: Database, address: Worded, keep: timedelta) -> None:
+        self._database, self._address, self._keep = database, address, keep
+        self._ready = False
+
+    def open(self) -> None:
+        """See that the tables are there and known."""
+        if not self._ready:
+            schema.migrate(self._database)
+            self._ready = True
+
+    def write(self, entries: Sequence[Entry], loss: Loss | None = None) -> None:
+        """Write all of this or nothing; when it returns, the rows last."""
+        self.open()
+        with self._database.begin() as connection:
+            if loss:
+                self._add(
+                    connection, losses, [{"loss_id": loss.id, "lost": loss.lost, "created_at": when(loss.created)}]
+                )
+            if entries:
+                self._enter(connection, entries)
+
+    def tidy(self) -> bool:
+        """Delete some of what is past its time; whether there may be more."""
+        self.open()
+        if portion(self._database, datetime.now(UTC) - self._keep):
+            return True
+        self._database.scrub()
+        return False
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _enter(self, connection: Connection, entries: Sequence[Entry]) -> None:
+        self._meet(connection, entries)
+        new = self._add(connection, queries, [_row(entry) for entry in entries])
+        rows = [{"query_id": each.id, "chapter": text(name)} for each in entries for name in each.chapters]
+        if rows:
+            self._add(connection, chapters, rows)
+        # Only rows that were not there before count: a batch is tried again when nobody knows what became of it.
+        counts = Counter(entry.asker.session for entry in entries if entry.asker.session and entry.id in new)
+        if counts:
+            counted = update(sessions).where(sessions.c.session_id == bindparam("session"))
+            more = counted.values(query_count=sessions.c.query_count + bindparam("more"))
+            # In one order everywhere, so that no two writers wait for each other.
+            connection.execute(more, [{"session": each, "more": counts[each]} for each in sorted(counts)])
+
+    def _meet(self, connection: Connection, entries: Sequence[Entry]) -> None:
+        """A row for each session, held until the batch is written: nobody finds it idle and deletes it meanwhile."""
+        met: dict[UUID, Row] = {}
+        for entry in sorted(entries, key=lambda entry: entry.created):
+            if session := entry.asker.session:
+                address = self._address(entry.asker.address) if entry.asker.address else None
+                first = {"created_at": when(entry.created), "user_ip": address, "query_count": 0}
+                met[session] = {
+                    "session_id": session,
+                    **first,
+                    **met.get(session, {}),
+                    "last_query_at": when(entry.created),
+                }
+        if met:
+            add = self._insert(sessions).values([met[each] for each in sorted(met)])
+            last = func.max if self._database.dialect == "sqlite" else func.greatest
+            latest = last(sessions.c.last_query_at, add.excluded.last_query_at)
+            connection.execute(add.on_conflict_do_update(index_elements=["session_id"], set_={"last_query_at": latest}))
+
+    def _add(self, connection: Connection, table: Table, rows: list[Row]) -> set[UUID]:
+        """Insert the rows that are not there yet, and give the first key of each."""
+        add = self._insert(table).values(rows).on_conflict_do_nothing().returning(next(iter(table.primary_key)))
+        return set(connection.execute(add).scalars())
+
+    def _insert(self, table: Table) -> Any:
+        return sqlite_dialect.insert(table) if self._database.dialect == "sqlite" else postgresql.insert(table)
+
+
+def purge(database: Database, before: datetime) -> int:
+    """Delete every question that was asked before, and say how many there were."""
+    deleted = 0
+    while some := portion(database, before):
+        deleted += some
+    database.scrub()
+    return deleted
+
+
+def portion(database: Database, before: datetime) -> int:
+    """Delete some questions that were asked before, and how many; with the last go sessions that are left empty."""
+    with database.begin() as connection:
+        # By status, because the index over the time begins with it.
+        for status in Status:
+            old = select(queries.c.query_id).where(queries.c.status == status, queries.c.created_at < when(before))
+            some = old.limit(PORTION).with_for_update(skip_locked=True)
+            gone = connection.execute(delete(queries).where(queries.c.query_id.in_(some))).rowcount
+            if gone:
+                return gone
+        latest = func.coalesce(sessions.c.last_query_at, sessions.c.created_at)
+        left = select(queries.c.query_id).where(queries.c.session_id == sessions.c.session_id).exists()
+        connection.execute(delete(sessions).where(latest < when(before), ~left))
+        connection.execute(delete(losses).where(losses.c.created_at < when(before)))
+    return 0
+
+
+def when(moment: datetime) -> datetime:
+    """A moment as the tables keep it: in UTC, without saying so."""
+    return moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def text(words: str) -> str:
+    """Words as every database takes them: PostgreSQL has no letter for nought."""
+    return words.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _row(entry: Entry) -> Row:
+    return {
+        "query_id": entry.id,
+        "session_id": entry.asker.session,
+        "query_text": text(entry.question),
+        "selected_text_length": entry.selected,
+        "mode": entry.mode,
+        "status": entry.status,
+        "refusal_reason": entry.refusal,
+        "chunks_retrieved": entry.retrieved,
+        "top_chunk_score": entry.top_score,
+        "processing_time_ms": min(entry.milliseconds, LARGEST),
+        "created_at": when(entry.created),
+    }

@@ -1,0 +1,1 @@
+"""The steps, each with the way back."""

@@ -1,0 +1,149 @@
+"""The report for the author, and the commands that look after the log."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.record.entries import entry, ledger, of, refused
+
+import bookbound as library
+from bookbound.finding import RefusalKind
+from bookbound.record.database import Database
+from bookbound.record.folder import beside
+from bookbound.record.ledger import Loss
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(bookbound: Run, tmp_path: Path) -> Run:
+    """Runs the command line in an empty folder."""
+    return partial(bookbound, cwd=tmp_path)
+
+
+@pytest.fixture
+def logged(little_index: Path) -> Iterator[Path]:
+    """An index with a log beside it."""
+    folder = beside(little_index)
+    writing = ledger(None, folder)
+    writing.write(
+        [
+            entry("How often is it greased?", chapters=("Drives",), milliseconds=20, asker=of()),
+            refused("How much does a humanoid robot cost?", milliseconds=10),
+            refused("What is the price of a humanoid robot?", kind=RefusalKind.INSUFFICIENT_GROUNDING),
+            refused("Is there a\x1b[31m printed edition?"),
+            entry("long ago", timedelta(days=60)),
+            entry("too long ago", timedelta(days=100)),
+        ],
+        Loss(2),
+    )
+    writing.close()
+    yield little_index
+    for file in folder.iterdir():
+        file.unlink()
+    folder.rmdir()
+
+
+def test_the_report_is_tables_and_groups_for_people(run: Run, logged: Path) -> None:
+    done = run("report", "--index", str(logged))
+    assert (done.returncode, done.stderr) == (0, "")
+    for words in ("What readers ask My book", "4 asked", "answered", "1 (25%)", "not logged", "Drives", "By day"):
+        assert words in done.stdout
+    assert "2× What is the price of a humanoid robot?" in done.stdout
+    assert "also: How much does a humanoid robot cost?" in done.stdout
+    never = done.stdout.partition("Chapters that never did")[2]
+    assert "Nodes" in never
+    assert "\x1b" not in done.stdout
+
+
+def test_the_report_is_json_for_scripts(run: Run, logged: Path) -> None:
+    done = run("report", "--index", str(logged), "--format", "json", "--since", "10w")
+    found = json.loads(done.stdout)
+    assert found["questions"]["asked"] == 5
+    assert found["questions"]["lost"] == 2
+    assert [group["asked"] for group in found["unanswered"]["groups"]] == [2, 1]
+
+
+def test_the_report_is_a_page_with_plots(run: Run, logged: Path) -> None:
+    done = run("report", "--index", str(logged), "--format", "html")
+    assert done.stdout.startswith("<!doctype html>")
+    assert done.stdout.count("<svg") == 2
+    assert "<script" not in done.stdout
+
+
+def test_without_an_index_and_without_a_log_there_is_still_a_report(run: Run, tmp_path: Path) -> None:
+    for form in ("text", "html", "json"):
+        done = run("report", "--format", form)
+        assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["book"] is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", ["30", "d", "-1d", "1y", "1.5d", "999999d", ""])
+def test_a_time_that_is_none_ends_with_2(run: Run, words: str) -> None:
+    done = run("report", f"--since={words}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "30d" in done.stderr
+
+
+def test_a_purge_deletes_what_is_older_and_says_how_much(run: Run, logged: Path) -> None:
+    done = run("log", "purge", "--index", str(logged))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Deleted 1 question.\n", "")
+    assert json.loads(run("log", "purge", "--older-than", "30d", "--json", "--index", str(logged)).stdout) == {
+        "deleted": 1
+    }
+    assert run("log", "purge", "--older-than", "0d", "--index", str(logged)).stdout == "Deleted 4 questions.\n"
+
+
+def test_a_purge_of_nothing_makes_nothing(run: Run, tmp_path: Path) -> None:
+    assert run("log", "purge").stdout == "Deleted 0 questions.\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_go_up_and_down_by_hand(run: Run, logged: Path) -> None:
+    where = ("--index", str(logged))
+    done = run("log", "downgrade", "0001", *where)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "add --yes" in done.stderr
+    assert run("log", "downgrade", "0001", "--yes", *where).stdout == "The log is at step 0001; it was at 0002.\n"
+    done = run("report", *where)
+    assert done.returncode == 2
+    assert "bookbound log upgrade" in done.stderr
+    assert run("log", "upgrade", *where).stdout == "The log is at step 0002; it was at 0001.\n"
+    assert "4 asked" in run("report", *where).stdout
+
+
+def test_a_downgrade_never_goes_up(run: Run, logged: Path) -> None:
+    where = ("--index", str(logged))
+    run("log", "downgrade", "nothing", "--yes", *where)
+    done = run("log", "downgrade", "0001", "--yes", *where)
+    assert done.returncode == 2
+    assert "bookbound log upgrade" in done.stderr
+    database = Database(None, beside(logged))
+    with database.read() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM query_log_version").scalar() == 0
+    database.close()
+
+
+def test_whoever_asks_from_the_command_line_or_from_code_is_not_logged(run: Run, little_index: Path) -> None:
+    asked = "What does a harmonic drive consist of?"
+    assert run("ask", asked, "--index", str(little_index)).returncode == 0
+    with library.open(little_index) as book:
+        assert book.ask(asked).text
+    assert not beside(little_index).exists()
+
+
+def test_no_other_command_loads_a_database() -> None:
+    script = (
+        "import sys, bookbound.wire, bookbound.cli, bookbound.cli.log, bookbound.cli.report, bookbound.ports;"
+        "print([name for name in ('sqlalchemy', 'alembic', 'psycopg', 'numpy') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
