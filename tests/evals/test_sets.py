@@ -36,9 +36,11 @@ def test_every_set_of_the_real_books_can_be_read(shared: Path) -> None:
 
 
 def test_the_table_has_a_column_for_each_set_and_a_row_for_each_kind_of_question() -> None:
-    measured = figures([answered(0.9), refused(0.1, kind="off_topic")]) | {"verbatim_in_source": "1 of 1"}
-    other = figures([answered(0.9)]) | {"verbatim_in_source": "1 of 1"}
+    told = {"verbatim_in_source": "1 of 1", "operating_point": {"answered": 0.8, "drafted": 0.3}}
+    measured = figures([answered(0.9), answered(0.4, right=False), refused(0.1, kind="off_topic")]) | told
+    other = figures([answered(0.9)]) | told
     assert cells(measured)["refused: off_topic"] == "1 of 1"
+    assert cells(measured)["with those offered: correct of the answers"] == "0.500"
     assert len(table({"one": measured, "two": other}).columns) == 3
 
 

@@ -1,0 +1,78 @@
+"""The services of compose.yaml: confined, bounded, in order, and known to each other."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from tests.deploy.files import COMPOSE, EXAMPLE, PORT, REPOSITORY, SECRET, SERVICES
+
+from bookbound.settings import Settings
+
+
+def test_the_server_of_qdrant_is_within_a_minor_version_of_the_client() -> None:
+    lock = (REPOSITORY / "requirements-dev.lock").read_text(encoding="utf-8")
+    client = re.search(r"^qdrant-client==(\d+)\.(\d+)", lock, re.MULTILINE)
+    runs = re.search(r":v(\d+)\.(\d+)", SERVICES["qdrant"]["image"])
+    assert client
+    assert runs
+    assert client[1] == runs[1]
+    assert abs(int(client[2]) - int(runs[2])) <= 1
+
+
+@pytest.mark.parametrize("service", SERVICES.values(), ids=SERVICES)
+def test_every_container_is_confined_and_bounded(service: dict[str, Any]) -> None:
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert not service.get("privileged")
+    assert "cap_add" not in service
+    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", service["user"])
+    assert {"cpus", "memory", "pids"} <= set(service["deploy"]["resources"]["limits"])
+    assert all("size=" in place for place in service["tmpfs"])
+    assert service["healthcheck"]
+
+
+def test_two_replicas_wait_for_healthy_services_behind_a_proxy_that_waits_for_them() -> None:
+    assert SERVICES["bookbound"]["deploy"]["replicas"] == 2
+    assert "ports" not in SERVICES["bookbound"]
+    for service in SERVICES.values():
+        for other, how in service.get("depends_on", {}).items():
+            assert how == {"condition": "service_healthy"}
+            assert "test" in SERVICES[other]["healthcheck"]
+    assert set(SERVICES["bookbound"]["depends_on"]) == {"qdrant", "postgres"}
+    assert set(SERVICES["proxy"]["depends_on"]) == {"bookbound"}
+    assert COMPOSE["networks"]["back"]["internal"] is True
+    assert all("front" not in SERVICES[name]["networks"] for name in ("qdrant", "postgres", "index"))
+    assert [name for name, service in SERVICES.items() if "ports" in service] == ["proxy"]
+
+
+def test_the_addresses_in_use_are_those_of_services_that_are_there() -> None:
+    environment = SERVICES["bookbound"]["environment"]
+    for setting in ("BOOKBOUND_QDRANT_URL", "BOOKBOUND_LOG_URL"):
+        host = re.search(r"(?://|@)([a-z]+):\d+", environment[setting])
+        assert host
+        assert set(SERVICES[host[1]]["networks"]) & set(SERVICES["bookbound"]["networks"])
+
+
+def test_the_proxy_finds_the_replicas_and_lets_nobody_choose_an_address() -> None:
+    proxy = (REPOSITORY / "deploy" / "proxy" / "nginx.conf").read_text(encoding="utf-8")
+    listens = re.search(r"listen (\d+);", proxy)
+    assert listens
+    assert SERVICES["proxy"]["ports"][0].endswith(f":{listens[1]}")
+    assert f"server bookbound:{PORT} resolve" in proxy
+    assert "X-Forwarded-For $remote_addr;" in proxy
+    assert "$proxy_add_x_forwarded_for" not in proxy
+    assert "access_log off;" in proxy
+    largest = re.search(r"client_max_body_size (\d+)k;", proxy)
+    assert largest
+    assert int(largest[1]) * 1024 == Settings().largest_body
+
+
+def test_every_secret_that_compose_needs_is_in_the_example_and_demanded() -> None:
+    text = (REPOSITORY / "compose.yaml").read_text(encoding="utf-8")
+    wanted = set(re.findall(r"\$\{(\w+)", text))
+    assert wanted == set(EXAMPLE)
+    demanded = set(re.findall(r"\$\{(\w+):\?", text))
+    assert demanded == {name for name in EXAMPLE if SECRET.search(name)}
