@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import resource
 import statistics
@@ -15,9 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
-from rich.console import Console
-from rich.table import Table
-
 from bookbound import wire
 from bookbound.ask import Pipeline
 from bookbound.dialogue import Question
@@ -27,6 +23,7 @@ from bookbound.settings import Settings
 from bookbound.split import split
 from evals import load
 from evals.sets import BOOK, EXAMPLE
+from evals.shown import show
 
 BASELINE = "import onnxruntime, tokenizers, numpy"
 RUNS, ASKED = 7, 30
@@ -94,13 +91,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         figures = measure(options.book, Path(folder) / "index")
-    table = Table(title=f"Bookbound on {os.cpu_count()} cores")
-    table.add_column("measure")
-    table.add_column("", justify="right")
-    for name, value in figures.items():
-        table.add_row(name, f"{value:,.2f}".removesuffix(".00"))
-    Console(width=110).print(table)
-    print(json.dumps(figures))
+    show(f"Bookbound on {os.cpu_count()} cores", figures)
 
 
 if __name__ == "__main__":

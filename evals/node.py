@@ -14,12 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import perf_counter
 
-from rich.console import Console
-from rich.table import Table
-
 from bookbound.measure import questions
 from evals.load import CLIENTS, Client, served
 from evals.sets import BOOK, EXAMPLE
+from evals.shown import show
 
 ASKED, ROUNDS = 30, 3
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -98,13 +96,7 @@ def main() -> None:
         figures = indexing(options.book, index)
         for workers in options.workers:
             figures |= serving(index, workers, asked)
-    table = Table(title=f"One node of {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    table.add_column("measure")
-    table.add_column("", justify="right")
-    for name, value in figures.items():
-        table.add_row(name, f"{value:,.2f}".removesuffix(".00"))
-    Console(width=110).print(table)
-    print(json.dumps(figures))
+    show(f"One node of {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}", figures)
 
 
 if __name__ == "__main__":

@@ -12,13 +12,14 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+from tests.troubles import EVERYWHERE
 
 from bookbound import patience
 from bookbound.answer.agents import AgentsWriter, SearchingAgent
 from bookbound.answer.agents_model import LanguageModel
 from bookbound.book import Chunk, Passage, Place, Run
 from bookbound.dialogue import MOST_SENTENCES, SEARCH_TOOL, Missing, Piece, Question, Retrieval, Sentence, Usage
-from bookbound.errors import BadReply, Denied, LimitReached, NoIndex, ServiceTrouble, TimedOut, Unreachable
+from bookbound.errors import BadReply, LimitReached, NoIndex, ServiceTrouble, TimedOut, Unreachable
 from bookbound.finding import Judgement
 from bookbound.patience import wait_at_most
 from bookbound.ports import Search
@@ -476,23 +477,8 @@ def test_a_call_that_cannot_be_made_is_no_reply(services: ScriptedServices, tool
 
 # Trouble
 
-TROUBLES: dict[Fault, type[ServiceTrouble]] = {
-    Fault.RESET: Unreachable,
+TROUBLES: dict[Fault, type[ServiceTrouble]] = EVERYWHERE | {
     Fault.CLOSED: Unreachable,
-    Fault.BAD_REQUEST: ServiceTrouble,
-    Fault.UNAUTHORIZED: Denied,
-    Fault.FORBIDDEN: Denied,
-    Fault.NOT_FOUND: ServiceTrouble,
-    Fault.RATE_LIMITED: LimitReached,
-    Fault.SERVER_ERROR: Unreachable,
-    Fault.BAD_GATEWAY: Unreachable,
-    Fault.OVERLOADED: Unreachable,
-    Fault.GATEWAY_TIMEOUT: Unreachable,
-    Fault.MALFORMED: BadReply,
-    Fault.TRUNCATED: BadReply,
-    Fault.EMPTY: BadReply,
-    Fault.EMPTY_BODY: BadReply,
-    Fault.WRONG_SHAPE: BadReply,
     Fault.EMPTY_TEXT: BadReply,
     Fault.REFUSAL: BadReply,
     Fault.FILTERED: BadReply,
@@ -502,6 +488,20 @@ TROUBLES: dict[Fault, type[ServiceTrouble]] = {
     Fault.STREAM_FAILS: BadReply,
 }
 PASSING = (Unreachable, TimedOut, LimitReached, BadReply)
+
+
+def cut_off(services: ScriptedServices, trouble: type[ServiceTrouble], **options: Any) -> list[Piece]:
+    """What was written before this trouble ended it."""
+    given: list[Piece] = []
+
+    async def use(model: LanguageModel) -> list[Piece]:
+        async for piece in AgentsWriter(model).write(QUESTION, PASSAGES, JUDGED):
+            given.append(piece)
+        return []
+
+    with pytest.raises(trouble):
+        with_model(services, use, **options)
+    return given
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -552,15 +552,7 @@ def test_a_question_has_one_deadline_for_all_tries(services: ScriptedServices) -
 def test_a_model_that_hangs_after_a_sentence_is_late_and_is_not_asked_again(services: ScriptedServices) -> None:
     never = Event()
     services.says(Streamed(json.dumps(reply(GAP, NARROWS)).split(', {"text": "Domain')[0], never))
-    given = []
-
-    async def use(model: LanguageModel) -> list[Piece]:
-        async for piece in AgentsWriter(model).write(QUESTION, PASSAGES, JUDGED):
-            given.append(piece)
-        return []
-
-    with pytest.raises(TimedOut):
-        with_model(services, use, longest=1.0)
+    given = cut_off(services, TimedOut, longest=1.0)
     never.set()
     assert [text for text, _ in said(given)] == [GAP[0]]
     assert len(services.requests) == 1
@@ -597,15 +589,7 @@ def test_a_limit_says_when_to_come_back(
 
 def test_words_after_a_sentence_that_cannot_be_used_leave_the_sentence(services: ScriptedServices) -> None:
     services.says(json.dumps(reply(GAP, NARROWS))[:-5])
-    given = []
-
-    async def use(model: LanguageModel) -> list[Piece]:
-        async for piece in AgentsWriter(model).write(QUESTION, PASSAGES, JUDGED):
-            given.append(piece)
-        return []
-
-    with pytest.raises(BadReply):
-        with_model(services, use)
+    given = cut_off(services, BadReply)
     assert [text for text, _ in said(given)] == [GAP[0], NARROWS[0]]
     assert len(services.requests) == 1
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from tests.embed.adapters import KEY, made, using
+from tests.troubles import EVERYWHERE
 
 from bookbound.embed.rows import AT_ONCE
-from bookbound.errors import BadReply, Denied, LimitReached, ServiceTrouble, TimedOut, Unreachable
+from bookbound.errors import BadReply, Denied, ServiceTrouble, TimedOut, Unreachable
 from bookbound.patience import TRIES, wait_at_most
 from bookbound.ports import Embedder
 from bookbound.testing.services import Fault, ScriptedServices
@@ -23,23 +24,8 @@ if TYPE_CHECKING:
 
 ASKED = "What would nobody but the reader know?"
 ENDPOINTS = {"cohere": ("embed", "cohere"), "openai": ("embeddings", "embeddings")}
-FAULTS = {
-    Fault.RESET: Unreachable,
+FAULTS = EVERYWHERE | {
     Fault.CLOSED: BadReply,
-    Fault.BAD_REQUEST: ServiceTrouble,
-    Fault.UNAUTHORIZED: Denied,
-    Fault.FORBIDDEN: Denied,
-    Fault.NOT_FOUND: ServiceTrouble,
-    Fault.RATE_LIMITED: LimitReached,
-    Fault.SERVER_ERROR: Unreachable,
-    Fault.BAD_GATEWAY: Unreachable,
-    Fault.OVERLOADED: Unreachable,
-    Fault.GATEWAY_TIMEOUT: Unreachable,
-    Fault.MALFORMED: BadReply,
-    Fault.TRUNCATED: BadReply,
-    Fault.EMPTY: BadReply,
-    Fault.EMPTY_BODY: BadReply,
-    Fault.WRONG_SHAPE: BadReply,
     Fault.TOO_FEW: BadReply,
     Fault.NOT_NUMBERS: BadReply,
 }

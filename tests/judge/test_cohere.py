@@ -7,11 +7,12 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 
 import pytest
+from tests.troubles import EVERYWHERE
 
 from bookbound import patience
 from bookbound.book import Passage
 from bookbound.dialogue import SELECTION_ID, Question, Retrieval, Scope
-from bookbound.errors import BadReply, Denied, LimitReached, ServiceTrouble, TimedOut, Unreachable
+from bookbound.errors import BadReply, ServiceTrouble, TimedOut
 from bookbound.finding import Examination, RefusalKind
 from bookbound.judge import OperatingPoint, judge
 from bookbound.judge.cohere import RerankExaminer
@@ -31,18 +32,7 @@ LATE = "The battery takes 40 minutes to charge with the new charger."
 QUESTION = "How long does the battery take to charge?"
 RELEVANCE = {GAIT: 0.2, POWER: 0.9, SEEING: 0.4, LATE: 0.95}
 POINT = OperatingPoint(answered=0.5, relevant=0.3)
-FAULTS = {
-    Fault.RESET: Unreachable,
-    Fault.UNAUTHORIZED: Denied,
-    Fault.NOT_FOUND: ServiceTrouble,
-    Fault.RATE_LIMITED: LimitReached,
-    Fault.OVERLOADED: Unreachable,
-    Fault.BAD_GATEWAY: Unreachable,
-    Fault.MALFORMED: BadReply,
-    Fault.TRUNCATED: BadReply,
-    Fault.EMPTY: BadReply,
-    Fault.EMPTY_BODY: BadReply,
-    Fault.WRONG_SHAPE: BadReply,
+FAULTS = EVERYWHERE | {
     Fault.TOO_FEW: BadReply,
     Fault.NOT_NUMBERS: BadReply,
 }
