@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "bookbound"
 
 # What stands in a row may import its own row's nouns and every row above, never one below.
 LAYERS = [
-    {"errors", "book", "finding", "dialogue", "entry", "sentences", "words", "language", "patience", "work"}
+    {"errors", "book", "manifest", "finding", "dialogue", "entry", "sentences", "words", "language", "patience", "work"}
     | {"upstream", "discretion"},
     {"ports", "models"},
     {"read", "split", "embed", "store", "retrieve", "judge", "answer", "record"},

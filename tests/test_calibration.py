@@ -9,10 +9,10 @@ import pytest
 from evals.calibrate import refusing
 
 from bookbound import wire
-from bookbound.book import Manifest
 from bookbound.calibration import FILE, Calibrated, Shipped, again, in_force, keep, load
 from bookbound.errors import BadSetup
 from bookbound.judge import OperatingPoint
+from bookbound.manifest import Manifest
 from bookbound.measure.curve import Row, choose
 from bookbound.models import CONSTANTS, DIGESTS, EMBEDDER, MODELS, READER
 from bookbound.settings import Settings

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bookbound import wire
-from bookbound.book import Chapter
 from bookbound.errors import BadSource
+from bookbound.manifest import Chapter
 from bookbound.settings import Settings
 
 

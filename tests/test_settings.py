@@ -118,7 +118,7 @@ def test_an_unknown_name_in_the_environment_is_no_matter_of_ours(tmp_path: Path)
 
 def test_a_key_and_an_address_are_never_shown() -> None:
     names = [field.name for field in fields(Settings) if field.name.endswith(("_key", "_url"))]
-    assert len(names) == 10
+    assert len(names) == 12
     shown = repr(Settings(**dict.fromkeys(names, "http://me:a-secret@host")))  # type: ignore[arg-type]
     assert "secret" not in shown
     assert "threads=2" in shown

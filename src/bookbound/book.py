@@ -53,9 +53,24 @@ class Block:
     children: tuple[Block, ...] = ()
 
 
+class Leaf(NamedTuple):
+    """From the visible character `at` on, the words stand on the printed page `number`, which reads `label`.
+
+    `anchor` opens that page where a reader's program can; it then stands for the anchors of headings.
+    """
+
+    at: int
+    number: int
+    label: str = ""
+    anchor: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a book: its source, the words a reader sees, and where the one stands in the other."""
+    """One page of a book: its source, the words a reader sees, and where the one stands in the other.
+
+    `leaves` are the printed pages that the words stand on, where the book has such.
+    """
 
     file: str
     url: str
@@ -66,13 +81,18 @@ class Page:
     text: str = field(repr=False)
     runs: tuple[Run, ...] = field(repr=False)
     blocks: tuple[Block, ...] = field(repr=False)
+    leaves: tuple[Leaf, ...] = field(repr=False, default=())
 
 
 class Notice(NamedTuple):
-    """Something about a file that whoever indexes the book should know."""
+    """Something about a file that whoever indexes the book should know; `lost` says that words of the book are missing.
+
+    What an author left out on purpose is not lost.
+    """
 
     file: str
     message: str
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +118,7 @@ class Place:
     start: int
     end: int
     page: int | None = None
+    label: str = ""
 
     @property
     def section(self) -> str:
@@ -179,30 +200,3 @@ class Passage:
 
     chunk: Chunk
     score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Chapter:
-    """A chapter as an index knows it."""
-
-    title: str
-    pages: int
-    chunks: int
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What an index says of itself: enough to refuse one that is damaged or was made for another embedder."""
-
-    title: str
-    kind: str
-    embedder: str
-    dimension: int
-    splitter: str
-    average_words: float
-    pages: int
-    chunks: int
-    chapters: tuple[Chapter, ...] = ()
-    generation: str = ""
-    created: str = ""
-    digest: str = ""

@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from bookbound.book import Manifest
 from bookbound.errors import BadSetup
 from bookbound.judge import OperatingPoint
+from bookbound.manifest import Manifest
 from bookbound.models import CONSTANTS, DIGESTS, EMBEDDER, READER, constants, damaged
 from bookbound.settings import Settings
 

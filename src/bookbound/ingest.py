@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bookbound.book import Chapter, Chunk, Manifest, Manuscript, Notice
+from bookbound.book import Chunk, Manuscript, Notice
+from bookbound.manifest import Chapter, Manifest
 from bookbound.ports import Embedder, Store
 from bookbound.read import read
 from bookbound.split import SPLITTER, split

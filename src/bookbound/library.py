@@ -10,9 +10,10 @@ from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from bookbound.ask import Briefing, Pipeline
-from bookbound.book import Manifest, Passage
+from bookbound.book import Passage
 from bookbound.dialogue import Question, Reply, Retrieval, Scope
 from bookbound.errors import IndexTrouble
+from bookbound.manifest import Manifest
 
 T = TypeVar("T")
 

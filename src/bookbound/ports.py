@@ -6,10 +6,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
-from bookbound.book import Chunk, Manifest, Passage
+from bookbound.book import Chunk, Passage
 from bookbound.dialogue import Piece, Question, Retrieval
 from bookbound.entry import Entry
 from bookbound.finding import Evidence, Examination, Judgement, Support
+from bookbound.manifest import Manifest
 
 if TYPE_CHECKING:
     import numpy as np

@@ -31,6 +31,10 @@ LIMITS = {
 CHOICES = {
     "log": ("on", "off"),
     "log_addresses": ("hashed", "plain"),
+    "limits": ("on", "off"),
+    "access": ("public", "keys"),
+    "logging": ("pretty", "json"),
+    "metrics": ("on", "off"),
     "model_api": ("chat", "responses"),
     "on_model_failure": ("quotes", "error"),
     "embedder": ("local", "cohere", "openai"),
@@ -74,6 +78,21 @@ class Settings:
     log_days: int = 90
     log_addresses: str = "hashed"
     log_key: str | None = None
+    limits: str = "on"
+    session_limit: str = "10/minute"
+    address_limit: str = "20/minute"
+    key_limit: str = "60/minute"
+    question_limit: str = "120/minute"
+    redis_url: str | None = None
+    proxies: tuple[str, ...] = ()
+    access: str = "public"
+    keys: Path | None = None
+    logging: str = "pretty"
+    metrics: str = "on"
+    traces_url: str | None = None
+    book: str | None = None
+    edition: str | None = None
+    crawl_hosts: tuple[str, ...] = ()
     at_once: int = 4
     queue: int = 64
     largest_body: int = 131072

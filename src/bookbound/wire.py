@@ -11,10 +11,10 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from bookbound.ask import Pipeline
-from bookbound.book import Manifest
 from bookbound.calibration import InForce, Shipped, again, in_force
 from bookbound.errors import IndexTrouble, WrongEmbedder
 from bookbound.library import Book, Worker
+from bookbound.manifest import Manifest
 from bookbound.ports import Agent, Embedder, Examiner, Store, Writer
 from bookbound.recording import journal
 from bookbound.recording import keep as keep

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bookbound.book import Notice
 from bookbound.read import read
 
 Site = Callable[[dict[str, str]], Path]
@@ -57,7 +58,7 @@ def test_the_book_is_what_it_lists_in_its_order_and_the_page_beside_it(site: Sit
     book = read(root)
     assert [page.file for page in book.pages] == ["README.md", "z.md", "sub/in there.md", "a.md", "LICENSE.md"]
     [notice] = book.notices
-    assert notice == ("SUMMARY.md", "2 files left out, not listed here: other.md, sub/README.md")
+    assert notice == Notice("SUMMARY.md", "2 files left out, not listed here: other.md, sub/README.md")
 
 
 def test_what_is_left_out_is_counted_and_the_first_few_are_named(site: Site) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from tests.record.entries import ledger
 
-from bookbound.book import Chapter, Manifest
 from bookbound.embed.onnx import OnnxEmbedder
 from bookbound.entry import Entry
+from bookbound.manifest import Chapter, Manifest
 from bookbound.measure.figures import Plain
 from bookbound.record.database import Database
 from bookbound.record.ledger import Loss

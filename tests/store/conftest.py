@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bookbound.book import Chapter, Chunk, Manifest, Place, Run, Unit
+from bookbound.book import Chunk, Place, Run, Unit
+from bookbound.manifest import Chapter, Manifest
 from bookbound.ports import Store
 from bookbound.store.edge import EdgeStore
 

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from qdrant_client import AsyncQdrantClient
 from tests.store.qdrant_server import serving
 
-from bookbound.book import Chunk, Manifest, Place, Run
+from bookbound.book import Chunk, Place, Run
 from bookbound.errors import IndexBusy, IndexTrouble, NoIndex, WrongEmbedder
+from bookbound.manifest import Manifest
 from bookbound.ports import Index, Store
 from bookbound.store import records
 from bookbound.store.edge import EdgeStore

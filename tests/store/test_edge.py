@@ -20,8 +20,9 @@ import pytest
 import qdrant_edge
 from numpy.typing import NDArray
 
-from bookbound.book import Chunk, Manifest
+from bookbound.book import Chunk
 from bookbound.errors import DamagedIndex, IndexBusy, IndexTrouble
+from bookbound.manifest import Manifest
 from bookbound.store import files
 from bookbound.store.edge import EdgeShard, EdgeStore
 from bookbound.store.generations import Generations
@@ -34,7 +35,8 @@ BOOK = """
 import asyncio, sys, uuid
 import numpy as np
 from pathlib import Path
-from bookbound.book import Chunk, Manifest, Place
+from bookbound.book import Chunk, Place
+from bookbound.manifest import Manifest
 from bookbound.store.edge import EdgeStore
 
 store = EdgeStore(Path(sys.argv[1]))

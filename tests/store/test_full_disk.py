@@ -18,8 +18,9 @@ import pytest
 import qdrant_edge
 from numpy.typing import NDArray
 
-from bookbound.book import Chunk, Manifest
+from bookbound.book import Chunk
 from bookbound.errors import IndexTrouble
+from bookbound.manifest import Manifest
 from bookbound.store import files, rooms, space
 from bookbound.store.edge import EdgeStore
 from bookbound.store.generations import Generations
@@ -33,7 +34,8 @@ BOOK = """
 import asyncio, sys, uuid
 import numpy as np
 from pathlib import Path
-from bookbound.book import Chunk, Manifest, Place
+from bookbound.book import Chunk, Place
+from bookbound.manifest import Manifest
 from bookbound.errors import IndexTrouble
 from bookbound.store.edge import EdgeStore
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bookbound.book import Manifest
 from bookbound.errors import BadSetup, DamagedIndex, IndexBusy, IndexTrouble, NoIndex
+from bookbound.manifest import Manifest
 from bookbound.store import files, space
 from bookbound.store.claim import is_generation
 from bookbound.store.generations import Generations, Seal
@@ -259,7 +259,7 @@ def test_a_current_that_names_a_missing_generation_is_damage(
         opened(generations)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"format": 3}', b'{"format": "3"}', b"\xff"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"format": 4}', b'{"format": "3"}', b"\xff"])
 def test_a_manifest_that_cannot_be_read_is_damage(write: Write, generations: Generations, content: bytes) -> None:
     (generations.shard(write()).parent / "manifest.json").write_bytes(content)
     with pytest.raises(DamagedIndex, match="Index the book again"):
@@ -329,7 +329,7 @@ def test_a_generation_that_cannot_be_read_any_more_is_not_kept(write: Write, gen
     assert [seal.generation for seal in generations.kept()] == [newest, whole]
 
 
-@pytest.mark.parametrize(("number", "advice"), [(4, "newer Bookbound"), (2, "older Bookbound.*Index the book again")])
+@pytest.mark.parametrize(("number", "advice"), [(5, "newer Bookbound"), (3, "older Bookbound.*Index the book again")])
 def test_another_format_is_told_apart_from_damage(
     write: Write, generations: Generations, number: int, advice: str
 ) -> None:

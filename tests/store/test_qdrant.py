@@ -20,8 +20,9 @@ import pytest
 from numpy.typing import NDArray
 from qdrant_client import AsyncQdrantClient, models
 
-from bookbound.book import Chunk, Manifest
+from bookbound.book import Chunk
 from bookbound.errors import BadSetup, DamagedIndex, IndexBusy
+from bookbound.manifest import Manifest
 from bookbound.store import records
 from bookbound.store.naming import new_id
 from bookbound.store.qdrant import QdrantStore

@@ -15,7 +15,7 @@ from qdrant_client import models
 from tests.store.qdrant_server import Fault, QdrantServer, serving
 
 from bookbound import patience
-from bookbound.book import Chunk, Manifest
+from bookbound.book import Chunk
 from bookbound.errors import (
     BadReply,
     BookboundError,
@@ -29,6 +29,7 @@ from bookbound.errors import (
     Unreachable,
     WrongEmbedder,
 )
+from bookbound.manifest import Manifest
 from bookbound.store.qdrant import QdrantStore
 from bookbound.store.qdrant_shard import IN_FLIGHT
 

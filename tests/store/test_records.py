@@ -9,8 +9,9 @@ from typing import Any, get_args
 
 import pytest
 
-from bookbound.book import Chapter, Chunk, Manifest, Unit, UnitKind
+from bookbound.book import Chunk, Unit, UnitKind
 from bookbound.errors import DamagedIndex
+from bookbound.manifest import Chapter, Manifest
 from bookbound.store import records
 
 Make = Callable[..., Chunk]

@@ -33,7 +33,7 @@ def index(ctx: typer.Context, source: Source, index: IndexFolder = None, as_json
             notices = [notice._asdict() for notice in indexed.notices]
             put_json({**canonical.manifest(indexed.manifest), "notices": notices, "seconds": round(seconds, 2)})
             return
-        note(show.warning(f"{file}: {message}") for file, message in indexed.notices)
+        note(show.warning(f"{file}: {message}") for file, message, _ in indexed.notices)
         put(show.table(_summary(indexed, seconds, chosen)))
         put([Line(), Line.of("Next: ", (f'bookbound ask "your question"{option(chosen)}', "bold"))])
 

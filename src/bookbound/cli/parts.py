@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 import typer
 
 from bookbound.ask import Pipeline
-from bookbound.book import Manifest
 from bookbound.calibration import InForce
 from bookbound.cli.place import named
 from bookbound.library import Book
+from bookbound.manifest import Manifest
 from bookbound.ports import Store
 from bookbound.settings import Settings
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bookbound import settings
-from bookbound.book import Manifest
 from bookbound.cli import show
 from bookbound.cli.ago import ago
 from bookbound.cli.grid import grid
@@ -25,6 +24,7 @@ from bookbound.cli.progress import bars
 from bookbound.cli.screen import Line, note, one_line, put, put_json
 from bookbound.cli.streams import writing
 from bookbound.errors import IndexTrouble, ServiceTrouble
+from bookbound.manifest import Manifest
 
 if TYPE_CHECKING:
     from bookbound.measure.figures import Plain

@@ -9,7 +9,6 @@ from pathlib import Path
 import typer
 
 from bookbound import settings
-from bookbound.book import Chapter, Manifest
 from bookbound.calibration import InForce
 from bookbound.cli import show
 from bookbound.cli.outcome import told
@@ -18,6 +17,7 @@ from bookbound.cli.place import indexed, where
 from bookbound.cli.screen import Line, put, put_json
 from bookbound.errors import NoIndex
 from bookbound.faces import canonical
+from bookbound.manifest import Chapter, Manifest
 
 
 def status(ctx: typer.Context, index: IndexFolder = None, as_json: AsJson = False) -> None:

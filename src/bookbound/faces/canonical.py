@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import quote
 
-from bookbound.book import Manifest, Passage, Place
+from bookbound.book import Passage, Place
 from bookbound.dialogue import Answer, Refusal, Reply, Retrieval, Sentence, Trace
 from bookbound.errors import BookboundError, ServiceTrouble
 from bookbound.finding import Evidence, Judgement
+from bookbound.manifest import Manifest
 
 ENDS = 6
 Plain = dict[str, Any]
@@ -78,7 +79,8 @@ def place(place: Place) -> Plain:
 
 def manifest(manifest: Manifest) -> Plain:
     """What an index says of itself."""
-    return asdict(manifest)
+    inner = ("source", "sheets")  # of use to whoever indexes again, and as long as the book
+    return {name: value for name, value in asdict(replace(manifest, sheets=())).items() if name not in inner}
 
 
 def error(trouble: Exception) -> Plain:

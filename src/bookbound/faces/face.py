@@ -12,8 +12,8 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 
 from bookbound.ask import Step
-from bookbound.book import Manifest
 from bookbound.dialogue import Question, Reply, Retrieval
+from bookbound.manifest import Manifest
 
 Check = Callable[[], Awaitable[object]]
 

@@ -40,7 +40,7 @@ def _read_folder(source: Path) -> Manuscript:
         book = read_folder(source)
     book = replace(book, notices=(*odd, *book.notices))
     if not book.pages:
-        reasons = "".join(f" {file}: {message}." for file, message in book.notices[:_REASONS])
+        reasons = "".join(f" {file}: {message}." for file, message, _ in book.notices[:_REASONS])
         raise BadSource(
             f"No page was found: the reader looked for {_LOOKED_FOR}, outside of hidden and built folders.{reasons}"
         )

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import bookbound
-from bookbound.book import Manifest
 from bookbound.entry import Mode, Status
 from bookbound.finding import RefusalKind
+from bookbound.manifest import Manifest
 from bookbound.measure.figures import Plain
 from bookbound.measure.statistic import percentile, rounded
 from bookbound.report.tally import Day, Tally

@@ -8,10 +8,10 @@ from contextlib import aclosing, asynccontextmanager
 from time import monotonic
 
 from bookbound.ask import Pipeline, Step
-from bookbound.book import Manifest
 from bookbound.dialogue import Answer, Question, Refusal, Reply, Retrieval
 from bookbound.errors import Busy, NoIndex
 from bookbound.faces.face import Check
+from bookbound.manifest import Manifest
 from bookbound.ports import Journal
 from bookbound.record.noting import Silent, noting
 

@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
+from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from bookbound.book import Chunk, Page, Place, Run, Unit, source_span
+from bookbound.book import Chunk, Leaf, Page, Place, Run, Unit, source_span
 from bookbound.split.pack import packed
 from bookbound.split.pieces import pieces
 from bookbound.split.room import Room, Span
@@ -65,8 +66,17 @@ def _place(page: Page, section: Section) -> Place:
 def _chunk(page: Page, section: Section, quotable: list[Unit], start: int, end: int, position: int) -> Chunk:
     runs = _cut(page.runs, start, end)
     first, last = source_span(runs, 0, end - start) if runs else source_span(page.runs, start, end)
-    place = replace(_place(page, section), start=first, end=last)
+    place = replace(_place(page, section), start=first, end=last, **_leaf(page.leaves, start))
     return Chunk("", page.text[start:end], place, position, runs, cut(page.text, quotable, start, end))
+
+
+def _leaf(leaves: tuple[Leaf, ...], start: int) -> dict[str, Any]:
+    """What the printed page at `start` says of a place."""
+    at = bisect_right(leaves, start, key=lambda leaf: leaf.at)
+    if not at:
+        return {}
+    leaf = leaves[at - 1]
+    return {"page": leaf.number, "label": leaf.label} | ({"anchor": leaf.anchor} if leaf.anchor else {})
 
 
 def _cut(runs: tuple[Run, ...], start: int, end: int) -> tuple[Run, ...]:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, cast
 
 import qdrant_edge as edge
 
-from bookbound.book import Chunk, Manifest
+from bookbound.book import Chunk
 from bookbound.errors import DamagedIndex, IndexTrouble
+from bookbound.manifest import Manifest
 from bookbound.store import files, records
 from bookbound.store.bm25 import Sparse
 from bookbound.store.generations import Generations, Seal

@@ -22,8 +22,8 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from bookbound.book import Manifest
 from bookbound.errors import DamagedIndex, IndexTrouble, NoIndex
+from bookbound.manifest import Manifest
 from bookbound.store import files, records
 from bookbound.store.claim import claimed, is_generation
 from bookbound.store.naming import KEPT, NO_EARLIER, NOTHING_YET, is_id, new_id

@@ -6,7 +6,8 @@ import heapq
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from bookbound.book import Chunk, Manifest, Passage
+from bookbound.book import Chunk, Passage
+from bookbound.manifest import Manifest
 from bookbound.store.bm25 import Sparse, encoder
 from bookbound.store.intake import comparable
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from bookbound.book import Chunk, Manifest
+from bookbound.book import Chunk
 from bookbound.errors import DamagedIndex, WrongEmbedder
+from bookbound.manifest import Manifest
 from bookbound.store import records
 from bookbound.store.bm25 import Sparse, encoder
 

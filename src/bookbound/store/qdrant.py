@@ -8,8 +8,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from bookbound.book import Chunk, Manifest
+from bookbound.book import Chunk
 from bookbound.errors import BookboundError, DamagedIndex
+from bookbound.manifest import Manifest
 from bookbound.store.hybrid import HybridIndex
 from bookbound.store.intake import Intake, Point
 from bookbound.store.naming import new_id

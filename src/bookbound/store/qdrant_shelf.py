@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from bookbound.book import Manifest
 from bookbound.errors import BookboundError, DamagedIndex, IndexBusy, IndexTrouble, NoIndex
+from bookbound.manifest import Manifest
 from bookbound.store import records
 from bookbound.store.naming import KEPT, NO_EARLIER, NOTHING_YET, new_id
 from bookbound.store.qdrant_line import Line

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from bookbound.book import Chapter, Chunk, Manifest, Place, Run, Unit, UnitKind
+from bookbound.book import Chunk, Place, Run, Unit, UnitKind
 from bookbound.errors import DamagedIndex, IndexTrouble
+from bookbound.manifest import Chapter, Manifest, Sheet
 
-FORMAT = 3
+FORMAT = 4
 MEANING = "meaning"
 WORDS = "words"
 UNITS: Mapping[UnitKind, int] = {"sentence": 0, "code": 1, "row": 2, "item": 3, "formula": 4, "heading": 5}
@@ -34,6 +35,7 @@ def record(chunk: Chunk) -> dict[str, Any]:
         "start": place.start,
         "end": place.end,
         "page": place.page,
+        "label": place.label,
         "runs": [number for run in chunk.runs for number in run],
         "units": [number for kind, start, end in chunk.units for number in (UNITS[kind], start, end)],
     }
@@ -58,7 +60,7 @@ def dump(manifest: Manifest) -> dict[str, Any]:
     """A manifest as JSON can hold it, with the number of this format."""
     values = {field.name: getattr(manifest, field.name) for field in fields(manifest)}
     chapters = [[chapter.title, chapter.pages, chapter.chunks] for chapter in manifest.chapters]
-    return {"format": FORMAT, **values, "chapters": chapters}
+    return {"format": FORMAT, **values, "chapters": chapters, "sheets": [list(sheet) for sheet in manifest.sheets]}
 
 
 def load(text: str | bytes) -> tuple[Manifest, dict[str, Any]]:
@@ -75,6 +77,7 @@ def load(text: str | bytes) -> tuple[Manifest, dict[str, Any]]:
 
 def _manifest(kept: Mapping[str, Any]) -> Manifest:
     chapters = [_is(list, chapter) for chapter in _is(list, kept["chapters"])]
+    sheets = [_is(list, sheet) for sheet in _is(list, kept["sheets"])]
     return Manifest(
         title=_is(str, kept["title"]),
         kind=_is(str, kept["kind"]),
@@ -85,6 +88,8 @@ def _manifest(kept: Mapping[str, Any]) -> Manifest:
         pages=_is(int, kept["pages"]),
         chunks=_is(int, kept["chunks"]),
         chapters=tuple(Chapter(_is(str, title), _is(int, pages), _is(int, held)) for title, pages, held in chapters),
+        source=_is(str, kept["source"]),
+        sheets=tuple(Sheet(_is(str, file), _is(str, mark), _is(int, held)) for file, mark, held in sheets),
         generation=_is(str, kept["generation"]),
         created=_is(str, kept["created"]),
         digest=_is(str, kept["digest"]),
@@ -109,6 +114,7 @@ def _chunk(name: str, kept: Mapping[str, Any]) -> Chunk:
             start=_is(int, kept["start"]),
             end=_is(int, kept["end"]),
             page=None if page is None else _is(int, page),
+            label=_is(str, kept["label"]),
         ),
     )
 

@@ -1,0 +1,47 @@
+"""What an index says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A chapter as an index knows it."""
+
+    title: str
+    pages: int
+    chunks: int
+
+
+class Sheet(NamedTuple):
+    """A page as an index knows it: its file, a fingerprint of all that its chunks come from, and how many they are."""
+
+    file: str
+    fingerprint: str
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What an index says of itself: enough to refuse one that is damaged or was made for another embedder.
+
+    `source` is the fingerprint of all that was read, and `sheets` those of the pages: what has not changed since is
+    known by them.
+    """
+
+    title: str
+    kind: str
+    embedder: str
+    dimension: int
+    splitter: str
+    average_words: float
+    pages: int
+    chunks: int
+    chapters: tuple[Chapter, ...] = ()
+    source: str = ""
+    sheets: tuple[Sheet, ...] = ()
+    generation: str = ""
+    created: str = ""
+    digest: str = ""
