@@ -226,3 +226,38 @@ def test_a_configuration_takes_no_more_time_than_its_size_allows(site: Site, con
     root = site({"docusaurus.config.js": config[:190_000], "docs/a.md": "alpha omega"})
     limited = subprocess.run([sys.executable, "-c", LIMITED, str(root)], capture_output=True, text=True, check=False)
     assert (limited.returncode, limited.stderr) == (0, "")
+
+
+MARKS: dict[str, str] = {
+    "attributes": "{ .a " * 10_000,
+    "code": "{* a " * 10_000 + "{! a " * 10_000,
+    "definitions": "a\n: b\n\n" * 4_000,
+    "escaped": "\\{{#" * 10_000,
+    "hidden": "```rust\n" + "# \n" * 10_000 + "```",
+    "includes": "{{#include " * 8_000 + "{{#a" + " " * 50_000,
+    "keys": "++a+" * 10_000,
+    "same": "## same\n\n" * 5_000,
+    "shortcodes": "{{< highlight " * 8_000,
+    "snippets": "--8<--\n" * 10_001,
+}
+GENERATORS = {
+    "docs/": {"mkdocs.yml": "markdown_extensions: [abbr]"},
+    "src/": {"book.toml": "", "src/SUMMARY.md": "\n".join(f"- [A]({name}.md)" for name in MARKS)},
+    "content/": {"hugo.toml": ""},
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on processor time here")
+@pytest.mark.parametrize("folder", GENERATORS)
+def test_no_mark_of_a_generator_takes_more_time_than_its_size_allows(site: Site, folder: str) -> None:
+    pages = {f"{folder}{name}.md": f"alpha\n\n{hostile}\n\nomega" for name, hostile in MARKS.items()}
+    root = site({**GENERATORS[folder], **pages})
+    limited = subprocess.run([sys.executable, "-c", LIMITED, str(root)], capture_output=True, text=True, check=False)
+    assert (limited.returncode, limited.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("config", ["[" * 50_000, "a: {" * 10_000, "- " * 20_000, "x: &a [*a]\n" * 1_000])
+def test_no_site_configuration_takes_more_time_than_its_size_allows(site: Site, config: str) -> None:
+    root = site({"mkdocs.yml": config, "docs/a.md": "alpha omega"})
+    limited = subprocess.run([sys.executable, "-c", LIMITED, str(root)], capture_output=True, text=True, check=False)
+    assert (limited.returncode, limited.stderr) == (0, "")

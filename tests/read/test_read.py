@@ -42,10 +42,9 @@ def test_any_markdown_gives_exact_runs(dialect: Dialect, source: str, faults: Ca
     assert faults(page(source, markdown.typeset(source, dialect))) == []
 
 
-@pytest.mark.parametrize("marked_up", [True, False])
 @given(source=pieces(RST_PIECES))
-def test_any_text_gives_exact_runs(marked_up: bool, source: str, faults: Callable[[Page], list[str]]) -> None:
-    assert faults(page(source, text.typeset(source, marked_up))) == []
+def test_any_text_gives_exact_runs(source: str, faults: Callable[[Page], list[str]]) -> None:
+    assert faults(page(source, text.typeset(source))) == []
 
 
 @given(
@@ -86,6 +85,6 @@ def test_hostile_sources_end_well(source: str, faults: Callable[[Page], list[str
     for setting in (
         markdown.typeset(source, MARKDOWN),
         markdown.typeset(source, DOCUSAURUS),
-        text.typeset(source, marked_up=True),
+        text.typeset(source),
     ):
         assert faults(page(source, setting)) == []

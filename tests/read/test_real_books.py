@@ -53,7 +53,9 @@ def test_every_run_of_every_page_is_exact_and_every_block_in_its_place(
 
 def test_pages_stand_in_reading_order_and_each_has_a_name_an_address_and_a_chapter(book: Manuscript) -> None:
     assert [page.position for page in book.pages] == list(range(len(book.pages)))
-    assert all(page.title and page.chapter and page.url.startswith("/") and page.text for page in book.pages)
+    assert all(
+        page.title and page.chapter and page.url.startswith(("/", "https://")) and page.text for page in book.pages
+    )
     assert len({page.url for page in book.pages}) == len(book.pages)
 
 
@@ -103,6 +105,10 @@ def _words(text: str) -> list[str]:
 def _crude_markdown(source: str) -> Iterator[str]:
     """The words of Markdown by a few coarse strokes, line by line: what is code, and what is left of the rest."""
     fence, prose = "", []
+    source = re.sub(
+        r"(?ms)^```toc$.*?^```$|:(?:numref|eqref|cite[tp]?):`[^`\n]*`|(?<!\\)\{\{#[^{}\n]*\}\}", " ", source
+    )
+    source = re.sub(r"(?ms)^```rust.*?^```$", lambda code: re.sub(r"(?m)^ *#(?: .*)?$", "", code[0]), source)
     source = re.sub(r'(?s)<div class="termy">.*?</div>', lambda found: re.sub(r"<[^<>\n]*>", "", found[0]), source)
     lines = re.sub(r"(?ms)^(`{3,})mdx-code-block\n(.*?)^\1$", r"\2", source).split("\n")
     if lines[0].strip() == "---" and "---" in (line.strip() for line in lines[1:]):
@@ -157,7 +163,7 @@ def _crude_rst(source: str) -> Iterator[str]:
             continue
         unseen_below = -1
         if re.match(r"\.\.(?: |$)", bare):
-            found = re.match(r"\.\. ([\w-]+) ?::(?: +(.*))?", bare)
+            found = re.match(r"\.\. ([\w-]+) ?::(?: +(.*)|$)", bare)
             name = found[1].lower() if found else ""
             yield from _words((found and found[2]) or "") if name in titled else ()
             unseen_below = depth if name not in seen else -1
@@ -167,6 +173,7 @@ def _crude_rst(source: str) -> Iterator[str]:
 
 def _plain_rst(source: str) -> str:
     source = re.sub(r":(?:icon|eq|class|func|meth|attr|mod|cite\S*):`[^`]*`", " ", source)
+    source = re.sub(r":(?:ref|doc):`[^`<]*`", " ", source)
     source = re.sub(r":math:`([^`]*)`(?:\\ )?", r" \1 ", source)
     source = re.sub(r":[\w:-]+:`~?([^`<]*?)\s*(?:<[^`>]*>)?`", r" \1 ", source)
     source = re.sub(r"`((?:[^`<\n]|\n(?!\s*\n))*)\s*<[^`<>]*>`_*", r"\1", source)

@@ -57,8 +57,10 @@ def test_the_book_is_what_it_lists_in_its_order_and_the_page_beside_it(site: Sit
     )
     book = read(root)
     assert [page.file for page in book.pages] == ["README.md", "z.md", "sub/in there.md", "a.md", "LICENSE.md"]
-    [notice] = book.notices
-    assert notice == Notice("SUMMARY.md", "2 files left out, not listed here: other.md, sub/README.md")
+    assert book.notices == (
+        Notice("SUMMARY.md", "lists gone.md, which is not there", lost=True),
+        Notice("SUMMARY.md", "2 files left out, not listed here: other.md, sub/README.md"),
+    )
 
 
 def test_what_is_left_out_is_counted_and_the_first_few_are_named(site: Site) -> None:
@@ -123,7 +125,7 @@ def test_the_configuration_names_the_book_and_its_folder(site: Site, name: str, 
 @pytest.mark.parametrize("broken", ["[book", "book = 3", "[book]\ntitle = 3\nsrc = '\\u0000'", "[[book]]"])
 def test_a_broken_configuration_stops_nothing(site: Site, broken: str) -> None:
     root = site({"book.toml": broken, "book.json": "[" * 100_000, "src/SUMMARY.md": "* [A](a.md)", "src/a.md": "a"})
-    assert [page.url for page in read(root).pages] == ["/a"]
+    assert [page.file for page in read(root).pages] == ["src/a.md"]
 
 
 def test_of_several_the_topmost_counts_and_then_the_longest(site: Site) -> None:

@@ -2,58 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from bookbound.book import Manuscript
 from bookbound.errors import BadSource
 from bookbound.read import files
-from bookbound.read.docusaurus import read_docusaurus
-from bookbound.read.docusaurus_config import find_site
-from bookbound.read.folder import MARKDOWN_SUFFIXES, TEXT_SUFFIXES, read_folder, read_page
+from bookbound.read.kinds import reader_for
 
-__all__ = ["read"]
+__all__ = ["READER", "read"]
 
-_LOOKED_FOR = "pages that end in .md, .mdx, .markdown, .rst or .txt"
+READER = "1"
+"""The version of all readers: what an older one read may come out otherwise."""
+
 _REASONS = 3
 
 
-def read(source: Path) -> Manuscript:
-    """The book at `source`, a folder or one file: a Docusaurus site, Markdown, or plain text."""
-    try:
-        if source.is_file():
-            return _read_file(source)
-        if not source.is_dir():
-            raise BadSource("There is no such file or folder: name the folder that holds the book's pages.")
-        empty = next(source.iterdir(), None) is None
-    except OSError as error:
-        raise BadSource("The folder cannot be opened: allow reading it.") from error
-    if empty:
-        raise BadSource(f"The folder is empty: name one with {_LOOKED_FOR}.")
-    return _read_folder(source)
-
-
-def _read_folder(source: Path) -> Manuscript:
-    site, odd = find_site(source)
-    book = read_docusaurus(source, site) if site else None
-    if book is None or not (book.pages or book.notices):
-        book = read_folder(source)
-    book = replace(book, notices=(*odd, *book.notices))
+def read(source: Path, kind: str | None = None) -> Manuscript:
+    """The book at `source`, a folder or one file, read as one of the `kind` or as what it looks like."""
+    _check(source)
+    book = reader_for(source, kind).read(source)
     if not book.pages:
         reasons = "".join(f" {file}: {message}." for file, message, _ in book.notices[:_REASONS])
         raise BadSource(
-            f"No page was found: the reader looked for {_LOOKED_FOR}, outside of hidden and built folders.{reasons}"
+            f"No page was found of a book of the kind {book.kind}: name the folder that holds its pages,"
+            f" not a hidden or a built one.{reasons}"
         )
     return book
 
 
-def _read_file(source: Path) -> Manuscript:
-    if source.suffix.lower() not in MARKDOWN_SUFFIXES | TEXT_SUFFIXES:
-        raise BadSource(f"A file of this kind cannot be read: the reader knows {_LOOKED_FOR}.")
-    if files.shown(Path(source.name)) != source.name:
-        raise BadSource("The name of the file is not UTF-8: rename it.")
-    page, notices = read_page(source, Path(source.name), Path(), 0)
-    if page is None:
-        raise BadSource(f"The file shows no words: {notices[0].message}.")
-    kind = "markdown" if source.suffix.lower() in MARKDOWN_SUFFIXES else "text"
-    return Manuscript(page.title, kind, (page,), tuple(notices))
+def _check(source: Path) -> None:
+    """A source is a file whose name can be written down, or a folder that holds something."""
+    try:
+        if source.is_file():
+            if files.shown(Path(source.name)) != source.name:
+                raise BadSource("The name of the file is not UTF-8: rename it.")
+            return
+        if not source.is_dir():
+            raise BadSource("There is no such file or folder: name the folder that holds the book's pages.")
+        if next(source.iterdir(), None) is None:
+            raise BadSource("The folder is empty: name the folder that holds the book's pages.")
+    except OSError as error:
+        raise BadSource("The folder cannot be opened: allow reading it.") from error

@@ -26,12 +26,12 @@ def load(path: Path, file: str, largest: int = LARGEST) -> tuple[str | None, lis
         with path.open("rb") as opened:
             data = opened.read(_BLOCK)
             if b"\0" in data and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                return None, [Notice(file, f"holds binary data at byte {data.index(0)}; left out")]
+                return None, [Notice(file, f"holds binary data at byte {data.index(0)}; left out", lost=True)]
             data += opened.read(largest + 1 - len(data))
     except OSError as error:
-        return None, [Notice(file, f"could not be read ({error.strerror or 'input error'}); left out")]
+        return None, [Notice(file, f"could not be read ({error.strerror or 'input error'}); left out", lost=True)]
     if len(data) > largest:
-        return None, [Notice(file, f"is larger than {largest // 1000} kB; left out")]
+        return None, [Notice(file, f"is larger than {largest // 1000} kB; left out", lost=True)]
     text, odd = decode(data)
     if odd is None:
         return text, []
@@ -41,14 +41,15 @@ def load(path: Path, file: str, largest: int = LARGEST) -> tuple[str | None, lis
 def decode(data: bytes) -> tuple[str, int | None]:
     """Text with plain newlines, and the offset of the first byte that is not UTF-8."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return _plain(data.decode("utf-16", errors="replace")), 0
+        return plain(data.decode("utf-16", errors="replace")), 0
     words = data.removeprefix(codecs.BOM_UTF8)
     try:
-        return _plain(words.decode("utf-8")), None
+        return plain(words.decode("utf-8")), None
     except UnicodeDecodeError as error:
         text = words.decode("utf-8", errors="surrogateescape").translate(_STRAY)
-        return _plain(text), error.start + len(data) - len(words)
+        return plain(text), error.start + len(data) - len(words)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Text with plain newlines."""
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bookbound.book import Notice
 from bookbound.read import decode, files
-from bookbound.read.tags import Braces
+from bookbound.read.literal import Script
 
 _CONFIGS = ("docusaurus.config.js", "docusaurus.config.ts", "docusaurus.config.mjs", "docusaurus.config.cjs")
-_LINE_COMMENT = re.compile(r"^[ \t]*+//[^\n]*", re.MULTILINE)
-_DOCS = re.compile(r"(?<![\w.])docs\s*:\s*(?=\{)")
+_PLUGINS = ("content-docs", "@docusaurus/content-docs", "@docusaurus/plugin-content-docs")
+_PRESETS = ("classic", "@docusaurus/classic", "@docusaurus/preset-classic")
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A site's documentation folder, its title and its public address."""
+    """A site's documentation folder, its title and its public address.
+
+    `options` are those of the plugin that shows the folder; a site may have `others`, each with an `id`.
+    """
 
     docs: Path
     title: str = ""
@@ -27,6 +31,10 @@ class Site:
     route: str = "docs"
     trailing_slash: bool | None = None
     config: str = ""
+    home: Path | None = None
+    id: str = ""
+    options: Mapping[str, object] = field(default_factory=dict)
+    others: tuple[Site, ...] = ()
 
     def address(self, slug: str) -> str:
         """Where the page with this route below the documentation's is published."""
@@ -40,64 +48,81 @@ def find_site(root: Path) -> tuple[Site | None, list[Notice]]:
     """The site at `root`, beside it or in its `website` folder, and what is odd about its configuration."""
     notices = []
     for home in (root, root / "website"):
-        site = _configured(home)
-        if site and not files.is_inside(site.docs, root):
-            notices.append(Notice(site.config, "its pages stand outside of this folder: name one that holds both"))
-        elif site and files.is_folder(site.docs):
-            return site, notices
+        sites = _configured(home)
+        outside = [site for site in sites if not files.is_inside(site.docs, root)]
+        notices += [
+            Notice(site.config, "its pages stand outside of this folder: name one that holds both") for site in outside
+        ]
+        inside = [site for site in sites if site not in outside and files.is_folder(site.docs)]
+        if inside:
+            return replace(inside[0], others=tuple(inside[1:])), notices
     # A folder may be named from within it or by a link: its site stands above either of its places.
     for home in (root.absolute().parent, root.resolve().parent):
-        beside = _configured(home)
-        if beside and os.path.realpath(beside.docs) == os.path.realpath(root):
-            return replace(beside, docs=root), notices
+        for beside in _configured(home):
+            if os.path.realpath(beside.docs) == os.path.realpath(root):
+                return replace(beside, docs=root), notices
     for docs in (root / "docs", root, root / "website" / "docs"):
         if not files.is_folder(docs) or not files.is_inside(docs, root):
             continue
         categories = [*docs.glob("_category_.*"), *docs.glob("*/_category_.*")]
         if categories or docs.resolve().parts[-2:] == ("website", "docs"):
-            return Site(docs), notices
+            return Site(docs, home=docs.parent if docs != root else None), notices
     return None, notices
 
 
-def _configured(home: Path) -> Site | None:
+def _configured(home: Path) -> list[Site]:
+    """The documentation that a configuration names, that of the preset first; without any, the usual one."""
     config = next((home / name for name in _CONFIGS if files.is_file(home / name)), None)
     if config is None:
-        return None
+        return []
     text, _ = decode.load(config, config.name, decode.LARGEST_SETTINGS)
-    source = _LINE_COMMENT.sub("", _without_comments(text or ""))
-    found = _DOCS.search(source)
-    end = Braces(source).end(found.end()) if found else -1
-    options = source[found.end() : end] if found and end > 0 else ""
-    slash = re.search(r"(?<!\w)trailingSlash\s*:\s*(true|false)", source)
-    return Site(
-        files.beside(home, _literal(options, "path") or "docs") or home / "docs",
-        _literal(source, "title"),
-        _literal(source, "url"),
-        _literal(source, "baseUrl") or "/",
-        _literal(options, "routeBasePath") or "docs",
-        slash[1] == "true" if slash else None,
-        config.name,
+    exported = Script(text or "").exported()
+    fields = exported if isinstance(exported, dict) else {}
+    slash = fields.get("trailingSlash")
+    whole = Site(
+        home / "docs",
+        _text(fields, "title"),
+        _text(fields, "url"),
+        _text(fields, "baseUrl") or "/",
+        trailing_slash=slash if isinstance(slash, bool) else None,
+        config=config.name,
+        home=home,
+    )
+    return [_instance(whole, options) for options in _instances(fields)] or [whole]
+
+
+def _instance(whole: Site, options: Mapping[str, object]) -> Site:
+    assert whole.home
+    docs = files.beside(whole.home, _text(options, "path") or "docs") or whole.docs
+    route = options.get("routeBasePath")
+    named = _text(options, "id")
+    return replace(
+        whole,
+        docs=docs,
+        route=route if isinstance(route, str) else "docs",
+        id="" if named == "default" else named,
+        options=options,
     )
 
 
-def _without_comments(source: str) -> str:
-    """The source without what stands between a slash with a star and a star with a slash."""
-    parts, at = [], 0
-    while (opened := source.find("/*", at)) >= 0 and (closed := source.find("*/", opened + 2)) >= 0:
-        parts.append(source[at:opened])
-        at = closed + 2
-    return "".join(parts) + source[at:]
+def _instances(fields: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
+    """The options of each plugin for documentation, in the order of presets and plugins."""
+    own = fields.get("docs")
+    if isinstance(own, dict):
+        yield own
+    for kind in ("presets", "plugins"):
+        listed = fields.get(kind)
+        for entry in listed if isinstance(listed, list) else ():
+            name, options = (entry[0], entry[1]) if isinstance(entry, list) and len(entry) > 1 else (entry, {})
+            if not isinstance(options, dict):
+                continue
+            docs = options.get("docs")
+            if kind == "presets" and (isinstance(docs, dict) or (name in _PRESETS and docs is not False)):
+                yield docs if isinstance(docs, dict) else {}
+            elif kind == "plugins" and name in _PLUGINS:
+                yield options
 
 
-def _literal(source: str, name: str) -> str:
-    """The plain string that a setting is given; of several, the one whose line is indented the least."""
-    given = rf"{name}\s*+:\s*+(?:'((?:\\.|[^'\\\n$])*+)'|\"((?:\\.|[^\"\\\n$])*+)\"|`((?:\\.|[^`\\\n$])*+)`)"
-    pattern = re.compile(rf"^(?P<indent>[ \t]*+)(?:{given})?|[{{,(][ \t]*+{given}", re.MULTILINE)
-    found: list[tuple[int, str]] = []
-    indent = 0
-    for match in pattern.finditer(source):
-        if match["indent"] is not None:
-            indent = len(match["indent"].expandtabs(4))
-        if (match.lastindex or 1) > 1:
-            found.append((indent, match[match.lastindex or 0]))
-    return re.sub(r"\\(.)", r"\1", min(found, key=lambda one: one[0])[1]) if found else ""
+def _text(fields: Mapping[str, object], name: str) -> str:
+    value = fields.get(name)
+    return value if isinstance(value, str) else ""

@@ -12,10 +12,11 @@ _NEVER = frozenset(("node_modules", "__pycache__", "_build", "venv", "site-packa
 _OUTPUTS = frozenset(("build", "dist", "out", "site", "public", "book", "_book", "html", "target"))
 
 
-def find(root: Path, suffixes: frozenset[str]) -> tuple[list[Path], list[Notice]]:
+def find(root: Path, suffixes: frozenset[str], built: bool = False) -> tuple[list[Path], list[Notice]]:
     """Files below `root` that end in one of `suffixes`, in natural order, and those that were left out.
 
-    Hidden folders, installed packages, built sites and indexes are passed over, and links that lead out of the folder.
+    Hidden folders, installed packages, built sites and indexes are passed over, and links that lead out of the folder;
+    below what was `built` itself every folder may hold pages that is not hidden.
     """
     found: list[Path] = []
     faults: list[tuple[Path, str]] = []
@@ -30,7 +31,7 @@ def find(root: Path, suffixes: frozenset[str]) -> tuple[list[Path], list[Notice]
         for path in inside:
             try:
                 is_folder = path.is_dir()
-                wanted = _is_source(path) if is_folder else _is_page(path, suffixes)
+                wanted = is_source(path, built) if is_folder else _is_page(path, suffixes)
                 fault = _fault(path, root) if wanted else ""
             except OSError:
                 wanted, fault = True, "could not be opened"
@@ -38,7 +39,7 @@ def find(root: Path, suffixes: frozenset[str]) -> tuple[list[Path], list[Notice]
                 faults.append((path, fault))
             elif wanted:
                 (waiting if is_folder else found).append(path)
-    notices = [Notice(shown(path.relative_to(root)), f"{fault}; left out") for path, fault in sorted(faults)]
+    notices = [Notice(shown(path.relative_to(root)), f"{fault}; left out", lost=True) for path, fault in sorted(faults)]
     return sorted(found, key=lambda path: natural(path.relative_to(root).as_posix())), notices
 
 
@@ -99,8 +100,13 @@ def _is_page(path: Path, suffixes: frozenset[str]) -> bool:
     return path.suffix.lower() in suffixes and not path.name.startswith(".")
 
 
-def _is_source(folder: Path) -> bool:
-    if folder.name.startswith(".") or folder.name in _NEVER or folder.is_symlink():
+def is_source(folder: Path, built: bool = False) -> bool:
+    """Whether a folder may hold pages: it is neither hidden nor installed, built or an index."""
+    if folder.name.startswith(".") or folder.is_symlink():
+        return False
+    if built:
+        return True
+    if folder.name in _NEVER:
         return False
     if (folder / "current").is_file() and (folder / "generations").is_dir():
         return False

@@ -12,8 +12,11 @@ from bookbound.read import decode, files, markdown, text
 from bookbound.read.frontmatter import FrontMatter, front_matter
 from bookbound.read.galley import Setting
 from bookbound.read.mask import MARKDOWN, MDX
+from bookbound.read.sphinx_draft import Desk, rst_draft
 from bookbound.read.summary import Entry, Summary, find_summary
 from bookbound.read.titles import book_title, first_title
+from bookbound.read.toctree import fenced_order, find_toctree
+from bookbound.read.woven import Shelf
 
 MARKDOWN_SUFFIXES = frozenset((".md", ".mdx", ".markdown"))
 TEXT_SUFFIXES = frozenset((".rst", ".txt"))
@@ -23,25 +26,52 @@ _NOT_PAGES = re.compile(r"(?i)(?:requirements[\w-]*|cmakelists|robots|licen[cs]e
 _NAMED = 5
 
 
-def read_folder(root: Path) -> Manuscript:
+def knows_markdown(source: Path) -> bool:
+    """Whether this is a file of Markdown, or any folder."""
+    return files.is_folder(source) or source.suffix.lower() in MARKDOWN_SUFFIXES
+
+
+def knows_text(source: Path) -> bool:
+    """Whether this is a file of text, or any folder."""
+    return files.is_folder(source) or source.suffix.lower() in TEXT_SUFFIXES
+
+
+def read_markdown(source: Path) -> Manuscript:
+    """The Markdown at `source`, and the text among it; a folder that is mostly text is one of text."""
+    return read_folder(source) if files.is_folder(source) else _read_file(source, "markdown")
+
+
+def read_text(source: Path) -> Manuscript:
+    """The text at `source` alone."""
+    return read_folder(source, TEXT_SUFFIXES) if files.is_folder(source) else _read_file(source, "text")
+
+
+def _read_file(source: Path, kind: str) -> Manuscript:
+    page, notices = read_page(source, Path(source.name), Path(), 0)
+    title = page.title if page else files.readable(source.stem)
+    return Manuscript(title, kind, (page,) if page else (), tuple(notices))
+
+
+def read_folder(root: Path, suffixes: frozenset[str] = MARKDOWN_SUFFIXES | TEXT_SUFFIXES) -> Manuscript:
     """The pages below `root`."""
-    paths, notices = files.find(root, MARKDOWN_SUFFIXES | TEXT_SUFFIXES)
+    paths, notices = files.find(root, suffixes)
     if any(path.suffix.lower() != ".txt" for path in paths):
         paths = [path for path in paths if path.suffix.lower() != ".txt"]
     paths = [path for path in paths if not _NOT_PAGES.fullmatch(path.name)]
-    summary = find_summary(paths)
+    summary = find_summary(paths) or find_toctree(root, paths)
     home = summary.path.parent if summary else _home(root, paths)
     kept = _in_book(paths, root, home, summary)
-    notices += _left_out(root, [path for path in paths if path not in kept], summary)
+    notices += summary.notices(summary.path.relative_to(root).as_posix()) if summary else []
+    notices += left_out(root, [path for path in paths if path not in kept], summary)
     pages: list[Page] = []
-    for path in _in_order(root, kept, summary):
+    for path in _in_order(root, kept, summary, fenced_order(paths)):
         entry = summary.entries.get(path) if summary else None
         page, odd = read_page(path, path.relative_to(root), home.relative_to(root), len(pages), entry)
         notices += odd
         pages += [page] if page else []
     texts = sum(page.file.lower().endswith((".rst", ".txt")) for page in pages)
     kind = "text" if texts * 2 > len(pages) else "markdown"
-    title = (summary and summary.title) or _title(root, pages)
+    title = (summary and summary.title) or _title(root, pages, paths)
     return Manuscript(title, kind, tuple(pages), tuple(notices))
 
 
@@ -58,8 +88,13 @@ def read_page(
         front = front_matter(source)
         dialect = MDX if path.suffix.lower() == ".mdx" else MARKDOWN
         setting = markdown.typeset(source, dialect, front.end)
+    elif path.suffix.lower() == ".rst":
+        root = path.parents[len(relative.parts) - 1]
+        draft = rst_draft(source, path, file, Desk(Shelf(root), root))
+        notices += draft.notices
+        setting = draft.set(lambda kind, target: None)
     else:
-        setting = text.typeset(source, marked_up=path.suffix.lower() == ".rst")
+        setting = text.typeset(source)
     if front.broken:
         notices.append(Notice(file, "its front matter is not plain YAML; passed over"))
     if not setting.text:
@@ -99,7 +134,8 @@ def _is_note(path: Path, home: Path) -> bool:
     return path.stem.lower() in _NOTES and (path.stem.isupper() or not path.is_relative_to(home))
 
 
-def _left_out(root: Path, paths: list[Path], summary: Summary | None) -> list[Notice]:
+def left_out(root: Path, paths: list[Path], summary: Summary | None) -> list[Notice]:
+    """One notice for all the files that are no pages of the book."""
     names = [path.relative_to(root).as_posix() for path in paths if not summary or path != summary.path]
     if not names:
         return []
@@ -110,9 +146,13 @@ def _left_out(root: Path, paths: list[Path], summary: Summary | None) -> list[No
     return [Notice(file, f"{count} left out, {why}: {', '.join(names[:_NAMED])}{more}")]
 
 
-def _title(root: Path, pages: list[Page]) -> str:
-    """The heading of the page at the book's own address; else the folder's name."""
-    return book_title(root, [Setting(page.text, page.runs, page.blocks) for page in pages if page.url == "/"])
+def _title(root: Path, pages: list[Page], paths: list[Path]) -> str:
+    """The heading of the page at the book's own address, or of the README at its root; else the folder's name."""
+    openings = [page for page in pages if page.url == "/"]
+    if not openings:
+        readmes = [path for path in paths if path.parent == root and path.stem.lower() == "readme"][:1]
+        openings = [page for path in readmes if (page := read_page(path, Path(path.name), Path(), 0)[0])]
+    return book_title(root, [Setting(page.text, page.runs, page.blocks) for page in openings])
 
 
 def _opens(path: Path) -> bool:
@@ -131,13 +171,14 @@ def _url(relative: Path, home: Path) -> str:
     return quote("/" + ("" if address == Path() else address.as_posix()))
 
 
-def _in_order(root: Path, paths: set[Path], summary: Summary | None) -> list[Path]:
-    """By the table of contents, else README and index before their neighbours."""
+def _in_order(root: Path, paths: set[Path], summary: Summary | None, fenced: dict[Path, int]) -> list[Path]:
+    """By the table of contents, else README and index before their neighbours, and these as their folder lists them."""
     rank = {path: place for place, path in enumerate(summary.entries if summary else ())}
 
     def key(path: Path) -> tuple[object, ...]:
         relative = path.relative_to(root)
-        parts = [(1, files.natural(part)) for part in relative.parts]
-        return (rank.get(path, -1), [*parts[:-1], (0 if _opens(relative) else 1, parts[-1][1])])
+        parts: list[tuple[object, ...]] = [(1, True, 0, files.natural(part)) for part in relative.parts]
+        last = (0 if _opens(relative) else 1, path not in fenced, fenced.get(path, 0), parts[-1][3])
+        return rank.get(path, -1), [*parts[:-1], last]
 
     return sorted(paths, key=key)

@@ -48,7 +48,8 @@ class FrontMatter:
 
     def span(self, name: str, source: str) -> Span | None:
         """Where a field's words stand, as they are read, in the source."""
-        line = re.compile(rf"^{re.escape(name)}:[ \t]*", re.MULTILINE).search(source, 0, self.end)
+        opening = re.compile(rf"^[ \t{{,]*\"?{re.escape(name)}\"?[ \t]*[:=][ \t]*", re.MULTILINE)
+        line = opening.search(source, 0, self.end)
         words = self.text(name)
         if not line or not words:
             return None
@@ -70,11 +71,20 @@ def front_matter(source: str) -> FrontMatter:
     return FrontMatter()
 
 
-def load(text: str) -> object:
+class Plain(yaml.SafeLoader):
+    """Safe types and no aliases: a few lines of them can stand for more than any memory holds."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("an alias")
+        return super().compose_node(parent, index)
+
+
+def load(text: str, loader: type[Plain] = Plain) -> object:
     """What a piece of plain YAML holds; nothing where it is broken, very long or refers to itself."""
     try:
         # The loader keeps to safe types; a tag that its value does not fit makes it fail in many ways.
-        return yaml.load(text, _Plain) if len(text) <= _LONGEST_SOURCE else None
+        return yaml.load(text, loader) if len(text) <= _LONGEST_SOURCE else None
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError, LookupError, AttributeError):
         return None
 
@@ -83,12 +93,3 @@ def _sound(text: str) -> str:
     """A text without the characters that an escape can name and no file can hold."""
     paired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return paired.replace("\0", "\ufffd")
-
-
-class _Plain(yaml.SafeLoader):
-    """Safe types and no aliases: a few lines of them can stand for more than any memory holds."""
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("an alias")
-        return super().compose_node(parent, index)

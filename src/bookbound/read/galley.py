@@ -27,7 +27,7 @@ class Frame:
     kind: BlockKind
     level: int = 0
     anchor: str = ""
-    marker: Span | None = None
+    marker: Span | str | None = None
     start: int = -1
     part: int = 0
     children: list[Block] = field(default_factory=list)
@@ -99,20 +99,26 @@ class Galley:
             self.space()
             return
         self._begin()
-        # A run as long as its source counts as a copy: two runs say that this is none.
-        head = 1 if len(text) == end - start > 2 else 0
-        if head:
-            self._runs.append(Run(self._length, head, start, end - 1))
-            start = end - 1
-        self._runs.append(Run(self._length + head, len(text) - head, start, end))
+        at = self._length
+        self._add(text)
+        if self._runs and self._runs[-1][2:] == (start, end):
+            at = self._runs.pop().at  # what stands for one place with the words before makes one run with them
+        if self._length - at == end - start > 1:
+            # A run as long as its source counts as a copy: two runs say that this is none.
+            self._runs.append(Run(at, 1, start, start))
+            at += 1
+        self._runs.append(Run(at, self._length - at, start, end))
+
+    def say(self, text: str) -> None:
+        """Set words of a page that has no other source than what is set."""
+        self._begin()
         self._add(text)
 
     def insert(self, text: str) -> None:
         """Set a separator that the source does not hold, in the place of a space that waits."""
         if self._gap == " ":
             self._gap = ""
-        self._begin()
-        self._add(text)
+        self.say(text)
 
     def gap(self, text: str) -> None:
         """Let white space wait for the next words; of several gaps the widest counts."""
@@ -123,8 +129,8 @@ class Galley:
         if self._parts and not self._parts[-1][-1].isspace():
             self.gap(" ")
 
-    def open(self, kind: BlockKind, level: int = 0, marker: Span | None = None) -> None:
-        """Begin a block; `marker` is the span of the source that its first words follow."""
+    def open(self, kind: BlockKind, level: int = 0, marker: Span | str | None = None) -> None:
+        """Begin a block; `marker` is what its first words follow: a span of the source, or words to say."""
         self._frames.append(Frame(kind, level, marker=marker))
         self._waiting += 1
 
@@ -159,7 +165,9 @@ class Galley:
             self._waiting = 0
             for frame in waiting:
                 frame.start, frame.part = self._length, len(self._parts)
-                if frame.marker:
+                if isinstance(frame.marker, str):
+                    self._add(frame.marker)
+                elif frame.marker:
                     self.copy(*frame.marker)
 
     def _add(self, text: str) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterable
+from typing import Literal, NamedTuple
 
-# Written at the end of a heading: {#id}, { #id .class }, {: #id }, {/* #id */} or [[id]].
+# Written at the end of a heading: {#id}, { #id .class }, {: .class #id }, {/* #id */} or [[id]].
 EXPLICIT = re.compile(
-    r"(?:\{:?[ \t]*+#(?P<plain>[^\s{}]++)[^{}\n]*+\}"
+    r"(?:\{:?[ \t]*+(?:\.[\w-]++[ \t]++)*+#(?P<plain>[^\s{}]++)[^{}\n]*+\}"
     r"|\{/\*[ \t]*+#(?P<comment>[^\s*]++)[ \t]*+\*/\}"
     r"|\[\[(?P<double>[\w-]++)\]\])[ \t]*+#*+[ \t]*+$",
     re.MULTILINE,
@@ -16,6 +18,30 @@ EXPLICIT = re.compile(
 _DROPPED = {"No", "Pe", "Pf", "Pi", "Ps", "Po", "Pd", "Sm", "Sc", "Sk", "So", "Cc", "Co", "Cf", "Cn", "Zs", "Zl", "Zp"}
 # Symbols that Unicode counts as alphabetic: circled and squared Latin letters.
 _LETTERS = re.compile("[\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]")
+_COUNTED = re.compile(r"(.*)_([0-9]{1,9})", re.DOTALL)
+
+
+def _hyphened(wanted: str, found: str) -> str:
+    return f"{wanted}-{int(found[len(wanted) + 1 :] or 0) + 1}"
+
+
+def _underscored(wanted: str, found: str) -> str:
+    counted = _COUNTED.fullmatch(found)
+    return f"{counted[1]}_{int(counted[2]) + 1}" if counted else f"{found}_1"
+
+
+class Rule(NamedTuple):
+    """How a generator makes anchors: what of a heading it reads, what becomes of that, and what tells two apart.
+
+    It reads all words, those outside of pictures, or the heading as it is written. `without` is the anchor of a
+    heading that has no letters. One that an author wrote is free for others, taken from there on, or from the start.
+    """
+
+    slug: Callable[[str], str]
+    reads: Literal["words", "letters", "written"] = "letters"
+    after: Callable[[str, str], str] = _hyphened
+    without: str = ""
+    explicit: Literal["free", "taken", "first"] = "taken"
 
 
 def explicit(line: str) -> str:
@@ -24,28 +50,80 @@ def explicit(line: str) -> str:
     return next((name for name in found.groups() if name), "") if found else ""
 
 
+def unmarked(line: str) -> str:
+    """A heading's line without the hashes around it and the anchor that its author wrote."""
+    words = EXPLICIT.sub("", line.strip()).strip().lstrip("#")
+    return re.sub(r"(?:^|[ \t])#+$", "", words).strip()
+
+
 def slug(text: str) -> str:
     """Lower case, without punctuation and symbols, each space a hyphen: the rule of github-slugger."""
     return "".join(filter(_kept, text.lower())).replace(" ", "-")
+
+
+def mdbook_slug(text: str) -> str:
+    """Lower case; letters, digits, underscores and hyphens stay, each space becomes a hyphen."""
+    kept = (letter for letter in text.strip().lower() if letter.isalnum() or letter in "_-" or letter.isspace())
+    return "".join("-" if letter.isspace() else letter for letter in kept)
+
+
+def goldmark_slug(text: str) -> str:
+    """The same, but of white space only the space counts, and other numbers than decimal digits go."""
+    kept = (letter for letter in text.strip() if letter.isalpha() or letter.isdecimal() or letter in "_- ")
+    return "".join(kept).lower().replace(" ", "-")
+
+
+def python_slug(text: str, separator: str = "-", ascii_only: bool = True) -> str:
+    """Lower case words with one separator between them, as Python-Markdown makes them."""
+    if ascii_only:
+        text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    words = re.sub(r"[^\w\s-]", "", text).strip().lower()
+    return re.sub(rf"[{re.escape(separator)}\s]+", lambda _: separator, words)
+
+
+def pymdown_slug(text: str, separator: str = "-", case: str = "none") -> str:
+    """The letters as they are written, or in lower case, each space a separator."""
+    words = unicodedata.normalize("NFC", text).strip()
+    words = {"lower": words.lower(), "fold": words.casefold()}.get(case, words)
+    return re.sub(r"[^\w\- ]", "", words).replace(" ", separator)
 
 
 def _kept(character: str) -> bool:
     return character in " -" or unicodedata.category(character) not in _DROPPED or bool(_LETTERS.match(character))
 
 
-class Slugger:
-    """Gives each heading of one page an anchor of its own."""
+def python_markdown(slug: Callable[[str], str] = python_slug) -> Rule:
+    """The rule of Python-Markdown with the slugs that a site chose."""
+    return Rule(slug, after=_underscored, without="_1", explicit="first")
 
-    def __init__(self) -> None:
-        self._taken: dict[str, int] = {}
+
+GITHUB = Rule(slug, "words", explicit="free")
+MDBOOK = Rule(mdbook_slug, without="section")
+GOLDMARK = Rule(goldmark_slug, "written", without="heading")
+PYTHON_MARKDOWN = python_markdown()
+
+
+class Slugger:
+    """Gives each heading of one page an anchor of its own; `written` are those that its author gave."""
+
+    def __init__(self, rule: Rule = GITHUB, written: Iterable[str] = ()) -> None:
+        self.rule = rule
+        self._taken = set(written if rule.explicit == "first" else ())
+        self._last: dict[str, str] = {}
 
     def anchor(self, text: str) -> str:
-        wanted = found = slug(text)
+        wanted = self.rule.slug(text) or self.rule.without
+        found = self._last.get(wanted, wanted)
         while found in self._taken:
-            self._taken[wanted] += 1
-            found = f"{wanted}-{self._taken[wanted]}"
-        self._taken[found] = 0
+            found = self.rule.after(wanted, found)
+        self._taken.add(found)
+        self._last[wanted] = found
         return found
+
+    def take(self, anchor: str) -> None:
+        """Tell of an anchor that an author wrote."""
+        if self.rule.explicit != "free":
+            self._taken.add(anchor)
 
 
 def identifier(text: str) -> str:

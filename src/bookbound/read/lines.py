@@ -6,7 +6,7 @@ import re
 
 from bookbound.read.galley import Span
 
-_MARKER = re.compile(r"(?:(?P<bullet>[-*+\u2022])|\(?(?:\d{1,4}|#|[A-Za-z]|[ivxIVX]{2,5})[.)])[ \t]+(?=\S)")
+MARKER = re.compile(r"(?:(?P<bullet>[-*+\u2022])|\(?(?:\d{1,4}|#|[A-Za-z]|[ivxIVX]{2,5})[.)])[ \t]+(?=\S)")
 
 
 def is_deeper(source: str, line: Span) -> bool:
@@ -29,7 +29,7 @@ def items(source: str, lines: list[Span], at: int) -> tuple[list[tuple[Span, lis
     found: list[tuple[Span, list[Span]]] = []
     style = ""
     while at < len(lines):
-        marker = _MARKER.match(source, *lines[at])
+        marker = MARKER.match(source, *lines[at])
         if not marker or style not in ("", marker["bullet"] or "counted"):
             break
         style = marker["bullet"] or "counted"

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from bookbound.book import BlockKind
 from bookbound.read import headings
 from bookbound.read.cut import NOTHING
+from bookbound.read.dialect import Dialect
 from bookbound.read.galley import Galley, Setting, Span
 from bookbound.read.inline import Content, Words
 from bookbound.read.markdown_it import Token, parse, parse_inline
-from bookbound.read.mask import Dialect, mask
+from bookbound.read.mask import mask
 from bookbound.read.titles import LONGEST
 
 _KINDS: dict[str, BlockKind] = {
@@ -20,6 +21,9 @@ _KINDS: dict[str, BlockKind] = {
     "bullet_list": "list",
     "ordered_list": "list",
     "list_item": "item",
+    "dl": "list",
+    "dt": "item",
+    "dd": "item",
     "table": "table",
     "container_colons": "admonition",
     "container_slashes": "admonition",
@@ -40,7 +44,7 @@ _SHOWN_NAMES = frozenset(
 def typeset(source: str, dialect: Dialect, start: int = 0, title: Span | None = None) -> Setting:
     """The visible text of a page whose words begin at `start`; `title` is shown above unless a heading opens it."""
     masked = mask(source, dialect, start)
-    tokens = parse(masked, dialect.indented_code)
+    tokens = parse(masked, dialect.indented_code, dialect.definitions)
     galley = Galley(source)
     opens = bool(tokens) and tokens[0].type == "heading_open" and tokens[0].tag == "h1"
     if title and not opens:
@@ -58,7 +62,7 @@ class _Compositor:
         self.galley = galley
         self.masked = masked
         self.dialect = dialect
-        self.slugger = headings.Slugger()
+        self.slugger = headings.Slugger(dialect.rule, map(headings.explicit, galley.source.split("\n")))
         self.starts = [0, *(found.end() for found in re.finditer("\n", masked)), len(masked) + 1]
         self.marked = 0
 
@@ -84,10 +88,11 @@ class _Compositor:
             elif name in _KINDS:
                 self.galley.close()
 
-    def _lines(self, token: Token, skip: int = 0) -> Iterator[Span]:
+    def _lines(self, token: Token) -> Iterator[Span]:
         """Where the lines of a token begin and end."""
         first, last = token.map or (0, 0)
-        for line in range(first + skip, min(last, len(self.starts) - 1)):
+        # A term of a definition ends on the line that it begins on.
+        for line in range(first, min(max(last, first + 1), len(self.starts) - 1)):
             yield self.starts[line], self.starts[line + 1] - 1
 
     def _words(self, text: str, tokens: list[Token], place: Token) -> None:
@@ -103,9 +108,14 @@ class _Compositor:
         self.galley.open("heading", level)
         self._words(inline.content, inline.children or [], inline)
         start, end = next(self._lines(opening))
-        anchor = headings.explicit(self.galley.source[start:end])
-        if not anchor:
-            anchor = self.slugger.anchor(_spoken(inline.children or []))
+        written = self.galley.source[start:end]
+        anchor = headings.explicit(written)
+        if anchor:
+            self.slugger.take(anchor)
+        elif self.dialect.rule.reads == "written":
+            anchor = self.slugger.anchor(headings.unmarked(written))
+        else:
+            anchor = self.slugger.anchor(_spoken(inline.children or [], self.dialect.rule.reads == "words"))
         self.galley.close("" if level == 1 and not self.dialect.title_anchor else anchor)
 
     def _row(self, opening: Token, cells: list[Token]) -> None:
@@ -135,8 +145,12 @@ class _Compositor:
             (end - len(line if self.masked.endswith(line, start, end) else line.lstrip()), end)
             for line, (start, end) in zip(token.content.split("\n"), spans, strict=False)
         ]
-        self.galley.lines(words, self.masked)
+        self.galley.lines([span for span in words if self._shown(*span)], self.masked)
         self.galley.close()
+
+    def _shown(self, start: int, end: int) -> bool:
+        """Whether something of a line of code is seen, or nothing of it is hidden."""
+        return bool(self.masked[start:end].strip(" \t" + NOTHING)) or not self.galley.source[start:end].strip()
 
     def _fence_title(self, start: int, end: int) -> None:
         found = _FENCE_TITLE.search(self.galley.source, start, end)
@@ -177,9 +191,10 @@ class _Compositor:
         self.galley.close()
 
 
-def _spoken(tokens: list[Token]) -> str:
-    """A heading's text as the generators of anchors see it."""
-    return "".join(token.content or " " * token.type.endswith("break") for token in tokens).replace(NOTHING, "")
+def _spoken(tokens: list[Token], pictures: bool) -> str:
+    """A heading's text as the generators of anchors see it, with or without the descriptions of pictures."""
+    heard = (token for token in tokens if pictures or token.type != "image")
+    return "".join(token.content or " " * token.type.endswith("break") for token in heard).replace(NOTHING, "")
 
 
 def _until(tokens: Iterator[Token], kind: str) -> Iterator[Token]:

@@ -12,6 +12,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline, image, link
 from markdown_it.token import Token
 from mdit_py_plugins.container import container_plugin
+from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
@@ -26,9 +27,9 @@ _MOST_BRACKETS = 2_000
 _STEP = 10
 
 
-def parse(text: str, indented_code: bool) -> list[Token]:
+def parse(text: str, indented_code: bool, definitions: bool = False) -> list[Token]:
     """The tokens of a page; each link and image holds in its meta where it ends."""
-    return _parser(indented_code).parse(text, {})
+    return _parser(indented_code, definitions).parse(text, {})
 
 
 def parse_inline(text: str) -> list[Token]:
@@ -37,13 +38,15 @@ def parse_inline(text: str) -> list[Token]:
 
 
 @cache
-def _parser(indented_code: bool) -> MarkdownIt:
+def _parser(indented_code: bool, definitions: bool = False) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST + _STEP})
     parser.enable(["table", "strikethrough"]).disable(["html_block", "html_inline", "text_join"])
     if not indented_code:
         parser.disable("code")
     dollarmath_plugin(parser, allow_labels=False, allow_space=False, allow_digits=False, double_inline=True)
     footnote_plugin(parser, inline=False, move_to_end=False)
+    if definitions:
+        deflist_plugin(parser)
     container_plugin(parser, "colons", marker=":", validate=_names_a_container)
     container_plugin(parser, "slashes", marker="/", validate=_names_a_container)
     parser.block.ruler.before("table", "bottom", _bottom)

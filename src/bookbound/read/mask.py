@@ -4,31 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import cache
 
 from bookbound.read import cut
 from bookbound.read.ahead import Ahead
 from bookbound.read.cut import NOTHING, Cut
+from bookbound.read.dialect import DOCUSAURUS, MARKDOWN, MDX, Dialect
 from bookbound.read.headings import EXPLICIT
+from bookbound.read.hidden import hidden_lines
 from bookbound.read.tags import Braces, statement_end, tag_end
 
+__all__ = ["DOCUSAURUS", "MARKDOWN", "MDX", "Dialect", "mask"]
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How a site reads its Markdown."""
-
-    modules: bool = False
-    expressions: bool = False
-    indented_code: bool = True
-    title_anchor: bool = True
-
-
-MARKDOWN = Dialect()
-MDX = Dialect(modules=True, indented_code=False)
-DOCUSAURUS = Dialect(modules=True, expressions=True, indented_code=False, title_anchor=False)
-
-_TOKEN = re.compile(
-    r"""
+_TOKEN = r"""
     (?P<fence>^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*(?P<ticks>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$)
   | (?P<alert>^[ \t]*(?:>[ \t]*)+\[!(?P<alarm>\w+)\][^\n]*$)
   | (?P<indented>^(?:[ ]{4}|[ ]{0,3}\t)[ \t]*)
@@ -46,9 +34,7 @@ _TOKEN = re.compile(
       |^:::(?=[ \t]+\w+(?:\.\w+)+[ \t]*$))
   | (?P<task>(?<=[-*+][ ])\[[ xX]\](?=[ ]))
   | (?P<tag></?[A-Za-z>])
-    """,
-    re.VERBOSE | re.MULTILINE,
-)
+"""
 # What closes a template's tag; a line's end says that nothing does.
 _CLOSING = {
     "{%": re.compile(r"%\}|\n"),
@@ -87,6 +73,7 @@ class _Scan:
     def __init__(self, source: str, dialect: Dialect) -> None:
         self.source = source
         self.dialect = dialect
+        self.token = _token(dialect.unseen)
         self.braces = Braces(source)
         self.ahead = Ahead(source)
         self.unwrapped: set[int] = set()
@@ -107,11 +94,12 @@ class _Scan:
             "role": lambda found: (found.end(), [Cut(*found.span())]),
             "task": lambda found: (found.end(), [Cut(*found.span(), NOTHING)]),
             "tag": self._tag,
+            "unseen": lambda found: (found.end(), _unseen(self.source, found)),
         }
 
     def cuts(self, at: int) -> Iterator[Cut]:
         """What is not seen, in order and without overlap."""
-        while found := _TOKEN.search(self.source, at):
+        while found := self.token.search(self.source, at):
             step = self.steps.get(found.lastgroup or "")
             end, cuts = step(found) if step else (found.end(), [])
             yield from cuts
@@ -127,6 +115,8 @@ class _Scan:
             self.unwrapped.add(closed.start())
             return found.end(), [Cut(*found.span())]
         end = closed.end() if closed else len(self.source)
+        if self.dialect.hidden:
+            return end, list(hidden_lines(self.source, found, closed.start() if closed else end, self.dialect.hidden))
         coloured = _COLOURS.finditer(self.source, found.end(), min(end, self.terminal_end))
         return end, [Cut(*tag.span(), NOTHING) for tag in coloured]
 
@@ -163,7 +153,7 @@ class _Scan:
         if closing:
             closed = self.ahead.find(closing, end)
             end = closed.end() if closed and closed[0] != "\n" else -1
-        if self.dialect.expressions or end < 0:
+        if self.dialect.expressions or not self.dialect.templates or end < 0:
             return self._brace(found)
         return end, cut.component(self.source, found.start(), end)
 
@@ -186,6 +176,23 @@ class _Scan:
             closed = self.ahead.find(_TERMINAL_END, end)
             self.terminal_end = closed.start() if closed else -1
         return end, cut.tag(self.source, found.start(), end, name)
+
+
+@cache
+def _token(unseen: str) -> re.Pattern[str]:
+    """What the scan stops at, with what a dialect does not show in front."""
+    first = f"(?P<unseen>{unseen})\n  |" if unseen else ""
+    return re.compile(f"{first}{_TOKEN}", re.VERBOSE | re.MULTILINE)
+
+
+def _unseen(source: str, found: re.Match[str]) -> list[Cut]:
+    """All of it but what the dialect keeps."""
+    if found.re.groupindex.get("kept") and found["kept"]:
+        return [
+            Cut(found.start("unseen"), found.start("kept"), NOTHING),
+            Cut(found.end("kept"), found.end("unseen"), NOTHING),
+        ]
+    return cut.whole(source, *found.span("unseen"))
 
 
 def _alert(found: re.Match[str]) -> list[Cut]:

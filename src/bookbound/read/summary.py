@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from bookbound.book import Notice
 from bookbound.read import decode, files
 from bookbound.read.cut import NOTHING
 from bookbound.read.frontmatter import FrontMatter
@@ -27,11 +28,21 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A table of contents: its file, the title that the book's configuration gives, and the pages it lists."""
+    """A table of contents: its file, the title that the book's configuration gives, and the pages it lists.
+
+    `drafts` are entries without a page yet; what is `missing` is listed and not there.
+    """
 
     path: Path
     title: str | None
     entries: dict[Path, Entry]
+    drafts: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    def notices(self, file: str) -> list[Notice]:
+        """What of the table, which is called `file`, leads to no page."""
+        drafts = [Notice(file, f"the chapter {label} is a draft") for label in self.drafts]
+        return drafts + [Notice(file, f"lists {target}, which is not there", lost=True) for target in self.missing]
 
 
 class _Line(NamedTuple):
@@ -41,34 +52,39 @@ class _Line(NamedTuple):
     part: str
     label: str
     target: str
+    linked: bool = True
 
 
 def find_summary(paths: list[Path]) -> Summary | None:
     """Of the tables of contents among `paths` that list other ones: the configured, the topmost, the longest."""
-    known = {path.parent.resolve() / path.name: path for path in paths}
     found = []
     for path in paths:
-        entries = _entries(path, known) if path.name == "SUMMARY.md" else {}
-        if entries:
-            found.append(Summary(path, _configured_title(path.parent.resolve()), entries))
+        if path.name == "SUMMARY.md":
+            summary = read_summary(path, paths, _configured_title(path.parent.resolve()))
+            found += [summary] if summary.entries else []
     return min(found, key=lambda one: (one.title is None, len(one.path.parts), -len(one.entries)), default=None)
 
 
-def _entries(path: Path, known: dict[Path, Path]) -> dict[Path, Entry]:
-    """The listed pages; a chapter is an entry of the first level, or the part of one that stands alone."""
+def read_summary(path: Path, paths: list[Path], title: str | None) -> Summary:
+    """What the table at `path` lists; a chapter is an entry of the first level, or the part of a lone one."""
     source, _ = decode.load(path, path.name)
     lines = _lines(parse(mask(source or "", MARKDOWN), indented_code=False))
+    known = {page.parent.resolve() / page.name: page for page in paths}
     sizes = Counter(line.branch for line in lines)
     names: dict[int, str] = {}
     home = path.parent.resolve()
     entries: dict[Path, Entry] = {}
+    missing = []
     for line in lines:
         name = names.setdefault(line.branch, line.label)
         target = files.beside(home, unquote(line.target).partition("#")[0])
-        page = known.get(target) if target else None
+        page = known.get(target) if target and line.target else None
         if page and page != path:
             entries.setdefault(page, Entry(line.label, name if sizes[line.branch] > 1 else line.part or line.label))
-    return entries
+        elif line.target.endswith(".md") and "://" not in line.target:
+            missing.append(line.target)
+    drafts = tuple(line.label for line in lines if line.linked and not line.target)
+    return Summary(path, title, entries, drafts, tuple(missing))
 
 
 def _lines(tokens: list[Token]) -> list[_Line]:
@@ -88,7 +104,7 @@ def _lines(tokens: list[Token]) -> list[_Line]:
         elif token.type == "inline":
             links, rest = _links(token.children or [])
             if depth:
-                lines += [_Line(branch, part, *link) for link in links or [(rest, "")]]
+                lines += [_Line(branch, part, *link, linked=bool(links)) for link in links or [(rest, "")]]
             elif not rest:
                 lines += [_Line(branch := branch + 1, "", *link) for link in links]
     return lines

@@ -1,0 +1,110 @@
+"""The files in a zip archive of a stranger, read one by one within bounds; nothing is ever unpacked to the disk."""
+
+from __future__ import annotations
+
+import stat
+import struct
+import zipfile
+import zlib
+from collections import Counter
+from lzma import LZMAError
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Self
+
+from bookbound.book import Notice
+from bookbound.errors import BadSource
+from bookbound.read.decode import LARGEST
+
+MOST_FILES, MOST_BYTES = 20_000, 100_000_000
+"""The most files of an archive, and the most bytes that are read from all of them together."""
+MOST_RATIO, FREE = 300, 1_000_000
+"""How many times larger than it is packed a file may be, once it is larger than what is free."""
+_END, _END_64 = b"PK\x05\x06", b"PK\x06\x07"
+_TAIL = 65_536 + 22 + 20
+_BROKEN = "The file is cut off or no archive at all: fetch it again, or export the book anew."
+
+
+class Unreadable(Exception):
+    """A file of an archive cannot be read; the message says why."""
+
+
+class Archive:
+    """An open archive: its files by name, and what was odd about some of them."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._check(path)
+            self._zip = zipfile.ZipFile(path)
+        except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
+            raise BadSource(_BROKEN) from error
+        self._left = MOST_BYTES
+        counted = Counter(info.filename for info in self._zip.infolist())
+        self._files: dict[str, zipfile.ZipInfo] = {}
+        self.notices: list[Notice] = []
+        for info in self._zip.infolist():
+            fault = "is there twice" if counted[info.filename] > 1 else _fault(info)
+            if fault:
+                self.notices.append(Notice(_shown(info.filename), f"{fault}; left out"))
+            elif not info.is_dir():
+                self._files[info.filename] = info
+        self.notices = list(dict.fromkeys(self.notices))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._zip.close()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._files
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._files)
+
+    def read(self, name: str, largest: int = LARGEST) -> bytes:
+        """The content of a file; more than was declared, or than is allowed, is never held."""
+        info = self._files.get(name)
+        if info is None:
+            raise Unreadable("is not in the archive")
+        if info.flag_bits & 1:
+            raise Unreadable("is protected by a password")
+        most = min(largest, self._left)
+        if info.file_size > most or info.file_size > FREE + MOST_RATIO * info.compress_size:
+            raise Unreadable("is larger than a page may be")
+        try:
+            with self._zip.open(info) as opened:
+                data = opened.read(most + 1)
+        except (OSError, EOFError, zipfile.BadZipFile, RuntimeError, ValueError, zlib.error, LZMAError) as error:
+            raise Unreadable("is damaged") from error
+        if len(data) > most:
+            raise Unreadable("is larger than a page may be")
+        self._left -= len(data)
+        return data
+
+    @staticmethod
+    def _check(path: Path) -> None:
+        """Refuse a table of contents that would not fit into memory, before it is read."""
+        with path.open("rb") as opened:
+            size = opened.seek(0, 2)
+            opened.seek(max(0, size - _TAIL))
+            tail = opened.read(_TAIL)
+        at = tail.rfind(_END)
+        if at < 0:
+            raise BadSource(_BROKEN)
+        count = struct.unpack_from("<H", tail, at + 10)[0]
+        if count > MOST_FILES or _END_64 in tail[max(0, at - 20) : at]:
+            raise BadSource(f"The archive holds more than {MOST_FILES} files: export the book anew.")
+
+
+def _fault(info: zipfile.ZipInfo) -> str:
+    """Why a file of an archive is not looked at, or nothing."""
+    name = info.orig_filename
+    if "\\" in name or "\0" in name or name.startswith("/") or name[1:2] == ":" or ".." in PurePosixPath(name).parts:
+        return "its name leads out of the archive"
+    return "is a link" if stat.S_ISLNK(info.external_attr >> 16) else ""
+
+
+def _shown(name: str) -> str:
+    return name.encode("utf-8", "backslashreplace").decode()[:200]

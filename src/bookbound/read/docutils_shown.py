@@ -1,0 +1,81 @@
+"""What all directives that show something have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+from docutils import nodes
+from docutils.parsers.rst import Directive, directives
+
+N = TypeVar("N", bound=nodes.Element)
+T = TypeVar("T", bound=nodes.TextElement)
+
+
+class Options(dict[str, Callable[[str], Any]]):
+    """The options of a directive: those that it does not know are taken as they are."""
+
+    def __missing__(self, name: str) -> Callable[[str], Any]:
+        return directives.unchanged
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class Shown(Directive):
+    """A directive with an argument, options of any kind and a body."""
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+    option_spec: ClassVar[Any] = Options()
+
+    def placed(self, node: N, line: int | None = None) -> N:
+        """A node that says where it was written: on the directive's own line unless another is given."""
+        node.source, node.line = self.source, line or self.line
+        return node
+
+    @property
+    def source(self) -> str:
+        return str(self.state_machine.get_source_and_line(self.lineno)[0])
+
+    @property
+    def line(self) -> int:
+        return int(self.state_machine.get_source_and_line(self.lineno)[1] or 0)
+
+    def body(self, node: N) -> N:
+        """The node with what the directive's body shows."""
+        self.state.nested_parse(self.content, self.content_offset, node)
+        return node
+
+    def words(self, kind: type[T], text: str) -> T:
+        """Words of the directive's argument or options, without their markup."""
+        shown, _ = self.state.inline_text(text, self.lineno)
+        return self.placed(kind(text, "", *shown))
+
+    def argument(self, kind: type[T]) -> list[T]:
+        return [self.words(kind, text) for text in self.arguments]
+
+    def option(self, name: str, kind: type[T]) -> list[T]:
+        text = self.options.get(name)
+        return [self.words(kind, text)] if text else []
+
+
+def code(directive: Shown, text: str, taken: bool = False) -> list[nodes.Node]:
+    """A block of code below its caption; `taken` says that another file holds it."""
+    captions = directive.option("caption", nodes.paragraph)
+    block = nodes.literal_block(text, text, taken=taken)
+    line = directive.line if taken else directive.state_machine.get_source_and_line(directive.content_offset + 1)[1]
+    return [*captions, directive.placed(block, line)] if text.strip() else [*captions]
+
+
+def formula(directive: Shown) -> list[nodes.Node]:
+    """The formulas of an argument and of a body, each of them a block."""
+    shown: list[nodes.Node] = []
+    for text in directive.arguments:
+        shown.append(directive.placed(nodes.math_block(text, text)))
+    body = "\n".join(directive.content)
+    if body.strip():
+        line = directive.state_machine.get_source_and_line(directive.content_offset + 1)[1]
+        shown.append(directive.placed(nodes.math_block(body, body), line))
+    return shown

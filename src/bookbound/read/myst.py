@@ -1,0 +1,123 @@
+"""A page of MyST Markdown, as Sphinx and Jupyter Book read it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bookbound.book import Notice
+from bookbound.read import files, markdown
+from bookbound.read.dialect import Dialect
+from bookbound.read.frontmatter import front_matter
+from bookbound.read.galley import Setting
+from bookbound.read.headings import Rule, identifier
+from bookbound.read.myst_directives import as_code, escaped
+from bookbound.read.myst_fences import Fences
+from bookbound.read.myst_inline import inline_swaps
+from bookbound.read.sphinx_draft import Desk, Draft, Titles, rst_draft
+from bookbound.read.sphinx_extract import chosen
+from bookbound.read.titles import first_title
+from bookbound.read.woven import DEEPEST, Swap, Woven, weave
+
+_COUNTED = re.compile(r"id(\d+)")
+_NOT_IN_A_NAME = re.compile(r"[^a-z0-9-]+")
+_QUOTES = re.compile("['\"\u2018\u2019\u201c\u201d]+")
+
+
+def _next_id(wanted: str, found: str) -> str:
+    counted = _COUNTED.fullmatch(found) if found != wanted else None
+    return f"id{int(counted[1]) + 1}" if counted else "id1"
+
+
+def myst_slug(text: str) -> str:
+    """Lower-case letters and digits, all else a hyphen; one that begins with a digit is told apart."""
+    name = _NOT_IN_A_NAME.sub("-", _QUOTES.sub("", " ".join(text.split())).lower())
+    return re.sub(r"-{2,}", "-", re.sub(r"^(?=[0-9-])", "id-", name)).strip("-")
+
+
+MYST = Dialect(rule=Rule(identifier, after=_next_id, without="id1"), definitions=True)
+"""MyST where Sphinx builds the site: its headings get the ids of docutils."""
+MYSTMD = Dialect(rule=Rule(myst_slug, "words"), definitions=True)
+"""MyST where its own tools do."""
+
+
+def myst_draft(source: str, path: Path, file: str, desk: Desk, dialect: Dialect = MYST) -> Draft:
+    """A page of MyST; it is set at once, and again where its references turn out to have titles."""
+    front = front_matter(source)
+    page = _Page(path, file, desk)
+    plain = page.set(source, front.end, dialect, lambda kind, target: None)
+    notices = [Notice(file, "its front matter is not plain YAML; passed over")] if front.broken else []
+    return Draft(
+        source,
+        front.text("title") or first_title(plain),
+        _labels(page.fences.labels, plain),
+        tuple(page.fences.toctrees),
+        lambda titles: page.set(source, front.end, dialect, titles) if page.refers else plain,
+        front.flag("orphan"),
+        (*notices, *desk.shelf.notices(file)),
+    )
+
+
+class _Page:
+    """Makes plain Markdown of one page, and of the files that it takes words from."""
+
+    def __init__(self, path: Path, file: str, desk: Desk) -> None:
+        self._path, self._file, self._desk = path, file, desk
+        self._depth = 0
+        self.fences = Fences("", 0, self._taken)
+        self.refers = False
+
+    def set(self, source: str, start: int, dialect: Dialect, titles: Titles) -> Setting:
+        woven = self._woven(source, start, titles)
+        return woven.unwoven(markdown.typeset(woven.text, dialect, start))
+
+    def _woven(self, source: str, start: int, titles: Titles) -> Woven:
+        def wanted(kind: str, target: str) -> str | None:
+            self.refers = True
+            return titles(kind, target)
+
+        fences = Fences(source, start, self._taken)
+        self.fences = fences if not self._depth else self.fences
+        shorthands = dict(self._desk.config.shorthands)
+        return weave(source, _apart([*fences.swaps, *inline_swaps(source, fences.prose, wanted, shorthands)]))
+
+    def _taken(self, name: str, argument: str, options: dict[str, Any], body: str) -> str | None:
+        """The Markdown for what stands in other files, or in another language."""
+        if name == "eval-rst":
+            rst = rst_draft(body, self._path, self._file, self._desk)
+            return escaped(rst.set(lambda kind, target: None).text)
+        if name not in ("include", "literalinclude") or self._depth >= DEEPEST:
+            return None
+        folder = self._desk.home if argument.startswith("/") else self._path.parent
+        text = self._desk.shelf.text(files.beside(folder, argument.lstrip("/")), argument)
+        if text is None or name == "literalinclude" or "literal" in options:
+            return as_code(chosen(text, options)) if text else None
+        self._depth += 1
+        shown = self._woven(chosen(text, options), 0, lambda kind, target: None).text
+        self._depth -= 1
+        return shown
+
+
+def _apart(swaps: list[Swap]) -> list[Swap]:
+    """The swaps in order, without those that begin within another."""
+    kept: list[Swap] = []
+    for swap in sorted(swaps, key=lambda one: one[:2]):
+        if not kept or swap.start >= kept[-1].end:
+            kept.append(swap)
+    return kept
+
+
+def _labels(labels: Mapping[str, int], setting: Setting) -> dict[str, str]:
+    """The labels that stand before a heading, with its words."""
+    headings = [block for block in setting.blocks if block.kind == "heading"]
+    places = [run.at for run in setting.runs]
+    starts = [setting.runs[bisect_left(places, block.start)].start for block in headings]
+    found = {}
+    for name, at in labels.items():
+        place = bisect_left(starts, at)
+        if place < len(headings):
+            found[name] = setting.text[headings[place].start : headings[place].end]
+    return found

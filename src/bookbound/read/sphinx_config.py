@@ -1,0 +1,115 @@
+"""What the `conf.py` of a Sphinx project says, read and never run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bookbound.book import Notice
+from bookbound.read import decode
+
+_UNSEEN = ("_templates", "_static")
+_MARKDOWN = ("myst_parser", "myst_nb", "recommonmark", "m2r", "m2r2", "sphinx_mdinclude")
+_NOTEBOOKS = ("myst_nb", "nbsphinx")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """How a project is put together, as far as plain assignments tell."""
+
+    title: str = ""
+    address: str = ""
+    root: str = "index"
+    suffixes: tuple[str, ...] = (".rst",)
+    excluded: tuple[str, ...] = _UNSEEN
+    prolog: str = ""
+    epilog: str = ""
+    words: tuple[tuple[str, str], ...] = ()
+    shorthands: tuple[tuple[str, str], ...] = ()
+
+
+def load_config(path: Path) -> tuple[Config, list[Notice]]:
+    """The configuration in a file, and that it cannot be read where it cannot."""
+    text, notices = decode.load(path, path.name, decode.LARGEST_SETTINGS)
+    if text is None:
+        return Config(), notices
+    try:
+        values = _values(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return Config(), [*notices, Notice(path.name, "is no Python that can be read; its settings are passed over")]
+    return _config(values), notices
+
+
+def _values(module: ast.Module) -> dict[str, Any]:
+    """The names that are given a plain value, in the order of the file."""
+    values: dict[str, Any] = {}
+    for node in module.body:
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                names = [target.id for target in targets if isinstance(target, ast.Name)]
+            case ast.AnnAssign(target=ast.Name(name), value=ast.expr() as value):
+                names = [name]
+            case ast.AugAssign(target=ast.Name(name), op=ast.Add(), value=more) if name in values:
+                value, names = ast.BinOp(ast.Name(name), ast.Add(), more), [name]
+            case _:
+                continue
+        try:
+            found = _value(value, values)
+        except (ValueError, TypeError, KeyError):
+            continue
+        values |= dict.fromkeys(names, found)
+    return values
+
+
+def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
+    match node:
+        case ast.Name(name):
+            return known[name]
+        case ast.BinOp(left, ast.Add(), right):
+            return _value(left, known) + _value(right, known)
+    return ast.literal_eval(node)
+
+
+def _config(values: Mapping[str, Any]) -> Config:
+    used = _listed(values.get("extensions"))
+    suffixes = _listed(values.get("source_suffix")) or (".rst",)
+    suffixes += (".md",) * any(name in used for name in _MARKDOWN)
+    suffixes += (".ipynb",) * any(name in used for name in _NOTEBOOKS)
+    unseen = [_listed(values.get(name)) for name in ("exclude_patterns", "templates_path", "html_static_path")]
+    release = _text(values.get("release")) or _text(values.get("version"))
+    version = _text(values.get("version")) or release
+    links = values.get("extlinks")
+    return Config(
+        title=_text(values.get("html_title")) or _text(values.get("project")),
+        address=_text(values.get("html_baseurl")),
+        root=_text(values.get("root_doc")) or _text(values.get("master_doc")) or "index",
+        suffixes=tuple(dict.fromkeys(suffixes)),
+        excluded=(*_UNSEEN, *(name for names in unseen for name in names)),
+        prolog=_text(values.get("rst_prolog")),
+        epilog=_text(values.get("rst_epilog")),
+        words=tuple((name, said) for name, said in (("version", version), ("release", release)) if said),
+        shorthands=tuple(_shorthands(links)) if isinstance(links, dict) else (),
+    )
+
+
+def _shorthands(links: dict[Any, Any]) -> list[tuple[str, str]]:
+    """What each shorthand for a link shows; without a caption it shows the address."""
+    return [
+        (name, caption if isinstance(caption, str) else str(address))
+        for name, given in links.items()
+        if isinstance(name, str) and isinstance(given, tuple | list) and len(given) == 2
+        for address, caption in [given]
+    ]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _listed(value: Any) -> tuple[str, ...]:
+    """The names that a setting lists; one alone may stand for the list."""
+    names = [value] if isinstance(value, str) else value if isinstance(value, list | tuple | dict) else []
+    return tuple(name for name in names if isinstance(name, str) and name)

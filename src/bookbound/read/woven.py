@@ -1,0 +1,139 @@
+"""A page that takes words from other files: the whole as it is read, and the way back to the page's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from bookbound.book import Notice, Run
+from bookbound.read import decode, files
+from bookbound.read.galley import Setting
+
+DEEPEST = 10
+"""How many files may take words from each other in a row."""
+
+_NAMED = 3
+# The most characters that all pages together take from other files, and the most files that one page does.
+_ROOM = 5 * decode.LARGEST
+_MOST = 1_000
+
+
+class Swap(NamedTuple):
+    """Other words in the place of characters `start` to `end` of a page's own file."""
+
+    start: int
+    end: int
+    text: str
+
+
+class _Piece(NamedTuple):
+    """Characters from `at` on: those of the page's own file at `start` to `end`, or others in the place of them."""
+
+    at: int
+    start: int
+    end: int
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Woven:
+    """A text of several files."""
+
+    text: str
+    pieces: tuple[_Piece, ...]
+
+    def unwoven(self, setting: Setting) -> Setting:
+        """What was set of this text, with each word at its place in the page's own file, or where it is called for."""
+        if len(self.pieces) < 2 and all(piece.own for piece in self.pieces):
+            return setting
+        runs: list[Run] = []
+        for piece, group in groupby(self._cut(setting.runs), key=lambda pair: pair[0]):
+            parts = [run for _, run in group]
+            if piece.own:
+                runs += parts
+            else:
+                at, length = parts[0].at, parts[-1].at + parts[-1].length - parts[0].at
+                runs += _standing(at, length, piece.start, piece.end)
+        return setting._replace(runs=tuple(runs))
+
+    def _cut(self, runs: Iterable[Run]) -> Iterable[tuple[_Piece, Run]]:
+        """The runs, cut where the pieces end; those of the page's own file lead into it."""
+        i = 0
+        for run in runs:
+            while i + 1 < len(self.pieces) and self.pieces[i + 1].at <= run.start:
+                i += 1
+            here = i
+            verbatim = run.end - run.start == run.length
+            while True:
+                piece = self.pieces[here]
+                stop = self.pieces[here + 1].at if here + 1 < len(self.pieces) else run.end
+                end = min(stop, run.end)
+                shift = piece.start - piece.at if piece.own else 0
+                whole = not verbatim or end == run.end
+                length = run.length if whole else end - run.start
+                last = min(run.end + shift, piece.end) if piece.own and not verbatim else end + shift
+                yield piece, Run(run.at, length, run.start + shift, last)
+                if whole:
+                    break
+                run = Run(run.at + length, run.length - length, end, run.end)
+                here += 1
+
+
+def _standing(at: int, length: int, start: int, end: int) -> list[Run]:
+    """Words that stand for what is written otherwise: a run as long as its source would count as a copy."""
+    if length != end - start or length < 2:
+        return [Run(at, length, start, end)]
+    return [Run(at, 1, start, end - 1), Run(at + 1, length - 1, end - 1, end)]
+
+
+def weave(source: str, swaps: Iterable[Swap]) -> Woven:
+    """The source with the swaps, which stand in order and apart."""
+    parts: list[str] = []
+    pieces: list[_Piece] = []
+    at, done = 0, 0
+    for start, end, text in (*swaps, Swap(len(source), len(source), "")):
+        if start > done:
+            pieces.append(_Piece(at, done, start, own=True))
+            parts.append(source[done:start])
+            at += start - done
+        if text:
+            pieces.append(_Piece(at, start, end, own=False))
+            parts.append(text)
+            at += len(text)
+        done = end
+    return Woven("".join(parts), tuple(pieces))
+
+
+class Shelf:
+    """The files that pages of one book may take words from: those inside of its folder, and so much of them."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._room = _ROOM
+        self._taken = 0
+        self._missing: list[str] = []
+
+    def text(self, path: Path | None, name: str) -> str | None:
+        """The words of the file at `path`, which a page calls `name`; nothing where it may not or cannot be read."""
+        self._taken += 1
+        text = None
+        if path and self._taken <= _MOST and files.is_inside(path, self._root) and files.is_file(path):
+            text, _ = decode.load(path, name)
+        if text is None or len(text) > self._room:
+            self._missing.append(name)
+            return None
+        self._room -= len(text)
+        return text
+
+    def notices(self, file: str) -> list[Notice]:
+        """What the page `file` asked for since and did not get."""
+        missing, self._missing, self._taken = list(dict.fromkeys(self._missing)), [], 0
+        if not missing:
+            return []
+        count = "a file" if len(missing) == 1 else f"{len(missing)} files"
+        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        named = ", ".join(name[:100] for name in missing[:_NAMED])
+        return [Notice(file, f"takes words from {count} that cannot be read here: {named}{more}", lost=True)]

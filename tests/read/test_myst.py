@@ -1,0 +1,138 @@
+"""MyST Markdown as Sphinx and Jupyter Book show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bookbound.book import Block, Page
+from bookbound.read.myst import MYSTMD, myst_draft
+from bookbound.read.sphinx_draft import Desk, Draft
+from bookbound.read.woven import Shelf
+
+HERE = Path(__file__).parent
+TITLES = {("doc", "guide"): "The Guide", ("ref", "deep"): "Deep *down*"}
+
+
+def draft(source: str, folder: Path = HERE) -> Draft:
+    return myst_draft(source, folder / "page.md", "page.md", Desk(Shelf(folder), folder))
+
+
+def seen(source: str, folder: Path = HERE) -> str:
+    return draft(source, folder).set(lambda kind, target: TITLES.get((kind, target))).text
+
+
+def shape(source: str) -> list[object]:
+    text, _, blocks = draft(source).set(lambda kind, target: None)
+
+    def one(block: Block) -> object:
+        words = text[block.start : block.end]
+        return (block.kind, [one(child) for child in block.children]) if block.children else (block.kind, words)
+
+    return [one(block) for block in blocks]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("See {doc}`guide` and {ref}`Here <deep>`.", "See The Guide and Here."),
+        ("See {ref}`deep`, {ref}`nowhere`.", "See Deep *down*, nowhere."),
+        ("Press {kbd}`Ctrl` + {guilabel}`&OK`", "Press Ctrl + OK"),
+        ("{func}`~a.b.__init__` and {class}`~a.B`", "__init__() and B"),
+        ("Then {math}`x_1 * y` holds", "Then x_1 * y holds"),
+        ("{unheard-of}`its *text*`", "its *text*"),
+        ("Code `{ref}` stays, ``{doc}`x` `` too", "Code {ref} stays, {doc}`x` too"),
+        ("[](guide.md) and [](#deep) and [](deep)", "The Guide and Deep *down* and Deep *down*"),
+        ("% a comment\nText\n+++\nMore", "Text\n\nMore"),
+        ("(label)=\n# Title", "Title"),
+        ("{icon}`fa-x` Linux", "Linux"),
+    ],
+)
+def test_roles_show_their_words(source: str, text: str) -> None:
+    assert seen(source) == text
+
+
+def test_directives_show_their_titles_and_bodies() -> None:
+    note = [("admonition", [("paragraph", "note"), ("paragraph", "Mind *the gap*.".replace("*", ""))])]
+    assert shape("```{note}\nMind *the gap*.\n```") == note
+    assert shape(":::{note}\nMind *the gap*.\n:::") == note
+    assert shape("```{note} Mind *the gap*.\n```") == note
+    assert shape("```{note}\n:class: tip\n\nMind *the gap*.\n```") == note
+    assert shape("```{note}\n---\nclass: tip\n---\nMind *the gap*.\n```") == note
+    assert shape("````{admonition} A **title**\n:class: x\n\n```{code-block} python\n:caption: a.py\n\nx = 1\n```\n````\n\nAfter") == [
+        ("admonition", [("paragraph", "A title"), ("paragraph", "a.py"), ("code", "x = 1")]),
+        ("paragraph", "After"),
+    ]
+    assert shape("```{math}\n:label: eq\n\na = b\n```") == [("formula", "a = b")]
+    assert shape("::::{tab-set}\n:::{tab-item} One\nBody\n:::\n::::") == [
+        ("admonition", [("paragraph", "One"), ("paragraph", "Body")])
+    ]
+    assert seen("```{figure} a.png\n:alt: A hand\n:name: fig\n\nThe *caption*\n```") == "A hand\n\nThe caption"
+    assert seen("```{unheard-of}\n:option: x\n\nIts body.\n```") == "Its body."
+    assert shape("```python\n{ref}`x`\n```") == [("code", "{ref}`x`")]
+
+
+def test_what_a_page_does_not_show_is_not_set() -> None:
+    unseen = "```{toctree}\n:caption: More\n\na\nb\n```\n\n```{raw} html\n<b>x</b>\n```\n\n```{bibliography}\n```\n\n"
+    page = draft(unseen + "Text")
+    assert page.set(lambda kind, target: None).text == "Text"
+    assert [(toctree.caption, toctree.lines) for toctree in page.toctrees] == [("More", (("", "a"), ("", "b")))]
+
+
+def test_what_a_page_takes_from_elsewhere_stands_where_it_asks_for_it(tmp_path: Path) -> None:
+    (tmp_path / "part.md").write_text("Taken {kbd}`words`.\n\n```{include} deep.md\n```\n")
+    (tmp_path / "deep.md").write_text("Deeper.")
+    (tmp_path / "code.py").write_text("a = 1\nb = 2\n")
+    source = "Own.\n\n```{include} part.md\n```\n\n```{literalinclude} code.py\n:lines: 2\n```\n\n```{eval-rst}\n.. note:: Of *other* kind\n```\n\nEnd.\n"
+    assert seen(source, tmp_path) == "Own.\n\nTaken words.\n\nDeeper.\n\nb = 2\n\nnote\n\nOf other kind\n\nEnd."
+    assert [notice.lost for notice in draft("```{include} ../no.md\n```", tmp_path).notices] == [True]
+
+
+def test_labels_name_the_heading_after_them() -> None:
+    page = draft("(One Label)=\n# First\n\nText\n\n(two)=\n(three)=\n## Second `code`\n\n(last)=\nText")
+    assert page.labels == {"one label": "First", "two": "Second code", "three": "Second code"}
+    assert page.title == "First"
+
+
+# The heading, its anchor where Sphinx builds the page, and where MyST's own tools do.
+ANCHORS = [
+    ("The Guide", "the-guide", "the-guide"),
+    ("Usage", "usage", "usage"),
+    ("Usage", "id1", "usage-1"),
+    ("Usage", "id2", "usage-2"),
+    ("C++ & more", "c-more", "c-more"),
+    ("1. First steps", "first-steps", "id-1-first-steps"),
+    ("Étude", "etude", "tude"),
+    ("What's new?", "what-s-new", "whats-new"),
+    ("`code` first", "code-first", "code-first"),
+    ("snake_case name", "snake-case-name", "snake-case-name"),
+    ("v2.0 *released*", "v2-0-released", "v2-0-released"),
+    ("A [link](https://x.y) here", "a-link-here", "a-link-here"),
+]
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_anchors_are_those_of_the_tools_that_build_the_page(at: int) -> None:
+    source = "".join(f"## {heading[0]}\n\nWords.\n\n" for heading in ANCHORS)
+    desk = Desk(Shelf(HERE), HERE)
+    page = myst_draft(source, HERE / "a.md", "a.md", desk, MYSTMD) if at == 2 else draft(source)
+    blocks = page.set(lambda kind, target: None).blocks
+    assert [block.anchor for block in blocks if block.kind == "heading"] == [heading[at] for heading in ANCHORS]
+
+
+_PIECES = st.sampled_from(
+    ["```{note}\n", "```{code-block} x\n", ":::{tip} T\n", "```\n", ":::\n", "::::{a}\n", ":name: x\n", "---\n", "{ref}`x`"]
+    + ["{kbd}`a b`", "`c`", "``", "`", "(l)=\n", "# H\n", "%x\n", "+++\n", "[](x.md)", "\n", "  ", "> ", "- ", "é", "$$\n"]
+    + ["```{toctree}\n", "```{math}\n", "```{eval-rst}\n", "```{include} x\n", "{{ x }}", "word ", "\t", "<b>"]
+)
+
+
+@given(st.one_of(st.text(), st.lists(_PIECES, max_size=30).map("".join)))
+@settings(max_examples=300)
+def test_whatever_is_written_is_set_with_exact_places(faults: Callable[[Page], list[str]], source: str) -> None:
+    setting = draft(source).set(lambda kind, target: "T `x`")
+    assert faults(Page("a.md", "/", "", "", 0, source, *setting)) == []

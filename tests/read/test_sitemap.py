@@ -1,0 +1,64 @@
+"""What a site's maps list."""
+
+from __future__ import annotations
+
+import gzip
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookbound.read.robots import Robots
+from bookbound.read.site_nav import resolved
+from bookbound.read.sitemap import MOST_MAPS, mapped, read_map
+
+
+def test_a_map_lists_pages_and_an_index_lists_maps() -> None:
+    space = b"xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'"
+    pages = b"<urlset %b><url><loc> https://a.example/b </loc></url></urlset>" % space
+    assert read_map(pages).pages == ["https://a.example/b"]
+    assert read_map(gzip.compress(pages)).pages == ["https://a.example/b"]
+    assert read_map(b"<sitemapindex><sitemap><loc>https://a.example/m.xml</loc></sitemap></sitemapindex>").maps == [
+        "https://a.example/m.xml"
+    ]
+
+
+def test_maps_that_list_each_other_end() -> None:
+    asked: list[str] = []
+
+    def fetch(url: str) -> bytes:
+        asked.append(url)
+        more = "".join(f"<sitemap><loc>{url}{letter}</loc></sitemap>" for letter in "ab")
+        return f"<sitemapindex>{more}</sitemapindex>".encode()
+
+    assert mapped(["m"], fetch, 10) == []
+    assert len(asked) == MOST_MAPS
+
+
+def test_no_more_pages_are_taken_than_are_wanted() -> None:
+    listed = "".join(f"<url><loc>{at}</loc></url>" for at in range(100))
+    assert len(mapped(["m"], lambda url: f"<urlset>{listed}</urlset>".encode(), 7)) == 7
+
+
+@given(st.binary() | st.binary().map(gzip.compress))
+def test_any_bytes_are_a_map_or_none(data: bytes) -> None:
+    assert read_map(data).maps == []
+
+
+@given(st.text())
+def test_any_text_is_a_robots_txt(text: str) -> None:
+    robots = Robots(text)
+    assert isinstance(robots.allows("https://a.example/b"), bool)
+    assert 0 <= robots.delay <= 10
+    assert len(robots.maps) <= 20
+
+
+def test_the_rules_for_us_come_before_those_for_all() -> None:
+    robots = Robots("User-agent: *\nDisallow: /\nCrawl-delay: 5\n\nUser-agent: Bookbound\nAllow: /\nDisallow: /x*y$\n")
+    assert [robots.allows(f"https://a.example{path}") for path in ("/", "/xzy", "/xzyz")] == [True, False, True]
+
+
+@given(st.text(), st.text())
+def test_any_link_leads_to_an_address_of_the_web_or_nowhere(url: str, href: str) -> None:
+    for base in (url, "https://a.example/b/"):
+        found = resolved(base, href)
+        assert not found or (found.startswith(("http://", "https://")) and "#" not in found)
