@@ -1,14 +1,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from qdrant_client import AsyncQdrantClient
 
-from bookbound import wire
-from bookbound.errors import BadSource
+from bookbound import indexing, wire
+from bookbound.book import Chunk
+from bookbound.errors import BadSource, Doubtful
+from bookbound.ingest import Indexed, Source, ingest
 from bookbound.manifest import Chapter
+from bookbound.ports import Store
+from bookbound.read import read
+from bookbound.read.prints import mark
 from bookbound.settings import Settings
+from bookbound.store.edge import EdgeStore
+from bookbound.store.qdrant import QdrantStore
+from bookbound.testing.embedder import ScriptedEmbedder
+
+pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
+Make = Callable[..., Indexed]
 
 
 @pytest.fixture
@@ -17,32 +31,212 @@ def book(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "README.md").write_text("# Robots\n\nA robot senses, plans and acts.\n")
     (folder / "legs.md").write_text("# Legs\n\n## Knees\n\nA knee bends.\n\n## Ankles\n\nAn ankle turns.\n")
+    (folder / "arms.md").write_text("# Arms\n\nAn arm reaches.\n")
     return folder
+
+
+@pytest.fixture
+def embedder() -> ScriptedEmbedder:
+    return ScriptedEmbedder()
+
+
+@pytest.fixture(params=["edge", "qdrant"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if request.param == "edge":
+        yield EdgeStore(tmp_path / "index")
+    else:
+        yield QdrantStore(AsyncQdrantClient(location=":memory:"))
+
+
+@pytest.fixture
+def make(book: Path, store: Store, embedder: ScriptedEmbedder) -> Make:
+    """Indexes the book as it stands, with what it was told in `told`."""
+
+    def made(embedder: ScriptedEmbedder = embedder, **how: Any) -> Indexed:
+        source = Source(lambda: read(book), mark(book) if how.pop("marked", True) else "")
+        embedder.given.clear()
+        return asyncio.run(ingest(source, embedder, store, how.pop("progress", lambda *_: None), **how))
+
+    return made
+
+
+def contents(store: Store) -> list[Chunk]:
+    async def go() -> list[Chunk]:
+        index = await store.open()
+        try:
+            return [chunk for sheet in index.manifest.sheets for chunk in await index.chunks(sheet.file)]
+        finally:
+            await index.close()
+
+    return asyncio.run(go())
 
 
 def test_an_index_says_what_it_holds(book: Path, tmp_path: Path) -> None:
     manifest = wire.index_book(book, Settings(index=tmp_path / "index")).manifest
-    assert (manifest.title, manifest.kind, manifest.pages, manifest.chunks) == ("Robots", "markdown", 2, 3)
-    assert manifest.chapters == (Chapter("Robots", 1, 1), Chapter("Legs", 1, 2))
+    assert (manifest.title, manifest.kind, manifest.pages, manifest.chunks) == ("Robots", "markdown", 3, 4)
+    assert manifest.chapters == (Chapter("Robots", 1, 1), Chapter("Arms", 1, 1), Chapter("Legs", 1, 2))
+    assert [(sheet.file, sheet.chunks) for sheet in manifest.sheets] == [
+        ("README.md", 1),
+        ("arms.md", 1),
+        ("legs.md", 2),
+    ]
+    assert not list(tmp_path.glob("index-work*"))
 
 
-def test_progress_is_told_to_the_end(book: Path, tmp_path: Path) -> None:
+def test_progress_is_told_to_the_end(make: Make) -> None:
     told: list[tuple[str, int, int]] = []
-    wire.index_book(book, Settings(index=tmp_path / "index"), lambda *step: told.append(step))
-    assert told[-1] == ("embed", 3, 3)
-    assert ("split", 2, 2) in told
+    make(progress=lambda *step: told.append(step))
+    assert told[0] == ("read", 0, 0)
+    assert ("split", 3, 3) in told
+    assert told[-1] == ("embed", 4, 4)
 
 
-def test_a_file_that_is_not_utf8_is_indexed_with_a_notice(book: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf8_is_indexed_with_a_notice(book: Path, make: Make) -> None:
     (book / "odd.md").write_bytes("# Café\n\nNaïve robots.\n".encode("latin-1"))
-    indexed = wire.index_book(book, Settings(index=tmp_path / "index"))
+    indexed = make()
     assert [notice.file for notice in indexed.notices] == ["odd.md"]
+    assert not indexed.lost
     assert "Café" in [chapter.title for chapter in indexed.manifest.chapters]
+
+
+def test_a_book_that_did_not_change_is_neither_read_nor_published_again(
+    make: Make, store: Store, embedder: ScriptedEmbedder
+) -> None:
+    first = make()
+    told: list[tuple[str, int, int]] = []
+    again = make(progress=lambda *step: told.append(step))
+    assert not again.published
+    assert (again.manifest, again.embedded, told, embedder.given) == (first.manifest, 0, [], [])
+    assert len(asyncio.run(store.generations())) == 1
+
+
+def test_without_a_mark_it_is_read_and_found_the_same(make: Make, embedder: ScriptedEmbedder) -> None:
+    first = make(marked=False)
+    again = make(marked=False)
+    assert not again.published
+    assert (again.manifest, embedder.given) == (first.manifest, [])
+
+
+def test_only_the_chunks_of_a_changed_page_are_embedded(
+    book: Path, make: Make, store: Store, embedder: ScriptedEmbedder
+) -> None:
+    make()
+    before = {chunk.id: chunk for chunk in contents(store)}
+    (book / "legs.md").write_text("# Legs\n\n## Knees\n\nA knee bends far.\n\n## Ankles\n\nAn ankle turns.\n")
+    indexed = make()
+    assert indexed.changes.changed == ("legs.md",)
+    assert set(indexed.changes.unchanged) == {"README.md", "arms.md"}
+    assert [text.splitlines()[-1] for text in embedder.given] == ["A knee bends far."]
+    assert indexed.embedded == 1
+    now = contents(store)
+    assert [chunk.text.splitlines()[-1] for chunk in now][-2:] == ["A knee bends far.", "An ankle turns."]
+    assert all(before[chunk.id] == chunk for chunk in now if chunk.place.file != "legs.md")
+
+
+def test_what_is_taken_over_is_found_as_if_it_were_new(book: Path, make: Make, store: Store, tmp_path: Path) -> None:
+    make()
+    (book / "arms.md").write_text("# Arms\n\nAn arm reaches far.\n")
+    taken = make()
+    fresh = EdgeStore(tmp_path / "fresh")
+    new = asyncio.run(ingest(Source(lambda: read(book)), ScriptedEmbedder(), fresh, lambda *_: None))
+    assert contents(store) == contents(fresh)
+    assert (taken.manifest.digest, taken.manifest.sheets) == (new.manifest.digest, new.manifest.sheets)
+
+    async def found(store: Store) -> list[tuple[str, float]]:
+        index = await store.open()
+        vector = await ScriptedEmbedder().embed_question("a knee bends")
+        passages = await index.search("a knee bends", vector, 4)
+        await index.close()
+        return [(passage.chunk.id, round(passage.score, 4)) for passage in passages]
+
+    assert asyncio.run(found(store)) == asyncio.run(found(fresh))
+
+
+def test_a_removed_page_disappears(book: Path, make: Make, store: Store, embedder: ScriptedEmbedder) -> None:
+    make()
+    (book / "arms.md").unlink()
+    assert make().changes.removed == ("arms.md",)
+    assert embedder.given == []
+    assert {chunk.place.file for chunk in contents(store)} == {"README.md", "legs.md"}
+
+
+def test_a_renamed_page_is_recognised_and_not_embedded_again(
+    book: Path, make: Make, store: Store, embedder: ScriptedEmbedder
+) -> None:
+    make()
+    (book / "legs.md").rename(book / "walking.md")
+    indexed = make()
+    assert indexed.changes.renamed == {"walking.md": "legs.md"}
+    assert not indexed.changes.removed
+    assert embedder.given == []
+    assert {chunk.place.file for chunk in contents(store)} == {"README.md", "arms.md", "walking.md"}
+
+
+def test_words_that_only_move_within_their_file_are_not_embedded_again(
+    book: Path, make: Make, store: Store, embedder: ScriptedEmbedder
+) -> None:
+    make()
+    before = contents(store)[-1].place.start
+    (book / "legs.md").write_text("\n\n" + (book / "legs.md").read_text())
+    moved = make()
+    assert moved.published
+    assert embedder.given == []
+    assert contents(store)[-1].place.start == before + 2
+
+
+def test_a_book_that_lost_more_than_a_third_of_its_pages_is_refused_until_it_is_meant(
+    book: Path, make: Make, store: Store
+) -> None:
+    first = make()
+    for name in ("arms.md", "legs.md"):
+        (book / name).unlink()
+    with pytest.raises(Doubtful, match=r"2 of the 3 pages of .Robots.*--force"):
+        make()
+    assert asyncio.run(store.generations())[0] == first.manifest
+    assert make(force=True).manifest.pages == 1
+
+
+def test_a_dry_run_says_what_would_happen_and_does_nothing(
+    book: Path, make: Make, store: Store, embedder: ScriptedEmbedder
+) -> None:
+    would = make(dry_run=True)
+    assert not would.published
+    assert would.changes.added == ("README.md", "arms.md", "legs.md")
+    assert asyncio.run(store.generations()) == []
+    make()
+    (book / "new.md").write_text("# New\n\nWords.\n")
+    assert make(dry_run=True).changes.added == ("new.md",)
+    assert embedder.given == []
+    assert len(asyncio.run(store.generations())) == 1
+
+
+def test_another_embedder_embeds_every_page_again(make: Make) -> None:
+    make()
+    other = ScriptedEmbedder("another")
+    assert make(other).embedded == len(other.given) == 4
+
+
+def test_force_makes_a_generation_of_a_book_that_did_not_change(make: Make, store: Store) -> None:
+    make()
+    assert make(force=True).published
+    assert len(asyncio.run(store.generations())) == 2
+
+
+def test_an_index_that_is_damaged_is_made_anew(book: Path, tmp_path: Path) -> None:
+    store, embedder = EdgeStore(tmp_path / "index"), ScriptedEmbedder()
+    source = Source(lambda: read(book), mark(book))
+    first = asyncio.run(ingest(source, embedder, store, lambda *_: None)).manifest
+    shard = tmp_path / "index" / "generations" / first.generation / "shard"
+    next(path for path in shard.rglob("*") if path.is_file() and path.stat().st_size).write_bytes(b"x")
+    again = asyncio.run(ingest(source, embedder, store, lambda *_: None, force=True))
+    assert again.embedded == 4
+    assert len(contents(store)) == 4
 
 
 def test_a_failed_run_leaves_the_published_index_as_it_was(book: Path, tmp_path: Path) -> None:
     settings = Settings(index=tmp_path / "index")
     first = wire.index_book(book, settings).manifest
+    (book / "arms.md").write_text("# Arms\n\nAn arm reaches far.\n")
 
     def fail(stage: str, done: int, total: int) -> None:
         if stage == "embed":
@@ -55,3 +249,23 @@ def test_a_failed_run_leaves_the_published_index_as_it_was(book: Path, tmp_path:
     kept = asyncio.run(wire.store(settings).open())
     assert kept.manifest == first
     asyncio.run(kept.close())
+
+
+def test_work_that_was_broken_off_is_not_done_again(
+    book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, embedder = Settings(index=tmp_path / "index"), ScriptedEmbedder()
+    monkeypatch.setattr(indexing, "embedder", lambda settings: embedder)
+    (book / "long.md").write_text("# Long\n\n" + "\n\n".join(f"## Part {n}\n\nWords of part {n}." for n in range(200)))
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if stage == "embed" and done >= 128:
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        wire.index_book(book, settings, stop)
+    done = len(embedder.given)
+    assert 128 <= done < 204
+    wire.index_book(book, settings)
+    assert len(embedder.given) == len(set(embedder.given)) == 204
+    assert not list(tmp_path.glob("index-work*"))

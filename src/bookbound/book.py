@@ -107,7 +107,10 @@ class Manuscript:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A stable address in a book: chapter, headings and anchor for people, file and characters for machines."""
+    """A stable address in a book: chapter, headings and anchor for people, file and characters for machines.
+
+    `book` is its name where several were asked.
+    """
 
     file: str
     url: str
@@ -119,6 +122,7 @@ class Place:
     end: int
     page: int | None = None
     label: str = ""
+    book: str = ""
 
     @property
     def section(self) -> str:

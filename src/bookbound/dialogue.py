@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from bookbound.book import Passage, Place, UnitKind, laid_out
 from bookbound.errors import InvalidInput
 from bookbound.finding import Evidence, Judgement, RefusalKind
+from bookbound.trace import Trace, Usage
 
 SELECTION_ID = "selected_text"
 LONGEST_QUESTION, LONGEST_SELECTION, MOST_PASSAGES = 2000, 10000, 20
@@ -89,53 +90,12 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """What a language model was asked: in how many calls, and how many tokens it read and wrote."""
-
-    calls: int = 0
-    read: int = 0
-    written: int = 0
-
-    def __add__(self, more: Usage) -> Usage:
-        return Usage(self.calls + more.calls, self.read + more.read, self.written + more.written)
-
-
-@dataclass(frozen=True, slots=True)
 class Missing:
     """A writer's word that part of what was asked for is not in what it read."""
 
 
 Piece = Sentence | Missing | Usage
 """What a writer gives: sentences, and what there is to say about them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """Everything a face may report about how a reply came to be.
-
-    `tools` names each search of the book; `degraded` is an answer that a language model failed to write, or to finish.
-    """
-
-    retrieval: Retrieval
-    generation: str
-    embedder: str
-    writer: str
-    timings: Mapping[str, float]
-    usage: Usage = Usage()
-    tools: tuple[str, ...] = ()
-    degraded: bool = False
-
-    @property
-    def retrieval_ms(self) -> float:
-        return self.timings.get("retrieve", 0.0)
-
-    @property
-    def generation_ms(self) -> float:
-        return self.timings.get("answer", 0.0)
-
-    @property
-    def total_ms(self) -> float:
-        return sum(self.timings.values())
 
 
 @dataclass(frozen=True, slots=True)

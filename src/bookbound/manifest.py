@@ -16,11 +16,15 @@ class Chapter:
 
 
 class Sheet(NamedTuple):
-    """A page as an index knows it: its file, a fingerprint of all that its chunks come from, and how many they are."""
+    """A page as an index knows it: its file, a fingerprint of all that its chunks and their vectors come from.
+
+    `words` is a fingerprint of its source alone, which a page keeps when it is renamed.
+    """
 
     file: str
     fingerprint: str
-    chunks: int
+    words: str
+    chunks: int = 0
 
 
 @dataclass(frozen=True, slots=True)

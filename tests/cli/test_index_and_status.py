@@ -82,7 +82,7 @@ def test_status_names_the_language_model_and_neither_its_key_nor_its_address(
 
 def test_status_in_json_counts_generations_and_bytes(bookbound: Run, little_book: Path, tmp_path: Path) -> None:
     for _ in range(2):
-        bookbound("index", str(little_book), cwd=tmp_path)
+        bookbound("index", str(little_book), "--force", cwd=tmp_path)
     told = json.loads(bookbound("status", "--json", cwd=tmp_path).stdout)
     assert told["pages"] == 2
     assert told["bytes"] > 0
@@ -193,7 +193,7 @@ def test_an_index_that_is_being_written_exits_with_2(bookbound: Run, little_book
     bookbound("index", str(little_book), cwd=tmp_path)
     with (tmp_path / ".bookbound" / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        done = bookbound("index", str(little_book), "--json", cwd=tmp_path)
+        done = bookbound("index", str(little_book), "--force", "--json", cwd=tmp_path)
     assert (done.returncode, json.loads(done.stdout)["error"]["type"]) == (2, "IndexBusy")
 
 

@@ -65,6 +65,7 @@ async def texts(index: Index) -> set[str]:
 def test_where_nothing_is_published_there_is_no_index(store: Store) -> None:
     async def go() -> None:
         assert await store.generations() == []
+        assert await store.published() == ""
         with pytest.raises(NoIndex, match="bookbound index"):
             await store.open()
 
@@ -124,11 +125,29 @@ def test_a_publish_switches_new_readers_and_leaves_old_ones_in_peace(
     asyncio.run(go())
 
 
+def test_what_is_held_comes_back_with_the_vectors_it_was_given(
+    store: Store, chunks: list[Chunk], vectors: Vectors, publish: Publish
+) -> None:
+    async def go() -> None:
+        given = vectors(6)
+        given /= np.linalg.norm(given, axis=1, keepdims=True)
+        await publish(store, chunks, given)
+        index = await store.open()
+        held = await index.held("docs/page-0.md")
+        assert [chunk for chunk, _ in held] == chunks[:3]
+        np.testing.assert_allclose(np.stack([vector for _, vector in held]), given[:3], atol=1e-6)
+        assert await index.held("nowhere.md") == []
+        await index.close()
+
+    asyncio.run(go())
+
+
 def test_the_manifest_is_what_was_given_with_what_was_found(
     store: Store, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def go() -> None:
         published = await publish(store, chunks)
+        assert await store.published() == published.generation
         index = await store.open()
         assert index.manifest == published
         assert published.chunks == 6

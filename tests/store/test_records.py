@@ -76,6 +76,8 @@ ODD: dict[str, tuple[object, ...]] = {
     **dict.fromkeys(TEXTS, (None, 1, ["x"], {"a": "b"})),
     **dict.fromkeys(("dimension", "pages", "chunks"), (None, 1.5, "1", ["x"], {"a": 1})),
     "average_words": (None, "1", ["x"], {"a": 1}, 10**400),
+    "source": (None, 1, ["x"]),
+    "sheets": (None, 1, "abc", ["abc"], [["x"]], [["x", "y", "z", "1"]], [["x", 1, "z", 1]], [["x", "y", "z", 1, 1]]),
     "chapters": (None, 1, "abc", ["abc"], [["x"]], [["x", "y", 1]], [["x", 1, 1, 1]], {"abc": 1}),
 }
 

@@ -15,7 +15,7 @@ from bookbound.ask import Pipeline
 from bookbound.cli import show
 from bookbound.cli.contracts import Contract, Wish, asking, trouble
 from bookbound.cli.outcome import ANSWERED, REFUSED, leave, told
-from bookbound.cli.parts import AsFormat, AsJson, Format, IndexFolder, Parts, TopK
+from bookbound.cli.parts import AsFormat, AsJson, BookName, EditionName, Format, IndexFolder, Parts, TopK
 from bookbound.cli.place import indexed
 from bookbound.cli.screen import one_line, put, put_json
 from bookbound.dialogue import LONGEST_QUESTION, Question, Retrieval
@@ -52,6 +52,8 @@ def ask(
     ctx: typer.Context,
     question: Words,
     index: IndexFolder = None,
+    book: BookName = None,
+    edition: EditionName = None,
     k: TopK = 5,
     selected_text: Selected = None,
     threshold: Threshold = None,
@@ -73,16 +75,24 @@ def ask(
     with told(as_json, partial(trouble, contract)):
         selection = _given(selected_text) if selected_text else None
         asked = asking(contract, Wish(_given(words), selection, k, threshold, verbose))
-        chosen = settings.load(index=index)
+        chosen = settings.load(index=index, book=book, edition=edition)
         with indexed(chosen):
-            book = ctx.obj.open_book(chosen)
-        with book:
-            said = asked(book)
+            opened = ctx.obj.open_book(chosen)
+        with opened:
+            said = asked(opened)
             put_json(said.plain) if as_json else put(said.lines)
-            leave(ANSWERED if said.answered else REFUSED, book.pipeline)
+            leave(ANSWERED if said.answered else REFUSED, opened.pipeline)
 
 
-def search(ctx: typer.Context, words: Sought, index: IndexFolder = None, k: TopK = 5, as_json: AsJson = False) -> None:
+def search(
+    ctx: typer.Context,
+    words: Sought,
+    index: IndexFolder = None,
+    book: BookName = None,
+    edition: EditionName = None,
+    k: TopK = 5,
+    as_json: AsJson = False,
+) -> None:
     """List the passages that were read as answering, best first, without a judgement.
 
     The similarity shown is that of meaning; the order is that of what was read in them.
@@ -93,7 +103,8 @@ def search(ctx: typer.Context, words: Sought, index: IndexFolder = None, k: TopK
         if not 1 <= len(sought) <= LONGEST_QUESTION:
             raise InvalidInput(f"The words to look for have 1 to {LONGEST_QUESTION} characters, not {len(sought)}.")
         question = Question(sought, k=k)
-        pipeline, found = asyncio.run(_search(ctx.obj, settings.load(index=index), question))
+        chosen = settings.load(index=index, book=book, edition=edition)
+        pipeline, found = asyncio.run(_search(ctx.obj, chosen, question))
         put_json({"passages": canonical.passages(found)}) if as_json else put(show.passages(found.passages))
     leave(ANSWERED, pipeline)
 

@@ -81,7 +81,7 @@ def calibrate(
         from bookbound.measure.curve import choose, curve
         from bookbound.measure.questions import load
 
-        chosen = settings.load(index=index)
+        chosen = ctx.obj.placed(settings.load(index=index))
         out = _elsewhere(out, chosen)
         own = chosen.index / FILE
         # A file that is not there yet is not tried beside the index, where whoever asks just then would read it empty.

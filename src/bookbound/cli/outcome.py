@@ -18,7 +18,7 @@ from bookbound.errors import BookboundError, InvalidInput, ServiceTrouble
 from bookbound.faces import canonical
 from bookbound.faces.canonical import Plain
 
-ANSWERED, REFUSED, INTERRUPTED, READER_GONE = 0, 1, 130, 141
+ANSWERED, REFUSED, LOST, INTERRUPTED, READER_GONE = 0, 1, 5, 130, 141
 # The first row that fits holds. A defect has a code of its own, so that no script takes it for a refusal.
 CODES: tuple[tuple[type[Exception], int], ...] = (
     (BrokenPipeError, READER_GONE),

@@ -16,6 +16,7 @@ from bookbound.library import Book
 from bookbound.manifest import Manifest
 from bookbound.ports import Store
 from bookbound.settings import Settings
+from bookbound.volume import Volume
 
 if TYPE_CHECKING:
     from bookbound.ingest import Indexed, Progress
@@ -34,6 +35,12 @@ IndexFolder = Annotated[
         "--index", metavar="DIR", parser=named, help="Folder of the index. Default: .bookbound", show_default=False
     ),
 ]
+BookName = Annotated[
+    str | None, typer.Option("--book", metavar="NAME", help="Which book, where an index holds several.")
+]
+EditionName = Annotated[
+    str | None, typer.Option("--edition", metavar="NAME", help="Which edition of the book, such as 2.0.")
+]
 AsFormat = Annotated[Format, typer.Option("--format", help="For people or for scripts, errors too.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, errors too.")]
 TopK = Annotated[int, typer.Option("--top-k", "-k", metavar="N", help="How many passages to keep, 1 to 20.")]
@@ -44,6 +51,12 @@ class Parts(Protocol):
 
     def store(self, settings: Settings) -> Store:
         """Where the index lives."""
+
+    def placed(self, settings: Settings) -> Settings:
+        """The settings for the one book that they name, where there are several."""
+
+    def volumes(self, settings: Settings) -> Coroutine[Any, Any, list[Volume]]:
+        """Every book and edition that is published."""
 
     def point(self, settings: Settings, book: Manifest) -> InForce:
         """The operating point in force for a book, and where it comes from."""
@@ -57,8 +70,17 @@ class Parts(Protocol):
     def open_book(self, settings: Settings) -> Book:
         """The same as a book to ask from plain code."""
 
-    def ready(self, settings: Settings) -> None:
-        """See that questions can be logged; who cannot log them yet is warned."""
+    def ready(self, settings: Settings, workers: int = 1) -> None:
+        """See that limits hold and questions can be logged; what does not yet is warned of."""
 
-    def index_book(self, source: Path, settings: Settings, progress: Progress) -> Indexed:
-        """The book at `source`, published as an index."""
+    def index_book(
+        self,
+        source: Path | str,
+        settings: Settings,
+        progress: Progress,
+        *,
+        kind: str | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> Indexed:
+        """The book at a path or a web address, published as an index."""

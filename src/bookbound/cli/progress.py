@@ -12,7 +12,7 @@ from bookbound.cli.screen import console
 if TYPE_CHECKING:
     from bookbound.ingest import Progress
 
-STAGES = {"split": "Read and split", "embed": "Embed"}
+STAGES = {"read": "Read", "split": "Split", "embed": "Embed"}
 
 
 @contextmanager
@@ -37,6 +37,6 @@ def bars(stages: Mapping[str, str] = STAGES) -> Iterator[Progress]:
         }
 
         def progress(stage: str, done: int, total: int) -> None:
-            shown.update(tasks[stage], completed=done, total=total, visible=True)
+            shown.update(tasks[stage], completed=done, total=total or None, visible=True)
 
         yield progress

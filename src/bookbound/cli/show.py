@@ -8,8 +8,9 @@ from math import floor
 
 from bookbound.book import Passage, Place
 from bookbound.cli.screen import Line, Piece, one_line
-from bookbound.dialogue import SELECTION_ID, Answer, Refusal, Reply, Retrieval, Sentence, Trace
+from bookbound.dialogue import SELECTION_ID, Answer, Refusal, Reply, Retrieval, Sentence
 from bookbound.finding import Evidence, RefusalKind
+from bookbound.trace import Trace
 
 NEAREST, EXCERPT = 3, 240
 WHY = {
@@ -47,7 +48,7 @@ def answer(answer: Answer) -> Iterator[Line]:
             for sentence in sentences:
                 yield Line.of(f"{sentence.text} ", _marks(sentence, numbers), whole=sentence.kind == "row")
         yield Line()
-    for told in filter(None, (answer.reservation, _degraded(answer))):
+    for told in filter(None, (answer.reservation, _degraded(answer), _differs(answer))):
         yield Line.of((told, "bold yellow"))
         yield Line()
     spoken = {sentence.text for sentence in answer.sentences}
@@ -121,6 +122,14 @@ def _degraded(answer: Answer) -> str:
         return ""
     quoted = all(any(each.text == sentence.text for each in sentence.evidence) for sentence in answer.sentences)
     return OWN_WORDING if quoted else BROKEN_OFF
+
+
+def _differs(answer: Answer) -> str:
+    """Which other editions do not hold the words that are cited."""
+    others = answer.trace.differs
+    if not others:
+        return ""
+    return f"Another edition says this otherwise, or not at all: {', '.join(others)} (asked: {answer.trace.edition})."
 
 
 def _manner(sentence: Sentence) -> str:

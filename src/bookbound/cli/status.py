@@ -12,23 +12,29 @@ from bookbound import settings
 from bookbound.calibration import InForce
 from bookbound.cli import show
 from bookbound.cli.outcome import told
-from bookbound.cli.parts import AsJson, IndexFolder, Parts
+from bookbound.cli.parts import AsJson, BookName, EditionName, IndexFolder, Parts
 from bookbound.cli.place import indexed, where
 from bookbound.cli.screen import Line, put, put_json
-from bookbound.errors import NoIndex
+from bookbound.errors import NoBook, NoIndex
 from bookbound.faces import canonical
 from bookbound.manifest import Chapter, Manifest
+from bookbound.volume import Volume
 
 
-def status(ctx: typer.Context, index: IndexFolder = None, as_json: AsJson = False) -> None:
-    """Say which book is indexed, with what, when, and how large the index is."""
+def status(
+    ctx: typer.Context,
+    index: IndexFolder = None,
+    book: BookName = None,
+    edition: EditionName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which book is indexed, with what, when, and how large the index is; and which others there are."""
     with told(as_json):
-        chosen = settings.load(index=index)
+        chosen = settings.load(index=index, book=book, edition=edition)
         parts: Parts = ctx.obj
         with indexed(chosen):
-            kept = asyncio.run(parts.store(chosen).generations())
-            if not kept:
-                raise NoIndex
+            kept, volumes = asyncio.run(_kept(parts, chosen))
+        chosen = parts.placed(chosen)
         manifest = kept[0]
         held, writer = parts.point(chosen, manifest), parts.writer_name(chosen)
         size = None if chosen.qdrant_url else _size(chosen.index / "generations")
@@ -36,9 +42,15 @@ def status(ctx: typer.Context, index: IndexFolder = None, as_json: AsJson = Fals
             generations = [{"generation": each.generation, "created": each.created} for each in kept]
             point = {**asdict(held.point), "origin": held.origin}
             kept_in = {"bytes": size, "generations": generations}
-            put_json({**canonical.manifest(manifest), **kept_in, "operating_point": point, "writer": writer})
+            others = {"books": [str(volume) for volume in volumes]}
+            put_json({**canonical.manifest(manifest), **kept_in, "operating_point": point, "writer": writer, **others})
             return
         put(show.table([*_rows(manifest, kept, where(chosen), size), _point(held), ("Writer", writer)]))
+        put([Line(), Line.of(("Generations", "bold"))])
+        put(_generation(each, current=each is manifest) for each in kept)
+        if volumes != [Volume()]:
+            put([Line(), Line.of(("Books", "bold"))])
+            put(Line.of(str(volume) or "(without a name)", indent=2) for volume in volumes)
         put([Line(), Line.of(("Chapters", "bold"))])
         put(_chapter(chapter) for chapter in manifest.chapters)
 
@@ -55,6 +67,20 @@ def _rows(manifest: Manifest, kept: list[Manifest], place: str, size: int | None
         ("Index", place),
     ]
     return rows if size is None else [*rows, ("On disk", f"{size / 1e6:.1f} MB")]
+
+
+async def _kept(parts: Parts, chosen: settings.Settings) -> tuple[list[Manifest], list[Volume]]:
+    """The generations of a book, and every book and edition that is there."""
+    volumes = await parts.volumes(chosen)
+    if kept := await parts.store(chosen).generations():
+        return kept, volumes
+    names = ", ".join(str(volume) for volume in volumes)
+    raise NoBook(f"There is no book of this name here. Name one with --book: {names}") if names else NoIndex
+
+
+def _generation(manifest: Manifest, current: bool) -> Line:
+    told = f"  {manifest.created}, {show.counted(manifest.chunks, 'chunk')}{', published' if current else ''}"
+    return Line.of(manifest.generation, (told, "dim"), indent=2)
 
 
 def _point(held: InForce) -> tuple[str, str]:

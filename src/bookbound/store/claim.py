@@ -12,6 +12,7 @@ from bookbound.store.files import FRESH
 from bookbound.store.naming import is_id
 
 OURS = {
+    "books/",
     "generations/",
     "current",
     "current.new",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -16,8 +15,9 @@ from bookbound.errors import DamagedIndex, IndexTrouble
 from bookbound.manifest import Manifest
 from bookbound.store import files, records
 from bookbound.store.bm25 import Sparse
+from bookbound.store.edge_optimise import optimise
 from bookbound.store.generations import Generations, Seal
-from bookbound.store.hybrid import MEANING_COUNTS, Hit, HybridIndex
+from bookbound.store.hybrid import MEANING_COUNTS, Hit, HybridIndex, probe
 from bookbound.store.intake import Intake, Point
 from bookbound.store.records import MEANING, WORDS
 
@@ -54,6 +54,13 @@ class EdgeStore:
                 if seal == (seal := self._generations.current()):
                     raise
 
+    async def books(self) -> list[str]:
+        return await asyncio.to_thread(self._generations.books)
+
+    async def published(self) -> str:
+        kept = self._generations.kept()
+        return kept[0].generation if kept else ""
+
     async def generations(self) -> list[Manifest]:
         return await asyncio.to_thread(lambda: [*map(self._generations.manifest, self._generations.kept())])
 
@@ -82,11 +89,12 @@ class EdgeDraft:
         await self._shard.close()
         if len(self._intake) > self._optimise_above:
             files.ensure_room(self._folder, 2 * files.taken(self._folder))
-            await _optimise(self._folder)
+            await optimise(self._folder)
         seal = await asyncio.to_thread(self._generations.seal, self._generation, self._intake.manifest())
         shard, manifest = await asyncio.to_thread(_opened, self._generations, seal)
         try:
             self._intake.verify(await shard.scan())
+            await probe(shard, self._intake.sample)
         finally:
             await shard.close()
         # Not in another thread: a publish that was cancelled must not go on after its draft is gone.
@@ -195,27 +203,9 @@ def _opened(generations: Generations, seal: Seal) -> tuple[EdgeShard, Manifest]:
         return EdgeShard(shard, files.folders(room)), manifest
 
 
-async def _optimise(shard: Path) -> None:
-    """Optimise in another process: here it would freeze every thread for as long as it takes."""
-    child = await asyncio.create_subprocess_exec(sys.executable, "-m", __name__, str(shard))
-    try:
-        if await child.wait() != 0:
-            raise IndexTrouble("The new index could not be optimised, so the old one stays. Index the book again.")
-    finally:
-        if child.returncode is None:
-            child.kill()
-
-
 @contextmanager
 def _writing() -> Iterator[None]:
     try:
         yield
     except Exception as trouble:  # Edge raises nothing more precise
         raise IndexTrouble("The index could not be written. Check its folder and disk, then try again.") from trouble
-
-
-if __name__ == "__main__":
-    target = edge.EdgeShard.load(sys.argv[1])
-    target.optimize()
-    target.flush()
-    target.close()

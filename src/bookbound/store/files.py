@@ -21,11 +21,11 @@ FRESH = ".bookbound-new-"
 """How the name of a file begins that is still being written and will take the place of another."""
 
 
-def replace(path: Path, content: bytes) -> None:
+def replace(path: Path, content: bytes, mode: int = 0o666) -> None:
     """Give `path` a content so that a kill, or another writer, at any moment leaves one of the contents, whole."""
     fresh = path.with_name(f"{FRESH}{os.urandom(8).hex()}")
     try:
-        with fresh.open("xb") as file:
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -4,6 +4,7 @@
     generations/<id>/manifest.json   what the index says of itself, and a fingerprint of each of those files
     current                          the seals of the generations kept, the published one first
     lock                             held by whoever writes
+    books/<name>/                    the same again for another book
 
 Only what `current` names counts. It changes in one step, after all it names is on the disk, so a kill at any moment
 leaves the old generation published or the new one; whatever else lies in `generations` is the next writer's to remove.
@@ -49,6 +50,10 @@ class Generations:
         self._folder = folder
         self._all = folder / "generations"
         self._current = folder / "current"
+
+    def books(self) -> list[str]:
+        """The names of the books whose folders stand in this one."""
+        return sorted(path.parent.name for path in self._folder.glob("books/*/current"))
 
     def kept(self) -> list[Seal]:
         """The generations that are kept, the published one first."""

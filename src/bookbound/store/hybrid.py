@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from bookbound.book import Chunk, Passage
+from bookbound.errors import DamagedIndex
 from bookbound.manifest import Manifest
 from bookbound.store.bm25 import Sparse, encoder
-from bookbound.store.intake import comparable
+from bookbound.store.intake import Point, comparable
 
 if TYPE_CHECKING:
     from bookbound.ports import Vectors
@@ -67,6 +68,13 @@ class HybridIndex:
     async def chunks(self, file: str) -> list[Chunk]:
         return sorted(await self._shard.scan(file), key=lambda chunk: (chunk.position, chunk.id))
 
+    async def held(self, file: str) -> list[tuple[Chunk, Vectors]]:
+        import numpy as np
+
+        chunks = await self.chunks(file)
+        found = {chunk.id: vector for chunk, vector in await self._shard.fetch([chunk.id for chunk in chunks])}
+        return [(chunk, np.asarray(found[chunk.id], dtype=np.float32)) for chunk in chunks]
+
     async def close(self) -> None:
         await self._shard.close()
 
@@ -78,6 +86,17 @@ class HybridIndex:
         scores = {hit.id: hit.score for hit in hits if hit.score >= worst}
         found = await self._shard.fetch([*scores])
         return sorted(found, key=lambda pair: (-scores[pair[0].id], pair[0].position, pair[0].id))[:k]
+
+
+async def probe(shard: Shard, sample: Point | None) -> None:
+    """Refuse a generation whose chunks are there and cannot be found by what they mean and say."""
+    if sample is None:
+        return
+    _, meaning, words = sample
+    near = await shard.fuse(meaning, words, 1)
+    worded = await shard.match(words, 1)
+    if not near or (words.indices and not worded):
+        raise DamagedIndex("The new index finds nothing of what was written to it. Index the book again.")
 
 
 def _reach(k: int) -> int:

@@ -32,12 +32,13 @@ class Point(NamedTuple):
 
 
 class Intake:
-    """All that a draft was given so far, as far as is needed to find it again."""
+    """All that a draft was given so far, as far as is needed to find it again; `sample` is one point of it."""
 
     def __init__(self, manifest: Manifest) -> None:
         self._manifest = manifest
         self._encoder = encoder(manifest.average_words)
         self._hashes: dict[str, str] = {}
+        self.sample: Point | None = None
 
     def __len__(self) -> int:
         return len(self._hashes)
@@ -49,7 +50,9 @@ class Intake:
         rows = comparable(vectors, len(chunks), self._manifest.dimension).tolist()
         self._hashes |= {chunk.id: chunk.hash for chunk in chunks}
         last = {chunk.id: (chunk, row) for chunk, row in zip(chunks, rows, strict=True)}
-        return [Point(chunk, row, self._encoder.embed_document(chunk.embedded)) for chunk, row in last.values()]
+        points = [Point(chunk, row, self._encoder.embed_document(chunk.embedded)) for chunk, row in last.values()]
+        self.sample = points[-1]
+        return points
 
     def manifest(self) -> Manifest:
         """The manifest of a generation that holds what was taken in."""

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from bookbound.book import Chunk
-from bookbound.errors import BookboundError, DamagedIndex
+from bookbound.errors import BookboundError
 from bookbound.manifest import Manifest
-from bookbound.store.hybrid import HybridIndex
-from bookbound.store.intake import Intake, Point
+from bookbound.store.hybrid import HybridIndex, probe
+from bookbound.store.intake import Intake
 from bookbound.store.naming import new_id
 from bookbound.store.qdrant_line import Line, connect
 from bookbound.store.qdrant_shard import QdrantShard
@@ -69,6 +69,14 @@ class QdrantStore:
             name = shelf.collection(manifest.generation)
             return HybridIndex(QdrantShard(shelf.line, name, connection.pop_all()), manifest)
 
+    async def books(self) -> list[str]:
+        async with self._shelf(self._timeout) as shelf:
+            return await shelf.books()
+
+    async def published(self) -> str:
+        async with self._shelf(self._timeout) as shelf:
+            return await shelf.published()
+
     async def generations(self) -> list[Manifest]:
         async with self._shelf(self._timeout) as shelf:
             return await shelf.manifests()
@@ -97,30 +105,18 @@ class QdrantDraft:
         self._generation = manifest.generation
         self._shard = QdrantShard(shelf.line, shelf.collection(manifest.generation))
         self._intake = Intake(manifest)
-        self._sample: Point | None = None
 
     async def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
         if points := self._intake.take(chunks, vectors):
-            self._sample = points[-1]
             await self._shelf.note(self._generation)
             await self._shard.put(points)
 
     async def publish(self) -> Manifest:
         await self._shelf.note(self._generation)
         self._intake.verify(await self._shard.scan())
-        await self._probe()
+        await probe(self._shard, self._intake.sample)
         manifest = replace(self._intake.manifest(), created=datetime.now(UTC).isoformat(timespec="seconds"))
         await self._shelf.note(self._generation, manifest)
         await self._shelf.whole(self._generation)
         await self._shelf.publish(self._generation)
         return manifest
-
-    async def _probe(self) -> None:
-        """Refuse a generation whose chunks are there and cannot be found by what they mean and say."""
-        if self._sample is None:
-            return
-        _, meaning, words = self._sample
-        near = await self._shard.fuse(meaning, words, 1)
-        worded = await self._shard.match(words, 1)
-        if not near or (words.indices and not worded):
-            raise DamagedIndex("The new index finds nothing of what was written to it. Index the book again.")

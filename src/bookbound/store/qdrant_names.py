@@ -32,6 +32,13 @@ class Names:
         if self._book in foreign | {each.name for each in collections}:
             raise BadSetup(TAKEN)
 
+    async def books(self) -> list[str]:
+        """What follows this book's name and a dot in the names of others that are published."""
+        aliases = (await self._line.ask(lambda client: client.get_aliases())).aliases
+        names = {alias.alias_name for alias in aliases if _stands_for(alias.alias_name, alias.collection_name)}
+        before = f"{self._book}."
+        return sorted(name.removeprefix(before) for name in names if name.startswith(before))
+
     async def generations(self) -> list[str]:
         """Every generation that is there, published or not."""
         collections = (await self._line.ask(lambda client: client.get_collections())).collections
@@ -83,3 +90,8 @@ class Names:
         """The generation in a collection of this book, or nothing."""
         generation = collection.removeprefix(self.collection(""))
         return generation if is_id(generation) and collection == self.collection(generation) else ""
+
+
+def _stands_for(alias: str, collection: str) -> bool:
+    """Whether an alias is the name of a book whose published generation is this collection."""
+    return collection.startswith(f"{alias}-") and is_id(collection.removeprefix(f"{alias}-"))

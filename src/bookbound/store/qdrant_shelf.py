@@ -50,6 +50,14 @@ class Shelf:
     def collection(self, generation: str) -> str:
         return self._names.collection(generation)
 
+    async def books(self) -> list[str]:
+        """The names of the books that are published beside this one."""
+        return await self._names.books()
+
+    async def published(self) -> str:
+        """The generation that readers open, or nothing."""
+        return await self._names.published()
+
     async def manifests(self) -> list[Manifest]:
         """What the kept generations say of themselves; only older ones may be of a format that is no longer read."""
         found: list[Manifest] = []
@@ -150,7 +158,7 @@ class Shelf:
         return str(draft if note is None else note.get("written", "")) > new_id(age=SILENT)
 
     async def _published(self) -> str:
-        if generation := await self._names.published():
+        if generation := await self.published():
             return generation
         raise NoIndex(NOTHING_YET)
 

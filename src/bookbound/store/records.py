@@ -89,7 +89,9 @@ def _manifest(kept: Mapping[str, Any]) -> Manifest:
         chunks=_is(int, kept["chunks"]),
         chapters=tuple(Chapter(_is(str, title), _is(int, pages), _is(int, held)) for title, pages, held in chapters),
         source=_is(str, kept["source"]),
-        sheets=tuple(Sheet(_is(str, file), _is(str, mark), _is(int, held)) for file, mark, held in sheets),
+        sheets=tuple(
+            Sheet(_is(str, file), _is(str, mark), _is(str, words), _is(int, held)) for file, mark, words, held in sheets
+        ),
         generation=_is(str, kept["generation"]),
         created=_is(str, kept["created"]),
         digest=_is(str, kept["digest"]),

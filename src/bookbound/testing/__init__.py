@@ -6,9 +6,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from bookbound.ask import Briefing, Step
 from bookbound.book import Chunk, Passage, Place, Run
-from bookbound.dialogue import SEARCH_TOOL, Answer, Question, Refusal, Reply, Retrieval, Sentence, Trace
+from bookbound.dialogue import SEARCH_TOOL, Answer, Question, Refusal, Reply, Retrieval, Sentence
 from bookbound.finding import Evidence, Judgement, RefusalKind
 from bookbound.manifest import Manifest
+from bookbound.trace import Trace
 
 MANIFEST = Manifest("A Book", "markdown", "scripted", 3, "scripted", 10.0, 1, 1, generation="g1", created="2026-01-01")
 

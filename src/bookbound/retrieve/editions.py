@@ -1,0 +1,56 @@
+"""Other editions of a book: do they hold the words that an answer cites?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+
+from bookbound.errors import BookboundError
+from bookbound.finding import Evidence
+from bookbound.ports import Index
+
+NEAR = 5
+"""In how many chunks, those that share the rarest words, a citation is looked for."""
+
+
+class Editions:
+    """Opens the other editions when an answer is first compared with them; one that fails is passed over."""
+
+    def __init__(self, open_: Callable[[], Awaitable[Mapping[str, Index]]]) -> None:
+        self._open = open_
+        self._opened: asyncio.Task[Mapping[str, Index]] | None = None
+
+    async def differing(self, cited: Sequence[Evidence]) -> tuple[str, ...]:
+        """The editions that do not hold all of these words."""
+        found = []
+        for edition, index in (await self._indexes()).items():
+            with suppress(BookboundError):
+                if not all([await _holds(index, evidence.text) for evidence in cited]):
+                    found.append(edition)
+        return tuple(found)
+
+    async def close(self) -> None:
+        if self._opened:
+            for index in (await self._opened).values():
+                await index.close()
+
+    async def _indexes(self) -> Mapping[str, Index]:
+        if self._opened is None:
+            self._opened = asyncio.ensure_future(self._opening())
+        return await asyncio.shield(self._opened)
+
+    async def _opening(self) -> Mapping[str, Index]:
+        try:
+            return await self._open()
+        except BookboundError:
+            return {}
+
+
+async def _holds(index: Index, words: str) -> bool:
+    sought = _folded(words)
+    return any(sought in _folded(chunk.text) for chunk in await index.match(words, NEAR))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,0 +1,138 @@
+"""The books that are open: each at its newest generation, moved there while questions are answered."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import replace
+from typing import Self
+
+from bookbound.ask import Pipeline
+from bookbound.errors import BookboundError, NoBook, NoIndex
+from bookbound.manifest import Manifest
+from bookbound.serve.lease import Lease
+from bookbound.volume import Volume
+
+EVERY_SECONDS = 1.0
+MOST = 32
+"""How many books are kept open; the one that was asked least lately makes room."""
+Open = Callable[[Volume, Pipeline | None], Awaitable[Pipeline]]
+"""Opens a volume, with the parts of a pipeline that is open already."""
+Published = Callable[[Volume], Awaitable[str]]
+"""The generation that is published of a volume; nothing where there is none."""
+NO_BOOK = "There is no book or edition of this name here."
+log = logging.getLogger("bookbound.serve")
+
+
+class Shelf:
+    """Opens a book when it is first asked, shares all parts but the index among books, and follows each.
+
+    A question is answered from one generation from beginning to end, whatever is published meanwhile.
+    """
+
+    def __init__(self, open_: Open, published: Published, first: Volume, most: int = MOST) -> None:
+        self._open, self._published, self.first, self._most = open_, published, first, most
+        self._leases: OrderedDict[Volume, Lease] = OrderedDict()
+        self._given_up: list[Lease] = []
+        self._opening: dict[Volume, asyncio.Lock] = {}
+        self._parts: Pipeline | None = None
+        self._held = AsyncExitStack()
+        self._told: dict[Volume, str] = {}
+
+    @classmethod
+    def of(cls, pipeline: Pipeline) -> Self:
+        """One book that is open already and stays as it is."""
+
+        async def open_(volume: Volume, parts: Pipeline | None) -> Pipeline:
+            raise NoBook(NO_BOOK)
+
+        async def published(volume: Volume) -> str:
+            return ""
+
+        shelf = cls(open_, published, Volume())
+        shelf._leases[shelf.first] = Lease(pipeline, whole=True)
+        return shelf
+
+    @contextmanager
+    def lend(self, volume: Volume | None = None) -> Iterator[Pipeline]:
+        """An open volume, which stays as it is for as long as this lasts."""
+        with self._lease(volume or self.first).lent() as pipeline:
+            yield pipeline
+
+    def pipeline(self, volume: Volume | None = None) -> Pipeline:
+        """The pipeline of an open volume, for a moment."""
+        return self._lease(volume or self.first).pipeline
+
+    @property
+    def open_first(self) -> Manifest | None:
+        """What the book says of itself that is asked where nobody names one, if it is open."""
+        lease = self._leases.get(self.first)
+        return lease.pipeline.index.manifest if lease else None
+
+    async def ready(self, volume: Volume | None = None) -> None:
+        """See that a volume is open."""
+        volume = volume or self.first
+        if volume not in self._leases:
+            async with self._opening.setdefault(volume, asyncio.Lock()):
+                if volume not in self._leases:
+                    await self._put(volume, await self._opened(volume))
+            self._opening.pop(volume, None)
+        self._leases.move_to_end(volume)
+
+    async def follow(self) -> None:
+        """Move to what is published, for as long as nobody ends this."""
+        while True:
+            await asyncio.sleep(EVERY_SECONDS)
+            for volume in list(self._leases) or [self.first]:
+                await self._move(volume)
+            self._given_up = [lease for lease in self._given_up if not await lease.give_up()]
+
+    async def close(self) -> None:
+        """Let go of all books and of the parts that they share."""
+        for lease in (*self._leases.values(), *self._given_up):
+            await lease.close()
+        self._leases.clear()
+        self._given_up.clear()
+        await self._held.aclose()
+
+    def _lease(self, volume: Volume) -> Lease:
+        if lease := self._leases.get(volume):
+            return lease
+        if volume != self.first:
+            raise NoBook(NO_BOOK)
+        raise NoIndex("No book is open yet. Try again in a moment.")
+
+    async def _opened(self, volume: Volume) -> Pipeline:
+        pipeline = await self._open(volume, self._parts)
+        if self._parts is None:
+            self._held = pipeline.held
+            self._parts = pipeline = replace(pipeline, held=AsyncExitStack())
+        return pipeline
+
+    async def _put(self, volume: Volume, pipeline: Pipeline) -> None:
+        before = self._leases.get(volume)
+        self._leases[volume] = Lease(pipeline)
+        if before:
+            self._given_up.append(before)
+        while len(self._leases) > self._most:
+            oldest = next(each for each in self._leases if each != self.first)
+            self._given_up.append(self._leases.pop(oldest))
+
+    async def _move(self, volume: Volume) -> None:
+        """Open what is published of a volume, if that is not what is open; what goes wrong is told once."""
+        lease = self._leases.get(volume)
+        now = lease.pipeline.index.manifest.generation if lease else ""
+        try:
+            published = await self._published(volume)
+            if not published or published == now:
+                return
+            await self._put(volume, await self._opened(volume))
+            self._told.pop(volume, None)
+            log.info("generation %s is open", published)
+        except BookboundError as trouble:
+            if self._told.get(volume) != type(trouble).__name__:
+                self._told[volume] = type(trouble).__name__
+                log.error("what is published could not be opened, so readers stay with what is open: %s", trouble)

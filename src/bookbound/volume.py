@@ -1,0 +1,54 @@
+"""Which book, and which edition of it, where there are several."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from contextvars import ContextVar
+from typing import NamedTuple, Self
+
+from bookbound.errors import InvalidInput
+
+EVERY = "all"
+"""What stands for every book at once."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class Volume(NamedTuple):
+    """One edition of one book; the only book of an index needs no name, and the only edition of a book none either."""
+
+    book: str = ""
+    edition: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.book}@{self.edition}" if self.edition else self.book
+
+    @classmethod
+    def named(cls, text: str) -> Self:
+        """The volume that `name`, `name@edition` or `@edition` stands for."""
+        book, _, edition = text.partition("@")
+        return cls(book, edition).checked()
+
+    def checked(self) -> Self:
+        """The same, if its names can stand in an address and name a folder."""
+        if any(part and not _NAME.fullmatch(part) for part in self):
+            raise InvalidInput(
+                "The name of a book or edition has letters, digits, dots, dashes and underscores, 64 at most, "
+                "and begins with a letter or a digit."
+            )
+        return self
+
+
+def newest(volumes: Iterable[Volume]) -> Volume | None:
+    """The volume of the highest edition, by the numbers in its name; one without an edition is the newest of all."""
+    return max(volumes, key=lambda volume: (not volume.edition, _rank(volume.edition)), default=None)
+
+
+def _rank(edition: str) -> tuple[tuple[int, int, str], ...]:
+    parts = re.split(r"(\d+)", edition)
+    found = [(1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts if part not in ("", ".")]
+    return (*found, (0, 1, ""))  # so that 2.0-rc1 comes before 2.0, and 2.0.1 after it
+
+
+READING: ContextVar[Volume | None] = ContextVar("reading", default=None)
+"""The volume that the question being worked on was put to; whoever takes a request in says so here."""

@@ -1,0 +1,156 @@
+"""Books that are served while new generations of them are published, and several books at once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.serve.process import Served, served
+
+from bookbound import shelving, wire
+from bookbound.errors import NoIndex
+from bookbound.settings import Settings
+
+Write = Callable[[str], None]
+QUESTION = {"question": "How many legs does a walking robot have?"}
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes the little book anew, with another number of legs."""
+
+    def written(legs: str) -> None:
+        (folder := tmp_path / "book").mkdir(exist_ok=True)
+        (folder / "README.md").write_text("# Robots\n\nA robot senses, plans and acts.\n")
+        (folder / "legs.md").write_text(f"# Legs\n\nA walking robot has {legs} legs.\n")
+
+    written("two")
+    return written
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(index=tmp_path / "index", log="off")
+
+
+@pytest.fixture
+def running(tmp_path: Path, write: Write, settings: Settings) -> Iterator[Served]:
+    wire.index_book(tmp_path / "book", settings)
+    with served(
+        {"index": settings.index, "log": "off", "answered": 0}, tmp_path / "output", "--workers", "2"
+    ) as server:
+        yield server
+
+
+def generations(server: Served, times: int = 12) -> set[str]:
+    """What processes say is open, asked over so many new lines that each of them is met."""
+    base = str(server.client.base_url).rstrip("/")
+    return {httpx.get(f"{base}/health/ready", timeout=30).json()["generation"] for _ in range(times)}
+
+
+def wait_for(server: Served, generation: str) -> None:
+    """Until every process has moved there."""
+    pause = threading.Event()
+    for _ in range(600):
+        if generations(server) == {generation}:
+            return
+        pause.wait(0.1)
+    raise AssertionError(f"{generation} is not open everywhere")
+
+
+def test_every_process_moves_to_what_is_published_and_back_without_a_failed_question(
+    running: Served, write: Write, settings: Settings, tmp_path: Path
+) -> None:
+    replies: list[int] = []
+    over = threading.Event()
+    base = str(running.client.base_url).rstrip("/")
+
+    def ask() -> None:
+        while not over.is_set():
+            with httpx.Client(base_url=base, timeout=60) as client:
+                reply = client.post("/ask", json=QUESTION)
+            replies.append(reply.status_code)
+
+    askers = [threading.Thread(target=ask) for _ in range(4)]
+    for asker in askers:
+        asker.start()
+    try:
+        for legs in ("four", "six", "eight"):
+            write(legs)
+            wait_for(running, wire.index_book(tmp_path / "book", settings).manifest.generation)
+            assert f"{legs} legs" in httpx.post(f"{base}/ask", json=QUESTION, timeout=60).text
+        wait_for(running, asyncio.run(wire.store(settings).roll_back()).generation)
+    finally:
+        over.set()
+        for asker in askers:
+            asker.join()
+    assert set(replies) == {200}
+    assert "six legs" in httpx.post(f"{base}/ask", json=QUESTION, timeout=60).text
+
+
+def test_a_service_that_has_no_book_yet_opens_the_first_that_is_published(
+    tmp_path: Path, write: Write, settings: Settings
+) -> None:
+    async def go() -> str:
+        shelf = shelving.shelf(settings)
+        with pytest.raises(NoIndex):
+            await shelf.ready()
+        following = asyncio.create_task(shelf.follow())
+        made = await asyncio.to_thread(wire.index_book, tmp_path / "book", settings)
+        for _ in range(1200):
+            if shelf.open_first:
+                break
+            await asyncio.sleep(0.05)
+        following.cancel()
+        opened = shelf.open_first
+        await shelf.close()
+        assert opened == made.manifest
+        return opened.generation
+
+    assert asyncio.run(go())
+
+
+def test_each_book_is_asked_by_path_or_header_and_all_of_them_together(
+    tmp_path: Path, write: Write, settings: Settings
+) -> None:
+    wire.index_book(tmp_path / "book", settings)
+    for name, legs in (("spiders", "eight"), ("ants", "six")):
+        write(legs)
+        wire.index_book(tmp_path / "book", Settings(index=settings.index, book=name))
+    with served({"index": settings.index, "log": "off", "answered": 0}, tmp_path / "output") as server:
+        ask = server.client.post
+
+        def text(path: str, **headers: str) -> str:
+            return str(ask(path, json=QUESTION, headers=headers).json().get("answer"))
+
+        assert "two legs" in text("/ask")
+        assert "eight legs" in text("/books/spiders/ask")
+        assert "six legs" in text("/ask", **{"Bookbound-Book": "ants"})
+        found = server.client.post("/books/all/v1/search", json={"query": "walking robot legs"}).json()
+        books = {passage["book"] for passage in found["passages"]}
+        assert {"spiders", "ants"} <= books
+        for path in ("/books/beetles/ask", "/books/..%2f/ask", "/books/a%00b/ask", "/books/ants@9/ask"):
+            assert ask(path, json=QUESTION).status_code == 404
+
+
+def test_of_several_editions_the_newest_is_asked_unless_the_reader_names_one(
+    tmp_path: Path, write: Write, settings: Settings
+) -> None:
+    for edition, legs in (("1.0", "two"), ("1.10", "six"), ("1.9", "four")):
+        write(legs)
+        wire.index_book(tmp_path / "book", Settings(index=settings.index, book="robots", edition=edition))
+    chosen = {"index": settings.index, "log": "off", "answered": 0, "book": "robots"}
+    with served(chosen, tmp_path / "output") as server:
+
+        def text(path: str, **headers: str) -> str:
+            return str(server.client.post(path, json=QUESTION, headers=headers).json()["answer"])
+
+        assert "six legs" in text("/ask")
+        assert "four legs" in text("/ask", **{"Bookbound-Edition": "1.9", "Bookbound-Book": "robots"})
+        assert "two legs" in text("/books/robots@1.0/ask")
+        told = server.client.post("/v1/answers", json=QUESTION).json()["trace"]
+        assert (told["edition"], told["differs"]) == ("1.10", ["1.9", "1.0"])

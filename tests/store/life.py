@@ -1,0 +1,61 @@
+"""A little book that lives: what a process does to its index until it is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import suppress
+from multiprocessing.synchronize import Event
+from pathlib import Path
+
+from bookbound.book import Block, Manuscript, Page, Run
+from bookbound.errors import IndexTrouble
+from bookbound.ingest import Source, ingest
+from bookbound.ports import Store
+from bookbound.store.edge import EdgeStore
+from bookbound.testing.embedder import ScriptedEmbedder
+from bookbound.transfer import export
+
+VARIANTS = 6
+
+
+def page(file: str, text: str, position: int = 0) -> Page:
+    """A page of one paragraph."""
+    runs, blocks = (Run(0, len(text), 0, len(text)),), (Block("paragraph", 0, len(text)),)
+    return Page(file, f"/{file}", file, "Chapter", position, text, text, runs, blocks)
+
+
+def manuscript(pages: dict[str, str]) -> Manuscript:
+    """A book of these pages."""
+    return Manuscript("A living book", "markdown", tuple(page(*each, at) for at, each in enumerate(pages.items())))
+
+
+def variant(number: int) -> Manuscript:
+    """One of the forms that the book takes."""
+    pages = {f"page{n}.md": f"Words of page {n}." for n in range(12)}
+    return manuscript(
+        pages | {f"page{number}.md": f"Page {number} is another in variant {number}, said {number} times."}
+    )
+
+
+async def publish(store: Store, book: Manuscript, force: bool = False) -> str:
+    """Index the book; the digest of what is published then."""
+    made = await ingest(Source(lambda: book), ScriptedEmbedder(), store, lambda *_: None, force=force)
+    return made.manifest.digest
+
+
+def live(folder: str, seed: int, begun: Event) -> None:
+    """Index, publish, roll back and export at random, for as long as nobody ends it."""
+    begun.set()
+    chance, store = random.Random(seed), EdgeStore(Path(folder) / "index")
+
+    async def go() -> None:
+        while True:
+            await publish(store, variant(chance.randrange(VARIANTS)), force=chance.random() < 0.3)
+            if chance.random() < 0.3:
+                with suppress(IndexTrouble):
+                    await store.roll_back()
+            if chance.random() < 0.3:
+                await export(store, Path(folder) / "book.bookbound", lambda *_: None)
+
+    asyncio.run(go())

@@ -1,0 +1,62 @@
+"""Whatever a process was doing to an index when it was killed, what is published is whole."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import random
+import threading
+from pathlib import Path
+from time import perf_counter
+
+from tests.store import life
+
+from bookbound.store.edge import EdgeStore
+from bookbound.testing.embedder import ScriptedEmbedder
+from bookbound.transfer import import_
+
+KILLS = 200
+
+
+async def published(store: EdgeStore) -> str:
+    """The digest of what readers open, once each of its chunks was read and one of them found."""
+    index = await store.open()
+    held = [chunk for sheet in index.manifest.sheets for chunk in await index.chunks(sheet.file)]
+    assert len(held) == index.manifest.chunks == len(life.variant(0).pages)
+    vector = await ScriptedEmbedder().embed_question("Words of page 11.")
+    assert (await index.search("Words of page 11.", vector, 1))[0].chunk.place.file == "page11.md"
+    await index.close()
+    return index.manifest.digest
+
+
+def test_after_each_of_200_kills_the_live_index_is_one_that_was_published(tmp_path: Path) -> None:
+    chance, processes = random.Random(7), multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["tests.store.life"])
+    store, exported = EdgeStore(tmp_path / "index"), tmp_path / "book.bookbound"
+    forms = EdgeStore(tmp_path / "forms")
+    known = {asyncio.run(life.publish(forms, life.variant(number))) for number in range(life.VARIANTS)}
+    start = perf_counter()
+    asyncio.run(life.publish(store, life.variant(0)))
+    longest = 2.5 * (perf_counter() - start)
+    pause, seen = threading.Event(), set()
+    for kill in range(KILLS):
+        begun = processes.Event()
+        process = processes.Process(target=life.live, args=(str(tmp_path), kill, begun))
+        process.start()
+        begun.wait()
+        pause.wait(chance.uniform(0, longest))
+        process.kill()
+        process.join()
+        found = asyncio.run(published(store))
+        assert found in known, f"kill {kill}"
+        seen.add(found)
+        if exported.exists() and not kill % 20:
+            assert (
+                asyncio.run(import_(exported, EdgeStore(tmp_path / "moved"), lambda *_: None, force=True)).digest
+                in known
+            )
+    assert len(seen) > 1, "the book changed meanwhile"
+    asyncio.run(life.publish(store, life.variant(1), force=True))
+    kept = [manifest.generation for manifest in asyncio.run(store.generations())]
+    assert sorted(path.name for path in (tmp_path / "index" / "generations").iterdir()) == sorted(kept)
+    assert len(kept) <= 3
