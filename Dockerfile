@@ -3,8 +3,8 @@
 ARG PYTHON=3.11.14-slim-bookworm
 
 FROM python:${PYTHON} AS build
-# Which services the image can speak to: any of agents, cohere, openai, postgres, qdrant, with commas between.
-ARG EXTRAS=agents,postgres,qdrant
+# Which services the image can speak to: any of agents, cohere, openai, postgres, qdrant, redis, with commas between.
+ARG EXTRAS=agents,postgres,qdrant,redis
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PIP_NO_CACHE_DIR=1 \
     PIP_ROOT_USER_ACTION=ignore

@@ -5,7 +5,7 @@ COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-has
           --no-emit-index-url --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench eval lock clean
+.PHONY: help demo test check bench load chaos eval lock clean
 
 help:            ## say what each target does
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -26,6 +26,12 @@ eval: $(VENV)/.dev    ## measure retrieval, answers and refusals on the question
 
 bench: $(VENV)/.dev   ## measure speed, as ratios in one run
 	$(BIN)/python -m evals.bench
+
+load: $(VENV)/.dev    ## 16 readers against 2 workers, PostgreSQL and Redis for 10 minutes
+	$(BIN)/python -m evals.load
+
+chaos: $(VENV)/.dev   ## the same, while PostgreSQL, Redis and workers are killed
+	$(BIN)/python -m evals.load --chaos
 
 lock: $(VENV)/.dev    ## pin every dependency again, with hashes
 	$(BIN)/python -m pip install --quiet uv

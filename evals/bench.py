@@ -21,7 +21,7 @@ from bookbound.measure import questions
 from bookbound.read import read
 from bookbound.settings import Settings
 from bookbound.split import split
-from evals import load
+from evals import server
 from evals.sets import BOOK, EXAMPLE
 from evals.shown import show
 
@@ -80,7 +80,7 @@ def measure(book: Path, folder: Path) -> dict[str, float]:
         "warm retrieval p50, ms": statistics.median(searches),
         "warm retrieval p95, ms": statistics.quantiles(searches, n=20)[-1],
         "peak memory of a cold `bookbound ask`, MB": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
-        **load.measure(folder, [item.question for item in questions.load(EXAMPLE)][:ASKED]),
+        **server.measure(folder, [item.question for item in questions.load(EXAMPLE)][:ASKED]),
         "peak memory of indexing and asking, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 

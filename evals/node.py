@@ -15,7 +15,7 @@ from pathlib import Path
 from time import perf_counter
 
 from bookbound.measure import questions
-from evals.load import CLIENTS, Client, served
+from evals.server import CLIENTS, Client, served
 from evals.sets import BOOK, EXAMPLE
 from evals.shown import show
 

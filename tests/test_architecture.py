@@ -13,16 +13,17 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "bookbound"
 
 # What stands in a row may import its own row's nouns and every row above, never one below.
 LAYERS = [
-    {"errors", "book", "manifest", "finding", "dialogue", "entry", "sentences", "words", "language", "patience", "work"}
-    | {"upstream", "discretion"},
+    {"errors", "book", "manifest", "volume", "changes", "finding", "dialogue", "trace", "entry", "allowance"}
+    | {"sentences", "words", "language", "patience", "work", "upstream", "discretion"},
     {"ports", "models"},
-    {"read", "split", "embed", "store", "retrieve", "judge", "answer", "record"},
-    {"ingest", "ask"},
+    {"read", "split", "embed", "store", "retrieve", "judge", "answer", "record", "limit"},
+    {"ingest", "reuse", "transfer", "ask"},
     {"settings", "library", "faces", "calibration"},
     {"measure"},
     {"report"},
+    {"watch"},
     {"serve", "cli"},
-    {"wire", "remote", "recording"},
+    {"wire", "remote", "recording", "watching", "limiting", "indexing", "shelving"},
     {"", "__main__", "testing"},
 ]
 NOUNS, STATIONS, FACES = LAYERS[0], LAYERS[2], "faces"
@@ -30,7 +31,7 @@ NOUNS, STATIONS, FACES = LAYERS[0], LAYERS[2], "faces"
 PRODUCTS = {
     "onnxruntime": {"models/onnx.py"},
     "tokenizers": {"models/onnx.py"},
-    "qdrant_edge": {"store/edge.py", "store/bm25.py"},
+    "qdrant_edge": {"store/edge", "store/bm25.py"},
     "qdrant_client": {"store/qdrant"},
     "agents": {"answer/agents_reply.py"},
     "openai": {"answer/agents_reply.py", "embed/openai.py"},
@@ -42,7 +43,17 @@ PRODUCTS = {
     "fastapi": {"faces/", "serve/", "wire.py"},
     "starlette": {"serve/", "testing/"},
     "uvicorn": {"serve/", "testing/"},
+    "limits": {"limit/"},
+    "redis": {"limit/redis.py"},
+    "pypdfium2": {"read/pdfium.py"},
+    "defusedxml": {"read/defusedxml.py"},
+    "selectolax": {"read/selectolax.py"},
+    "protego": {"read/robots.py"},
+    "httpx": {"read/httpx.py", "models/cohere.py", "store/qdrant_line.py"},
     "typer": {"cli/"},
+    "docutils": {"read/docutils"},
+    "prometheus_client": {"watch/prometheus.py"},
+    "opentelemetry": {"watch/opentelemetry.py"},
     "rich": {"cli/"},
 }
 

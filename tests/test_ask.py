@@ -28,7 +28,6 @@ from bookbound.dialogue import (
     Retrieval,
     Scope,
     Sentence,
-    Usage,
 )
 from bookbound.errors import InvalidInput, NoIndex, TimedOut, Unreachable, WrongEmbedder
 from bookbound.finding import Evidence, Judgement, RefusalKind, Support
@@ -36,6 +35,7 @@ from bookbound.judge import OperatingPoint
 from bookbound.patience import left
 from bookbound.ports import Search
 from bookbound.settings import Settings
+from bookbound.trace import Usage
 
 DRIVE = "What are the three parts of a strain wave gear?"
 FOREIGN = "How do I get a red wine stain out of a carpet?"

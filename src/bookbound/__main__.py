@@ -1,10 +1,15 @@
 """The way in from a shell."""
 
+import signal
 import sys
 
 
 def main() -> None:
-    """The command line; Ctrl-C ends it quietly, even while its parts are still being imported."""
+    """The command line; Ctrl-C ends it quietly, even while its parts are still being imported, and so does SIGTERM.
+
+    The first process of a container hears no signal that it has no handler for.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         from bookbound.wire import main as start
 

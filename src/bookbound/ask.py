@@ -7,20 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 
-from bookbound.dialogue import (
-    SEARCH_TOOL,
-    Answer,
-    Missing,
-    Piece,
-    Question,
-    Refusal,
-    Reply,
-    Retrieval,
-    Scope,
-    Sentence,
-    Trace,
-    Usage,
-)
+from bookbound.dialogue import SEARCH_TOOL, Answer, Missing, Piece, Question, Refusal, Reply, Retrieval, Scope, Sentence
 from bookbound.errors import ServiceTrouble
 from bookbound.finding import Examination, Judgement, RefusalKind
 from bookbound.judge import OperatingPoint, judge
@@ -29,6 +16,8 @@ from bookbound.judge.order import ordered
 from bookbound.patience import wait_at_most
 from bookbound.ports import Agent, Embedder, Examiner, Index, Verifier, Writer
 from bookbound.retrieve import retrieve
+from bookbound.retrieve.editions import Editions
+from bookbound.trace import Trace, Usage
 from bookbound.work import Found, Work, rephrased
 
 Step = Retrieval | Judgement | Sentence | Reply
@@ -42,6 +31,8 @@ log = logging.getLogger("bookbound.ask")
 class Pipeline:
     """The parts that answer questions from one book; `spare` writes where `writer` fails and the question allows it.
 
+    `others` are other editions of the book, which answers are compared with.
+
     `held` is what was opened for the parts, and is let go of with the pipeline.
     """
 
@@ -54,6 +45,8 @@ class Pipeline:
     spare: Writer | None = None
     agent: Agent | None = None
     deadline: float = 30.0
+    edition: str = ""
+    others: Editions | None = None
     held: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     async def candidates(self, question: Question) -> Retrieval:
@@ -85,7 +78,7 @@ class Pipeline:
                 async for sentence in sentences:
                     yield sentence
             work.lap("answer")
-        yield self._reply(retrieval, judgement, work)
+        yield await self._compared(self._reply(retrieval, judgement, work))
 
     async def converse(self, question: Question, briefing: Briefing, *, must_search: bool = True) -> Reply:
         """The same by way of an agent, which searches by itself; it learns of the book what `briefing` tells it.
@@ -116,10 +109,13 @@ class Pipeline:
         work.lap("answer")
         if not found:
             work.sentences.clear()
-        return self._reply(found.retrieval, found.judgement, work)
+        return await self._compared(self._reply(found.retrieval, found.judgement, work))
 
     async def close(self) -> None:
-        """Let go of what the parts hold."""
+        """Let go of the index, and of what the parts hold."""
+        await self.index.close()
+        if self.others:
+            await self.others.close()
         await self.held.aclose()
 
     async def _found(self, sought: Question, work: Work) -> Retrieval:
@@ -172,6 +168,13 @@ class Pipeline:
                     work.sentences.append(piece)
                     yield piece
 
+    async def _compared(self, reply: Reply) -> Reply:
+        """The same, with the other editions named that do not say what is cited."""
+        if self.others is None or isinstance(reply, Refusal):
+            return reply
+        differs = await self.others.differing(reply.citations)
+        return replace(reply, trace=replace(reply.trace, differs=differs))
+
     def _reply(self, retrieval: Retrieval, judgement: Judgement, work: Work) -> Reply:
         sentences = tuple(work.sentences)
         trace = Trace(
@@ -183,6 +186,7 @@ class Pipeline:
             usage=work.usage,
             tools=work.tools,
             degraded=work.degraded,
+            edition=self.edition,
         )
         if not sentences:
             refusal = judgement.refusal or RefusalKind.INSUFFICIENT_GROUNDING

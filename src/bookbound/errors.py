@@ -3,9 +3,11 @@
 BookboundError
 ├── InvalidInput          the question or its parameters break a rule
 ├── BadSource             a book's source cannot be read
+│   └── Doubtful          it can, and lacks so much of the published book that somebody must say it is meant
 ├── BadSetup              a setting, key or extra is missing or wrong
 ├── IndexTrouble
 │   ├── NoIndex           nothing has been indexed here yet
+│   ├── NoBook            there is no book of this name
 │   ├── DamagedIndex      an index does not hold what its manifest says
 │   ├── WrongEmbedder     an index was made with another embedder
 │   └── IndexBusy         another process is writing this index
@@ -32,6 +34,10 @@ class BadSource(BookboundError):
     """A book's source cannot be read."""
 
 
+class Doubtful(BadSource):
+    """A source lacks so much of the published book that somebody must say it is meant."""
+
+
 class BadSetup(BookboundError):
     """A setting, key or extra is missing or wrong."""
 
@@ -42,6 +48,10 @@ class IndexTrouble(BookboundError):
 
 class NoIndex(IndexTrouble):
     """Nothing has been indexed here yet."""
+
+
+class NoBook(IndexTrouble):
+    """There is no book of this name."""
 
 
 class DamagedIndex(IndexTrouble):

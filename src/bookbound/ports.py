@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol
 
+from bookbound.allowance import Allowance, Bucket
 from bookbound.book import Chunk, Passage
 from bookbound.dialogue import Piece, Question, Retrieval
 from bookbound.entry import Entry
@@ -60,6 +61,9 @@ class Index(Protocol):
     async def chunks(self, file: str) -> list[Chunk]:
         """A file's chunks in reading order."""
 
+    async def held(self, file: str) -> list[tuple[Chunk, Vectors]]:
+        """The same, each with the vector of its meaning."""
+
     async def close(self) -> None: ...
 
 
@@ -81,6 +85,12 @@ class Store(Protocol):
 
     async def open(self) -> Index:
         """The published generation."""
+
+    async def books(self) -> list[str]:
+        """The names of the books that are published beside this one, in its own place."""
+
+    async def published(self) -> str:
+        """The generation that readers open, found out at little cost; nothing where there is none."""
 
     async def generations(self) -> list[Manifest]:
         """What is kept, newest first; the published one is the first whose `generation` is current."""
@@ -147,6 +157,14 @@ class Journal(Protocol):
     """Keeps one row for each question; whatever becomes of the row, the answer goes out."""
 
     @property
+    def noted(self) -> int:
+        """How many entries were taken so far."""
+
+    @property
+    def written(self) -> int:
+        """How many of them are rows."""
+
+    @property
     def lost(self) -> int:
         """How many entries were noted and will never be rows."""
 
@@ -155,3 +173,12 @@ class Journal(Protocol):
 
     async def close(self) -> None:
         """Write what waits, as far as that goes within a bounded time; from then on every entry is lost."""
+
+
+class Limiter(Protocol):
+    """Counts what is taken from buckets: within any span, never more than its rate allows, whoever takes at once."""
+
+    async def take(self, buckets: Sequence[Bucket]) -> Allowance:
+        """One from every bucket; where one of them has none left, from none."""
+
+    async def close(self) -> None: ...

@@ -34,16 +34,20 @@ def keep(settings: Settings) -> timedelta:
 def ready(settings: Settings) -> None:
     """See that questions can be logged: what is set wrong is told before anybody asks.
 
-    A database that is away, or a place that cannot be written, is a warning: questions are answered all the same.
+    A database that is away, or a place that cannot be written, is a warning: questions are answered all the same. What
+    a process that was killed left is counted.
     """
     if settings.log == "off":
         return
-    from bookbound.record import schema
+    from bookbound.record.folder import beside
+    from bookbound.record.ledger import Ledger
+    from bookbound.record.outstanding import recover
 
     worded = _worded(settings)
-    with closing(log(settings)) as database:
+    with closing(Ledger(log(settings), worded, keep(settings))) as ledger:
         try:
-            schema.migrate(database)
+            ledger.open()
+            recover(beside(settings.index), ledger)
         except Unreachable as trouble:
             told = f"Questions are answered, but cannot be logged yet. {trouble} To log none, set `log` to off."
             warnings.warn(told, stacklevel=2)
@@ -57,10 +61,11 @@ def journal(settings: Settings) -> Journal:
         from bookbound.record.noting import Silent
 
         return Silent()
+    from bookbound.record.folder import beside
     from bookbound.record.journal import QueuedJournal
     from bookbound.record.ledger import Ledger
 
-    return QueuedJournal(Ledger(log(settings), _worded(settings), keep(settings)))
+    return QueuedJournal(Ledger(log(settings), _worded(settings), keep(settings)), beside(settings.index))
 
 
 def _worded(settings: Settings) -> Worded:

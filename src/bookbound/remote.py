@@ -37,7 +37,7 @@ def examiner(settings: Settings, reader: Examiner) -> RerankExaminer:
 def language_model(settings: Settings) -> tuple[Writer, Agent, Close]:
     """The writer and the agent on the language model of the settings, and what closes their connections."""
     _needs_key(settings, "model", "model_key", "model_url")
-    with _extra("agents", "model"):
+    with extra("agents", "model"):
         from bookbound.answer.agents import AgentsWriter, SearchingAgent
         from bookbound.answer.agents_model import LanguageModel
     model = LanguageModel(
@@ -57,7 +57,7 @@ def _embedder(settings: Settings, models: Models, dimension: int | None) -> Embe
 
         return CohereEmbedder(cohere, settings.embed_model, models)
     _needs_key(settings, "embedder", "embed_key", "embed_url")
-    with _extra("openai", "embedder"):
+    with extra("openai", "embedder"):
         from bookbound.embed.openai import OpenAIEmbedder
     key, model, url = settings.embed_key, settings.embed_model, settings.embed_url
     return OpenAIEmbedder(key, model, url, dimension=dimension, models=models)
@@ -65,7 +65,7 @@ def _embedder(settings: Settings, models: Models, dimension: int | None) -> Embe
 
 def _cohere(settings: Settings, setting: str) -> Cohere:
     _needs_key(settings, setting, "cohere_key")
-    with _extra("cohere", setting):
+    with extra("cohere", setting):
         from bookbound.models.cohere import Cohere
     return Cohere(settings.cohere_key or "", settings.cohere_url)
 
@@ -78,7 +78,7 @@ def _needs_key(settings: Settings, setting: str, key: str, url: str = "") -> Non
 
 
 @contextmanager
-def _extra(name: str, setting: str) -> Iterator[None]:
+def extra(name: str, setting: str) -> Iterator[None]:
     """Within this block a package that is missing is told with what installs it."""
     try:
         yield

@@ -41,6 +41,10 @@ CHOICES = {
     "examiner": ("local", "cohere"),
 }
 HIDDEN = ("_key", "_url")
+OTHERS = {"DEBUG"}
+"""Variables of the environment that are no settings."""
+CLOSE = 0.75
+"""How alike a name must be to a setting's to be taken for it, misspelt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,19 @@ def load(environment: Mapping[str, str] = os.environ, folder: Path | None = None
     values |= {name: value for name, value in given.items() if value is not None}
     hints = get_type_hints(Settings)
     return replace(Settings(), **{name: _as(hints[name], value, name) for name, value in values.items()})
+
+
+def misspelt(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """A word on each variable of the environment that looks like a setting and is none."""
+    names = {f.name.upper() for f in fields(Settings)}
+    given = {name.removeprefix(PREFIX) for name in environment if name.startswith(PREFIX)}
+    others = sorted(given - names - OTHERS)
+    if not others:
+        return []
+    from difflib import get_close_matches
+
+    near = ((name, get_close_matches(name, names, 1, CLOSE)) for name in others)
+    return [f"{PREFIX}{name} is no setting. Was {PREFIX}{meant[0]} meant?" for name, meant in near if meant]
 
 
 def _here() -> Path:

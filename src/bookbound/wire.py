@@ -5,68 +5,39 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing
-from pathlib import Path
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from bookbound import limiting, recording, watching
 from bookbound.ask import Pipeline
 from bookbound.calibration import InForce, Shipped, again, in_force
 from bookbound.errors import IndexTrouble, WrongEmbedder
+from bookbound.indexing import chosen, editions, naming
+from bookbound.indexing import embedder as embedder
+from bookbound.indexing import index_book as index_book
+from bookbound.indexing import placed as placed
+from bookbound.indexing import store as store
+from bookbound.indexing import volumes as volumes
 from bookbound.library import Book, Worker
 from bookbound.manifest import Manifest
-from bookbound.ports import Agent, Embedder, Examiner, Store, Writer
+from bookbound.ports import Agent, Embedder, Examiner, Index, Writer
 from bookbound.recording import journal
 from bookbound.recording import keep as keep
 from bookbound.recording import log as log
-from bookbound.recording import ready as ready
 from bookbound.settings import Settings, load
+from bookbound.volume import EVERY, Volume
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-
-    from bookbound.ingest import Indexed, Progress
-    from bookbound.models.onnx import Models
-
-
-def embedder(settings: Settings, models: Models | None = None, dimension: int | None = None) -> Embedder:
-    """The embedder that the settings name."""
-    from bookbound.models.onnx import Models
-
-    models = models or Models(threads=settings.threads)
-    if settings.embedder != "local":
-        from bookbound import remote
-
-        return remote.embedder(settings, models, dimension)
-    from bookbound.embed.onnx import OnnxEmbedder
-
-    return OnnxEmbedder(models)
-
-
-def store(settings: Settings) -> Store:
-    """Where the settings say that the index lives: a folder, or a Qdrant server."""
-    if settings.qdrant_url:
-        from bookbound.store.qdrant import QdrantStore
-
-        return QdrantStore(
-            settings.qdrant_url,
-            settings.qdrant_key,
-            settings.qdrant_collection,
-            shards=settings.qdrant_shards,
-            replicas=settings.qdrant_replicas,
-            confirmed=settings.qdrant_confirmed,
-            timeout=settings.qdrant_timeout,
-        )
-    from bookbound.store.edge import EdgeStore
-
-    return EdgeStore(settings.index)
 
 
 def point(settings: Settings, book: Manifest) -> InForce:
     """The operating point that questions to a book are answered with, and where it comes from."""
     from bookbound.models import MODELS
 
-    return in_force(settings, Shipped.of(MODELS), book)
+    return in_force(placed(settings), Shipped.of(MODELS), book)
 
 
 def writer_name(settings: Settings) -> str:
@@ -86,29 +57,53 @@ async def pipeline(settings: Settings) -> Pipeline:
     from bookbound.judge.reader import Reader
     from bookbound.judge.verifier import ReadingVerifier
 
-    async with AsyncExitStack() as opened:  # what is open already is let go of when a later part fails
+    if settings.book == EVERY:
+        from bookbound import shelving
+
+        return await shelving.gathered(settings)
+    volume = await chosen(settings)
+    settings = naming(settings, volume)
+    # What is open already is let go of when a later part fails.
+    async with AsyncExitStack() as opened, AsyncExitStack() as reading:
         opened.callback(models.close)
         writer, spare, agent = _writers(settings, opened)
         index = await store(settings).open()
-        opened.push_async_callback(index.close)
+        reading.push_async_callback(index.close)
         words = embedder(settings, models, index.manifest.dimension)
         opened.push_async_callback(words.close)
-        if index.manifest.embedder != words.name:
-            raise _made_with_another(index.manifest.embedder, words.name, settings)
-        reader, held = Reader(models), _held(settings, index.manifest)
+        reader = Reader(models)
+        examiner = _examiner(settings, ReadingExaminer(reader), opened)
+        held = _fitting(settings, index, words)
+        reading.pop_all()
         return Pipeline(
             embedder=words,
             index=index,
-            examiner=_examiner(settings, ReadingExaminer(reader), opened),
+            examiner=examiner,
             writer=writer,
             verifier=ReadingVerifier(reader),
             point=held.point,
             spare=spare,
             agent=agent,
             deadline=settings.deadline,
+            edition=volume.edition,
+            others=editions(settings, volume),
             held=opened.pop_all(),
         )
     raise AssertionError("what is opened is handed on")
+
+
+async def beside(pipeline: Pipeline, settings: Settings, volume: Volume) -> Pipeline:
+    """A volume, open, with the parts of a pipeline; they stay that pipeline's to let go of."""
+    settings = naming(settings, volume)
+    index = await store(settings).open()
+    try:
+        held = _fitting(settings, index, pipeline.embedder)
+    except BaseException:
+        await index.close()
+        raise
+    others = editions(settings, volume)
+    parts = replace(pipeline, edition=volume.edition, others=others, held=AsyncExitStack())
+    return replace(parts, index=index, point=held.point)
 
 
 def _writers(settings: Settings, opened: AsyncExitStack) -> tuple[Writer, Writer | None, Agent | None]:
@@ -134,8 +129,11 @@ def _examiner(settings: Settings, reader: Examiner, opened: AsyncExitStack) -> E
     return examiner
 
 
-def _held(settings: Settings, book: Manifest) -> InForce:
-    held = point(settings, book)
+def _fitting(settings: Settings, index: Index, words: Embedder) -> InForce:
+    """The operating point for an index, if the embedder is the one that it was made with."""
+    if index.manifest.embedder != words.name:
+        raise _made_with_another(index.manifest.embedder, words.name, settings)
+    held = point(settings, index.manifest)
     if held.outdated:
         told = f"The operating point beside this index is for {held.outdated}. {again(settings.index)}"
         warnings.warn(told, stacklevel=3)
@@ -161,41 +159,40 @@ def open_book(settings: Settings) -> Book:
         raise
 
 
-def index_book(source: Path, settings: Settings, progress: Progress = lambda *_: None) -> Indexed:
-    """The book at `source`, read, embedded and published where the settings say."""
-    from bookbound.ingest import ingest
-
-    async def make() -> Indexed:
-        words = embedder(settings)
-        try:
-            return await ingest(source, words, store(settings), progress)
-        finally:
-            await words.close()
-
-    with closing(Worker()) as worker:
-        return worker.run(make())
+def ready(settings: Settings, workers: int = 1) -> None:
+    """See that limits hold and questions are logged and watched: what is set wrong is told before anybody asks."""
+    limiting.ready(settings, workers)
+    watching.ready(settings)
+    recording.ready(settings)
 
 
 def web() -> FastAPI:
     """The web application, as a process that answers builds it: with the settings it was handed."""
+    from bookbound import shelving
     from bookbound.serve.app import application
     from bookbound.serve.desk import BoundedDesk
 
     chosen = load()
     desk = BoundedDesk(chosen.at_once, chosen.queue, chosen.deadline)
+    shelf = shelving.shelf(chosen)
+    limiter, watch = limiting.limiter(chosen), watching.watch(chosen, desk.standing)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as held:
             await held.enter_async_context(desk.noted(journal(chosen)))  # the last to close
+            await held.enter_async_context(watch.kept())
+            if limiter:
+                held.push_async_callback(limiter.close)
+            await held.enter_async_context(desk.staffed(shelf))
             try:
-                await held.enter_async_context(desk.staffed(await pipeline(chosen)))
+                await shelf.ready()
             except IndexTrouble as trouble:
                 # A process that starts later than its siblings must not take them down: it says it is not ready.
                 logging.getLogger("bookbound.serve").error("no book is open: %s", trouble)
             yield
 
-    return application(desk, chosen, lifespan)
+    return application(desk, chosen, lifespan, store=store(chosen), limiter=limiter, watch=watch, shelf=shelf)
 
 
 def main() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from time import perf_counter
 
-from bookbound.dialogue import Question, Retrieval, Sentence, Usage
+from bookbound.dialogue import Question, Retrieval, Sentence
 from bookbound.errors import InvalidInput
 from bookbound.finding import Judgement, RefusalKind
+from bookbound.trace import Usage
 
 NOTHING = Judgement(0.0, (), (), "Poor", RefusalKind.EMPTY_RETRIEVAL)
 

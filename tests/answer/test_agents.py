@@ -18,12 +18,13 @@ from bookbound import patience
 from bookbound.answer.agents import AgentsWriter, SearchingAgent
 from bookbound.answer.agents_model import LanguageModel
 from bookbound.book import Chunk, Passage, Place, Run
-from bookbound.dialogue import MOST_SENTENCES, SEARCH_TOOL, Missing, Piece, Question, Retrieval, Sentence, Usage
+from bookbound.dialogue import MOST_SENTENCES, SEARCH_TOOL, Missing, Piece, Question, Retrieval, Sentence
 from bookbound.errors import BadReply, LimitReached, NoIndex, ServiceTrouble, TimedOut, Unreachable
 from bookbound.finding import Judgement
 from bookbound.patience import wait_at_most
 from bookbound.ports import Search
 from bookbound.testing.services import Fault, ScriptedServices, Streamed, ToolCall
+from bookbound.trace import Usage
 
 KEY, WORDS = "sk-SECRETKEY", "PRIVATEWORDS"
 QUESTION = Question(f"What is the reality gap, asks {WORDS}?")

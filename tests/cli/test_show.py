@@ -11,8 +11,9 @@ from rich.console import Console
 from bookbound.book import Chunk, Passage, Place, Run, Unit
 from bookbound.cli import show
 from bookbound.cli.screen import Line, draw, put
-from bookbound.dialogue import Answer, Refusal, Retrieval, Sentence, Trace, Usage
+from bookbound.dialogue import Answer, Refusal, Retrieval, Sentence
 from bookbound.finding import Evidence, Judgement, RefusalKind
+from bookbound.trace import Trace, Usage
 
 PLACE = Place("a.md", "/a", "Part", "Page", ("Section",), "section", 10, 80)
 TEXT = "First words. Second words.\n\nsudo make install\n    --all"

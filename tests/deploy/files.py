@@ -15,7 +15,7 @@ from bookbound.settings import PREFIX, Settings
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 KUBERNETES = REPOSITORY / "deploy" / "kubernetes"
 KNOWN = {PREFIX + field.name.upper() for field in fields(Settings)}
-SECRET = re.compile(r"(_KEY|_PASSWORD|_LOG_URL)$")
+SECRET = re.compile(r"(_KEY|_PASSWORD|_LOG_URL|_REDIS_URL|CLI_AUTH)$")
 OURS = "bookbound:0.1.0"
 PORT = 8000
 

@@ -41,19 +41,25 @@ def test_two_replicas_wait_for_healthy_services_behind_a_proxy_that_waits_for_th
         for other, how in service.get("depends_on", {}).items():
             assert how == {"condition": "service_healthy"}
             assert "test" in SERVICES[other]["healthcheck"]
-    assert set(SERVICES["bookbound"]["depends_on"]) == {"qdrant", "postgres"}
+    assert set(SERVICES["bookbound"]["depends_on"]) == {"qdrant", "postgres", "redis"}
     assert set(SERVICES["proxy"]["depends_on"]) == {"bookbound"}
     assert COMPOSE["networks"]["back"]["internal"] is True
-    assert all("front" not in SERVICES[name]["networks"] for name in ("qdrant", "postgres", "index"))
+    assert all("front" not in SERVICES[name]["networks"] for name in ("qdrant", "postgres", "redis", "index"))
     assert [name for name, service in SERVICES.items() if "ports" in service] == ["proxy"]
 
 
 def test_the_addresses_in_use_are_those_of_services_that_are_there() -> None:
     environment = SERVICES["bookbound"]["environment"]
-    for setting in ("BOOKBOUND_QDRANT_URL", "BOOKBOUND_LOG_URL"):
+    for setting in ("BOOKBOUND_QDRANT_URL", "BOOKBOUND_LOG_URL", "BOOKBOUND_REDIS_URL"):
         host = re.search(r"(?://|@)([a-z]+):\d+", environment[setting])
         assert host
         assert set(SERVICES[host[1]]["networks"]) & set(SERVICES["bookbound"]["networks"])
+
+
+def test_the_proxy_is_trusted_about_addresses_and_nobody_else_is() -> None:
+    (network,) = COMPOSE["networks"]["front"]["ipam"]["config"]
+    assert SERVICES["bookbound"]["environment"]["BOOKBOUND_PROXIES"] == network["subnet"]
+    assert {name for name, service in SERVICES.items() if "front" in service["networks"]} == {"proxy", "bookbound"}
 
 
 def test_the_proxy_finds_the_replicas_and_lets_nobody_choose_an_address() -> None:

@@ -80,9 +80,24 @@ def test_one_port_runs_through_all_files() -> None:
     (port,) = MANIFESTS["service.yaml"]["spec"]["ports"]
     assert port["targetPort"] == "http"
     (rule,) = MANIFESTS["ingress.yaml"]["spec"]["rules"]
-    (path,) = rule["http"]["paths"]
-    assert path["backend"]["service"] == {"name": "bookbound", "port": {"name": port["name"]}}
+    for path in rule["http"]["paths"]:
+        assert path["backend"]["service"] == {"name": "bookbound", "port": {"name": port["name"]}}
     assert MANIFESTS["network.yaml"]["spec"]["ingress"][0]["ports"] == [{"protocol": "TCP", "port": PORT}]
+
+
+def test_every_path_is_passed_on_but_that_of_the_figures_which_prometheus_finds(app: FastAPI) -> None:
+    (rule,) = MANIFESTS["ingress.yaml"]["spec"]["rules"]
+    passed = [path["path"] for path in rule["http"]["paths"]]
+    for path in (*paths(app), "/openapi.json", "/books/a/ask"):
+        assert any(path == each or path.startswith(f"{each}/") for each in passed), path
+    assert not any("/metrics".startswith(each) for each in passed)
+    proxy = (REPOSITORY / "deploy" / "proxy" / "nginx.conf").read_text(encoding="utf-8")
+    assert re.search(r"location = /metrics \{\s+return 404;", proxy)
+    told = MANIFESTS["deployment.yaml"]["spec"]["template"]["metadata"]["annotations"]
+    assert told == {"prometheus.io/scrape": "true", "prometheus.io/path": "/metrics", "prometheus.io/port": str(PORT)}
+    (let_in,) = MANIFESTS["network.yaml"]["spec"]["ingress"]
+    names = [each["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"] for each in let_in["from"]]
+    assert "monitoring" in names
 
 
 def test_no_file_holds_a_secret() -> None:
@@ -96,7 +111,7 @@ def test_no_file_holds_a_secret() -> None:
 
 
 def test_a_stop_is_waited_for_longer_than_answers_and_the_log_may_take() -> None:
-    needed = (server._config(workers=1).timeout_graceful_shutdown or 0) + DRAIN
+    needed = (server._config(server.APPLICATION).timeout_graceful_shutdown or 0) + DRAIN
     assert int(SERVICES["bookbound"]["stop_grace_period"].removesuffix("s")) > needed
     pod = PODS["deployment.yaml"]
     pause = int(pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][1])

@@ -7,11 +7,12 @@ import json
 from dataclasses import fields, replace
 
 from bookbound.book import Chunk, Passage, Place, Run
-from bookbound.dialogue import Answer, Refusal, Retrieval, Sentence, Trace, Usage
+from bookbound.dialogue import Answer, Refusal, Retrieval, Sentence
 from bookbound.errors import BadSetup, LimitReached
 from bookbound.faces import canonical
 from bookbound.finding import Evidence, Judgement, RefusalKind
 from bookbound.manifest import Chapter, Manifest
+from bookbound.trace import Trace, Usage
 
 PLACE = Place("a.md", "/a", "Part", "Page", ("Section",), "section", 10, 22, page=7)
 PASSAGE = Passage(Chunk("c1", "First words.", PLACE, 0, (Run(0, 12, 10, 22),)), 0.51234)

@@ -9,7 +9,7 @@ from threading import Thread, current_thread, main_thread
 import pytest
 
 from bookbound.book import Passage
-from bookbound.dialogue import SUPPORTED, Piece, Sentence, Usage
+from bookbound.dialogue import SUPPORTED, Piece, Sentence
 from bookbound.finding import Evidence, Support
 from bookbound.judge.grounding import ground
 from bookbound.judge.reader import Reader
@@ -17,6 +17,7 @@ from bookbound.judge.retold import Retelling
 from bookbound.judge.verbatim import VerbatimVerifier
 from bookbound.judge.verifier import ReadingVerifier
 from bookbound.ports import Verifier
+from bookbound.trace import Usage
 
 Make = Callable[..., Passage]
 GEAR = (

@@ -4,12 +4,17 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bookbound.embed.onnx import OnnxEmbedder
 from bookbound.errors import BadSetup
 from bookbound.judge.reader import Reader
 from bookbound.models import CONSTANTS, DIGESTS, EMBEDDER, MODELS, READER, TOKENIZER
 from bookbound.models.onnx import Models
+
+MODELS_AT_HAND = Models()
+ANY = st.characters(exclude_categories=["Cs"])
 
 
 @pytest.fixture
@@ -80,3 +85,13 @@ def test_a_network_that_opens_ahead_is_the_same_and_fails_the_same(folder: Path)
     (folder / EMBEDDER).write_bytes(b"")
     with pytest.raises(BadSetup, match="is damaged"):
         Models(folder, ahead=[EMBEDDER]).network(EMBEDDER)
+
+
+@given(st.text(st.sampled_from("a bC\u0301é\n\t\r\x0b\x1c\x85\xa0\u2028漢ß[CLS]#👍\u200d0.-_") | ANY, max_size=60))
+def test_word_pieces_counted_word_by_word_are_those_of_the_whole_text(text: str) -> None:
+    assert MODELS_AT_HAND.count(text) == len(MODELS_AT_HAND.ids(text))
+
+
+def test_special_words_and_words_without_end_are_counted_as_they_are_read() -> None:
+    text = f"[CLS] a[SEP]b [MASK]\n[PAD] {'x' * 99} {'x' * 101}  two  spaces\n\n"
+    assert MODELS_AT_HAND.count(text) == len(MODELS_AT_HAND.ids(text))

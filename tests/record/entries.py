@@ -41,7 +41,7 @@ def ledger(url: str | None, folder: Path) -> Ledger:
 
 
 def journal(url: str, folder: Path, **given: Any) -> QueuedJournal:
-    return QueuedJournal(ledger(url, folder), **given)
+    return QueuedJournal(ledger(url, folder), folder, **given)
 
 
 def closed(journal: QueuedJournal) -> tuple[int, int, int]:

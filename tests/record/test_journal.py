@@ -13,7 +13,8 @@ from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
-from tests.record.conftest import Rows, Server
+from evals.load.services import Postgres
+from tests.record.conftest import Rows
 from tests.record.entries import SESSION, closed, entry, journal, ledger, of, refused, until
 
 from bookbound.entry import Entry, Mode, Status
@@ -34,6 +35,13 @@ class Gated(Ledger):
         self.reached.set()
         self.gate.wait(30)
         self._inner.write(entries, loss)
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    def settle(self, loss: Loss, entries: Any) -> int:
+        return self._inner.settle(loss, entries)
 
     def tidy(self) -> bool:
         return False
@@ -115,13 +123,15 @@ def test_where_the_queue_is_full_the_newest_is_lost_and_that_is_kept_as_a_number
     url: str, tmp_path: Path, rows: Rows, caplog: pytest.LogCaptureFixture
 ) -> None:
     gated = Gated(ledger(url, tmp_path))
-    noting = QueuedJournal(gated, room=10)
+    noting = QueuedJournal(gated, tmp_path, room=10)
     noting.note(entry("first"))
     assert gated.reached.wait(30)
     for number in range(25):
         noting.note(entry(f"Question {number}?"))
     assert (noting.noted, noting.written, noting.lost) == (26, 0, 15)
     gated.gate.set()
+    until(lambda: noting.written == 11)
+    assert rows("SELECT sum(lost) AS n FROM query_losses") == [{"n": 15}]
     with caplog.at_level(logging.INFO, "bookbound"):
         assert closed(noting) == (26, 11, 15)
     kept = {row["query_text"] for row in rows("SELECT query_text FROM queries")}
@@ -191,7 +201,7 @@ def test_every_question_can_be_written(url: str, tmp_path: Path, rows: Rows, que
 
 
 def test_a_server_that_crashes_in_the_middle_loses_nothing_and_writes_nothing_twice(
-    fragile: Server, tmp_path: Path
+    fragile: Postgres, tmp_path: Path
 ) -> None:
     url = fragile.database()
     noting = journal(url, tmp_path, drain=30)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.record.conftest import Server
+from evals.load.services import Postgres
 from tests.record.entries import KEEP, closed, of
 
 from bookbound import testing
@@ -25,7 +25,7 @@ def note(url: str | None, folder: Path, *, in_the_open: bool = False) -> None:
     answer = testing.answer([("ANSWERMARK is what we say.", passage)])
     selection = Question("QUESTIONMARK?", "SELECTIONMARK and more", Scope.SELECTION)
     worded = plain if in_the_open else hashed(kept_key(folder))
-    journal = QueuedJournal(Ledger(Database(url, folder), worded, KEEP))
+    journal = QueuedJournal(Ledger(Database(url, folder), worded, KEEP), folder)
     for question, outcome in (
         (Question("QUESTIONMARK?"), answer),
         (selection, answer),
@@ -49,7 +49,7 @@ def test_a_file_holds_the_question_and_no_secret(tmp_path: Path) -> None:
     assert all(key not in file.read_bytes() for file in tmp_path.iterdir() if file.name != FILE)
 
 
-def test_a_server_holds_the_question_and_no_secret(server: Server, tmp_path: Path) -> None:
+def test_a_server_holds_the_question_and_no_secret(server: Postgres, tmp_path: Path) -> None:
     url = server.database()
     note(url, tmp_path)
     server.sql("CHECKPOINT")

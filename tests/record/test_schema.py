@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from evals.load.services import Postgres
 from sqlalchemy import inspect, text
-from tests.record.conftest import Rows, Server
+from tests.record.conftest import Rows
 from tests.record.entries import entry, ledger
 
 from bookbound.errors import BadSetup
@@ -51,7 +52,7 @@ CATALOGUE = (
 )
 
 
-def test_in_postgresql_the_tables_are_the_contracts_to_the_last_default(server: Server, tmp_path: Path) -> None:
+def test_in_postgresql_the_tables_are_the_contracts_to_the_last_default(server: Postgres, tmp_path: Path) -> None:
     theirs, ours = server.database(), server.database()
     server.sql(CONTRACT, theirs)
     made = Database(ours, tmp_path)

@@ -13,7 +13,7 @@ from bookbound.dialogue import Reply
 from bookbound.serve.app import application
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedDesk
-from evals import load
+from evals import server
 
 Scripted = Callable[..., TestClient]
 Served = Callable[..., AbstractContextManager[str]]
@@ -41,4 +41,4 @@ def example_index(example_book: Path, tmp_path_factory: pytest.TempPathFactory) 
 def served(example_index: Path) -> Served:
     """Starts the real server in a process of its own, on a free port, and gives its address."""
 
-    return partial(load.served, example_index)
+    return partial(server.served, example_index)

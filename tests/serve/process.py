@@ -27,9 +27,12 @@ class Served:
 
 @contextmanager
 def served(chosen: Mapping[str, Any], output: Path, *options: str, address: str | None = None) -> Iterator[Served]:
-    """A server with these settings alone, asked from an address; once it has ended, `output` has what it wrote."""
+    """A server with these settings alone, asked from an address; once it has ended, `output` has what it wrote.
+
+    Unless the settings say otherwise, it sets no limits.
+    """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
-    environment |= {PREFIX + name.upper(): str(value) for name, value in chosen.items()}
+    environment |= {PREFIX + name.upper(): str(value) for name, value in ({"limits": "off"} | dict(chosen)).items()}
     command = [sys.executable, "-u", "-m", "bookbound", "serve", "--port", "0", *options]
     with output.open("w") as written:
         process = subprocess.Popen(

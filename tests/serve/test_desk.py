@@ -19,6 +19,7 @@ from bookbound.finding import Examination
 from bookbound.ports import Embedder
 from bookbound.record.noting import Silent
 from bookbound.serve.desk import BoundedDesk
+from bookbound.serve.shelf import Shelf
 from bookbound.settings import Settings
 
 ASKED = Question("What is the reality gap?")
@@ -68,7 +69,7 @@ def test_questions_beyond_the_queue_are_refused_at_once_and_the_others_all_answe
         pipeline = await wire.pipeline(Settings(index=example_index))
         gate = Gatekeeper(pipeline)
         desk = BoundedDesk(at_once=2, queue=3)
-        async with desk.staffed(replace(pipeline, examiner=gate)):
+        async with desk.staffed(Shelf.of(replace(pipeline, examiner=gate))):
             waiting = [asyncio.create_task(desk.ask(ASKED)) for _ in range(5)]
             await settle()
             with pytest.raises(Busy):
@@ -91,7 +92,7 @@ def test_a_question_that_waits_too_long_for_its_turn_is_refused_and_frees_its_pl
         pipeline = await wire.pipeline(Settings(index=example_index))
         gate = Gatekeeper(pipeline)
         desk = BoundedDesk(at_once=1, queue=1, patience=0.05)
-        async with desk.staffed(replace(pipeline, examiner=gate)):
+        async with desk.staffed(Shelf.of(replace(pipeline, examiner=gate))):
             first = asyncio.create_task(desk.ask(ASKED))
             await settle()
             for _ in range(3):
@@ -111,7 +112,7 @@ def test_many_questions_at_once_have_the_answers_they_have_alone(example_index: 
         questions = [
             Question(f"What is {word}?") for word in ("QoS", "a URDF", "the ZMP", "SLAM", "PPO", "a topic")
         ] * 5
-        async with desk.staffed(pipeline):
+        async with desk.staffed(Shelf.of(pipeline)):
             alone = [(await desk.ask(question)).text for question in questions]
             assert [reply.text for reply in await asyncio.gather(*map(desk.ask, questions))] == alone
 
@@ -123,7 +124,7 @@ def test_a_reader_who_leaves_frees_the_place_and_ends_the_work(example_index: Pa
         pipeline = await wire.pipeline(Settings(index=example_index))
         gate = Gatekeeper(pipeline)
         desk = BoundedDesk(at_once=1, queue=0)
-        async with desk.staffed(replace(pipeline, examiner=gate)):
+        async with desk.staffed(Shelf.of(replace(pipeline, examiner=gate))):
             leaver = asyncio.create_task(desk.ask(ASKED))
             await settle()
             leaver.cancel()
@@ -154,7 +155,7 @@ def test_whoever_asks_often_whether_it_is_ready_costs_one_call_of_the_embedder(e
         pipeline = await wire.pipeline(Settings(index=example_index))
         counted = Counted(pipeline.embedder)
         desk = BoundedDesk(at_once=1, queue=1)
-        async with desk.staffed(replace(pipeline, embedder=counted)):  # type: ignore[arg-type]
+        async with desk.staffed(Shelf.of(replace(pipeline, embedder=counted))):  # type: ignore[arg-type]
             with pytest.raises(Unreachable):
                 await desk.checks()["embedder"]()
             for _ in range(3):
@@ -179,7 +180,7 @@ def test_each_question_is_noted_once_however_it_ends_and_a_search_is_none(exampl
         async with desk.noted(journal):
             with pytest.raises(NoIndex):
                 await desk.ask(replace(ASKED, text="Before there is a book?"))
-            async with desk.staffed(replace(pipeline, examiner=gate)):
+            async with desk.staffed(Shelf.of(replace(pipeline, examiner=gate))):
                 leaver = asyncio.create_task(desk.ask(replace(ASKED, text="Who leaves?")))
                 await settle()
                 with pytest.raises(Busy):

@@ -24,7 +24,8 @@ from tests.serve.process import served
 from bookbound import wire
 from bookbound.record.address import hashed
 from bookbound.record.database import Database
-from bookbound.record.folder import beside
+from bookbound.record.folder import beside, passing
+from bookbound.record.outstanding import left_in
 from bookbound.settings import Settings
 
 HORN = "In fog the horn of Quorrelwick sounds for four seconds in every minute."
@@ -214,6 +215,9 @@ def unwritable(index: Path, folder: Path) -> Outcome:
     beside(place.index).write_text("in the way")
     with served(place.chosen, place.output) as server:
         outcome = every_way(server.client)
+    (left,) = passing().glob(f"outstanding-{Database(None, beside(place.index)).name}-*")
+    outcome.files = left.read_bytes()
+    left.unlink()
     return place.told(outcome)
 
 
@@ -310,13 +314,18 @@ def test_what_cannot_be_logged_is_told_at_the_start_and_counted_at_the_end(
     assert [secret for secret in (*SECRETS, "Reader 1") if secret in outcome.output] == []
 
 
+def test_where_nothing_can_be_logged_the_count_is_left_for_the_day_it_can(outcomes: Outcomes) -> None:
+    outcome = outcomes[unwritable].result()
+    assert left_in(outcome.files).most == len(outcome.asked)
+
+
 def test_where_the_log_is_off_nothing_is_written_and_nothing_said(outcomes: Outcomes) -> None:
     outcome = outcomes[off].result()
     assert outcome.names == set()
-    assert outcome.output.startswith("Serving ")
+    assert "Serving " in outcome.output
     assert "log" not in outcome.output
 
 
 def test_the_log_stands_beside_the_index(outcomes: Outcomes) -> None:
     assert outcomes[usual].result().names == {"index-log"}
-    assert outcomes[on_a_server].result().names == set()
+    assert outcomes[on_a_server].result().names == {"index-log"}  # for what is outstanding

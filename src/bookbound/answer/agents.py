@@ -12,11 +12,12 @@ from bookbound.answer.manner import SERVICE, Answered, Manner
 from bookbound.answer.numbered import Numbered
 from bookbound.answer.searching import MOST_SEARCHES, Searching
 from bookbound.book import Passage
-from bookbound.dialogue import MOST_SENTENCES, Missing, Piece, Question, Sentence, Usage
+from bookbound.dialogue import MOST_SENTENCES, Missing, Piece, Question, Sentence
 from bookbound.errors import BadReply
 from bookbound.finding import Judgement
 from bookbound.language import same_language
 from bookbound.ports import Search
+from bookbound.trace import Usage
 from bookbound.upstream import unusable
 
 Pieces = AsyncGenerator[Piece]

@@ -13,9 +13,9 @@ from bookbound.answer.agents_reply import Endpoint
 from bookbound.answer.manner import SERVICE, Answered, Manner, Unfit
 from bookbound.answer.prompt import Told
 from bookbound.answer.searching import Searching
-from bookbound.dialogue import Usage
 from bookbound.errors import ServiceTrouble
 from bookbound.patience import left, patiently
+from bookbound.trace import Usage
 from bookbound.upstream import late
 
 LONGEST = 600.0

@@ -28,9 +28,10 @@ from bookbound.answer import prompt
 from bookbound.answer.incoming import SCHEMA
 from bookbound.answer.manner import NOT_TAKEN, SERVICE, Answered, Manner, Unfit
 from bookbound.answer.searching import FEWEST, Searching
-from bookbound.dialogue import SEARCH_TOOL, Usage
+from bookbound.dialogue import SEARCH_TOOL
 from bookbound.discretion import discreet
 from bookbound.errors import ServiceTrouble
+from bookbound.trace import Usage
 from bookbound.upstream import away, late, refused, unusable
 
 OPENAI = "https://api.openai.com/v1"

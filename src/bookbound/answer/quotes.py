@@ -7,8 +7,9 @@ from collections.abc import AsyncGenerator, Sequence
 
 from bookbound.answer.excerpt import Excerpt
 from bookbound.book import Passage
-from bookbound.dialogue import MOST_SENTENCES, Question, Sentence, Usage
+from bookbound.dialogue import MOST_SENTENCES, Question, Sentence
 from bookbound.finding import Evidence, Judgement
+from bookbound.trace import Usage
 from bookbound.words import terms
 
 # Where several things are asked for, the list that holds one of them may be the answer.

@@ -8,12 +8,14 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from bookbound import __version__
-from bookbound.cli import ask, demo, index, log, report, serve, show, status, streams
+from bookbound import __version__, settings
+from bookbound.cli import ask, demo, index, key, log, report, serve, show, status, streams, transfer
 from bookbound.cli.calibrate import calibrate
 from bookbound.cli.eval import evaluate
+from bookbound.cli.inspect import inspect
 from bookbound.cli.outcome import READER_GONE, settled, tell
 from bookbound.cli.parts import Parts
+from bookbound.cli.rollback import rollback
 from bookbound.cli.screen import note
 
 app = typer.Typer(
@@ -25,6 +27,7 @@ app = typer.Typer(
 )
 app.command(epilog="Example: bookbound demo")(demo.demo)
 app.command(epilog="Example: bookbound index my-book --index my-index")(index.index)
+app.command(epilog="Example: bookbound inspect my-book")(inspect)
 app.command(epilog='Example: bookbound ask "What is a service in ROS 2?"')(ask.ask)
 app.command(epilog='Example: bookbound search "gear ratio" -k 3')(ask.search)
 app.command(epilog="Example: bookbound serve --index my-index --port 8000")(serve.serve)
@@ -33,14 +36,20 @@ app.command("eval", epilog="Example: bookbound eval --questions questions.jsonl 
 )
 app.command(epilog="Example: bookbound calibrate --questions questions.jsonl --precision 0.9")(calibrate)
 app.command(epilog="Example: bookbound status --index my-index")(status.status)
+app.command(epilog="Example: bookbound export book.bookbound --index my-index")(transfer.export)
+app.command("import", epilog="Example: bookbound import book.bookbound --index another")(transfer.import_)
+app.command(epilog="Example: bookbound rollback --index my-index")(rollback)
 app.command(epilog="Example: bookbound report --since 2w --format html > report.html")(report.report)
 app.add_typer(log.app, name="log")
+app.add_typer(key.app, name="key")
 
 
 def run(parts: Parts) -> NoReturn:
     """Read the command line, carry it out with these parts, and end with the code for what came of it."""
     streams.ready()
     warnings.showwarning = lambda message, *_: note([show.warning(str(message))])
+    for word in settings.misspelt():
+        warnings.warn(word, stacklevel=1)
     try:
         with streams.writing():
             app(prog_name="bookbound", obj=parts)

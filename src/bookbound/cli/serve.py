@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import sys
+from contextlib import ExitStack
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated
@@ -38,20 +41,28 @@ def serve(
     workers: Workers = 1,
 ) -> None:
     """Serve the book: every contract over HTTP, until Ctrl-C."""
-    from bookbound.serve import server
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # before it serves there is nothing to finish
+    from bookbound.serve import server, setup
+    from bookbound.watch.lines import said, speak
 
-    with told():
+    with told(), ExitStack() as held:
         chosen = settings.load(index=index)
-        taken = server.bound(host, port)
+        if chosen.logging == "json":
+            speak("json")
+        setup.check(chosen, host)
+        taken = held.enter_context(server.bound(host, port))
         if book:
             make(ctx.obj, book, chosen)
         with indexed(chosen):
             title = asyncio.run(_title(ctx.obj, chosen))
-        ctx.obj.ready(chosen)
+        ctx.obj.ready(chosen, workers)
         hand_on(chosen)
-        put(invitation(title, server.address(taken)))
+        if chosen.logging == "json":
+            sys.stdout.write(said("serving", book=title, address=server.address(taken)))
+        else:
+            put(invitation(title, server.address(taken)))
         flush()
-        server.serve(taken, workers)
+        server.serve(taken, workers, chosen)
 
 
 def invitation(title: str, address: str, question: str = "What is this book about?") -> list[Line]:

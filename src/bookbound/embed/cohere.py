@@ -41,7 +41,7 @@ class CohereEmbedder:
         return f"cohere:{self._model}"
 
     def tokens(self, text: str) -> int:
-        return len(self._models.ids(text)) + len(self._models.marks)
+        return self._models.count(text) + len(self._models.marks)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:

@@ -32,7 +32,7 @@ class OnnxEmbedder:
         return f"bookbound-MiniLM-L6-int8@{self._models.digest(EMBEDDER)[:12]}"
 
     def tokens(self, text: str) -> int:
-        return len(self._models.ids(text)) + len(self._marks)
+        return self._models.count(text) + len(self._marks)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         rows = await asyncio.gather(*map(self.embed_question, texts))

@@ -68,7 +68,7 @@ class OpenAIEmbedder:
         return self._dimension
 
     def tokens(self, text: str) -> int:
-        return len(self._models.ids(text)) + len(self._models.marks)
+        return self._models.count(text) + len(self._models.marks)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:

@@ -25,10 +25,14 @@ Selected = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, 
 K = Annotated[StrictInt, Field(ge=1, le=MOST_PASSAGES)]
 
 
-class AnswerRequest(BaseModel):
-    """A question; with a selection it is answered from that alone, unless `scope` says otherwise."""
+class Asked(BaseModel):
+    """A request of ours: a field that it does not know is told, so that none is misspelt in silence."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="forbid")
+
+
+class AnswerRequest(Asked):
+    """A question; with a selection it is answered from that alone, unless `scope` says otherwise."""
 
     question: Words
     selection: Selected | None = None
@@ -40,7 +44,7 @@ class AnswerRequest(BaseModel):
         return Question(self.question, self.selection, Scope(self.scope), self.k, self.threshold, fall_back=True)
 
 
-class SearchRequest(BaseModel):
+class SearchRequest(Asked):
     """Words to look for."""
 
     query: Words
@@ -58,7 +62,7 @@ def body(problem: Problem, request_id: str) -> ErrorModel:
 
 
 TROUBLES: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorModel} for status in (413, 415, 422, 429, 500, 503, 504)
+    status: {"model": ErrorModel} for status in (401, 403, 413, 415, 422, 429, 500, 503, 504)
 }
 
 
@@ -89,7 +93,9 @@ def routes(desk: Desk) -> APIRouter:
             "request_id": request.state.request_id,
         }
 
-    @router.get("/book", response_model=BookModel, responses={503: {"model": ErrorModel}})
+    @router.get(
+        "/book", response_model=BookModel, responses={status: {"model": ErrorModel} for status in (401, 403, 503)}
+    )
     async def book() -> Any:
         """What is being served."""
         return canonical.manifest(desk.manifest) | {"models": desk.models}

@@ -158,7 +158,7 @@ def body(problem: Problem, request_id: str) -> AskError:
 
 
 TROUBLES: dict[int | str, dict[str, Any]] = {
-    status: {"model": AskError} for status in (400, 413, 415, 429, 500, 503, 504)
+    status: {"model": AskError} for status in (400, 401, 403, 413, 415, 429, 500, 503, 504)
 }
 
 

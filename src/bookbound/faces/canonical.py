@@ -8,10 +8,11 @@ from typing import Any
 from urllib.parse import quote
 
 from bookbound.book import Passage, Place
-from bookbound.dialogue import Answer, Refusal, Reply, Retrieval, Sentence, Trace
+from bookbound.dialogue import Answer, Refusal, Reply, Retrieval, Sentence
 from bookbound.errors import BookboundError, ServiceTrouble
 from bookbound.finding import Evidence, Judgement
 from bookbound.manifest import Manifest
+from bookbound.trace import Trace
 
 ENDS = 6
 Plain = dict[str, Any]
@@ -74,6 +75,8 @@ def place(place: Place) -> Plain:
         "start": place.start,
         "end": place.end,
         "page": place.page,
+        "label": place.label,
+        "book": place.book,
     }
 
 
@@ -139,6 +142,8 @@ def _trace(trace: Trace) -> Plain:
         "writer": trace.writer,
         "tools": list(trace.tools),
         "usage": asdict(trace.usage),
+        "edition": trace.edition,
+        "differs": list(trace.differs),
         "selection": place(found.selection) if found.selection else None,
         "milliseconds": {name: round(value, 2) for name, value in timings.items()},
     }

@@ -182,7 +182,7 @@ def body(problem: Problem, request_id: str) -> ErrorResponse:
 
 
 TROUBLES: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorResponse} for status in (413, 415, 422, 429, 500, 503, 504)
+    status: {"model": ErrorResponse} for status in (401, 403, 413, 415, 422, 429, 500, 503, 504)
 }
 
 

@@ -42,6 +42,8 @@ class ProblemKind(StrEnum):
     """What can keep a request from its reply."""
 
     INVALID = "invalid_input"
+    NO_KEY = "unauthorized"
+    FORBIDDEN = "forbidden"
     NOT_FOUND = "not_found"
     WRONG_METHOD = "method_not_allowed"
     TOO_LARGE = "too_large"
@@ -76,9 +78,13 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """One published contract: `paths` it answers at, the status it gives to invalid input, and its error body."""
+    """One published contract: `paths` it answers at, the status it gives to invalid input, and its error body.
+
+    Where questions belong to sessions, `session` finds the one that a request's body names.
+    """
 
     paths: tuple[str, ...]
     routes: Callable[[Desk], APIRouter]
     body: Callable[[Problem, str], BaseModel]
     invalid: int = 422
+    session: Callable[[bytes], UUID | None] | None = None

@@ -6,7 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from bookbound.errors import BookboundError, Busy, IndexTrouble, InvalidInput, LimitReached, ServiceTrouble, TimedOut
+from bookbound.errors import (
+    BookboundError,
+    Busy,
+    IndexTrouble,
+    InvalidInput,
+    LimitReached,
+    NoBook,
+    ServiceTrouble,
+    TimedOut,
+)
 from bookbound.faces.face import FieldProblem, Problem, ProblemKind
 
 # The first row that fits holds. `None` is the status that each face gives to invalid input.
@@ -16,12 +25,15 @@ TABLE: tuple[tuple[type[Exception], ProblemKind, int | None], ...] = (
     (TimedOut, ProblemKind.TIMED_OUT, 504),
     (ServiceTrouble, ProblemKind.UNREACHABLE, 503),
     (Busy, ProblemKind.BUSY, 503),
+    (NoBook, ProblemKind.NOT_FOUND, 404),
     (IndexTrouble, ProblemKind.INDEX, 503),
     (Exception, ProblemKind.INTERNAL, 500),
 )
 NO_JSON = "is not valid JSON"
 HTTP = {
     400: (ProblemKind.INVALID, f"body: {NO_JSON}"),
+    401: (ProblemKind.NO_KEY, "This needs a valid key. Send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`."),
+    403: (ProblemKind.FORBIDDEN, "This key is not for this, or not for use from here. Ask whoever gave it to you."),
     404: (ProblemKind.NOT_FOUND, "There is nothing at this path."),
     405: (ProblemKind.WRONG_METHOD, "This path does not take this method."),
     408: (ProblemKind.TIMED_OUT, "The body of the request did not arrive in time."),

@@ -27,7 +27,7 @@ SELECTED_TEXT = "Selected text"
 PATHS = ("/api/query", "/v1/query")
 # The rest of 4XX is named too: otherwise FastAPI documents a 422 that never comes.
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": QueryResponse} for status in (400, 413, 415, 429, "4XX", 500, 503, 504)
+    status: {"model": QueryResponse} for status in (400, 401, 403, 413, 415, 429, "4XX", 500, 503, 504)
 }
 _WEB_ADDRESS = TypeAdapter(HttpUrl)
 
@@ -98,17 +98,22 @@ class Session(entities.Entity):
     session_id: entities.SessionId | None = None
 
 
+def session(body: bytes) -> UUID | None:
+    """The session that a request's body names, where that can be read."""
+    try:
+        return Session.model_validate_json(body).session_id
+    except ValidationError:
+        return None
+
+
 class SessionRoute(APIRoute):
-    """Notes the session that a request names, where it can be read, before anything else can go wrong."""
+    """Notes the session that a request names before anything else can go wrong."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
         async def noted(request: Request) -> Response:
-            try:
-                request.state.session_id = Session.model_validate_json(await request.body()).session_id
-            except ValidationError:
-                request.state.session_id = None
+            request.state.session_id = session(await request.body())
             ASKING.set(replace(ASKING.get() or Asker(), session=request.state.session_id))
             return await handle(request)
 
@@ -167,4 +172,4 @@ def _uuid(request_id: str) -> UUID:
         return uuid5(NAMESPACE_URL, request_id)
 
 
-FACE = Face(paths=PATHS, routes=routes, body=body, invalid=400)
+FACE = Face(paths=PATHS, routes=routes, body=body, invalid=400, session=session)

@@ -11,6 +11,8 @@ from bookbound.upstream import called
 # What kept a query from its reply decides the code; where that is a service, the service does.
 CODES = {
     ProblemKind.INVALID: ErrorCode.VALIDATION_FAILED,
+    ProblemKind.NO_KEY: ErrorCode.VALIDATION_FAILED,
+    ProblemKind.FORBIDDEN: ErrorCode.VALIDATION_FAILED,
     ProblemKind.NOT_FOUND: ErrorCode.VALIDATION_FAILED,
     ProblemKind.WRONG_METHOD: ErrorCode.VALIDATION_FAILED,
     ProblemKind.TOO_LARGE: ErrorCode.VALIDATION_FAILED,

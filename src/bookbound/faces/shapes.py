@@ -19,6 +19,8 @@ class PlaceModel(BaseModel):
     start: int
     end: int
     page: int | None
+    label: str
+    book: str
 
 
 class CitationModel(PlaceModel):
@@ -75,13 +77,18 @@ class UsageModel(BaseModel):
 
 
 class TraceModel(BaseModel):
-    """How the reply came to be; `tools` are those that a language model called."""
+    """How the reply came to be; `tools` are those that a language model called.
+
+    `differs` names other editions that do not hold all the words that are cited.
+    """
 
     generation: str
     embedder: str
     writer: str
     tools: list[str]
     usage: UsageModel
+    edition: str
+    differs: list[str]
     selection: PlaceModel | None
     milliseconds: dict[str, float]
 

@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, lru_cache
 from io import BufferedReader
 from pathlib import Path
 from threading import Lock
@@ -24,6 +24,8 @@ import tokenizers
 
 P = ParamSpec("P")
 T = TypeVar("T")
+REMEMBERED = 1 << 15
+"""Of how many words it is remembered how many pieces they have."""
 
 
 class Pieces(NamedTuple):
@@ -64,6 +66,7 @@ class Models:
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="models")
         self._ahead = {name: self._threads.submit(self._network, name) for name in ahead}
+        self._pieces_of = lru_cache(REMEMBERED)(lambda word: len(self.ids(word)))
 
     def network(self, name: str) -> Network:
         """The network of that name, open."""
@@ -81,6 +84,10 @@ class Models:
         """The numbers of a text's word pieces."""
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return ids
+
+    def count(self, text: str) -> int:
+        """How many word pieces a text has; none spans a space, and a book repeats its words, so each is read once."""
+        return sum(map(self._pieces_of, text.replace("\n", " ").split(" ")))
 
     def pieces(self, text: str) -> Pieces:
         """The word pieces of a text, and where they stand in it."""

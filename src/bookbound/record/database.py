@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 
 from sqlalchemy import URL, Connection, make_url
@@ -38,6 +39,12 @@ class Database:
             self._engine = sqlite.engine(self.file)
 
     @property
+    def name(self) -> str:
+        """Letters that tell this log from others, and nothing about it."""
+        where = str(self.file.absolute()) if self.file else self._engine.url.render_as_string(hide_password=True)
+        return sha256(where.encode(errors="surrogateescape")).hexdigest()[:16]
+
+    @property
     def dialect(self) -> str:
         return self._engine.dialect.name
 
@@ -70,6 +77,11 @@ class Database:
         """Be the only one to change the tables, until this transaction ends."""
         if self.file is None:
             postgres.alone(connection)
+
+    def still(self, connection: Connection, table: str) -> None:
+        """Know what a table holds: whoever is gone may yet be written for, by a server that has not noticed."""
+        if self.file is None:
+            postgres.still(connection, table)
 
     def scrub(self) -> None:
         """Leave nothing of what was deleted in the files beside a SQLite file; a server does that in its own time."""

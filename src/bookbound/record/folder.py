@@ -1,7 +1,9 @@
-"""The folder beside an index for what belongs to its log: the file of questions, and the key for addresses."""
+"""The folders for what belongs to a log: one beside the index, and one for where that cannot be written."""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 
 
@@ -16,3 +18,8 @@ def make(folder: Path) -> None:
     if not folder.exists():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         (folder / ".gitignore").write_text("*\n")
+
+
+def passing() -> Path:
+    """The folder of this user's among those that the system clears; it is not made by asking for it."""
+    return Path(tempfile.gettempdir()) / f"bookbound-{os.getuid()}"

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from pathlib import Path
 from threading import Thread
 from time import monotonic
 
 from bookbound.entry import Entry
 from bookbound.errors import BookboundError
 from bookbound.record.database import Rejected
-from bookbound.record.ledger import Ledger, Loss
+from bookbound.record.ledger import Ledger
+from bookbound.record.outstanding import Outstanding, recover
 from bookbound.record.waiting import Waiting
 
 ROOM, BATCH = 4096, 256
@@ -30,14 +32,14 @@ log = logging.getLogger("bookbound.record")
 class QueuedJournal:
     """Entries go to a ledger as soon as it takes them; an answer waits for none of it.
 
-    What was noted is, once closed, what was written and what was lost, to the last entry.
+    What was noted is, once closed, what was written and what was lost, to the last entry. Of a process that is killed,
+    whoever comes next tells it from what it left at `place`.
     """
 
-    def __init__(self, ledger: Ledger, room: int = ROOM, drain: float = DRAIN) -> None:
-        self._ledger, self._drain = ledger, drain
-        self._entries = Waiting(room, BATCH, GATHER)
-        self._loss: Loss | None = None
-        self._told, self._failing, self._tidy_at = 0, False, 0.0
+    def __init__(self, ledger: Ledger, place: Path, room: int = ROOM, drain: float = DRAIN) -> None:
+        self._ledger, self._place, self._drain = ledger, place, drain
+        self._entries = Waiting(Outstanding(place, ledger.name), room, BATCH, GATHER)
+        self._failing, self._tidy_at = False, 0.0
         self._seen: set[str] = set()
         self._thread = Thread(target=self._work, name="record", daemon=True)
         self._thread.start()
@@ -70,8 +72,8 @@ class QueuedJournal:
             self._persist(batch)
             if not self._entries.closing and monotonic() >= self._tidy_at:
                 self._tidy()
+        self._leave()
         self._entries.settle()
-        self._tell_losses()
         self._ledger.close()
 
     def _persist(self, batch: list[Entry]) -> None:
@@ -91,17 +93,14 @@ class QueuedJournal:
                         self._persist([entry])
                     return
                 else:
-                    self._entries.done(lost=1)
+                    self._entries.lose(batch[0])
                     return
 
     def _write(self, batch: list[Entry]) -> None:
         """Write a batch, and with it how many entries were lost since that was last told."""
-        if self._loss is None and self.lost > self._told:
-            self._loss = Loss(self.lost - self._told)  # kept until it is written, so that it is written once
-        self._ledger.write(batch, self._loss)
-        if self._loss:
-            self._told, self._loss = self._told + self._loss.lost, None
-        self._entries.done(written=len(batch))
+        told = self._entries.loss
+        self._ledger.write(batch, told)
+        self._entries.wrote(batch, told)
         if self._failing:
             log.warning("the log is written again; %d questions were lost so far", self.lost)
             self._failing = False
@@ -120,15 +119,20 @@ class QueuedJournal:
 
     def _tidy(self) -> None:
         try:
+            if lost := recover(self._place, self._ledger):
+                log.error("lost with a process that was killed, of the questions to be logged: %d", lost)
             self._tidy_at = monotonic() + (0.0 if self._ledger.tidy() else BETWEEN)
         except Exception as trouble:
             self._passing(trouble)
             self._tidy_at = monotonic() + SOON
 
-    def _tell_losses(self) -> None:
-        """As the last thing, and only if the database is there."""
+    def _leave(self) -> None:
+        """As the last thing, tell what was lost, if the database is there; else whoever comes next does."""
+        left, lost = self._entries.left, 0
         try:
-            while self.lost > self._told:
-                self._write([])
+            if left:
+                lost = self._ledger.settle(left.loss, left.entries)
+            self._entries.leave(left, left.most - lost)
         except Exception as trouble:
             self._passing(trouble)
+            self._entries.leave()

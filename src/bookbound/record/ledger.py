@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -41,6 +41,10 @@ class Ledger:
         self._database, self._address, self._keep = database, address, keep
         self._ready = False
 
+    @property
+    def name(self) -> str:
+        return self._database.name
+
     def open(self) -> None:
         """See that the tables are there and known."""
         if not self._ready:
@@ -52,11 +56,20 @@ class Ledger:
         self.open()
         with self._database.begin() as connection:
             if loss:
-                self._add(
-                    connection, losses, [{"loss_id": loss.id, "lost": loss.lost, "created_at": when(loss.created)}]
-                )
+                self._tell(connection, loss)
             if entries:
                 self._enter(connection, entries)
+
+    def settle(self, loss: Loss, entries: Collection[UUID]) -> int:
+        """Tell a loss, and with it those of the entries that are no rows and never will be; how many that is."""
+        self.open()
+        with self._database.begin() as connection:
+            self._database.still(connection, queries.name)
+            rows = select(func.count()).where(queries.c.query_id.in_(entries))
+            lost = loss.lost + len(entries) - connection.execute(rows).scalar_one()
+            if lost:
+                self._tell(connection, replace(loss, lost=lost))
+        return lost
 
     def tidy(self) -> bool:
         """Delete some of what is past its time; whether there may be more."""
@@ -68,6 +81,12 @@ class Ledger:
 
     def close(self) -> None:
         self._database.close()
+
+    def _tell(self, connection: Connection, loss: Loss) -> None:
+        """A row for the loss; where there is one already, the greater number holds, for a loss only grows."""
+        add = self._insert(losses).values(loss_id=loss.id, lost=loss.lost, created_at=when(loss.created))
+        most = self._greatest(losses.c.lost, add.excluded.lost)
+        connection.execute(add.on_conflict_do_update(index_elements=["loss_id"], set_={"lost": most}))
 
     def _enter(self, connection: Connection, entries: Sequence[Entry]) -> None:
         self._meet(connection, entries)
@@ -98,8 +117,7 @@ class Ledger:
                 }
         if met:
             add = self._insert(sessions).values([met[each] for each in sorted(met)])
-            last = func.max if self._database.dialect == "sqlite" else func.greatest
-            latest = last(sessions.c.last_query_at, add.excluded.last_query_at)
+            latest = self._greatest(sessions.c.last_query_at, add.excluded.last_query_at)
             connection.execute(add.on_conflict_do_update(index_elements=["session_id"], set_={"last_query_at": latest}))
 
     def _add(self, connection: Connection, table: Table, rows: list[Row]) -> set[UUID]:
@@ -109,6 +127,9 @@ class Ledger:
 
     def _insert(self, table: Table) -> Any:
         return sqlite_dialect.insert(table) if self._database.dialect == "sqlite" else postgresql.insert(table)
+
+    def _greatest(self, one: Any, other: Any) -> Any:
+        return func.max(one, other) if self._database.dialect == "sqlite" else func.greatest(one, other)
 
 
 def purge(database: Database, before: datetime) -> int:

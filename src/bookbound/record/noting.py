@@ -14,7 +14,7 @@ from bookbound.ports import Journal
 class Silent:
     """Keeps nothing, where nothing is to be kept."""
 
-    lost = 0
+    noted = written = lost = 0
 
     def note(self, entry: Entry) -> None:
         """Let the entry go."""

@@ -34,3 +34,8 @@ def alone(connection: Connection) -> None:
     """Wait until nobody else changes the tables, until this transaction ends."""
     bound(connection, 0)
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({TURN})")
+
+
+def still(connection: Connection, table: str) -> None:
+    """Wait until nobody is writing to a table, and let nobody, until this transaction ends."""
+    connection.exec_driver_sql(f"LOCK TABLE {table} IN SHARE MODE")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from threading import Condition
 from time import monotonic
 
 from bookbound.entry import Entry
+from bookbound.record.ledger import Loss
+from bookbound.record.outstanding import Left, Outstanding
 
 
 class Waiting:
@@ -15,8 +18,9 @@ class Waiting:
     Any thread may note; one takes what waits, writes it, and says so.
     """
 
-    def __init__(self, room: int, batch: int, gather: float) -> None:
+    def __init__(self, outstanding: Outstanding, room: int, batch: int, gather: float) -> None:
         self.noted = self.written = self.lost = 0
+        self._outstanding = outstanding
         self._room, self._batch, self._gather = room, batch, gather
         self._entries: deque[Entry] = deque()
         self._changed = Condition()
@@ -36,7 +40,9 @@ class Waiting:
         """Take an entry, without waiting for anybody who writes."""
         with self._changed:
             self.noted += 1
+            self._outstanding.add(entry.id)
             if self.closing or len(self._entries) >= self._room:
+                self._outstanding.lose(entry.id)
                 self.lost += 1
                 return
             self._entries.append(entry)
@@ -62,12 +68,31 @@ class Waiting:
                 self._changed.wait(max(0.0, min(seconds, self._until - monotonic())))
         return not self.late
 
-    def done(self, written: int = 0, lost: int = 0) -> None:
-        """Count what became of entries that were taken; once all is settled, that stands."""
+    @property
+    def loss(self) -> Loss | None:
+        """What was lost and is not told, if anything was."""
         with self._changed:
+            return self._outstanding.loss if self._outstanding.lost else None
+
+    @property
+    def left(self) -> Left:
+        """What is neither written nor told."""
+        with self._changed:
+            return self._outstanding.left()
+
+    def wrote(self, entries: Sequence[Entry], told: Loss | None = None) -> None:
+        """Count what was taken and is written; once all is settled, that stands."""
+        with self._changed:
+            self._outstanding.done([entry.id for entry in entries], told)
             if not self._settled:
-                self.written += written
-                self.lost += lost
+                self.written += len(entries)
+
+    def lose(self, entry: Entry) -> None:
+        """Count one that was taken and can never be written."""
+        with self._changed:
+            self._outstanding.lose(entry.id)
+            if not self._settled:
+                self.lost += 1
 
     def close(self, seconds: float) -> None:
         """From now on nothing is taken any more, and what waits has so many seconds to be written."""
@@ -82,3 +107,12 @@ class Waiting:
             self._settled = True
             self._entries.clear()
             self.lost = self.noted - self.written
+
+    def leave(self, told: Left | None = None, rows: int = 0) -> None:
+        """As the last thing, leave what is not told to others; of what is, some are rows though nobody said so."""
+        with self._changed:
+            if told:
+                self._outstanding.done(told.entries, told.loss)
+            if not self._settled:
+                self.written += rows
+            self._outstanding.close()

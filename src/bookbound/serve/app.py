@@ -8,31 +8,57 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Scope
 
 from bookbound import __version__
 from bookbound.errors import BookboundError
 from bookbound.faces import answers, ask, chat, problems, query
 from bookbound.faces.face import Desk, Face, Problem
-from bookbound.serve import health
-from bookbound.serve.gate import REQUEST_ID, Gate
+from bookbound.ports import Limiter, Store
+from bookbound.serve import health, index, keyfile, metrics
+from bookbound.serve.access import SCHEMES, WAYS, Access
+from bookbound.serve.address import networks
+from bookbound.serve.gate import Gate
+from bookbound.serve.keyfile import Watched
+from bookbound.serve.leaving import Leaving
+from bookbound.serve.limits import Limits, Policies
+from bookbound.serve.onlooker import Onlooker
+from bookbound.serve.origins import Origins
+from bookbound.serve.shelf import Shelf
+from bookbound.serve.volumes import Opening, Volumes
 from bookbound.settings import Settings
+from bookbound.watch.desk import WatchedDesk
+from bookbound.watch.watch import Watch
 
 FACES: tuple[Face, ...] = (ask.FACE, chat.FACE, query.FACE, answers.FACE)
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
 def application(
-    desk: Desk, settings: Settings, lifespan: Lifespan | None = None, faces: Sequence[Face] = FACES
+    desk: Desk,
+    settings: Settings,
+    lifespan: Lifespan | None = None,
+    faces: Sequence[Face] = FACES,
+    store: Store | None = None,
+    limiter: Limiter | None = None,
+    watch: Watch | None = None,
+    shelf: Shelf | None = None,
 ) -> FastAPI:
-    """The faces, health and what guards them, over one desk."""
-    words = Words(faces, ours=answers.FACE)
+    """The faces, health and what guards them, over one desk; and the index itself, where its store is given.
+
+    Without a limiter, everybody may ask as much as they like. `watch` sees every request, and books that somebody names
+    are opened on the `shelf`.
+    """
+    words, watch, seen = Words(faces, ours=answers.FACE), watch or Watch(), WatchedDesk(desk)
+    routers = [*(face.routes(seen) for face in faces), health.routes(desk)]
+    routers += [index.routes(store)] if store else []
+    routers += [metrics.routes(watch.metrics)] if watch.metrics else []
     app = FastAPI(
         title="Bookbound",
         version=__version__,
@@ -41,11 +67,15 @@ def application(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        middleware=_guards(settings, words),
+        middleware=[
+            Middleware(Volumes),
+            Middleware(Onlooker, watch=watch, faces=_named(routers)),
+            *_guards(settings, words, faces, limiter),
+            *([Middleware(Opening, shelf=shelf)] if shelf else []),
+        ],
     )
-    for face in faces:
-        app.include_router(face.routes(desk))
-    app.include_router(health.routes(desk))
+    for router in routers:
+        app.include_router(router)
     app.openapi = partial(_documented, app, faces)  # type: ignore[method-assign]
     app.add_exception_handler(RequestValidationError, words.of_fields)
     app.add_exception_handler(BookboundError, words.of_error)
@@ -53,29 +83,40 @@ def application(
     return app
 
 
+def _named(routers: Sequence[APIRouter]) -> dict[str, str]:
+    """Each path that something answers at, with the name of what does."""
+    routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
+    return {route.path: str(route.tags[0]) for route in routes}
+
+
 def _documented(app: FastAPI, faces: Sequence[Face]) -> dict[str, Any]:
-    """The OpenAPI document, without the status for invalid input that a face does not give."""
+    """The OpenAPI document, with the ways to send a key, and no status for invalid input that a face does not give."""
     document = FastAPI.openapi(app)
+    document["components"]["securitySchemes"] = SCHEMES
     for face in faces:
         for path in face.paths:
             for operation in document["paths"].get(path, {}).values():
+                operation["security"] = [{}, *WAYS]  # whether one is needed is a setting
                 if face.invalid != 422:
                     operation["responses"].pop("422", None)
     return document
 
 
-def _guards(settings: Settings, words: Words) -> list[Middleware]:
-    guards = [Middleware(Gate, largest_body=settings.largest_body, answer=words.at_the_gate)]
-    if settings.origins:
-        cors = Middleware(
-            CORSMiddleware,
-            allow_origins=list(settings.origins),
-            allow_methods=["GET", "POST"],
-            allow_headers=["Content-Type", REQUEST_ID],
-            expose_headers=[REQUEST_ID, "Retry-After"],
-        )
-        guards.insert(0, cors)
-    return guards
+def _guards(settings: Settings, words: Words, faces: Sequence[Face], limiter: Limiter | None) -> list[Middleware]:
+    """What a request passes on its way in, the outermost first."""
+    keys = Watched(keyfile.place(settings))
+    trusted = networks(settings.proxies)
+    limits = []
+    if limiter:
+        policies = Policies.of(settings)
+        limits = [Middleware(Limits, limiter=limiter, policies=policies, faces=faces, answer=words.response)]
+    return [
+        Middleware(Origins, names=settings.origins, keys=keys),
+        Middleware(Gate, largest_body=settings.largest_body, answer=words.at_the_gate, trusted=trusted),
+        Middleware(Access, keys=keys, needed=settings.access == "keys"),
+        *limits,
+        Middleware(Leaving),
+    ]
 
 
 class Words:

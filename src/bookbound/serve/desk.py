@@ -14,6 +14,9 @@ from bookbound.faces.face import Check
 from bookbound.manifest import Manifest
 from bookbound.ports import Journal
 from bookbound.record.noting import Silent, noting
+from bookbound.serve.shelf import Shelf
+from bookbound.volume import READING
+from bookbound.watch.standing import Standing
 
 RETRY_AFTER, FRESH = 1.0, 10.0
 
@@ -22,22 +25,25 @@ class BoundedDesk:
     """Hands questions to a pipeline, `at_once` of them at a time, with room for `queue` more, which wait `patience`."""
 
     def __init__(self, at_once: int, queue: int, patience: float | None = None) -> None:
-        self._open: Pipeline | None = None
+        self._shelf: Shelf | None = None
         self._journal: Journal = Silent()
         self._places = asyncio.Semaphore(at_once)
-        self._room, self._patience = at_once + queue, patience
+        self._at_once, self._room, self._patience = at_once, at_once + queue, patience
         self._present = 0
         self._embedded = float("-inf")
 
     @asynccontextmanager
-    async def staffed(self, pipeline: Pipeline) -> AsyncIterator[None]:
-        """The desk takes questions while this lasts."""
-        self._open = pipeline
+    async def staffed(self, shelf: Shelf) -> AsyncIterator[None]:
+        """The desk takes questions while this lasts, and moves with what is published."""
+        self._shelf = shelf
+        following = asyncio.create_task(shelf.follow())
         try:
             yield
         finally:
-            self._open = None
-            await pipeline.close()
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+            self._shelf = None
+            await shelf.close()
 
     @asynccontextmanager
     async def noted(self, journal: Journal) -> AsyncIterator[None]:
@@ -50,9 +56,13 @@ class BoundedDesk:
 
     @property
     def pipeline(self) -> Pipeline:
-        if self._open is None:
+        return self._books.pipeline(READING.get())
+
+    @property
+    def _books(self) -> Shelf:
+        if self._shelf is None:
             raise NoIndex("No book is open yet. Try again in a moment.")
-        return self._open
+        return self._shelf
 
     @property
     def manifest(self) -> Manifest:
@@ -61,6 +71,12 @@ class BoundedDesk:
     @property
     def models(self) -> dict[str, str]:
         return {"embedder": self.pipeline.embedder.name, "writer": self.pipeline.writer.name}
+
+    def standing(self) -> Standing:
+        """How the desk stands at this moment."""
+        working, journal = min(self._present, self._at_once), self._journal
+        book = self._shelf.open_first if self._shelf else None
+        return Standing(working, self._present - working, journal.noted, journal.written, journal.lost, book)
 
     def checks(self) -> dict[str, Check]:
         pipeline = self.pipeline
@@ -78,17 +94,21 @@ class BoundedDesk:
     async def ask(self, question: Question) -> Reply:
         with noting(self._journal, question) as reached:
             async with self._place():
-                return reached(await self.pipeline.ask(question))
+                with self._books.lend(READING.get()) as pipeline:
+                    return reached(await pipeline.ask(question))
 
     async def search(self, question: Question) -> Retrieval:
         async with self._place():
-            return await self.pipeline.search(question)
+            with self._books.lend(READING.get()) as pipeline:
+                return await pipeline.search(question)
 
     async def steps(self, question: Question) -> AsyncGenerator[Step]:
         with noting(self._journal, question) as reached:
-            async with self._place(), aclosing(self.pipeline.steps(question)) as steps:
-                async for step in steps:
-                    yield reached(step) if isinstance(step, Answer | Refusal) else step
+            async with self._place():
+                with self._books.lend(READING.get()) as pipeline:
+                    async with aclosing(pipeline.steps(question)) as steps:
+                        async for step in steps:
+                            yield reached(step) if isinstance(step, Answer | Refusal) else step
 
     @asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import traceback
 import uuid
 from collections.abc import Callable
 
@@ -15,6 +14,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bookbound.entry import ASKING, Asker
+from bookbound.serve.access import OPEN
+from bookbound.serve.address import FORWARDED, Networks, seen
+from bookbound.watch.broken import where
 
 REQUEST_ID = "X-Request-ID"
 BODY_SECONDS = 10
@@ -33,8 +35,9 @@ log = logging.getLogger("bookbound.serve")
 class Gate:
     """Wraps the application; `answer` words a status for the path that was asked for."""
 
-    def __init__(self, app: ASGIApp, largest_body: int, answer: Answer) -> None:
+    def __init__(self, app: ASGIApp, largest_body: int, answer: Answer, trusted: Networks = ()) -> None:
         self._app = app
+        self._trusted = trusted
         self._largest = largest_body
         self._answer = answer
 
@@ -46,7 +49,8 @@ class Gate:
         given = headers.get(REQUEST_ID, "")
         request_id = given if _GOOD_ID.fullmatch(given) else str(uuid.uuid4())
         scope.setdefault("state", {})["request_id"] = request_id
-        ASKING.set(Asker(address=scope["client"][0] if scope.get("client") else None))
+        peer = scope["client"][0] if scope.get("client") else None
+        ASKING.set(Asker(address=seen(peer, headers.getlist(FORWARDED), self._trusted)))
         outgoing = Outgoing(send, request_id)
         try:
             if status := self._refused(scope, headers):
@@ -54,18 +58,27 @@ class Gate:
             await self._app(scope, self._bounded(receive), outgoing)
         except Exception as error:
             if not isinstance(error, HTTPException):
-                _note(error, request_id)
+                log.error("request %s: %s in %s", request_id, type(error).__name__, where(error))
             if outgoing.started:
                 raise ConnectionAbortedError("the reply broke off") from None
             status = error.status_code if isinstance(error, HTTPException) else 500
-            await self._answer(status, scope)(scope, receive, outgoing)
+            response = self._answer(status, scope)
+            response.headers.update(getattr(error, "headers", None) or {})
+            await response(scope, receive, outgoing)
         except asyncio.CancelledError:
             # The server is ending and waits no longer: who still waits is told so.
+            response = self._answer(503, scope)
             if not outgoing.started:
-                await self._answer(503, scope)(scope, receive, outgoing)
+                await response(scope, receive, outgoing)
+            elif outgoing.streams:
+                await outgoing(
+                    {"type": "http.response.body", "body": b"event: error\ndata: %b\n\n" % bytes(response.body)}
+                )
 
     def _refused(self, scope: Scope, headers: Headers) -> int | None:
-        """The status for a request whose headers already say that it cannot be taken."""
+        """The status for a request that comes too late, or whose headers already say that it cannot be taken."""
+        if scope["state"].get("stopping") and scope["path"] not in OPEN:
+            return 503
         length = headers.get("content-length", "0")
         if length.isdigit() and int(length) > self._largest:
             return 413
@@ -99,21 +112,18 @@ class Outgoing:
     def __init__(self, send: Send, request_id: str) -> None:
         self._send = send
         self._id = request_id
-        self.started = False
+        self.started = self.streams = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
             headers = MutableHeaders(scope=message)
+            self.streams = headers.get("content-type", "").startswith("text/event-stream")
             headers[REQUEST_ID] = self._id
             if message["status"] in (408, 413):
                 headers["Connection"] = "close"  # what is still to come of the body is not waited for
             for name, value in SAFE.items():
                 headers.setdefault(name, value)
+        elif not message.get("more_body", False):
+            self.streams = False
         await self._send(message)
-
-
-def _note(error: Exception, request_id: str) -> None:
-    """Where something broke, without its message, which may hold a reader's words."""
-    where = [f"{frame.name} ({frame.filename}:{frame.lineno})" for frame in traceback.extract_tb(error.__traceback__)]
-    log.error("request %s: %s in %s", request_id, type(error).__name__, " > ".join(where[-4:]))

@@ -6,7 +6,7 @@ import asyncio
 from time import perf_counter
 from typing import Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from bookbound.errors import BookboundError
@@ -32,10 +32,13 @@ class Part(BaseModel):
 class Readiness(BaseModel):
     """Whether questions can be answered now; `models` names what embeds and what writes."""
 
-    status: Literal["ready", "unavailable"]
+    status: Literal["ready", "unavailable", "stopping"]
     generation: str | None
     models: dict[str, str]
     parts: dict[str, Part]
+
+
+STOPPING = Readiness(status="stopping", generation=None, models={}, parts={})
 
 
 def routes(desk: Desk) -> APIRouter:
@@ -50,9 +53,9 @@ def routes(desk: Desk) -> APIRouter:
     @router.head("/health/ready", include_in_schema=False)
     @router.get("/health/ready", responses={503: {"model": Readiness}})
     @router.get("/api/v1/health", responses={503: {"model": Readiness}})
-    async def ready(response: Response) -> Readiness:
+    async def ready(request: Request, response: Response) -> Readiness:
         """The embedder and the index were asked just now, or seconds ago."""
-        readiness = await _asked(desk)
+        readiness = STOPPING if request.scope["state"].get("stopping") else await _asked(desk)
         response.status_code = 200 if readiness.status == "ready" else 503
         return readiness
 

@@ -22,13 +22,14 @@ from bookbound.dialogue import Question
 from bookbound.settings import Settings
 
 CLIENTS, ROUNDS = 16, 3
+UNLIMITED = {"BOOKBOUND_LIMITS": "off"}
 
 
 @contextmanager
 def served(index: Path, *options: str, **environment: str) -> Iterator[str]:
-    """The real server in a process of its own, on a free port; where it is."""
+    """The real server in a process of its own, on a free port, without limits unless they are set; where it is."""
     command = [sys.executable, "-u", "-m", "bookbound", "serve", "--index", str(index), "--port", "0", *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | environment)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | UNLIMITED | environment)
     try:
         assert process.stdout is not None
         found = re.search(r"http://[\d.]+:\d+", process.stdout.readline())

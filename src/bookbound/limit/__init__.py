@@ -1,0 +1,1 @@
+"""Counts what readers take of a limit: in this process, or together with others in Redis."""

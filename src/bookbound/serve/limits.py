@@ -1,0 +1,136 @@
+"""How much one session, address or key may ask: counted before a face sees a question, and told in the headers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from starlette.datastructures import MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bookbound.allowance import SPANS, Allowance, Bucket, Rate
+from bookbound.entry import ASKING, Asker
+from bookbound.errors import BadSetup
+from bookbound.faces.face import Face, Problem, ProblemKind
+from bookbound.ports import Limiter
+from bookbound.serve.address import counted
+from bookbound.settings import Settings
+
+HEADERS = ("RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+SPAN_NAMES = {seconds: name for name, seconds in SPANS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """The rates that hold: for an address or a key over all faces, and more closely where a face has sessions."""
+
+    question: Rate
+    key: Rate
+    address: Rate
+    session: Rate
+
+    @classmethod
+    def of(cls, settings: Settings) -> Policies:
+        """Those that the settings name."""
+
+        def rate(name: str) -> Rate:
+            try:
+                return Rate.of(getattr(settings, name))
+            except ValueError as trouble:
+                raise BadSetup(f"The setting `{name}` cannot be read: {trouble}") from None
+
+        return cls(rate("question_limit"), rate("key_limit"), rate("address_limit"), rate("session_limit"))
+
+    def buckets(self, asker: Asker, key: str | None, sessions: bool) -> Iterator[Bucket]:
+        """What a question is taken from. A session comes beside its address, never in its place."""
+        address = counted(asker.address)
+        if sessions:
+            if asker.session:
+                yield Bucket("session", str(asker.session), self.session)
+            yield Bucket("address", address, self.address)
+        yield Bucket("key", key, self.key) if key else Bucket("question", address, self.question)
+
+
+class Limits:
+    """Wraps the application: a question that exceeds a limit is refused in the words of its face."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        limiter: Limiter,
+        policies: Policies,
+        faces: Sequence[Face],
+        answer: Callable[[Problem, Scope], Response],
+    ) -> None:
+        self._app, self._limiter, self._policies, self._answer = app, limiter, policies, answer
+        self._faces = {path: face for face in faces for path in face.paths}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        face = self._faces.get(scope["path"]) if scope["type"] == "http" else None
+        if face is None or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        asker = ASKING.get() or Asker()
+        if face.session:
+            body, receive = await _read(receive)
+            session: UUID | None = face.session(body)
+            scope["state"]["session_id"] = session
+            asker = Asker(session, asker.address)
+        buckets = self._policies.buckets(asker, scope["state"].get("key"), face.session is not None)
+        allowance = await self._limiter.take(tuple(buckets))
+        told = _Told(send, allowance)
+        if allowance.granted:
+            await self._app(scope, receive, told)
+        else:
+            await self._answer(_problem(allowance), scope)(scope, receive, told)
+
+
+class _Told:
+    """Sends a response on, with what is left."""
+
+    def __init__(self, send: Send, allowance: Allowance) -> None:
+        self._send, self._allowance = send, allowance
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(headers(self._allowance))
+        await self._send(message)
+
+
+def headers(allowance: Allowance) -> dict[str, str]:
+    """What is left of each bucket, and once more of the tightest, for clients that know only one."""
+    tight = allowance.tightest
+    told = (
+        ", ".join(f'"{left.bucket.policy}";r={left.remaining};t={math.ceil(left.wait)}' for left in allowance.left),
+        ", ".join(
+            f'"{left.bucket.policy}";q={left.bucket.rate.amount};w={left.bucket.rate.seconds}'
+            for left in allowance.left
+        ),
+        str(tight.bucket.rate.amount),
+        str(tight.remaining),
+        str(math.ceil(tight.wait)),
+    )
+    return dict(zip(HEADERS, told, strict=True))
+
+
+def _problem(allowance: Allowance) -> Problem:
+    rate, wait = allowance.tightest.bucket.rate, allowance.retry_after
+    message = f"Too many questions: {rate.amount} in a {SPAN_NAMES[rate.seconds]} are allowed. Try again in {wait} s."
+    return Problem(ProblemKind.LIMIT, 429, message, retry_after=wait)
+
+
+async def _read(receive: Receive) -> tuple[bytes, Receive]:
+    """A request's body, and what receives it once more and then what comes after it."""
+    messages = [await receive()]
+    while messages[-1].get("more_body", False):
+        messages.append(await receive())
+    body = b"".join(message.get("body", b"") for message in messages)
+    again = iter(messages)
+
+    async def replayed() -> Message:
+        return next(again, None) or await receive()
+
+    return body, replayed

@@ -1,0 +1,29 @@
+"""`GET /metrics`: the figures of the service, for Prometheus."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, HTTPException, Response
+
+from bookbound.volume import READING
+
+if TYPE_CHECKING:
+    from bookbound.watch.prometheus import Metrics
+
+
+def routes(metrics: Metrics) -> APIRouter:
+    from bookbound.watch.prometheus import CONTENT_TYPE
+
+    router = APIRouter(tags=["metrics"])
+
+    @router.get("/metrics", include_in_schema=False)
+    async def figures() -> Response:
+        """How the desk stands now, and what was counted so far; of the whole service, and of no book by its name."""
+        if READING.get():
+            raise HTTPException(404)
+        metrics.stand()
+        return Response(await asyncio.to_thread(metrics.page), headers={"Content-Type": CONTENT_TYPE})
+
+    return router

@@ -1,0 +1,49 @@
+"""Keys from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Run
+
+
+def test_a_key_is_shown_once_listed_without_itself_and_revoked_by_its_id(bookbound: Run, tmp_path: Path) -> None:
+    place = ("--index", str(tmp_path / "index"))
+    made = bookbound("key", "new", "--name", "site", "--origin", "https://Book.example/", *place)
+    assert made.returncode == 0, made.stderr
+    secret = made.stdout.strip()
+    assert secret.startswith("bookbound_publishable_")
+    listed = json.loads(bookbound("key", "list", "--json", *place).stdout)["keys"]
+    (key,) = listed
+    assert set(key) == {"id", "kind", "name", "origins", "created", "revoked"}
+    assert (key["kind"], key["name"], key["origins"]) == ("publishable", "site", ["https://book.example"])
+    assert key["id"] in made.stderr
+    for_people = bookbound("key", "list", *place).stdout
+    assert key["id"] in for_people
+    assert "https://book.example" in for_people
+    revoked = json.loads(bookbound("key", "revoke", key["id"], "--json", *place).stdout)
+    assert revoked["revoked"]
+    assert "revoked" in bookbound("key", "list", *place).stdout
+    assert secret not in for_people + (tmp_path / "index-log" / "keys.json").read_text()
+
+
+def test_an_admin_key_needs_no_origin_and_json_has_the_key(bookbound: Run, tmp_path: Path) -> None:
+    made = json.loads(bookbound("key", "new", "--admin", "--json", "--index", str(tmp_path / "index")).stdout)
+    assert (made["kind"], made["origins"], made["key"].startswith("bookbound_admin_")) == ("admin", [], True)
+
+
+def test_what_makes_no_key_is_told_and_nothing_is_kept(bookbound: Run, tmp_path: Path) -> None:
+    place = ("--index", str(tmp_path / "index"))
+    for options, words in (
+        ((), "--any-origin"),
+        (("--origin", "book.example"), "https://book.example"),
+        (("--origin", "*"), "--any-origin"),
+        (("--origin", "https://a.example", "--any-origin"), "--origin or --any-origin"),
+        (("--admin", "--name", "x" * 101), "100 characters"),
+    ):
+        told = bookbound("key", "new", *options, *place)
+        assert (told.returncode, told.stdout, words in told.stderr) == (2, "", True), told.stderr
+    assert bookbound("key", "revoke", "nobody", *place).returncode == 2
+    assert "bookbound key new" in bookbound("key", "list", *place).stderr
+    assert json.loads(bookbound("key", "list", "--json", *place).stdout) == {"keys": []}

@@ -1,0 +1,65 @@
+"""The index itself over HTTP: only for admin keys, and back to the generation before."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from bookbound import wire
+from bookbound.serve import keyfile
+from bookbound.serve.app import application
+from bookbound.serve.index import PATHS
+from bookbound.serve.keys import ANYWHERE, Key, Kind
+from bookbound.settings import Settings
+from bookbound.testing import ScriptedDesk, refusal
+
+
+def methods(client: TestClient) -> dict[str, str]:
+    documented = client.get("/openapi.json").json()["paths"]
+    return {path: next(iter(documented[path])) for path in PATHS}
+
+
+@pytest.mark.parametrize("access", ["public", "keys"])
+def test_only_an_admin_key_opens_the_index_whatever_access_says(tmp_path: Path, access: str) -> None:
+    settings = Settings(index=tmp_path / "index", access=access, limits="off")
+    held = {}
+    for kind in Kind:
+        key, held[kind] = Key.new(kind, "", [ANYWHERE])
+        keyfile.add(keyfile.place(settings), key)
+    client = TestClient(application(ScriptedDesk(refusal()), settings, store=wire.store(settings)))
+    for path, method in methods(client).items():
+        assert client.request(method, path).status_code == 401
+        assert client.request(method, path, headers={"X-API-Key": "wrong"}).status_code == 401
+        assert client.request(method, path, headers={"X-API-Key": held[Kind.PUBLISHABLE]}).status_code == 403
+        opened = client.request(method, path, headers={"X-API-Key": held[Kind.ADMIN]})
+        assert opened.status_code in (200, 503), "there is no index here"
+
+
+def test_the_generations_are_listed_and_the_one_before_comes_back(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = Settings(index=tmp_path / "index", limits="off")
+    source = tmp_path / "book"
+    source.mkdir()
+    for pages in (1, 2):
+        (source / f"{pages}.md").write_text(f"# Page {pages}\n\nThe horn sounds {pages} times.\n")
+        wire.index_book(source, settings)
+    key, secret = Key.new(Kind.ADMIN, "", [])
+    keyfile.add(keyfile.place(settings), key)
+    client = TestClient(application(ScriptedDesk(refusal()), settings, store=wire.store(settings)))
+    client.headers["Authorization"] = f"Bearer {secret}"
+    newest, before = client.get("/v1/index").json()["generations"]
+    assert (newest["current"], newest["pages"], newest["chunks"]) == (True, 2, 2)
+    assert (before["current"], before["pages"], before["chunks"]) == (False, 1, 1)
+    with caplog.at_level(logging.INFO):
+        assert client.post("/v1/index/rollback").json() == before | {"current": True}
+    assert any(key.id in told and before["id"] in told for told in caplog.messages)
+    assert secret not in caplog.text
+    assert asyncio.run(wire.store(settings).generations())[0].generation == before["id"]
+    assert [each["id"] for each in client.get("/v1/index").json()["generations"]] == [before["id"]]
+    nothing = client.post("/v1/index/rollback")
+    assert (nothing.status_code, nothing.json()["error"]["type"]) == (503, "index_unavailable")

@@ -1,0 +1,77 @@
+"""What is set wrong about limits is told before anybody asks; a Redis that is away is not wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.redis_server import redis_server
+
+from bookbound import limiting
+from bookbound.errors import BadSetup
+from bookbound.limit.memory import MemoryLimiter
+from bookbound.limit.standby import Standby
+from bookbound.settings import Settings
+
+NOWHERE = "redis://127.0.0.1:1/0"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [
+        ({"session_limit": "ten"}, "`session_limit`.*10/minute"),
+        ({"address_limit": "0/minute"}, "`address_limit`.*10/minute"),
+        ({"key_limit": "10/fortnight"}, "`key_limit`.*10/minute"),
+        ({"question_limit": ""}, "`question_limit`.*10/minute"),
+        ({"question_limit": "x", "limits": "off"}, "`question_limit`"),
+        ({"proxies": ("nginx",)}, "`proxies`.*10.0.0.0/8"),
+        ({"redis_url": "http://127.0.0.1"}, "`redis_url`.*redis://"),
+    ],
+)
+def test_a_bad_value_is_told_with_what_to_write(chosen: dict[str, Any], words: str) -> None:
+    with pytest.raises(BadSetup, match=words):
+        limiting.ready(Settings(**chosen))
+
+
+def test_the_defaults_hold_without_a_word() -> None:
+    limiting.ready(Settings())
+    limiting.ready(Settings(redis_url=""))
+
+
+def test_several_processes_without_a_redis_are_warned_of() -> None:
+    with pytest.warns(UserWarning, match=r"up to 3 times.*redis_url"):
+        limiting.ready(Settings(), workers=3)
+    limiting.ready(Settings(limits="off"), workers=3)
+
+
+def test_a_redis_that_is_away_is_a_warning() -> None:
+    with pytest.warns(UserWarning, match="each process counts limits alone"):
+        limiting.ready(Settings(redis_url=NOWHERE))
+    limiting.ready(Settings(redis_url=NOWHERE, limits="off"))
+
+
+def test_a_redis_that_takes_no_such_password_is_an_error_without_it(tmp_path: Path) -> None:
+    with redis_server(tmp_path, "--requirepass", "right") as server:
+        with pytest.raises(BadSetup, match="redis_url") as told:
+            limiting.ready(Settings(redis_url=f"redis://:Ummenschlag@127.0.0.1:{server.port}/0"))
+        assert "Ummenschlag" not in str(told.value)
+        limiting.ready(Settings(redis_url=f"redis://:right@127.0.0.1:{server.port}/0"), workers=2)
+
+
+def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "bookbound.limit.redis", raising=False)
+    monkeypatch.setitem(sys.modules, "redis", None)
+    with pytest.raises(BadSetup, match=r"bookbound\[redis\]"):
+        limiting.ready(Settings(redis_url=NOWHERE))
+
+
+def test_what_counts_follows_the_settings() -> None:
+    assert limiting.limiter(Settings(limits="off")) is None
+    alone, shared = limiting.limiter(Settings()), limiting.limiter(Settings(redis_url=NOWHERE))
+    assert isinstance(alone, MemoryLimiter)
+    assert isinstance(shared, Standby)
+    for each in (alone, shared):
+        asyncio.run(each.close())

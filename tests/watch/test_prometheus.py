@@ -1,0 +1,186 @@
+"""The figures count what happened, over all processes, and are those that the page on them lists."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
+
+from bookbound.dialogue import Reply
+from bookbound.errors import Busy, Unreachable
+from bookbound.serve.app import application
+from bookbound.settings import Settings
+from bookbound.testing import MANIFEST, ScriptedDesk, answer, passage, refusal
+from bookbound.watch.folder import VARIABLE, shared
+from bookbound.watch.prometheus import BUCKETS, Metrics
+from bookbound.watch.standing import Standing
+from bookbound.watch.visit import Stay, Visit
+from bookbound.watch.watch import Watch
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
+ANSWER = answer([("It walks.", passage("It walks."))])
+ASKED = {"question": "Does it walk?"}
+Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def samples(page: str) -> Samples:
+    found = (sample for family in text_string_to_metric_families(page) for sample in family.samples)
+    return {(each.name, tuple(sorted(each.labels.items()))): each.value for each in found}
+
+
+def value(page: str, name: str, **labels: str) -> float | None:
+    return samples(page).get((name, tuple(sorted(labels.items()))))
+
+
+def client(script: Reply | Exception, metrics: Metrics) -> TestClient:
+    app = application(ScriptedDesk(script), Settings(), watch=Watch([metrics.over], metrics))
+    return TestClient(app, raise_server_exceptions=False)
+
+
+def test_questions_are_counted_by_face_and_outcome_and_nothing_else_is_a_question() -> None:
+    metrics = Metrics(Standing)
+    asking = client(ANSWER, metrics)
+    for path in ("/ask", "/v1/answers", "/v1/answers"):
+        asking.post(path, json=ASKED)
+    asking.post("/v1/answers", json=ASKED, headers={"Accept": "text/event-stream"})
+    client(refusal(), metrics).post("/chat", json=ASKED)
+    client(Busy("full", retry_after=1.0), metrics).post("/chat", json=ASKED)
+    asking.post("/ask", json={"question": " "})
+    asking.post("/v1/search", json={"query": "it"})
+    asking.get("/health")
+    page = asking.get("/metrics").text
+    counted = {key[1]: count for key, count in samples(page).items() if key[0] == "bookbound_questions_total"}
+    assert counted == {
+        (("face", "ask"), ("outcome", "answered")): 1,
+        (("face", "bookbound"), ("outcome", "answered")): 3,
+        (("face", "chat"), ("outcome", "refused_low_relevance")): 1,
+        (("face", "chat"), ("outcome", "busy")): 1,
+    }
+    assert value(page, "bookbound_request_seconds_count", face="ask", status="4xx") == 1
+    assert value(page, "bookbound_request_seconds_count", face="chat", status="5xx") == 1
+
+
+def test_a_question_that_is_refused_for_a_limit_is_counted_as_such() -> None:
+    metrics = Metrics(Standing)
+    metrics.over(Visit("POST", face="query", status=429, outcome="limited"))
+    assert value(metrics.page().decode(), "bookbound_questions_total", face="query", outcome="limited") == 1
+
+
+def test_stations_failures_and_degraded_answers_are_counted_for_what_was_asked() -> None:
+    metrics = Metrics(Standing)
+    degraded = replace(ANSWER, trace=replace(ANSWER.trace, degraded=True))
+    asked = Visit("POST", face="ask", status=200, outcome="answered", reply=degraded, asked="question")
+    asked.stays = {"judge": Stay(0.0, 0.3, 2, 0.25)}
+    asked.failures = [Unreachable("gone", service="language model"), Unreachable("gone", service="reader@host")]
+    probe = Visit("GET", face="health", status=200, outcome="served", stays={"search": Stay(0.0, 0.1, 1, 0.1)})
+    for visit in (asked, probe):
+        metrics.over(visit)
+    page = metrics.page().decode()
+    assert value(page, "bookbound_stage_seconds_sum", stage="judge") == 0.25
+    assert value(page, "bookbound_stage_seconds_count", stage="search") is None
+    assert value(page, "bookbound_degraded_answers_total", face="ask") == 1
+    assert value(page, "bookbound_service_failures_total", service="language model", kind="unreachable") == 1
+    assert value(page, "bookbound_service_failures_total", service="other", kind="unreachable") == 1
+
+
+def test_how_the_desk_stands_is_shown_as_it_is_now() -> None:
+    standing = Standing(3, 2, noted=10, written=6, lost=1, book=MANIFEST)
+    metrics = Metrics(lambda: standing)
+    first = client(ANSWER, metrics).get("/metrics").text
+    standing = Standing(1, 0, noted=12, written=11, lost=1, book=replace(MANIFEST, generation="g2", chunks=7))
+    then = client(ANSWER, metrics).get("/metrics").text
+    for name, before, after in (
+        ("bookbound_questions_in_progress", 3, 1),
+        ("bookbound_waiting", 2, 0),
+        ("bookbound_log_queue", 3, 0),
+        ("bookbound_index_chunks", 1, 7),
+    ):
+        assert (value(first, name), value(then, name)) == (before, after)
+    entries = [value(then, "bookbound_log_entries_total", outcome=outcome) for outcome in ("noted", "written", "lost")]
+    assert entries == [12, 11, 1]
+    shown = {labels: on for (name, labels), on in samples(then).items() if name == "bookbound_index_info"}
+    book = (("book", "A Book"), ("embedder", "scripted"))
+    assert shown == {(*book, ("generation", "g1")): 0, (*book, ("generation", "g2")): 1}
+
+
+def test_figures_are_of_the_service_and_of_no_book_by_its_name() -> None:
+    asking = client(ANSWER, Metrics(Standing))
+    assert asking.get("/books/a/metrics").status_code == 404
+    assert asking.get("/metrics").headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+
+
+def test_without_metrics_there_is_no_page_of_them() -> None:
+    assert TestClient(application(ScriptedDesk(ANSWER), Settings())).get("/metrics").status_code == 404
+
+
+def test_the_page_of_documents_lists_every_metric_with_its_labels_and_no_other() -> None:
+    rows = re.findall(r"^\| `(bookbound_\w+)(?:\{([\w,]+)\})?` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    made: list[Any] = list(Metrics(Standing)._registry._collector_to_names)
+    assert {name: set(labels.split(",")) - {""} for name, labels in rows} == {
+        metric._name + ("_total" if metric._type == "counter" else ""): set(metric._labelnames)
+        for metric in made
+        if hasattr(metric, "_labelnames")
+    }
+    assert (BUCKETS[0], BUCKETS[-1]) == (0.001, 30.0)
+
+
+COUNTING = """
+import sys
+from bookbound.testing import MANIFEST
+from bookbound.watch.prometheus import Metrics
+from bookbound.watch.standing import Standing
+from bookbound.watch.visit import Visit
+metrics = Metrics(lambda: Standing(2, 1, noted=5, written=4, book=MANIFEST))
+metrics.over(Visit("POST", face="ask", status=200, asked="question", outcome="answered"))
+print("counted", flush=True)
+for _ in sys.stdin:
+    sys.stdout.write(metrics.page().decode() + "END\\n")
+    sys.stdout.flush()
+"""
+
+
+def counting() -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([sys.executable, "-c", COUNTING], stdin=pipe, stdout=pipe, text=True)
+    assert process.stdout
+    assert process.stdout.readline() == "counted\n"
+    return process
+
+
+def shown(process: subprocess.Popen[str]) -> str:
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write("\n")
+    process.stdin.flush()
+    return "".join(iter(process.stdout.readline, "END\n"))
+
+
+def test_any_process_shows_the_figures_of_all_and_one_that_died_keeps_its_counts_alone() -> None:
+    with shared():
+        folder = Path(os.environ[VARIABLE])
+        assert folder.stat().st_mode & 0o77 == 0
+        one, other = counting(), counting()
+        together = shown(one)
+        other.kill()
+        other.communicate()
+        alone = shown(one)
+        one.communicate()
+    assert not folder.exists()
+    assert VARIABLE not in os.environ
+    assert [value(page, "bookbound_questions_in_progress") for page in (together, alone)] == [4, 2]
+    assert [value(page, "bookbound_log_queue") for page in (together, alone)] == [2, 1]
+    for page in (together, alone):
+        assert value(page, "bookbound_questions_total", face="ask", outcome="answered") == 2
+        assert value(page, "bookbound_index_info", generation="g1", book="A Book", embedder="scripted") == 1
+    processes = [
+        {dict(labels)["pid"] for (name, labels) in samples(page) if name == "process_resident_memory_bytes"}
+        for page in (together, alone)
+    ]
+    assert processes == [{str(one.pid), str(other.pid)}, {str(one.pid)}]
