@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -126,7 +125,7 @@ def test_a_file_that_is_not_as_it_was_written_changes_nothing(how: str, book: Pa
     assert asyncio.run(there.generations()) == []
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"%PDF-1.7", os.urandom(1000)])
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"%PDF-1.7", bytes(range(256)) * 4])
 def test_what_is_no_exported_file_is_told_as_such(content: bytes, tmp_path: Path) -> None:
     (file := tmp_path / "f").write_bytes(content)
     with pytest.raises(BadSource, match="no exported index"):

@@ -15,6 +15,8 @@ WRITTEN: dict[str, tuple[Dialect, str]] = {
         MKDOCS,
         """
         # Writing your docs -> writing-your-docs
+        ## Later -> later_1
+        ## Own {#later} -> later
         ## File layout -> file-layout
         ## File layout -> file-layout_1
         ## File layout -> file-layout_2

@@ -163,7 +163,7 @@ def test_trouble_that_may_pass_is_tried_again(fetcher: Fetcher, status: int) -> 
         assert web.asked == ["/a"] * 3 + ["/b"] * 3
 
 
-@pytest.mark.parametrize("after", ["3600", formatdate(time.time() + 3_600, usegmt=True)])
+@pytest.mark.parametrize("after", ["3600", formatdate(time.time() + 3_600, usegmt=True)], ids=["seconds", "date"])
 def test_who_asks_us_to_wait_too_long_is_not_waited_for(fetcher: Fetcher, after: str) -> None:
     with serving({"/a": (429, {"retry-after": after}, b"")}) as web:
         with pytest.raises(NotFetched, match="429"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import NamedTuple
 from bookbound.book import Notice
 from bookbound.read import decode, files
 from bookbound.read.docusaurus_doc import LAST, SitePage, prefixed
-from bookbound.read.frontmatter import FrontMatter, load
+from bookbound.read.frontmatter import FrontMatter, load, plain_json
 
 _DEEPEST = 50
 _VERSIONED = re.compile(r"^version-[^/]*/")
@@ -135,11 +134,3 @@ def _category(folder: Path, lead: SitePage | None, notices: list[Notice]) -> Cat
     link = own.fields.get("link")
     opening = FrontMatter(link).text("id") if isinstance(link, dict) else ""
     return Category(folder.name, own.text("label") or (lead.label if lead else files.readable(name)), placed, opening)
-
-
-def plain_json(text: str) -> object:
-    """What a piece of JSON holds; nothing where it is broken."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

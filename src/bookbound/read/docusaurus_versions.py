@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bookbound.read import decode, files
 from bookbound.read.docusaurus_config import Site
-from bookbound.read.docusaurus_sidebar import plain_json
+from bookbound.read.frontmatter import plain_json
 from bookbound.read.literal import Script
 
 CURRENT = "current"

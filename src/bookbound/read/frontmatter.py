@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from dataclasses import dataclass, field
@@ -86,6 +87,14 @@ def load(text: str, loader: type[Plain] = Plain) -> object:
         # The loader keeps to safe types; a tag that its value does not fit makes it fail in many ways.
         return yaml.load(text, loader) if len(text) <= _LONGEST_SOURCE else None
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError, LookupError, AttributeError):
+        return None
+
+
+def plain_json(text: str) -> object:
+    """What a piece of JSON holds; nothing where it is broken."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
         return None
 
 

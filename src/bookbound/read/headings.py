@@ -108,7 +108,7 @@ class Slugger:
 
     def __init__(self, rule: Rule = GITHUB, written: Iterable[str] = ()) -> None:
         self.rule = rule
-        self._taken = set(written if rule.explicit == "first" else ())
+        self._taken = set(filter(None, written) if rule.explicit == "first" else ())
         self._last: dict[str, str] = {}
 
     def anchor(self, text: str) -> str:

@@ -13,8 +13,7 @@ from bookbound.book import Manuscript, Notice, Page
 from bookbound.read import decode, files
 from bookbound.read.dialect import HUGO
 from bookbound.read.doc import Doc, load_doc
-from bookbound.read.docusaurus_sidebar import plain_json
-from bookbound.read.frontmatter import FrontMatter, load
+from bookbound.read.frontmatter import FrontMatter, load, plain_json
 from bookbound.read.hugo_front import hugo_fields, moment
 from bookbound.read.titles import book_title
 from bookbound.read.woven import Swap, Woven, weave

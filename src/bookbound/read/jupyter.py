@@ -10,10 +10,8 @@ from urllib.parse import quote
 
 from bookbound.book import Manuscript, Notice
 from bookbound.read import decode, files
-from bookbound.read.dialect import Dialect
 from bookbound.read.frontmatter import load
 from bookbound.read.jupyter_toc import Contents, contents
-from bookbound.read.myst import MYST, MYSTMD
 from bookbound.read.sphinx_draft import Desk, Draft
 from bookbound.read.sphinx_order import Listed, Order
 from bookbound.read.sphinx_pages import References, draft, set_pages
@@ -32,10 +30,6 @@ class Book:
     site: str = ""
     contents: Contents = field(default_factory=Contents)
     mystmd: bool = False
-
-    @property
-    def dialect(self) -> Dialect:
-        return MYSTMD if self.mystmd else MYST
 
     def address(self, name: str) -> str:
         """Where a page opens: MyST's own tools leave folders, numbers and endings out, and open with the first."""
@@ -73,7 +67,7 @@ def _book(source: Path, book: Book, paths: list[Path], notices: list[Notice]) ->
         name = path.relative_to(book.home).with_suffix("").as_posix()
         if name not in drafts:
             file = path.relative_to(source).as_posix()
-            made, odd = draft(path, file, desk, book.dialect)
+            made, odd = draft(path, file, desk, book.mystmd)
             notices += odd
             if made:
                 drafts[name], found[name] = replace(made, toctrees=()), file

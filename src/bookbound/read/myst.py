@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,40 +23,35 @@ from bookbound.read.sphinx_extract import chosen
 from bookbound.read.titles import first_title
 from bookbound.read.woven import DEEPEST, Swap, Woven, weave
 
-_COUNTED = re.compile(r"id(\d+)")
 _NOT_IN_A_NAME = re.compile(r"[^a-z0-9-]+")
 _QUOTES = re.compile("['\"\u2018\u2019\u201c\u201d]+")
 
 
-def _next_id(wanted: str, found: str) -> str:
-    counted = _COUNTED.fullmatch(found) if found != wanted else None
-    return f"id{int(counted[1]) + 1}" if counted else "id1"
-
-
-def myst_slug(text: str) -> str:
-    """Lower-case letters and digits, all else a hyphen; one that begins with a digit is told apart."""
+def _myst_slug(text: str) -> str:
+    """Lower-case letters and digits, all else a hyphen; one that does not begin with a letter is told apart."""
     name = _NOT_IN_A_NAME.sub("-", _QUOTES.sub("", " ".join(text.split())).lower())
     return re.sub(r"-{2,}", "-", re.sub(r"^(?=[0-9-])", "id-", name)).strip("-")
 
 
-MYST = Dialect(rule=Rule(identifier, after=_next_id, without="id1"), definitions=True)
-"""MyST where Sphinx builds the site: its headings get the ids of docutils."""
-MYSTMD = Dialect(rule=Rule(myst_slug, "words"), definitions=True)
-"""MyST where its own tools do."""
+def _dialect(mystmd: bool) -> Dialect:
+    """How one page is read; where Sphinx builds it, its headings get the ids of docutils, counted where not free."""
+    numbers = count(1)
+    counted = Rule(identifier, after=lambda wanted, found: f"id{next(numbers)}", without="id1")
+    return Dialect(rule=Rule(_myst_slug, "words") if mystmd else counted, definitions=True)
 
 
-def myst_draft(source: str, path: Path, file: str, desk: Desk, dialect: Dialect = MYST) -> Draft:
-    """A page of MyST; it is set at once, and again where its references turn out to have titles."""
+def myst_draft(source: str, path: Path, file: str, desk: Desk, mystmd: bool = False) -> Draft:
+    """A page of MyST, which Sphinx builds or its own tools; it is set again where its references turn out to have titles."""
     front = front_matter(source)
-    page = _Page(path, file, desk)
-    plain = page.set(source, front.end, dialect, lambda kind, target: None)
+    page = _Page(path, file, desk, mystmd)
+    plain = page.set(source, front.end, lambda kind, target: None)
     notices = [Notice(file, "its front matter is not plain YAML; passed over")] if front.broken else []
     return Draft(
         source,
         front.text("title") or first_title(plain),
         _labels(page.fences.labels, plain),
         tuple(page.fences.toctrees),
-        lambda titles: page.set(source, front.end, dialect, titles) if page.refers else plain,
+        lambda titles: page.set(source, front.end, titles) if page.refers else plain,
         front.flag("orphan"),
         (*notices, *desk.shelf.notices(file)),
     )
@@ -64,15 +60,15 @@ def myst_draft(source: str, path: Path, file: str, desk: Desk, dialect: Dialect 
 class _Page:
     """Makes plain Markdown of one page, and of the files that it takes words from."""
 
-    def __init__(self, path: Path, file: str, desk: Desk) -> None:
-        self._path, self._file, self._desk = path, file, desk
+    def __init__(self, path: Path, file: str, desk: Desk, mystmd: bool) -> None:
+        self._path, self._file, self._desk, self._mystmd = path, file, desk, mystmd
         self._depth = 0
         self.fences = Fences("", 0, self._taken)
         self.refers = False
 
-    def set(self, source: str, start: int, dialect: Dialect, titles: Titles) -> Setting:
+    def set(self, source: str, start: int, titles: Titles) -> Setting:
         woven = self._woven(source, start, titles)
-        return woven.unwoven(markdown.typeset(woven.text, dialect, start))
+        return woven.unwoven(markdown.typeset(woven.text, _dialect(self._mystmd), start))
 
     def _woven(self, source: str, start: int, titles: Titles) -> Woven:
         def wanted(kind: str, target: str) -> str | None:
@@ -114,7 +110,7 @@ def _labels(labels: Mapping[str, int], setting: Setting) -> dict[str, str]:
     """The labels that stand before a heading, with its words."""
     headings = [block for block in setting.blocks if block.kind == "heading"]
     places = [run.at for run in setting.runs]
-    starts = [setting.runs[bisect_left(places, block.start)].start for block in headings]
+    starts = [setting.runs[bisect_right(places, block.start) - 1].start for block in headings]
     found = {}
     for name, at in labels.items():
         place = bisect_left(starts, at)

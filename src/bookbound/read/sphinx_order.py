@@ -126,7 +126,8 @@ class Order:
 
     def _matched(self, target: str, name: str) -> Sequence[str]:
         folder = "" if target.startswith("/") else posixpath.dirname(name)
-        wanted = pattern(posixpath.normpath(posixpath.join(folder, target.lstrip("/"))))
+        bare = target.removesuffix(next((end for end in self.suffixes if target.endswith(end)), ""))
+        wanted = pattern(posixpath.normpath(posixpath.join(folder, bare.lstrip("/"))))
         return sorted(each for each in self.drafts if wanted.fullmatch(each))
 
 

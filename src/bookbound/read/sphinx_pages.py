@@ -7,10 +7,9 @@ from pathlib import Path
 
 from bookbound.book import Notice, Page
 from bookbound.read import decode
-from bookbound.read.dialect import Dialect
 from bookbound.read.inventory import Inventory
 from bookbound.read.jupyter_notebook import load_notebook
-from bookbound.read.myst import MYST, myst_draft
+from bookbound.read.myst import myst_draft
 from bookbound.read.sphinx_draft import Desk, Draft, Titles, rst_draft
 from bookbound.read.sphinx_order import Listed, Order
 
@@ -18,13 +17,13 @@ _MYST = frozenset((".md", ".markdown", ".ipynb"))
 _MADE = {"genindex": "Index", "modindex": "Module Index", "search": "Search Page"}
 
 
-def draft(path: Path, file: str, desk: Desk, dialect: Dialect = MYST) -> tuple[Draft | None, list[Notice]]:
+def draft(path: Path, file: str, desk: Desk, mystmd: bool = False) -> tuple[Draft | None, list[Notice]]:
     """The draft of a file, by what it ends in, and what is odd about it."""
     kind = path.suffix.lower()
     source, notices = load_notebook(path, file) if kind == ".ipynb" else decode.load(path, file)
     if source is None:
         return None, notices
-    made = myst_draft(source, path, file, desk, dialect) if kind in _MYST else rst_draft(source, path, file, desk)
+    made = myst_draft(source, path, file, desk, mystmd) if kind in _MYST else rst_draft(source, path, file, desk)
     return made, [*notices, *made.notices]
 
 

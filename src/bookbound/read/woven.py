@@ -47,7 +47,7 @@ class Woven:
 
     def unwoven(self, setting: Setting) -> Setting:
         """What was set of this text, with each word at its place in the page's own file, or where it is called for."""
-        if len(self.pieces) < 2 and all(piece.own for piece in self.pieces):
+        if all(piece.own and piece.at == piece.start for piece in self.pieces):
             return setting
         runs: list[Run] = []
         for piece, group in groupby(self._cut(setting.runs), key=lambda pair: pair[0]):
