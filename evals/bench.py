@@ -10,7 +10,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
@@ -18,21 +17,14 @@ from bookbound import wire
 from bookbound.ask import Pipeline
 from bookbound.dialogue import Question
 from bookbound.measure import questions
-from bookbound.read import read
 from bookbound.settings import Settings
-from bookbound.split import split
-from evals import server
+from evals import bench_index, server
+from evals.bench_index import seconds
 from evals.sets import BOOK, EXAMPLE
 from evals.shown import show
 
 BASELINE = "import onnxruntime, tokenizers, numpy"
 RUNS, ASKED = 7, 30
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = perf_counter()
-    work()
-    return perf_counter() - start
 
 
 def cold(*command: str) -> float:
@@ -43,13 +35,6 @@ def cold(*command: str) -> float:
 
     once()
     return statistics.median(seconds(once) for _ in range(RUNS))
-
-
-def embedding(book: Path) -> tuple[float, int]:
-    """How long the embedder alone takes for all the chunks of a book."""
-    embedder = wire.embedder(Settings())
-    texts = [c.embedded for page in read(book).pages for c in split(page, embedder.tokens, embedder.budget)]
-    return seconds(lambda: asyncio.run(embedder.embed(texts))), len(texts)
 
 
 async def retrieval(settings: Settings) -> list[float]:
@@ -67,15 +52,11 @@ async def retrieval(settings: Settings) -> list[float]:
 
 def measure(book: Path, folder: Path) -> dict[str, float]:
     settings = Settings(index=folder)
-    raw, chunks = embedding(book)
-    indexing = seconds(lambda: wire.index_book(book, settings))
+    wire.index_book(book, settings)
     baseline = cold(sys.executable, "-c", BASELINE)
     asking = cold(sys.executable, "-m", "bookbound", "ask", "What is a harmonic drive?", "--index", str(folder))
     searches = asyncio.run(retrieval(settings))
     return {
-        "chunks": chunks,
-        "chunks embedded a second": chunks / raw,
-        "index time / raw embedding time (at most 1.2)": indexing / raw,
         "cold `bookbound ask` / cold import of its models' libraries (at most 3.5)": asking / baseline,
         "warm retrieval p50, ms": statistics.median(searches),
         "warm retrieval p95, ms": statistics.quantiles(searches, n=20)[-1],
@@ -91,7 +72,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         figures = measure(options.book, Path(folder) / "index")
-    show(f"Bookbound on {os.cpu_count()} cores", figures)
+    show(f"Bookbound on {os.cpu_count()} cores", bench_index.measure() | figures)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`python -m evals.bench_index`: how fast books are read, split and indexed, and indexed again, as ratios in one run."""
+"""`python -m evals.bench_index`: how fast books are read, split, indexed and indexed again, in one run."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def reading(books: list[Path], embedder: Embedder) -> dict[str, float]:
-    """Pages that each reader reads, and chunks that are split from them, in a second; the last book of a kind counts."""
+    """Pages read and chunks split in a second, for each reader; the last book of a kind counts."""
     figures: dict[str, float] = {}
     for book in books:
         try:

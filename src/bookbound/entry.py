@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 from bookbound.dialogue import SELECTION_ID, Answer, Question, Refusal, Reply, Scope
 from bookbound.finding import RefusalKind
+from bookbound.volume import Volume
 
 
 class Mode(StrEnum):
@@ -44,7 +45,7 @@ ASKING: ContextVar[Asker | None] = ContextVar("asking", default=None)
 class Entry:
     """One question as it is logged: what was asked and what became of it, without a word of book or answer.
 
-    `chapters` are those that an answer's citations stand in, each once.
+    `chapters` are those that an answer's citations stand in, each once; `volume` is the book that was asked.
     """
 
     question: str = field(repr=False)
@@ -57,16 +58,24 @@ class Entry:
     retrieved: int | None = None
     top_score: float | None = None
     chapters: tuple[str, ...] = ()
+    volume: Volume = Volume()
     id: UUID = field(default_factory=uuid4)
     created: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @classmethod
-    def of(cls, question: Question, outcome: Reply | BaseException, milliseconds: float, asker: Asker) -> Self:
-        """The entry for a question that ended in a reply, or broke off."""
+    def of(
+        cls,
+        question: Question,
+        outcome: Reply | BaseException,
+        milliseconds: float,
+        asker: Asker,
+        volume: Volume = Volume(),
+    ) -> Self:
+        """The entry for a question that ended in a reply, or broke off; a reply knows its edition."""
         mode = Mode.SELECTION if question.scope is Scope.SELECTION else Mode.BOOK
         selected = len(question.selection) if question.selection else None
         if isinstance(outcome, BaseException):
-            return cls(question.text, mode, Status.FAILED, round(milliseconds), asker, selected)
+            return cls(question.text, mode, Status.FAILED, round(milliseconds), asker, selected, volume=volume)
         scores = [passage.score for passage in outcome.trace.retrieval.passages]
         return cls(
             question=question.text,
@@ -79,6 +88,7 @@ class Entry:
             retrieved=len(scores),
             top_score=max(scores, default=None),
             chapters=_chapters(outcome),
+            volume=volume._replace(edition=outcome.trace.edition),
         )
 
 

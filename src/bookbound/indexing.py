@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bookbound.errors import IndexTrouble
+from bookbound.errors import IndexTrouble, InvalidInput
 from bookbound.library import Worker
 from bookbound.ports import Embedder, Index, Store
 from bookbound.settings import Settings
-from bookbound.volume import Volume, newest
+from bookbound.volume import EVERY, Volume, newest
 
 if TYPE_CHECKING:
     from bookbound.ingest import Indexed, Progress, Source
@@ -60,6 +60,8 @@ def store(settings: Settings) -> Store:
 def placed(settings: Settings) -> Settings:
     """The settings for the one volume that they name: it lies in a place of its own."""
     volume = Volume(settings.book or "", settings.edition or "").checked()
+    if volume.book == EVERY:
+        raise InvalidInput(f"`{EVERY}` stands for every book. Name one book: --book NAME")
     if volume == Volume():
         return settings
     return replace(
@@ -79,8 +81,16 @@ def naming(settings: Settings, volume: Volume) -> Settings:
 async def volumes(settings: Settings) -> list[Volume]:
     """Every volume that is published."""
     here = store(naming(settings, Volume()))
-    names = [Volume.named(name) for name in await here.books()]
-    return [*([Volume()] if await here.published() else []), *names]
+    named = [volume for name in await here.books() if (volume := _known(name))]
+    return [*([Volume()] if await here.published() else []), *named]
+
+
+def _known(name: str) -> Volume | None:
+    """The volume of a name that was found; somebody else's folder is none."""
+    try:
+        return Volume.named(name)
+    except InvalidInput:
+        return None
 
 
 async def chosen(settings: Settings) -> Volume:

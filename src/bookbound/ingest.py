@@ -64,7 +64,7 @@ async def ingest(
 
     A book that lost a good part of its pages is published only by `force`; a dry run publishes nothing.
     """
-    before = await _published(store)
+    before = await published(store)
     mark = _digest(source.mark, *_made_by(embedder)) if source.mark else ""
     if before and mark and mark == before.source and not force:
         return Indexed(before, changes=compare(before.sheets, before.sheets), published=False)
@@ -88,7 +88,7 @@ async def ingest(
             return Indexed(await draft.publish(), manuscript.notices, changes, taken.embedded)
 
 
-async def _published(store: Store) -> Manifest | None:
+async def published(store: Store) -> Manifest | None:
     """What the published generation says of itself; one that cannot be read is as good as none."""
     try:
         kept = await store.generations()

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 BATCH, MOST = 64, 1024
 """How many chunks are embedded together, and how many at most are handed on together."""
-AHEAD = 2
-"""How many batches more are under way while one is used: whoever embeds never waits for whoever stores."""
+AHEAD = 1
+"""How many batches are under way while one is used: whoever embeds does not wait for whoever stores."""
 
 
 class Taken:
@@ -46,6 +46,7 @@ class Taken:
         try:
             async for batch in self._batches(chunks):
                 under_way.append(asyncio.create_task(self._embedded(batch, embedder)))
+                await asyncio.sleep(0)  # it begins now, and not when somebody waits for it
                 if len(under_way) > AHEAD:
                     yield await under_way.popleft()
             while under_way:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from bookbound import indexing, wire
 from bookbound.ask import Pipeline
-from bookbound.ports import Index
+from bookbound.errors import NoBook
+from bookbound.ports import Index, Store
 from bookbound.settings import Settings
 from bookbound.volume import EVERY, Volume, newest
 
@@ -57,6 +58,14 @@ async def gathered(settings: Settings, parts: Pipeline | None = None) -> Pipelin
         held = AsyncExitStack() if parts else whole.held
         return replace(whole, index=Gathered(indexes), edition="", others=None, held=held)
     raise AssertionError("what is opened is handed on")
+
+
+async def store(settings: Settings, volume: Volume | None) -> Store:
+    """Where the index of a volume lives, or that of the book that is asked where nobody names one."""
+    if volume and volume.book == EVERY:
+        raise NoBook("Name one book: what changes an index changes one.")
+    named = settings if volume is None else indexing.naming(settings, volume)
+    return indexing.store(indexing.naming(settings, await indexing.chosen(named)))
 
 
 async def _meant(settings: Settings, volume: Volume) -> list[Volume]:

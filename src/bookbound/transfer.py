@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -18,7 +19,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from bookbound.book import Chunk
 from bookbound.changes import check_whole, compare
-from bookbound.errors import BadSource, IndexTrouble, NoIndex
+from bookbound.errors import BadSource, IndexTrouble
+from bookbound.ingest import published
 from bookbound.manifest import Manifest
 from bookbound.ports import Index, Store
 from bookbound.store import records
@@ -54,7 +56,7 @@ async def import_(file: Path, store: Store, progress: Progress, *, force: bool =
     """Publish what an exported file holds; one that is not as it was written is refused, and nothing changes."""
     with _opened(file) as archive:
         manifest, hashes = _manifest(archive)
-        before = await _published(store)
+        before = await published(store)
         if before and not force:
             check_whole(compare(before.sheets, manifest.sheets), before)
         for name in (CHUNKS, VECTORS):
@@ -100,17 +102,33 @@ def _line(chunk: Chunk) -> bytes:
 @contextmanager
 def _opened(file: Path) -> Iterator[zipfile.ZipFile]:
     """An exported file; whatever it is that lies there instead is told as that."""
+    with _reading():
+        archive = zipfile.ZipFile(file)
+    with archive:
+        if sorted(archive.namelist()) != sorted((MANIFEST, CHUNKS, VECTORS)):
+            raise _spoilt()
+        yield archive
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Within this block a file is read, and whatever is wrong with its bytes is one thing."""
     try:
-        with zipfile.ZipFile(file) as archive:
-            if sorted(archive.namelist()) != sorted((MANIFEST, CHUNKS, VECTORS)):
-                raise _spoilt()
-            yield archive
-    except (zipfile.BadZipFile, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError) as trouble:
+        yield
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        KeyError,
+        ValueError,
+        NotImplementedError,
+        RuntimeError,
+    ) as trouble:
         raise _spoilt() from trouble
 
 
 def _manifest(archive: zipfile.ZipFile) -> tuple[Manifest, dict[str, Any]]:
-    with archive.open(MANIFEST) as member:
+    with _reading(), archive.open(MANIFEST) as member:
         content = member.read(LARGEST_MANIFEST + 1)
     if len(content) > LARGEST_MANIFEST:
         raise _spoilt()
@@ -125,14 +143,14 @@ def _manifest(archive: zipfile.ZipFile) -> tuple[Manifest, dict[str, Any]]:
 
 
 def _hash(archive: zipfile.ZipFile, name: str) -> str:
-    with archive.open(name) as member:
+    with _reading(), archive.open(name) as member:
         return hashlib.file_digest(member, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def _batches(archive: zipfile.ZipFile, manifest: Manifest) -> Iterator[tuple[list[Chunk], Vectors]]:
     import numpy as np
 
-    with archive.open(CHUNKS) as lines, archive.open(VECTORS) as rows:
+    with _reading(), archive.open(CHUNKS) as lines, archive.open(VECTORS) as rows:
         while lines_ := [line for _ in range(BATCH) if (line := lines.readline(LONGEST_LINE))]:
             chunks = [_chunk(line) for line in lines_]
             numbers = rows.read(len(chunks) * manifest.dimension * NUMBER)
@@ -144,14 +162,6 @@ def _chunk(line: bytes) -> Chunk:
     if not isinstance(kept, dict) or not isinstance(name := kept.pop("id", None), str):
         raise _spoilt()
     return records.chunk(name, kept)
-
-
-async def _published(store: Store) -> Manifest | None:
-    try:
-        kept = await store.generations()
-    except NoIndex:
-        return None
-    return kept[0] if kept else None
 
 
 def _spoilt() -> BadSource:

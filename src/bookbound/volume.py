@@ -38,6 +38,10 @@ class Volume(NamedTuple):
             )
         return self
 
+    def holds(self, other: Volume) -> bool:
+        """Whether this name means the other as well: `all` means every volume, and a book each of its editions."""
+        return self.book == EVERY or (self.book == other.book and self.edition in ("", other.edition))
+
 
 def newest(volumes: Iterable[Volume]) -> Volume | None:
     """The volume of the highest edition, by the numbers in its name; one without an edition is the newest of all."""

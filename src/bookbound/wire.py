@@ -7,6 +7,7 @@ import warnings
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,10 @@ def writer_name(settings: Settings) -> str:
 
 async def pipeline(settings: Settings) -> Pipeline:
     """The published index, open, with the parts that answer from it."""
+    if settings.book == EVERY:
+        from bookbound import shelving
+
+        return await shelving.gathered(settings)
     from bookbound.models import EMBEDDER, READER
     from bookbound.models.onnx import Models
 
@@ -57,10 +62,6 @@ async def pipeline(settings: Settings) -> Pipeline:
     from bookbound.judge.reader import Reader
     from bookbound.judge.verifier import ReadingVerifier
 
-    if settings.book == EVERY:
-        from bookbound import shelving
-
-        return await shelving.gathered(settings)
     volume = await chosen(settings)
     settings = naming(settings, volume)
     # What is open already is let go of when a later part fails.
@@ -192,7 +193,9 @@ def web() -> FastAPI:
                 logging.getLogger("bookbound.serve").error("no book is open: %s", trouble)
             yield
 
-    return application(desk, chosen, lifespan, store=store(chosen), limiter=limiter, watch=watch, shelf=shelf)
+    return application(
+        desk, chosen, lifespan, store=partial(shelving.store, chosen), limiter=limiter, watch=watch, shelf=shelf
+    )
 
 
 def main() -> None:

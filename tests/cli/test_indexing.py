@@ -46,14 +46,17 @@ def test_another_book_in_the_same_place_is_refused_and_beside_it_welcome(
     assert "--book NAME" in refused.stderr
     assert bookbound("index", str(other), "--book", "ants", "--edition", "1.0", cwd=tmp_path).returncode == 0
     told = json.loads(bookbound("status", "--book", "ants", "--edition", "1.0", "--json", cwd=tmp_path).stdout)
-    assert (told["title"], told["books"]) == ("Ants", ["", "ants@1.0"])
+    assert (told["title"], told["books"]) == ("Other", ["", "ants@1.0"])
     found = json.loads(bookbound("search", "legs of an ant", "--book", "ants", "--json", cwd=tmp_path).stdout)
     assert found["passages"][0]["file"] == "ants.md"
     every = json.loads(bookbound("search", "legs of an ant", "--book", "all", "--json", cwd=tmp_path).stdout)
     assert "ants" in {passage["book"] for passage in every["passages"]}
     missing = bookbound("status", "--book", "bees", cwd=tmp_path)
     assert (missing.returncode, "ants@1.0" in missing.stderr) == (2, True)
-    assert bookbound("index", str(other), "--book", "../up", cwd=tmp_path).returncode == 4
+    for name in ("../up", "all"):
+        assert bookbound("index", str(other), "--book", name, cwd=tmp_path).returncode == 4
+    (tmp_path / ".bookbound" / "books" / "ants (copy)").mkdir()
+    assert bookbound("status", cwd=tmp_path).returncode == 0
 
 
 def test_a_page_that_cannot_be_read_ends_with_5_and_the_rest_is_indexed(

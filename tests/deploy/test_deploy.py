@@ -26,7 +26,6 @@ from tests.deploy.files import (
 )
 
 from bookbound import wire
-from bookbound.record.journal import DRAIN
 from bookbound.serve import server
 
 
@@ -111,7 +110,7 @@ def test_no_file_holds_a_secret() -> None:
 
 
 def test_a_stop_is_waited_for_longer_than_answers_and_the_log_may_take() -> None:
-    needed = (server._config(server.APPLICATION).timeout_graceful_shutdown or 0) + DRAIN
+    needed = (server._config(server.APPLICATION).timeout_graceful_shutdown or 0) + server.LAST
     assert int(SERVICES["bookbound"]["stop_grace_period"].removesuffix("s")) > needed
     pod = PODS["deployment.yaml"]
     pause = int(pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][1])

@@ -43,7 +43,7 @@ SOUND: dict[str, Sound] = {
     "markdown": Sound({"a.md": f"---\ntitle: M\n---\n{WORDS}", "SUMMARY.md": "- [A](a.md)"}, ("a.md", "SUMMARY.md")),
     "docusaurus": Sound(
         {
-            "docusaurus.config.js": "module.exports = {title: 'M', presets: [['c', {docs: {sidebarPath: './sidebars.js'}}]]};",
+            "docusaurus.config.js": "module.exports = {presets: [['c', {docs: {sidebarPath: './sidebars.js'}}]]};",
             "sidebars.js": "module.exports = {main: [{type: 'category', label: 'C', items: ['a']}]};",
             "docs/a.mdx": f"---\nid: a\n---\nimport X from 'y';\n\n{WORDS}\n:::note\nHot.\n:::\n<X a={{1}}>in</X>\n",
         },
@@ -164,7 +164,7 @@ def _endless(sound: Sound, file: str) -> Build:
 def _encoded() -> dict[str, Files]:
     encodings = ("utf-16-le", "utf-16", "utf-32", "cp1252", "shift_jis", "utf-7")
     pages = {"a.md": WORDS + "é ü", "a.rst": RST + "\né\n", "a.ipynb": NOTEBOOK, "index.html": HTML}
-    found = {
+    found: dict[str, Files] = {
         f"{name} in {encoding}": {
             name: text.encode(encoding, "replace"),
             "b.md" if name != "index.html" else "b.html": WORDS,
@@ -249,7 +249,8 @@ def _cyclic() -> dict[str, Files]:
         },
         "rst of another's": {
             **sphinx,
-            "a.txt": "alpha\n\n.. include:: /etc/passwd\n\n.. literalinclude:: /dev/zero\n\n.. raw:: html\n   :file: /etc/passwd\n",
+            "a.txt": "alpha\n\n.. include:: /etc/passwd\n\n.. raw:: html\n   :file: /etc/passwd\n",
+            "b.rst": "B\n=\n\n.. literalinclude:: /dev/zero\n",
         },
         "toctrees in a circle": {
             "conf.py": "",

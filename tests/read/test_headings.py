@@ -81,6 +81,7 @@ def test_docusaurus_gives_a_title_no_anchor_but_takes_its_name() -> None:
         ("Writing a simple publisher (C++)", "writing-a-simple-publisher-c"),
         ("2.1 Examine the code", "examine-the-code"),
         ("Über alles", "uber-alles"),
+        ("Straße nach Ærø", "strasze-nach-aero"),
         ("---", ""),
     ],
 )

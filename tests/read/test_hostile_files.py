@@ -1,22 +1,27 @@
-"""Three hundred hostile sources: each is read, or refused with a message, within bounds; and no index breaks over them."""
+"""Three hundred hostile sources: each is read, or refused with a message, within bounds, and no index breaks."""
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
-from tests.read.hostile_files import sources
+from tests.read.hostile_files import SOUND, put, sources
+
+from bookbound.errors import BadSource
+from bookbound.read import read
+from bookbound.read.prints import mark
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no limits on memory and processor time here")
-ROOT = Path(__file__).resolve().parent.parent.parent
-GROUPS = 8
+GROUPS, READINGS = 8, 40
 READER = """
 import json, resource, signal, sys, traceback
 from pathlib import Path
@@ -24,7 +29,7 @@ from bookbound.errors import BadSource
 from bookbound.read import read
 from bookbound.read.prints import mark
 
-MEMORY, SECONDS, PATIENCE = 3 << 30, 20, 300
+MEMORY, SECONDS, PATIENCE = 3 << 30, 20, 240
 resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 for line in sys.stdin:
     name, source = json.loads(line)
@@ -56,16 +61,87 @@ def _read(group: list[tuple[str, str]]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def became(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[dict[str, Any]]]:
+def became(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """What became of every hostile source."""
     folder = tmp_path_factory.mktemp("hostile")
     made = [(name, str(build(folder / f"{number:03}"))) for number, (name, build) in enumerate(sources())]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         groups = list(threads.map(_read, [made[at::GROUPS] for at in range(GROUPS)]))
-    yield [each for group in groups for each in group]
+    return [each for group in groups for each in group]
 
 
 def test_every_hostile_source_is_read_or_refused_with_a_message(became: list[dict[str, Any]]) -> None:
     assert len(became) >= 300
     assert {each["name"]: each["trouble"] for each in became if each["trouble"]} == {}
     assert [each["name"] for each in became if not each["pages"] and not each["message"]] == []
+
+
+def test_no_word_of_a_file_outside_the_book_gets_into_it(became: list[dict[str, Any]]) -> None:
+    secret = Path("/etc/passwd").read_text().partition("\n")[0]
+    assert [each["name"] for each in became if secret in each.get("text", "")] == []
+
+
+@pytest.mark.parametrize("kind", SOUND)
+def test_what_was_broken_is_sound_otherwise(tmp_path: Path, kind: str) -> None:
+    book = read(put(tmp_path / "sound", SOUND[kind].files))
+    assert (book.kind, [notice for notice in book.notices if notice.lost]) == (kind, [])
+    assert "motor turns" in "".join(page.text for page in book.pages)
+
+
+@pytest.mark.parametrize("kind", ["markdown", "docusaurus", "mkdocs", "sphinx", "jupyter", "html", "epub", "pdf"])
+def test_files_that_vanish_and_change_while_they_are_read_stop_nobody(tmp_path: Path, kind: str) -> None:
+    source, over = put(tmp_path / "book", SOUND[kind].files), Event()
+    files = [path for path in (tmp_path / "book").rglob("*") if path.is_file()]
+    contents = {path: path.read_bytes() for path in files}
+
+    def disturb() -> None:
+        chance = random.Random(3)
+        while not over.is_set():
+            for path in chance.sample(files, 1 + len(files) // 2):
+                path.unlink() if chance.random() < 0.5 else path.write_bytes(b"#")
+            over.wait(0.001)
+            for path, content in contents.items():
+                path.write_bytes(content)
+            over.wait(0.003)
+
+    with ThreadPoolExecutor(1) as threads:
+        disturbing = threads.submit(disturb)
+        for _ in range(READINGS):
+            with suppress(BadSource):
+                mark(source)
+                read(source)
+        over.set()
+        disturbing.result()
+
+
+def test_the_good_pages_among_hostile_ones_are_indexed_and_what_was_published_stays(tmp_path: Path) -> None:
+    book = put(
+        tmp_path / "book", {"a.md": "# Drives\n\nA harmonic drive consists of a wave generator and a flexspline."}
+    )
+
+    def bookbound(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "bookbound", *words, "--index", str(tmp_path / "index")]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+
+    assert bookbound("index", str(book)).returncode == 0
+    put(
+        book,
+        {
+            "binary.md": bytes(999),
+            "deep.md": "> " * 5_000,
+            "odd.md": b"\xff\xfe\xfd",
+            "aliases.md": "---\na: &a [*a]\n---",
+        },
+    )
+    put(book, {"large.md": b"alpha "})
+    os.truncate(book / "large.md", 50_000_000_000)
+    (book / "loop.md").symlink_to("loop.md")
+    (book / "endless.md").symlink_to("/dev/zero")
+    os.mkfifo(book / "pipe.md")
+    mixed = bookbound("index", str(book))
+    assert (mixed.returncode, "Traceback" in mixed.stderr) == (5, False)
+    assert [name for name in ("binary", "large", "loop", "endless", "pipe") if f"{name}.md" not in mixed.stderr] == []
+    hopeless = put(tmp_path / "hopeless", {"a.epub": b"PK"})
+    assert bookbound("index", str(hopeless)).returncode == 2
+    asked = bookbound("ask", "What does a harmonic drive consist of?")
+    assert (asked.returncode, "wave generator" in asked.stdout) == (0, True)

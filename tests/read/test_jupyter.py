@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,9 @@ PAGES = {
 def test_a_book_is_read_in_the_order_of_its_table_of_contents(site: Site) -> None:
     found = read(site(PAGES))
     assert (found.title, found.kind) == ("The Course", "jupyter")
-    assert [(page.url.removeprefix("https://course.example/book"), page.title, page.chapter) for page in found.pages] == [
+    assert [
+        (page.url.removeprefix("https://course.example/book"), page.title, page.chapter) for page in found.pages
+    ] == [
         ("/intro.html", "Welcome", "Welcome"),
         ("/one.html", "One", "Basics"),
         ("/deep/two.html", "Two", "The second"),
@@ -106,27 +109,41 @@ project:
         - pattern: deep/*.md
     - file: lesson.ipynb
 """
-    pages = {"myst.yml": settings, "intro.md": "# Hi", "01-First_Page.md": "# F", "deep/b.md": "# B", "deep/a.md": "# A"}
+    pages = {
+        "myst.yml": settings,
+        "intro.md": "# Hi",
+        "01-First_Page.md": "# F",
+        "deep/b.md": "# B",
+        "deep/a.md": "# A",
+    }
     found = read(site(pages | {"lesson.ipynb": LESSON}))
     assert [(page.url, page.chapter) for page in found.pages] == [
-        ("/", "Hi"), ("/first-page", "Basics"), ("/a", "Basics"), ("/b", "Basics"), ("/lesson", "The lesson"),
+        ("/", "Hi"),
+        ("/first-page", "Basics"),
+        ("/a", "Basics"),
+        ("/b", "Basics"),
+        ("/lesson", "The lesson"),
     ]
     assert found.title == "The Project"
 
 
-def test_a_notebook_shows_words_and_code_and_nothing_that_was_printed(site: Site, faults: Callable[[Page], list[str]]) -> None:
+def test_a_notebook_shows_words_and_code_and_nothing_that_was_printed(
+    site: Site, faults: Callable[[Page], list[str]]
+) -> None:
     root = site({"lesson.ipynb": LESSON})
     (page,) = read(root / "lesson.ipynb").pages
-    assert page.text == (
-        "The lesson\n\nSee intro. a plot\n\nx = 1\nx + 1\n\nshown = 1\n\nnever closed\n\nThe end"
-    )
+    assert page.text == ("The lesson\n\nSee intro. a plot\n\nx = 1\nx + 1\n\nshown = 1\n\nnever closed\n\nThe end")
     assert [block.kind for block in page.blocks] == ["heading", "paragraph", "code", "code", "code", "heading"]
-    assert "```julia\nx = 1" in page.source and "iVBOR" not in page.source and "printed" not in page.source
+    assert "```julia\nx = 1" in page.source
+    assert not re.search("iVBOR|printed", page.source)
     assert faults(page) == []
 
 
 def test_notebooks_of_the_format_before_are_read(tmp_path: Path) -> None:
-    cells = [{"cell_type": "heading", "level": 2, "source": ["A", " title"]}, {"cell_type": "code", "input": "x", "language": "r"}]
+    cells = [
+        {"cell_type": "heading", "level": 2, "source": ["A", " title"]},
+        {"cell_type": "code", "input": "x", "language": "r"},
+    ]
     (tmp_path / "old.ipynb").write_text(json.dumps({"nbformat": 3, "worksheets": [{"cells": cells}]}))
     assert load_notebook(tmp_path / "old.ipynb", "old.ipynb")[0] == "## A title\n\n```r\nx\n```\n"
 
@@ -151,11 +168,25 @@ def test_a_notebook_alone_that_cannot_be_read_is_an_error(site: Site) -> None:
 
 # What is written in a cell, and the anchor of its heading as Jupyter Book makes it.
 ANCHORS = [
-    ("# Getting started", "getting-started"), ("## Set up", "set-up"), ("## Set up", "id1"), ("## NumPy & friends", "numpy-friends"),
-    ("## 1. Load the data", "load-the-data"), ("## The `fit` method", "the-fit-method"), ("## $x^2$ grows", "x-2-grows"),
-    ("## Don't panic", "don-t-panic"), ("## über alles", "uber-alles"), ("### Q&A", "q-a"), ("### Step 1: go", "step-1-go"),
-    ("### **Bold** move", "bold-move"), ("(named)=\n### A target before", "a-target-before"), ("### [Link](x.md) here", "link-here"),
-    ("### a_b_c", "a-b-c"), ("### End.", "end"), ("### End.", "id2"), ("### Two  spaces", "two-spaces"), ("### v1.0.0", "v1-0-0"),
+    ("# Getting started", "getting-started"),
+    ("## Set up", "set-up"),
+    ("## Set up", "id1"),
+    ("## NumPy & friends", "numpy-friends"),
+    ("## 1. Load the data", "load-the-data"),
+    ("## The `fit` method", "the-fit-method"),
+    ("## $x^2$ grows", "x-2-grows"),
+    ("## Don't panic", "don-t-panic"),
+    ("## über alles", "uber-alles"),
+    ("### Q&A", "q-a"),
+    ("### Step 1: go", "step-1-go"),
+    ("### **Bold** move", "bold-move"),
+    ("(named)=\n### A target before", "a-target-before"),
+    ("### [Link](x.md) here", "link-here"),
+    ("### a_b_c", "a-b-c"),
+    ("### End.", "end"),
+    ("### End.", "id2"),
+    ("### Two  spaces", "two-spaces"),
+    ("### v1.0.0", "v1-0-0"),
     ("### 42", "id3"),
 ]
 
@@ -166,12 +197,20 @@ def test_anchors_of_notebooks_are_those_of_docutils(site: Site) -> None:
     assert [block.anchor for block in page.blocks if block.kind == "heading"] == [anchor for _, anchor in ANCHORS]
 
 
+NAMES = """cells cell_type source metadata tags worksheets level language input file chapters parts root sections title
+children""".split()
 _JSON = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=5), st.sampled_from(["code", "markdown", "# H", "```"])),
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.text(max_size=5),
+        st.sampled_from(["code", "markdown", "# H", "```"]),
+    ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=4),
         st.dictionaries(
-            st.sampled_from("cells cell_type source metadata tags worksheets level language input file chapters parts root sections title children".split()),
+            st.sampled_from(NAMES),
             inner,
             max_size=5,
         ),

@@ -63,7 +63,9 @@ def test_directives_show_their_titles_and_bodies() -> None:
     assert shape("```{note} Mind *the gap*.\n```") == note
     assert shape("```{note}\n:class: tip\n\nMind *the gap*.\n```") == note
     assert shape("```{note}\n---\nclass: tip\n---\nMind *the gap*.\n```") == note
-    assert shape("````{admonition} A **title**\n:class: x\n\n```{code-block} python\n:caption: a.py\n\nx = 1\n```\n````\n\nAfter") == [
+    assert shape(
+        "````{admonition} A **title**\n:class: x\n\n```{code-block} python\n:caption: a.py\n\nx = 1\n```\n````\n\nAfter"
+    ) == [
         ("admonition", [("paragraph", "A title"), ("paragraph", "a.py"), ("code", "x = 1")]),
         ("paragraph", "After"),
     ]
@@ -87,7 +89,8 @@ def test_what_a_page_takes_from_elsewhere_stands_where_it_asks_for_it(tmp_path: 
     (tmp_path / "part.md").write_text("Taken {kbd}`words`.\n\n```{include} deep.md\n```\n")
     (tmp_path / "deep.md").write_text("Deeper.")
     (tmp_path / "code.py").write_text("a = 1\nb = 2\n")
-    source = "Own.\n\n```{include} part.md\n```\n\n```{literalinclude} code.py\n:lines: 2\n```\n\n```{eval-rst}\n.. note:: Of *other* kind\n```\n\nEnd.\n"
+    source = "Own.\n\n```{include} part.md\n```\n\n```{literalinclude} code.py\n:lines: 2\n```\n\n"
+    source += "```{eval-rst}\n.. note:: Of *other* kind\n```\n\nEnd.\n"
     assert seen(source, tmp_path) == "Own.\n\nTaken words.\n\nDeeper.\n\nb = 2\n\nnote\n\nOf other kind\n\nEnd."
     assert [notice.lost for notice in draft("```{include} ../no.md\n```", tmp_path).notices] == [True]
 
@@ -125,9 +128,22 @@ def test_anchors_are_those_of_the_tools_that_build_the_page(at: int) -> None:
 
 
 _PIECES = st.sampled_from(
-    ["```{note}\n", "```{code-block} x\n", ":::{tip} T\n", "```\n", ":::\n", "::::{a}\n", ":name: x\n", "---\n", "{ref}`x`"]
-    + ["{kbd}`a b`", "`c`", "``", "`", "(l)=\n", "# H\n", "%x\n", "+++\n", "[](x.md)", "\n", "  ", "> ", "- ", "é", "$$\n"]
-    + ["```{toctree}\n", "```{math}\n", "```{eval-rst}\n", "```{include} x\n", "{{ x }}", "word ", "\t", "<b>"]
+    (
+        *("```{note}\n", "```{code-block} x\n", ":::{tip} T\n", "```\n", ":::\n", "::::{a}\n", ":name: x\n", "---\n"),
+        *("{ref}`x`", "{kbd}`a b`", "`c`", "``", "`", "(l)=\n", "# H\n", "%x\n", "+++\n", "[](x.md)", "\n", "  ", "> "),
+        *(
+            "- ",
+            "é",
+            "$$\n",
+            "```{toctree}\n",
+            "```{math}\n",
+            "```{eval-rst}\n",
+            "```{include} x\n",
+            "{{ x }}",
+            "word ",
+        ),
+        *("\t", "<b>", "1. ", "&amp;", "|-|-|\n", "|", "\\", "*"),
+    )
 )
 
 

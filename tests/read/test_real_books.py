@@ -82,6 +82,40 @@ def test_every_page_that_holds_an_answer_is_read(name: str, shared: Path) -> Non
     assert evidence <= {page.file for page in manuscript(shared / "data" / "books" / name).pages}
 
 
+# The entries of the index, each with the pages that it leads to and those of its folder that no toctree lists.
+CHAPTERS = {
+    "ros2_docs": [
+        *(("ROS 2 Documentation", 1), ("Installation", 27), ("Distributions", 24), ("Tutorials", 115)),
+        *(("How-to Guides", 54), ("Concepts", 28), ("Contact", 1), ("The ROS 2 Project", 15), ("Package Docs", 1)),
+        *(("Related Projects", 3), ("Glossary", 1), ("Citations", 1)),
+    ],
+    "python_robotics_docs": [
+        *(("Welcome to PythonRobotics's documentation!", 1), ("Getting Started", 5), ("Introduction", 4)),
+        *(("Localization", 6), ("Mapping", 11), ("SLAM", 6), ("Path Planning", 26), ("Path Tracking", 9)),
+        *(("Arm Navigation", 4), ("Aerial Navigation", 3), ("Bipedal", 2), ("Inverted Pendulum", 1)),
+        *(("Mission Planning", 3), ("Utilities", 2), ("Appendix", 6)),
+    ],
+    "isaaclab_docs": [
+        *(("API Reference", 30), ("Container Deployment", 5), ("Experimental features", 1)),
+        *(("Newton Physics Integration", 9), ("Features", 5), ("How-to Guides", 19), ("From IsaacGymEnvs", 2)),
+        *(("Migration", 2), ("Core Concepts", 11), ("Developer's Guide", 4), ("Overview", 3)),
+        *(("Imitation Learning", 4), ("Build your Own Project or Task", 3), ("Reinforcement Learning", 5)),
+        *(("Sim2Real Deployment of Policies Trained in Isaac Lab", 4), ("Refs", 10), ("Setup", 11)),
+        *(("Local Installation", 6), ("Walkthrough", 6), ("Tutorials", 21)),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_books_of_sphinx_have_the_pages_and_chapters_that_their_toctrees_list(name: str, shared: Path) -> None:
+    folder = shared / "data" / "books" / name
+    if not folder.is_dir():
+        pytest.skip(f"{name} is not among the real books here")
+    found = manuscript(folder)
+    assert found.kind == "sphinx"
+    assert list(Counter(page.chapter for page in found.pages).items()) == CHAPTERS[name]
+
+
 def test_prose_holds_no_markup_of_its_source(book: Manuscript) -> None:
     tags = "div|details|summary|Tabs|TabItem|figure"
     markup = re.compile(rf"^:::+\w*$|\{{#[\w-]+\}}|</?(?:{tags})\b|^(?:/{{3,}}|!!!) ", re.MULTILINE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -62,7 +61,7 @@ PAGES = {
     "conf.py": CONF,
     "index.rst": INDEX,
     "install.rst": "Installing\n==========\n\nWords.\n",
-    "guide/index.md": "# The guide\n\n```{toctree}\n:maxdepth: 2\n\nquick\ndeep\n```\n\nSee {doc}`deep` and {ref}`deep label`.\n",
+    "guide/index.md": "# The guide\n\n```{toctree}\n\nquick\ndeep\n```\n\nSee {doc}`deep` and {ref}`deep label`.\n",
     "guide/quick.rst": "Quick\n=====\n\nWords.\n",
     "guide/deep.rst": "Deep\n====\n\n.. _Deep  Label:\n\nDeeper still\n------------\n\nBack to :doc:`/install`.\n",
     "guide/_part.rst": "Never a page.\n",
@@ -124,7 +123,7 @@ def test_references_show_the_titles_they_lead_to(site: Site) -> None:
 
 # Each heading, and the anchor of its permalink by the rules: lower case, what is no ASCII letter or digit a hyphen,
 # none at the ends, no digits at the start; what is taken or empty is counted; an explicit target comes after the
-# heading's own id, unless that is a counted one.
+# heading's own id, unless that begins as a counted one does.
 ANCHORS = [
     ("The Guide", "the-guide"),
     (".. _get-it:\n\nInstallation", "installation"),
@@ -148,6 +147,7 @@ ANCHORS = [
     ("Trailing dash -", "trailing-dash"),
     ("UPPER   Case", "upper-case"),
     ("...", "id5"),
+    (".. _plan:\n\nIdeas", "plan"),  # Sphinx takes its own, which begins with id, for a counted one
 ]
 
 
@@ -159,9 +159,15 @@ def test_anchors_are_those_of_docutils(site: Site) -> None:
 
 
 def test_without_a_configuration_an_index_with_a_toctree_is_enough(site: Site) -> None:
-    root = site({"source/index.rst": "Title\n=====\n\n.. toctree::\n\n   a\n", "source/a.rst": "A\n=\n", "README.md": "x"})
+    root = site(
+        {"source/index.rst": "Title\n=====\n\n.. toctree::\n\n   a\n", "source/a.rst": "A\n=\n", "README.md": "x"}
+    )
     found = read(root)
-    assert (found.kind, found.title, [page.url for page in found.pages]) == ("sphinx", "Title", ["/index.html", "/a.html"])
+    assert (found.kind, found.title, [page.url for page in found.pages]) == (
+        "sphinx",
+        "Title",
+        ["/index.html", "/a.html"],
+    )
 
 
 def test_an_index_that_ends_otherwise_tells_what_pages_end_in(site: Site) -> None:
@@ -173,19 +179,34 @@ def test_an_index_that_ends_otherwise_tells_what_pages_end_in(site: Site) -> Non
 
 
 def test_without_a_first_page_each_list_is_a_chapter(site: Site) -> None:
-    found = read(site({
-        "docs/b/index.rst": "Of B\n====\n\n.. toctree::\n\n   y\n   x\n",
-        "docs/b/x.rst": "X\n=\n", "docs/b/y.rst": "Y\n=\n", "docs/a/alone.rst": "Alone\n=====\n",
-        "docs/a/index.rst": "Of A\n====\n\n.. toctree::\n\n   z\n", "docs/a/z.rst": "Z\n=\n",
-    }))
+    found = read(
+        site(
+            {
+                "docs/b/index.rst": "Of B\n====\n\n.. toctree::\n\n   y\n   x\n",
+                "docs/b/x.rst": "X\n=\n",
+                "docs/b/y.rst": "Y\n=\n",
+                "docs/a/alone.rst": "Alone\n=====\n",
+                "docs/a/index.rst": "Of A\n====\n\n.. toctree::\n\n   z\n",
+                "docs/a/z.rst": "Z\n=\n",
+            }
+        )
+    )
     assert [(page.url, page.chapter) for page in found.pages] == [
-        ("/a/index.html", "Of A"), ("/a/z.html", "Of A"), ("/a/alone.html", "A"),
-        ("/b/index.html", "Of B"), ("/b/y.html", "Of B"), ("/b/x.html", "Of B"),
+        ("/a/index.html", "Of A"),
+        ("/a/z.html", "Of A"),
+        ("/a/alone.html", "A"),
+        ("/b/index.html", "Of B"),
+        ("/b/y.html", "Of B"),
+        ("/b/x.html", "Of B"),
     ]
 
 
 def test_lists_that_lead_in_circles_end(site: Site) -> None:
-    pages = {"conf.py": "", "index.rst": "I\n=\n\n.. toctree::\n\n   a\n", "a.rst": "A\n=\n\n.. toctree::\n\n   index\n   a\n"}
+    pages = {
+        "conf.py": "",
+        "index.rst": "I\n=\n\n.. toctree::\n\n   a\n",
+        "a.rst": "A\n=\n\n.. toctree::\n\n   index\n   a\n",
+    }
     assert [page.url for page in read(site(pages)).pages] == ["/index.html", "/a.html"]
 
 
@@ -212,7 +233,8 @@ def test_a_configuration_is_read_and_never_run(tmp_path: Path) -> None:
     )
     (tmp_path / "conf.py").write_text("project = (((")
     config, notices = load_config(tmp_path / "conf.py")
-    assert config == Config() and [notice.file for notice in notices] == ["conf.py"]
+    assert config == Config()
+    assert [notice.file for notice in notices] == ["conf.py"]
 
 
 @given(st.one_of(st.text(), st.text("=(){}[]'\"\n,+ :abc1", max_size=60)))
@@ -242,38 +264,6 @@ def test_patterns_are_those_of_sphinx(glob: str, name: str, matches: bool) -> No
 @given(st.text(), st.text("a*?[]!/", max_size=12))
 def test_any_pattern_ends_well(name: str, glob: str) -> None:
     pattern(glob).fullmatch(name)
-
-
-def chapters(found: Manuscript) -> list[tuple[str, int]]:
-    """The chapters in their order, each with how many pages it has."""
-    counted = Counter(page.chapter for page in found.pages)
-    return list(counted.items())
-
-
-# What the toctrees of the real books list, counted by hand from their index and the pages that it names.
-REAL = {
-    "ros2_docs": [
-        *(("ROS 2 Documentation", 1), ("Installation", 27), ("Distributions", 24), ("Tutorials", 115)),
-        *(("How-to Guides", 48), ("Concepts", 28), ("Contact", 1), ("The ROS 2 Project", 15), ("Package Docs", 1)),
-        *(("Related Projects", 3), ("Glossary", 1), ("Citations", 1), ("How To Guides", 6)),
-    ],
-    "python_robotics_docs": [
-        *(("Welcome to PythonRobotics's documentation!", 1), ("Getting Started", 5), ("Introduction", 4)),
-        *(("Localization", 6), ("Mapping", 11), ("SLAM", 6), ("Path Planning", 26), ("Path Tracking", 9)),
-        *(("Arm Navigation", 4), ("Aerial Navigation", 3), ("Bipedal", 2), ("Inverted Pendulum", 1)),
-        *(("Mission Planning", 3), ("Utilities", 2), ("Appendix", 6)),
-    ],
-}
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_real_books_have_their_pages_in_the_chapters_that_their_index_lists(name: str, shared: Path) -> None:
-    folder = shared / "data" / "books" / name
-    if not folder.is_dir():
-        pytest.skip(f"{name} is not among the real books here")
-    found = read(folder)
-    assert found.kind == "sphinx"
-    assert chapters(found) == REAL[name]
 
 
 def test_every_word_of_every_page_has_its_place(site: Site, faults: Callable[[Page], list[str]]) -> None:

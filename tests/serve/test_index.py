@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
-from bookbound import wire
+from bookbound import shelving, wire
 from bookbound.serve import keyfile
 from bookbound.serve.app import application
 from bookbound.serve.index import PATHS
@@ -30,7 +32,7 @@ def test_only_an_admin_key_opens_the_index_whatever_access_says(tmp_path: Path, 
     for kind in Kind:
         key, held[kind] = Key.new(kind, "", [ANYWHERE])
         keyfile.add(keyfile.place(settings), key)
-    client = TestClient(application(ScriptedDesk(refusal()), settings, store=wire.store(settings)))
+    client = TestClient(application(ScriptedDesk(refusal()), settings, store=partial(shelving.store, settings)))
     for path, method in methods(client).items():
         assert client.request(method, path).status_code == 401
         assert client.request(method, path, headers={"X-API-Key": "wrong"}).status_code == 401
@@ -50,7 +52,7 @@ def test_the_generations_are_listed_and_the_one_before_comes_back(
         wire.index_book(source, settings)
     key, secret = Key.new(Kind.ADMIN, "", [])
     keyfile.add(keyfile.place(settings), key)
-    client = TestClient(application(ScriptedDesk(refusal()), settings, store=wire.store(settings)))
+    client = TestClient(application(ScriptedDesk(refusal()), settings, store=partial(shelving.store, settings)))
     client.headers["Authorization"] = f"Bearer {secret}"
     newest, before = client.get("/v1/index").json()["generations"]
     assert (newest["current"], newest["pages"], newest["chunks"]) == (True, 2, 2)
@@ -63,3 +65,23 @@ def test_the_generations_are_listed_and_the_one_before_comes_back(
     assert [each["id"] for each in client.get("/v1/index").json()["generations"]] == [before["id"]]
     nothing = client.post("/v1/index/rollback")
     assert (nothing.status_code, nothing.json()["error"]["type"]) == (503, "index_unavailable")
+
+
+def test_what_is_changed_by_way_of_a_book_is_that_book(tmp_path: Path) -> None:
+    settings = Settings(index=tmp_path / "index", limits="off")
+    (source := tmp_path / "book").mkdir()
+    for number in (1, 2):
+        (source / "page.md").write_text(f"# Page\n\nThe horn sounds {number} times.\n")
+        for edition in ("1.0", "2.0"):
+            wire.index_book(source, replace(settings, book="horns", edition=edition))
+    key, secret = Key.new(Kind.ADMIN, "", [])
+    keyfile.add(keyfile.place(settings), key)
+    client = TestClient(application(ScriptedDesk(refusal()), settings, store=partial(shelving.store, settings)))
+    client.headers["Authorization"] = f"Bearer {secret}"
+
+    def kept(volume: str) -> int:
+        return len(client.get(f"/books/{volume}/v1/index").json()["generations"])
+
+    assert client.post("/books/horns/v1/index/rollback").status_code == 200
+    assert (kept("horns@1.0"), kept("horns@2.0"), kept("horns")) == (2, 1, 1)
+    assert client.get("/books/all/v1/index").status_code == 404

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis.strategies import SearchStrategy
 from schemathesis.checks import positive_data_acceptance
 from schemathesis.core.result import Ok
 
-from bookbound import wire
+from bookbound import shelving
 from bookbound.serve.app import application
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedDesk, refusal
@@ -45,7 +46,7 @@ OURS_TO_CHOOSE = {
 
 def published() -> dict[str, Any]:
     chosen = Settings()
-    return application(ScriptedDesk(refusal()), chosen, store=wire.store(chosen)).openapi()
+    return application(ScriptedDesk(refusal()), chosen, store=partial(shelving.store, chosen)).openapi()
 
 
 def inputs(document: Any) -> Iterator[str]:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from tests.serve.process import Served, served
 
 from bookbound import shelving, wire
+from bookbound.ask import Pipeline
 from bookbound.errors import NoIndex
+from bookbound.serve.shelf import Shelf
 from bookbound.settings import Settings
+from bookbound.testing import MANIFEST
+from bookbound.volume import Volume
 
 Write = Callable[[str], None]
 QUESTION = {"question": "How many legs does a walking robot have?"}
@@ -133,8 +139,12 @@ def test_each_book_is_asked_by_path_or_header_and_all_of_them_together(
         found = server.client.post("/books/all/v1/search", json={"query": "walking robot legs"}).json()
         books = {passage["book"] for passage in found["passages"]}
         assert {"spiders", "ants"} <= books
-        for path in ("/books/beetles/ask", "/books/..%2f/ask", "/books/a%00b/ask", "/books/ants@9/ask"):
+        for path in ("/books/beetles/ask", "/books/..%2f/ask", "/books/a%00b/ask", "/books/ants@9/ask", "/books/@/ask"):
             assert ask(path, json=QUESTION).status_code == 404
+        for path in ("/books/@/metrics", "/books/ants/metrics", "/books/ants/health/ready", "/books/ants/openapi.json"):
+            assert server.client.get(path).status_code == 404, "what tells of the service is no book's"
+        next((settings.index / "books" / "ants" / "generations").glob("*/manifest.json")).write_text("{")
+        assert "six legs" in text("/books/ants/ask"), "what is open stays open"
 
 
 def test_of_several_editions_the_newest_is_asked_unless_the_reader_names_one(
@@ -154,3 +164,61 @@ def test_of_several_editions_the_newest_is_asked_unless_the_reader_names_one(
         assert "two legs" in text("/books/robots@1.0/ask")
         told = server.client.post("/v1/answers", json=QUESTION).json()["trace"]
         assert (told["edition"], told["differs"]) == ("1.10", ["1.9", "1.0"])
+
+
+def test_a_book_that_opens_slowly_is_opened_once_and_its_parts_are_let_go_of() -> None:
+    opened: list[Volume] = []
+    closed: list[str] = []
+
+    async def open_(volume: Volume, parts: Pipeline | None) -> Pipeline:
+        opened.append(volume)
+        await asyncio.sleep(0.3)
+        held = AsyncExitStack()
+        held.callback(closed.append, "parts")
+        parts_: dict[str, Any] = dict.fromkeys(("embedder", "examiner", "writer", "verifier", "point"))
+        return Pipeline(index=Nothing(), held=held, **parts_)  # type: ignore[arg-type]
+
+    async def published(volume: Volume) -> str:
+        return MANIFEST.generation
+
+    async def go() -> None:
+        shelf = Shelf(open_, published, Volume())
+        following = asyncio.create_task(shelf.follow())
+        await asyncio.gather(*(shelf.ready() for _ in range(8)), asyncio.sleep(1.2))
+        following.cancel()
+        await shelf.close()
+
+    asyncio.run(go())
+    assert (opened, closed) == ([Volume()], ["parts"])
+
+
+def test_following_goes_on_after_whatever_went_wrong(caplog: pytest.LogCaptureFixture) -> None:
+    looks: list[Volume] = []
+
+    async def open_(volume: Volume, parts: Pipeline | None) -> Pipeline:
+        raise NoIndex("nothing is here")
+
+    async def published(volume: Volume) -> str:
+        looks.append(volume)
+        raise OSError("the disk is away")
+
+    async def go() -> None:
+        following = asyncio.create_task(Shelf(open_, published, Volume()).follow())
+        for _ in range(1200):
+            if len(looks) > 1:
+                break
+            await asyncio.sleep(0.05)
+        assert not following.done()
+        following.cancel()
+
+    asyncio.run(go())
+    assert [record.getMessage() for record in caplog.records if "OSError" in record.getMessage()] != []
+
+
+class Nothing:
+    """An index that holds nothing."""
+
+    manifest = MANIFEST
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""

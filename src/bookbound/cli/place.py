@@ -23,7 +23,8 @@ def where(chosen: Settings) -> str:
 def option(chosen: Settings) -> str:
     """What to add to a command so that it finds this index, with a space before it."""
     elsewhere = chosen.index != Settings().index and not chosen.qdrant_url
-    return f" --index {shlex.quote(str(chosen.index))}" if elsewhere else ""
+    options = {"--index": str(chosen.index) if elsewhere else None, "--book": chosen.book, "--edition": chosen.edition}
+    return "".join(f" {name} {shlex.quote(value)}" for name, value in options.items() if value)
 
 
 def check(chosen: Settings) -> None:

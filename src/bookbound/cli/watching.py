@@ -46,8 +46,8 @@ class _Elsewhere:
     """Whether a change is one of the book's: the index may lie within the source."""
 
     def __init__(self, index: Path) -> None:
-        self._own = str(index.resolve())
+        self._own = index.resolve()
 
     def __call__(self, change: Any, path: str) -> bool:
         hidden = any(part.startswith(".") for part in Path(path).parts[-2:])
-        return not hidden and not path.startswith(self._own)
+        return not hidden and not Path(path).is_relative_to(self._own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, TypeAlias
@@ -13,11 +13,13 @@ from docutils import nodes, utils
 from docutils.frontend import get_default_settings
 from docutils.parsers.rst import Parser, directives, roles, states
 from docutils.parsers.rst.languages import en
-from docutils.statemachine import StringList, string2lines
+from docutils.statemachine import StringList
 from docutils.transforms.references import PropagateTargets
 
 from bookbound.read.docutils_directives import DIRECTIVES
 from bookbound.read.docutils_extracts import Extracts
+from bookbound.read.docutils_lines import trusted_lines
+from bookbound.read.docutils_machine import Machine
 from bookbound.read.docutils_roles import ROLES
 
 __all__ = ["Extracts", "Node", "Tree", "parse"]
@@ -35,12 +37,11 @@ _SETTINGS = {
     "syntax_highlight": "none",
     "_disable_config": True,
 }
-_TAB = 8
-_LONGEST_LINE = 10_000
+_LEAST = 10_000
+_MOST_TARGETS = 1_000
 # How many times a page is looked through, at the most, for the ends of its inline markup.
 _EFFORT = 50
 _MARKS = re.compile(r"[*`|_]")
-_AUTO_ID = re.compile(r"id\d+\Z")
 _REGISTRIES = Lock()
 
 
@@ -79,15 +80,17 @@ def parse(source: str, extracts: Extracts, prolog: str = "", epilog: str = "") -
     document = utils.new_document(path, settings)
     lines = StringList([], path)
     for text, name in ((prolog, "<prolog>"), (source, path), (epilog, "<epilog>")):
-        written = string2lines(text, _TAB, convert_whitespace=True) if text else []
-        if any(len(line) > _LONGEST_LINE for line in written):
+        written = trusted_lines(text)
+        if written is None:
             return None
         lines.extend(StringList(written, name))
     try:
         with _registered():
             machine = states.RSTStateMachine(states.state_classes, "Body")
-            machine.run(lines, document, inliner=_inliner(_EFFORT * (len(source) + _LONGEST_LINE)))
-            PropagateTargets(document).apply()
+            machine.run(lines, document, inliner=_inliner(_EFFORT * (len(source) + _LEAST)))
+            # Each target hands on those of all before it.
+            if sum(1 for _ in document.findall(nodes.target)) <= _MOST_TARGETS:
+                PropagateTargets(document).apply()
     except Exception:  # nested too deeply, or one of the many ways in which markup surprises the parser
         return None
     _sort_ids(document)
@@ -96,14 +99,17 @@ def parse(source: str, extracts: Extracts, prolog: str = "", epilog: str = "") -
 
 @contextmanager
 def _registered() -> Iterator[None]:
-    """Sphinx's directives and roles in the place of docutils' tables, which are the same for all who parse."""
-    with _REGISTRIES:
-        known: Any = directives._directives, roles._roles  # type: ignore[attr-defined]
-        directives._directives, roles._roles = _Known(DIRECTIVES), _Known(ROLES)  # type: ignore[attr-defined]
-        try:
-            yield
-        finally:
-            directives._directives, roles._roles = known  # type: ignore[attr-defined]
+    """Our directives, roles and machine in the place of docutils' own, which are the same for all who parse."""
+    with _REGISTRIES, ExitStack() as changes:
+        for holder, name, ours in (
+            (directives, "_directives", _Known(DIRECTIVES)),
+            (roles, "_roles", _Known(ROLES)),
+            (states.RSTState, "nested_sm", Machine),
+            (states.RSTState, "nested_sm_cache", []),
+        ):
+            changes.callback(setattr, holder, name, getattr(holder, name))
+            setattr(holder, name, ours)
+        yield
 
 
 class _Known(dict[str, Any]):
@@ -112,7 +118,6 @@ class _Known(dict[str, Any]):
     def __init__(self, table: dict[str, Any]) -> None:
         super().__init__({name: entry for name, entry in table.items() if name})
         self._unknown = table[""]
-
         self._docutils = {*en.directives, *en.roles, ""}
 
     def __contains__(self, name: object) -> bool:
@@ -137,16 +142,17 @@ def _inliner(effort: int) -> states.Inliner:
 
 
 def _sort_ids(document: Node) -> None:
-    """Sphinx puts the ids that an author wrote before the counted ones."""
+    """Sphinx puts a heading's own id behind those that its author wrote where it begins as the counted ones do."""
     for section in document.findall(nodes.section):
-        section["ids"].sort(key=lambda name: bool(_AUTO_ID.match(name)))
+        if len(section["ids"]) > 1 and section["ids"][0].startswith("id"):
+            section["ids"].append(section["ids"].pop(0))
 
 
 def _labels(document: Node) -> Iterator[tuple[str, str]]:
     """The names that other pages can refer to, each with the title that is shown for it."""
-    for node in document.findall(nodes.Element):
-        names = [name for name in node.get("names", ()) if document.nametypes.get(name)]
-        titled = (child for child in node.children if isinstance(child, nodes.title | nodes.caption))
-        title: Node = node if isinstance(node, nodes.rubric) else next(titled, None)
-        for name in names if title is not None else ():
+    for name, explicit in document.nametypes.items():
+        node = document.ids.get(document.nameids.get(name)) if explicit else None
+        titled = (child for child in node.children if isinstance(child, nodes.title | nodes.caption)) if node else ()
+        title: Node = node if isinstance(node, nodes.rubric) else next(iter(titled), None)
+        if title:
             yield name, " ".join(title.astext().split())

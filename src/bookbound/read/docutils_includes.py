@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from docutils import nodes
-from docutils.statemachine import string2lines
 
 from bookbound.read.docutils_extracts import Extracts
+from bookbound.read.docutils_lines import trusted_lines
 from bookbound.read.docutils_shown import Shown, code
 from bookbound.read.sphinx_extract import chosen
 from bookbound.read.sphinx_toctree import Toctree, toctree
-
-_TAB = 8
-_LONGEST_LINE = 10_000
 
 
 class Include(Shown):
@@ -23,8 +20,8 @@ class Include(Shown):
             return []
         if "literal" in self.options or "code" in self.options:
             return code(self, found, taken=True)
-        lines = string2lines(found, _TAB, convert_whitespace=True)
-        if any(len(line) > _LONGEST_LINE for line in lines):
+        lines = trusted_lines(found)
+        if lines is None:
             return code(self, found, taken=True)
         extracts = _extracts(self)
         self.state_machine.insert_input(lines, extracts.include(self.arguments[0], self.source, self.line))

@@ -19,6 +19,8 @@ _DROPPED = {"No", "Pe", "Pf", "Pi", "Ps", "Po", "Pd", "Sm", "Sc", "Sk", "So", "C
 # Symbols that Unicode counts as alphabetic: circled and squared Latin letters.
 _LETTERS = re.compile("[\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]")
 _COUNTED = re.compile(r"(.*)_([0-9]{1,9})", re.DOTALL)
+# Letters that no accent tells apart from plain ones, as docutils spells them.
+_SPELLED = str.maketrans({"ß": "sz", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ħ": "h", "ı": "i", "ł": "l", "ŧ": "t"})
 
 
 def _hyphened(wanted: str, found: str) -> str:
@@ -128,5 +130,5 @@ class Slugger:
 
 def identifier(text: str) -> str:
     """Lower-case letters and digits, all else a hyphen, trimmed: the rule of docutils."""
-    ascii_text = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
+    ascii_text = unicodedata.normalize("NFKD", text.lower().translate(_SPELLED)).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", ascii_text).strip("-").lstrip("0123456789-")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
 from bookbound.book import Manuscript, Notice, Page
-from bookbound.read import decode, files
+from bookbound.read import decode, files, toml
 from bookbound.read.dialect import HUGO
 from bookbound.read.doc import Doc, load_doc
 from bookbound.read.frontmatter import FrontMatter, load, plain_json
@@ -172,7 +171,7 @@ def _configuration(root: Path) -> tuple[FrontMatter, Path] | None:
 
 def _lowered(text: str, name: str) -> dict[str, object]:
     try:
-        read: object = tomllib.loads(text) if name.endswith(".toml") else None
+        read: object = toml.loads(text) if name.endswith(".toml") else None
     except (ValueError, RecursionError):
         read = None
     if not name.endswith(".toml"):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from datetime import UTC, date, datetime, time
 
+from bookbound.read import toml
 from bookbound.read.frontmatter import FrontMatter, front_matter
 
 _TOML = re.compile(r"\+\+\+[ \t]*\n(?P<body>.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -15,9 +15,9 @@ _LONGEST = 100_000
 
 def hugo_fields(source: str) -> FrontMatter:
     """TOML between plus signs, an object of JSON, or YAML between hyphens; names count in lower case."""
-    toml = _TOML.match(source)
-    if toml:
-        found = _lowered(_toml(toml["body"]), toml.end())
+    fenced = _TOML.match(source)
+    if fenced:
+        found = _lowered(_toml(fenced["body"]), fenced.end())
     elif source.startswith("{"):
         found = _json(source)
     else:
@@ -41,7 +41,7 @@ def moment(front: FrontMatter, name: str) -> datetime | None:
 
 def _toml(body: str) -> dict[str, object] | None:
     try:
-        return tomllib.loads(body) if len(body) <= _LONGEST else None
+        return toml.loads(body) if len(body) <= _LONGEST else None
     except (ValueError, RecursionError):
         return None
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from bookbound.book import Manuscript, Notice, Page
-from bookbound.read import decode, files
+from bookbound.read import decode, files, toml
 from bookbound.read.dialect import MDBOOK_MARKDOWN, Dialect
 from bookbound.read.doc import load_doc
 from bookbound.read.folder import MARKDOWN_SUFFIXES, left_out
@@ -101,7 +100,7 @@ def _configured(home: Path) -> _Book | None:
         return None
     text, _ = decode.load(home / _CONFIG, _CONFIG, decode.LARGEST_SETTINGS)
     try:
-        fields = tomllib.loads(text or "")
+        fields = toml.loads(text or "")
     except (ValueError, RecursionError):
         fields = {}
     book = FrontMatter(fields["book"] if isinstance(fields.get("book"), dict) else {})

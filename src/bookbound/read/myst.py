@@ -41,7 +41,7 @@ def _dialect(mystmd: bool) -> Dialect:
 
 
 def myst_draft(source: str, path: Path, file: str, desk: Desk, mystmd: bool = False) -> Draft:
-    """A page of MyST, which Sphinx builds or its own tools; it is set again where its references turn out to have titles."""
+    """A page of MyST, which Sphinx builds or its own tools; where its references have titles, it is set with those."""
     front = front_matter(source)
     page = _Page(path, file, desk, mystmd)
     plain = page.set(source, front.end, lambda kind, target: None)

@@ -20,6 +20,7 @@ _PASSED_ON = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 _FAULTS = {
     "password": "The PDF is protected by a password: save a copy without one and index that.",
     "broken": "The file is no PDF that can be opened: open it in a PDF viewer and save it anew.",
+    "large": "The PDF is larger than 1 GB: save it with smaller pictures, or in parts, and index that.",
 }
 _GAVE_UP = "The PDF takes more time or memory to open than a book may: open it in a PDF viewer and save it anew."
 

@@ -11,10 +11,13 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 from math import atan2, hypot, isfinite, pi
+from pathlib import Path
 from typing import Any, NamedTuple
 
 MEMORY, SECONDS = 2 << 30, 30
 """The most memory that reading a file may take, and the most processor time that one page of it may."""
+LARGEST = 1 << 30
+"""The most bytes of a file: PDFium looks through all of it where its table is broken."""
 MOST_LETTERS, MOST_ENTRIES, MOST_OBJECTS, LONGEST, FARTHEST = 200_000, 10_000, 200, 500, 1e6
 MONOSPACED, BOLD, TURNED = 1, 2, 4
 _FIXED_PITCH, _FORCED_BOLD, _HEAVY = 1, 1 << 18, 600
@@ -57,6 +60,9 @@ def main() -> None:
     import pypdfium2
 
     _limit()
+    if Path(sys.argv[1]).stat().st_size > LARGEST:
+        _say({"fault": "large"})
+        return
     try:
         document = pypdfium2.PdfDocument(sys.argv[1])
         about = {"title": document.get_metadata_value("Title")[:LONGEST], "pages": len(document)}

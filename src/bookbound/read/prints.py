@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from stat import S_ISREG
 
 from bookbound.read import files
 from bookbound.read.decode import LARGEST, LARGEST_SETTINGS
@@ -48,6 +49,8 @@ def _content(path: Path) -> bytes:
     """A hash of a file's content; of one that is too large to be read, its size and time."""
     try:
         found = path.stat()
+        if not S_ISREG(found.st_mode):
+            return b"no file"  # a pipe would keep whoever opens it waiting, and a device may have no end
         if found.st_size > LARGEST:
             return f"{found.st_size} {found.st_mtime_ns}".encode()
         with path.open("rb") as file:

@@ -34,7 +34,7 @@ def pieces(node: Node, says: Says) -> Iterator[Piece]:
     raw, at, words = node.rawsource, 0, ""
     for child in node.children:
         written = "" if is_text(child) or _is_address(child) else child.rawsource
-        found = raw.find(written, at) if written else -1
+        found = raw.find(written, at + len(words)) if written else -1
         if is_text(child):
             words += child.astext()
         elif found < 0:

@@ -96,8 +96,10 @@ class Order:
         return child.caption if alone and child.caption else child.label or self.title(child.name)
 
     def _folder(self, name: str) -> str:
-        """What a page belongs to that no list leads to: its folder."""
-        return files.readable(name.split("/")[0]) if "/" in name else self.title(name)
+        """What a page belongs to that no list leads to: the page of its folder, or the folder."""
+        top = name.partition("/")[0]
+        page = next((page for page in (top, f"{top}/index") if page in self.drafts), "")
+        return self.title(page) if page else files.readable(top)
 
     def missing(self, name: str) -> list[str]:
         """The targets of a page's lists that lead nowhere."""

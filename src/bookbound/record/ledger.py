@@ -17,7 +17,8 @@ from bookbound.entry import Entry, Status
 from bookbound.record import schema
 from bookbound.record.address import Worded
 from bookbound.record.database import Database
-from bookbound.record.tables import chapters, losses, queries, sessions
+from bookbound.record.tables import chapters, losses, queries, sessions, volumes
+from bookbound.volume import Volume
 
 PORTION = 500
 """How many rows are deleted in one go, so that nobody waits long for a lock."""
@@ -91,9 +92,11 @@ class Ledger:
     def _enter(self, connection: Connection, entries: Sequence[Entry]) -> None:
         self._meet(connection, entries)
         new = self._add(connection, queries, [_row(entry) for entry in entries])
-        rows = [{"query_id": each.id, "chapter": text(name)} for each in entries for name in each.chapters]
-        if rows:
-            self._add(connection, chapters, rows)
+        cited = [{"query_id": each.id, "chapter": text(name)} for each in entries for name in each.chapters]
+        named = [{"query_id": each.id, **each.volume._asdict()} for each in entries if each.volume != Volume()]
+        for table, rows in ((chapters, cited), (volumes, named)):
+            if rows:
+                self._add(connection, table, rows)
         # Only rows that were not there before count: a batch is tried again when nobody knows what became of it.
         counts = Counter(entry.asker.session for entry in entries if entry.asker.session and entry.id in new)
         if counts:

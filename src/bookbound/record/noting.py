@@ -9,6 +9,7 @@ from time import perf_counter
 from bookbound.dialogue import Question, Reply
 from bookbound.entry import ASKING, Asker, Entry
 from bookbound.ports import Journal
+from bookbound.volume import Volume
 
 
 class Silent:
@@ -24,8 +25,10 @@ class Silent:
 
 
 @contextmanager
-def noting(journal: Journal, question: Question) -> Iterator[Callable[[Reply], Reply]]:
-    """One entry for the question, whether this block ends with a reply, in an error or by being broken off.
+def noting(
+    journal: Journal, question: Question, volume: Volume = Volume()
+) -> Iterator[Callable[[Reply], Reply]]:
+    """One entry for the question to a volume, whether this block ends with a reply, in an error or by being broken off.
 
     The block hands its reply to the function it is given, which hands it back.
     """
@@ -37,7 +40,7 @@ def noting(journal: Journal, question: Question) -> Iterator[Callable[[Reply], R
         return reply
 
     def note(outcome: Reply | BaseException) -> None:
-        journal.note(Entry.of(question, outcome, (perf_counter() - start) * 1000, asker))
+        journal.note(Entry.of(question, outcome, (perf_counter() - start) * 1000, asker, volume))
 
     try:
         yield reached

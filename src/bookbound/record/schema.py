@@ -14,7 +14,7 @@ from bookbound.record.database import Database
 if TYPE_CHECKING:
     from alembic.config import Config
 
-STEPS = ("nothing", "0001", "0002")
+STEPS = ("nothing", "0001", "0002", "0003")
 """What the tables have been through, in its order."""
 NOTHING, HEAD = STEPS[0], STEPS[-1]
 VERSION = "query_log_version"

@@ -39,6 +39,14 @@ chapters = Table(
     Column("chapter", Text, primary_key=True),
 )
 
+volumes = Table(
+    "query_volumes",
+    metadata,
+    Column("query_id", Uuid, ForeignKey("queries.query_id", ondelete="CASCADE"), primary_key=True),
+    Column("book", Text, nullable=False),
+    Column("edition", Text, nullable=False),
+)
+
 losses = Table(
     "query_losses",
     metadata,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from bookbound.errors import BookboundError
 from bookbound.finding import Evidence
@@ -17,7 +18,7 @@ NEAR = 5
 class Editions:
     """Opens the other editions when an answer is first compared with them; one that fails is passed over."""
 
-    def __init__(self, open_: Callable[[], Awaitable[Mapping[str, Index]]]) -> None:
+    def __init__(self, open_: Callable[[], Coroutine[Any, Any, Mapping[str, Index]]]) -> None:
         self._open = open_
         self._opened: asyncio.Task[Mapping[str, Index]] | None = None
 
@@ -32,18 +33,17 @@ class Editions:
 
     async def close(self) -> None:
         if self._opened:
-            for index in (await self._opened).values():
-                await index.close()
+            with suppress(BookboundError):
+                for index in (await self._opened).values():
+                    await index.close()
 
     async def _indexes(self) -> Mapping[str, Index]:
         if self._opened is None:
-            self._opened = asyncio.ensure_future(self._opening())
-        return await asyncio.shield(self._opened)
-
-    async def _opening(self) -> Mapping[str, Index]:
+            self._opened = asyncio.create_task(self._open())
         try:
-            return await self._open()
+            return await asyncio.shield(self._opened)
         except BookboundError:
+            self._opened = None  # the next answer tries again
             return {}
 
 

@@ -20,7 +20,7 @@ from bookbound import __version__
 from bookbound.errors import BookboundError
 from bookbound.faces import answers, ask, chat, problems, query
 from bookbound.faces.face import Desk, Face, Problem
-from bookbound.ports import Limiter, Store
+from bookbound.ports import Limiter
 from bookbound.serve import health, index, keyfile, metrics
 from bookbound.serve.access import SCHEMES, WAYS, Access
 from bookbound.serve.address import networks
@@ -45,7 +45,7 @@ def application(
     settings: Settings,
     lifespan: Lifespan | None = None,
     faces: Sequence[Face] = FACES,
-    store: Store | None = None,
+    store: index.Stores | None = None,
     limiter: Limiter | None = None,
     watch: Watch | None = None,
     shelf: Shelf | None = None,
@@ -71,7 +71,7 @@ def application(
             Middleware(Volumes),
             Middleware(Onlooker, watch=watch, faces=_named(routers)),
             *_guards(settings, words, faces, limiter),
-            *([Middleware(Opening, shelf=shelf)] if shelf else []),
+            *([Middleware(Opening, shelf=shelf, answer=words.of_trouble)] if shelf else []),
         ],
     )
     for router in routers:
@@ -140,8 +140,11 @@ class Words:
         assert isinstance(error, RequestValidationError)
         return self.response(problems.of_fields(error.errors(), self._face(request.scope).invalid), request.scope)
 
+    def of_trouble(self, trouble: Exception, scope: Scope) -> JSONResponse:
+        return self.response(problems.of_error(trouble, self._face(scope).invalid), scope)
+
     async def of_error(self, request: Request, error: Exception) -> JSONResponse:
-        return self.response(problems.of_error(error, self._face(request.scope).invalid), request.scope)
+        return self.of_trouble(error, request.scope)
 
     async def of_status(self, request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)

@@ -15,7 +15,7 @@ from bookbound.manifest import Manifest
 from bookbound.ports import Journal
 from bookbound.record.noting import Silent, noting
 from bookbound.serve.shelf import Shelf
-from bookbound.volume import READING
+from bookbound.volume import READING, Volume
 from bookbound.watch.standing import Standing
 
 RETRY_AFTER, FRESH = 1.0, 10.0
@@ -65,6 +65,12 @@ class BoundedDesk:
         return self._shelf
 
     @property
+    def _asked(self) -> Volume:
+        """The volume that is asked, as far as that is known before there is a reply."""
+        named = READING.get()
+        return self._shelf.meant(named) if self._shelf else named or Volume()
+
+    @property
     def manifest(self) -> Manifest:
         return self.pipeline.index.manifest
 
@@ -75,8 +81,8 @@ class BoundedDesk:
     def standing(self) -> Standing:
         """How the desk stands at this moment."""
         working, journal = min(self._present, self._at_once), self._journal
-        book = self._shelf.open_first if self._shelf else None
-        return Standing(working, self._present - working, journal.noted, journal.written, journal.lost, book)
+        books = self._shelf.open_books if self._shelf else {}
+        return Standing(working, self._present - working, journal.noted, journal.written, journal.lost, books)
 
     def checks(self) -> dict[str, Check]:
         pipeline = self.pipeline
@@ -92,7 +98,7 @@ class BoundedDesk:
             self._embedded = monotonic()
 
     async def ask(self, question: Question) -> Reply:
-        with noting(self._journal, question) as reached:
+        with noting(self._journal, question, self._asked) as reached:
             async with self._place():
                 with self._books.lend(READING.get()) as pipeline:
                     return reached(await pipeline.ask(question))
@@ -103,7 +109,7 @@ class BoundedDesk:
                 return await pipeline.search(question)
 
     async def steps(self, question: Question) -> AsyncGenerator[Step]:
-        with noting(self._journal, question) as reached:
+        with noting(self._journal, question, self._asked) as reached:
             async with self._place():
                 with self._books.lend(READING.get()) as pipeline:
                     async with aclosing(pipeline.steps(question)) as steps:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
@@ -12,9 +13,12 @@ from bookbound.faces.shapes import ErrorModel
 from bookbound.manifest import Manifest
 from bookbound.ports import Store
 from bookbound.serve.access import WAYS, admin
+from bookbound.volume import READING, Volume
 
 PATHS = ("/v1/index", "/v1/index/rollback")
 TROUBLES: dict[int | str, dict[str, Any]] = {status: {"model": ErrorModel} for status in (401, 403, 500, 503, 504)}
+Stores = Callable[[Volume | None], Awaitable[Store]]
+"""Where the index of a volume lives; where none is named, that of the book that is asked then."""
 Holder = Annotated[str, Depends(admin)]
 log = logging.getLogger("bookbound.serve")
 
@@ -35,21 +39,21 @@ class IndexModel(BaseModel):
     generations: list[GenerationModel]
 
 
-def routes(store: Store) -> APIRouter:
+def routes(store: Stores) -> APIRouter:
     router = APIRouter(tags=["index"], responses=TROUBLES)
 
     @router.get("/v1/index", openapi_extra={"security": WAYS})
     async def index(holder: Holder) -> IndexModel:
         """What is kept of the index."""
         log.warning("key %s looked at the index", holder)
-        kept = await store.generations()
+        kept = await (await store(READING.get())).generations()
         return IndexModel(generations=[_generation(each, current=each is kept[0]) for each in kept])
 
     @router.post("/v1/index/rollback", openapi_extra={"security": WAYS})
     async def roll_back(holder: Holder) -> GenerationModel:
         """Withdraw the current generation; the one before it, which is given back, becomes current."""
         log.warning("key %s rolls the index back", holder)
-        now = await store.roll_back()
+        now = await (await store(READING.get())).roll_back()
         log.warning("key %s rolled the index back to generation %s", holder, now.generation)
         return _generation(now, current=True)
 

@@ -70,6 +70,7 @@ class Watched:
     def __init__(self, file: Path) -> None:
         self._file, self._ring = file, Ring()
         self._stamp: Stamp | bool = False
+        self._failed: Stamp | bool = False
         self._looked = float("-inf")
 
     @property
@@ -83,11 +84,14 @@ class Watched:
         self._looked = monotonic()
         if stamp == self._stamp:
             return
-        self._stamp = stamp
         try:
             self._ring = read(self._file)
         except BadSetup as trouble:
-            log.error("the keys stay as they were: %s", trouble)
+            if stamp != self._failed:
+                log.error("the keys stay as they were: %s", trouble)
+            self._failed = stamp
+            return
+        self._stamp, self._failed = stamp, False
 
     def _seen(self) -> Stamp:
         try:

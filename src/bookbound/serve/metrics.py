@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, HTTPException, Response
-
-from bookbound.volume import READING
+from fastapi import APIRouter, Response
 
 if TYPE_CHECKING:
     from bookbound.watch.prometheus import Metrics
@@ -20,9 +18,7 @@ def routes(metrics: Metrics) -> APIRouter:
 
     @router.get("/metrics", include_in_schema=False)
     async def figures() -> Response:
-        """How the desk stands now, and what was counted so far; of the whole service, and of no book by its name."""
-        if READING.get():
-            raise HTTPException(404)
+        """How the desk stands now, and what was counted so far."""
         metrics.stand()
         return Response(await asyncio.to_thread(metrics.page), headers={"Content-Type": CONTENT_TYPE})
 

@@ -37,7 +37,7 @@ class Shelf:
         self._open, self._published, self.first, self._most = open_, published, first, most
         self._leases: OrderedDict[Volume, Lease] = OrderedDict()
         self._given_up: list[Lease] = []
-        self._opening: dict[Volume, asyncio.Lock] = {}
+        self._opening = asyncio.Lock()
         self._parts: Pipeline | None = None
         self._held = AsyncExitStack()
         self._told: dict[Volume, str] = {}
@@ -66,20 +66,24 @@ class Shelf:
         """The pipeline of an open volume, for a moment."""
         return self._lease(volume or self.first).pipeline
 
+    def meant(self, volume: Volume | None = None) -> Volume:
+        """The volume that a question goes to, by its own edition where it is open."""
+        volume = volume or self.first
+        lease = self._leases.get(volume)
+        return volume._replace(edition=lease.pipeline.edition) if lease else volume
+
     @property
-    def open_first(self) -> Manifest | None:
-        """What the book says of itself that is asked where nobody names one, if it is open."""
-        lease = self._leases.get(self.first)
-        return lease.pipeline.index.manifest if lease else None
+    def open_books(self) -> dict[Volume, Manifest]:
+        """What each open book says of itself."""
+        return {self.meant(volume): lease.pipeline.index.manifest for volume, lease in self._leases.items()}
 
     async def ready(self, volume: Volume | None = None) -> None:
         """See that a volume is open."""
         volume = volume or self.first
         if volume not in self._leases:
-            async with self._opening.setdefault(volume, asyncio.Lock()):
+            async with self._opening:
                 if volume not in self._leases:
-                    await self._put(volume, await self._opened(volume))
-            self._opening.pop(volume, None)
+                    self._put(volume, await self._opened(volume))
         self._leases.move_to_end(volume)
 
     async def follow(self) -> None:
@@ -112,7 +116,7 @@ class Shelf:
             self._parts = pipeline = replace(pipeline, held=AsyncExitStack())
         return pipeline
 
-    async def _put(self, volume: Volume, pipeline: Pipeline) -> None:
+    def _put(self, volume: Volume, pipeline: Pipeline) -> None:
         before = self._leases.get(volume)
         self._leases[volume] = Lease(pipeline)
         if before:
@@ -123,16 +127,18 @@ class Shelf:
 
     async def _move(self, volume: Volume) -> None:
         """Open what is published of a volume, if that is not what is open; what goes wrong is told once."""
-        lease = self._leases.get(volume)
-        now = lease.pipeline.index.manifest.generation if lease else ""
         try:
-            published = await self._published(volume)
-            if not published or published == now:
-                return
-            await self._put(volume, await self._opened(volume))
+            async with self._opening:
+                lease = self._leases.get(volume)
+                now = lease.pipeline.index.manifest.generation if lease else ""
+                published = await self._published(volume)
+                if not published or published == now:
+                    return
+                self._put(volume, await self._opened(volume))
             self._told.pop(volume, None)
             log.info("generation %s is open", published)
-        except BookboundError as trouble:
-            if self._told.get(volume) != type(trouble).__name__:
-                self._told[volume] = type(trouble).__name__
-                log.error("what is published could not be opened, so readers stay with what is open: %s", trouble)
+        except Exception as trouble:  # whatever it is, the next look may find it mended
+            if self._told.get(volume) != (name := type(trouble).__name__):
+                self._told[volume] = name
+                why = trouble if isinstance(trouble, BookboundError) else name
+                log.error("what is published could not be opened, so readers stay with what is open: %s", why)

@@ -45,8 +45,8 @@ class Metrics:
         self._waiting = sum_("bookbound_waiting", "Questions and searches that wait for that.")
         self._unwritten = sum_("bookbound_log_queue", "Entries that wait to be written to the log.")
         self._entries = count("bookbound_log_entries", "Entries of the log by what became of them.", ["outcome"])
-        self._book = most("bookbound_index_info", "What is served: 1.", ["generation", "book", "embedder"])
-        self._chunks = most("bookbound_index_chunks", "Chunks of the index that is served.")
+        self._books = most("bookbound_index_info", "What is served: 1.", ["volume", "generation", "book", "embedder"])
+        self._chunks = most("bookbound_index_chunks", "Chunks of an index that is served.", ["volume"])
         self._shown = _together(Path(os.environ[VARIABLE])) if VARIABLE in os.environ else _alone(self._registry)
 
     def over(self, visit: Visit) -> None:
@@ -80,11 +80,10 @@ class Metrics:
         self._unwritten.set(now.unwritten)
         for name in ("noted", "written", "lost"):
             self._entries.labels(name).inc(max(0, getattr(now, name) - getattr(before, name)))
-        if before.book and before.book != now.book:
-            self._book.labels(before.book.generation, before.book.title, before.book.embedder).set(0)
-        if now.book:
-            self._book.labels(now.book.generation, now.book.title, now.book.embedder).set(1)
-        self._chunks.set(now.book.chunks if now.book else 0)
+        for open_, books in ((0, before.books), (1, now.books)):
+            for volume, book in books.items():
+                self._books.labels(volume, book.generation, book.title, book.embedder).set(open_)
+                self._chunks.labels(volume).set(open_ * book.chunks)
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:

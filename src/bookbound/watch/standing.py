@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from bookbound.manifest import Manifest
+from bookbound.volume import Volume
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How many questions are worked on and how many wait for that, what became of entries of the log, and the book.
+    """How many questions are worked on and how many wait for that, what became of entries of the log, and the open books.
 
     Entries that are neither written nor lost wait to be written.
     """
@@ -19,7 +21,7 @@ class Standing:
     noted: int = 0
     written: int = 0
     lost: int = 0
-    book: Manifest | None = None
+    books: Mapping[Volume, Manifest] = field(default_factory=dict)
 
     @property
     def unwritten(self) -> int:
