@@ -106,11 +106,13 @@ def test_files_that_vanish_and_change_while_they_are_read_stop_nobody(tmp_path: 
 
     with ThreadPoolExecutor(1) as threads:
         disturbing = threads.submit(disturb)
-        for _ in range(READINGS):
-            with suppress(BadSource):
-                mark(source)
-                read(source)
-        over.set()
+        try:
+            for _ in range(READINGS):
+                with suppress(BadSource):
+                    mark(source)
+                    read(source)
+        finally:
+            over.set()
         disturbing.result()
 
 

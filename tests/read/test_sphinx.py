@@ -194,7 +194,7 @@ def test_without_a_first_page_each_list_is_a_chapter(site: Site) -> None:
     assert [(page.url, page.chapter) for page in found.pages] == [
         ("/a/index.html", "Of A"),
         ("/a/z.html", "Of A"),
-        ("/a/alone.html", "A"),
+        ("/a/alone.html", "Of A"),
         ("/b/index.html", "Of B"),
         ("/b/y.html", "Of B"),
         ("/b/x.html", "Of B"),

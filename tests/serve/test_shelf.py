@@ -108,14 +108,14 @@ def test_a_service_that_has_no_book_yet_opens_the_first_that_is_published(
         following = asyncio.create_task(shelf.follow())
         made = await asyncio.to_thread(wire.index_book, tmp_path / "book", settings)
         for _ in range(1200):
-            if shelf.open_first:
+            if shelf.open_books:
                 break
             await asyncio.sleep(0.05)
         following.cancel()
-        opened = shelf.open_first
+        opened = shelf.open_books
         await shelf.close()
-        assert opened == made.manifest
-        return opened.generation
+        assert opened == {Volume(): made.manifest}
+        return made.manifest.generation
 
     assert asyncio.run(go())
 

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
 
 from limits.aio.storage import RedisStorage
 from limits.aio.storage.redis.redispy import RedispyBridge
@@ -20,7 +20,7 @@ from bookbound.errors import BadReply, BadSetup, Denied, ServiceTrouble, TimedOu
 
 SERVICE = "redis"
 PATIENCE, IN_ALL = 0.5, 1.0
-"""Seconds to connect, or for a reply; and for both, the name looked up and a broken connection made anew once."""
+"""Seconds to connect, or for a reply; and for both, with the name looked up."""
 SCHEMES = ("redis://", "rediss://", "unix://")
 MICRO = 1_000_000
 
@@ -68,7 +68,7 @@ class RedisLimiter:
                 key_prefix=f"bookbound:{{{name}}}",
                 socket_connect_timeout=PATIENCE,
                 socket_timeout=PATIENCE,
-                retry=Retry(NoBackoff(), 1),  # type: ignore[arg-type]
+                retry=cast(Any, Retry(NoBackoff(), 1, (exceptions.ConnectionError,))),  # what is late may be taken
             )
         except (ValueError, ConfigurationError):
             raise _malformed() from None
@@ -113,6 +113,8 @@ def _told(trouble: exceptions.RedisError) -> ServiceTrouble:
             return Denied("Redis does not take the name or password in `redis_url`.", service=SERVICE)
         case exceptions.TimeoutError():
             return TimedOut("Redis does not answer in time.", service=SERVICE)
+        case exceptions.ConnectionError() if SERVER_CLOSED_CONNECTION_ERROR in str(trouble):
+            return Unreachable("What `redis_url` leads to hangs up: see that it is a Redis.", service=SERVICE)
         case exceptions.ConnectionError():
             return Unreachable("Redis cannot be reached.", service=SERVICE)
     return BadReply("What `redis_url` leads to does not count as a Redis does.", service=SERVICE)

@@ -83,7 +83,7 @@ def parse(source: str, extracts: Extracts, prolog: str = "", epilog: str = "") -
         written = trusted_lines(text)
         if written is None:
             return None
-        lines.extend(StringList(written, name))
+        lines.extend(StringList([*written, ""], name))
     try:
         with _registered():
             machine = states.RSTStateMachine(states.state_classes, "Body")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -41,7 +42,9 @@ def make(file: Path, ours: bool) -> None:
     """The file, where there is none yet, and its folder as well, where that is ours."""
     if ours:
         folder.make(file.parent)
-    os.close(os.open(file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    # Never where it is there: to close a second handle of a file lets go of every lock that this process has on it.
+    with suppress(FileExistsError):
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:

@@ -20,9 +20,11 @@ from bookbound.settings import Settings
 from bookbound.store import files
 
 FILE, FORMAT = "keys.json", 1
+MAKE = "bookbound key new --origin https://book.example"
+"""The command that makes a key, for an author's own site in place of this one."""
 GLANCE = 1.0
 """The seconds from one look at the file to the next."""
-Stamp = tuple[int, int, int] | None
+Stamp = tuple[int, ...] | None
 log = logging.getLogger("bookbound.serve")
 
 
@@ -98,7 +100,7 @@ class Watched:
             found = self._file.stat()
         except OSError:
             return None
-        return found.st_ino, found.st_mtime_ns, found.st_size
+        return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
 
 
 @contextmanager

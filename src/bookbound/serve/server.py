@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import uvicorn
 from uvicorn.config import LOGGING_CONFIG
 
 from bookbound.errors import BadSetup
+from bookbound.serve.line import Line
 from bookbound.serve.shutdown import FAREWELL, GRACE, Server
 from bookbound.serve.workers import Workers
 from bookbound.settings import Settings
@@ -37,6 +39,9 @@ def bound(host: str, port: int) -> socket.socket:
             taken.listen(BACKLOG)  # from now on clients wait instead of being turned away
             held.pop_all()
     except (OSError, OverflowError, UnicodeError) as trouble:
+        if isinstance(trouble, socket.gaierror) or getattr(trouble, "errno", None) == errno.EADDRNOTAVAIL:
+            told = f"{host} is no address of this machine. For --host, name one that is, or 0.0.0.0 for all of them."
+            raise BadSetup(told) from trouble
         raise BadSetup(f"Port {port} on {host} cannot be used. Choose another with --port or --host.") from trouble
     taken.set_inheritable(True)
     return taken
@@ -82,6 +87,7 @@ def _config(application: str, logs: dict[str, Any] | None = LOGGING_CONFIG) -> u
     return uvicorn.Config(
         application,
         factory=True,
+        http=Line,
         log_config=logs,
         log_level="warning",
         access_log=False,

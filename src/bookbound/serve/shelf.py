@@ -18,7 +18,7 @@ from bookbound.volume import Volume
 
 EVERY_SECONDS = 1.0
 MOST = 32
-"""How many books are kept open; the one that was asked least lately makes room."""
+"""How many books are kept open; those that nobody asks make room, the one that was asked least lately first."""
 Open = Callable[[Volume, Pipeline | None], Awaitable[Pipeline]]
 """Opens a volume, with the parts of a pipeline that is open already."""
 Published = Callable[[Volume], Awaitable[str]]
@@ -121,8 +121,8 @@ class Shelf:
         self._leases[volume] = Lease(pipeline)
         if before:
             self._given_up.append(before)
-        while len(self._leases) > self._most:
-            oldest = next(each for each in self._leases if each != self.first)
+        spare = [each for each, lease in self._leases.items() if lease.idle and each not in (volume, self.first)]
+        for oldest in spare[: max(0, len(self._leases) - self._most)]:
             self._given_up.append(self._leases.pop(oldest))
 
     async def _move(self, volume: Volume) -> None:

@@ -58,6 +58,9 @@ class Opening:
                 log.error("a book that was named cannot be opened: %s", trouble)
                 await self._answer(trouble, scope)(scope, receive, send)
                 return
+            with self._shelf.lend(volume):  # so that it stays open until the question has its turn
+                await self._app(scope, receive, send)
+            return
         await self._app(scope, receive, send)
 
 

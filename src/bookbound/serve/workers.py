@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 from collections.abc import Callable
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.context import SpawnProcess
 from socket import socket
 from time import monotonic, sleep
@@ -33,6 +33,7 @@ class Workers:
         """Until a signal ends it; each further signal is handed on as well."""
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, self._hear)
+        resource_tracker.ensure_running()  # it lets signals through again when it starts
         try:
             for _ in range(self._number):
                 self._processes.append(self._started())
