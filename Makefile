@@ -14,7 +14,7 @@ demo: $(VENV)/.run    ## index the example book and take questions
 	$(BIN)/bookbound demo
 
 test: check      ## run every check and every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 check: $(VENV)/.dev   ## format, lint and types
 	$(BIN)/ruff format --check .

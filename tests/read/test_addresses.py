@@ -7,7 +7,7 @@ import ipaddress
 import pytest
 
 from bookbound.errors import BadSource
-from bookbound.read.addresses import Forbidden, addresses, is_open
+from bookbound.read.crawl.addresses import Forbidden, addresses, is_open
 
 CLOSED = """
 0.0.0.0 10.0.0.1 100.64.0.1 100.100.100.200 127.0.0.1 127.8.8.8 168.63.129.16 169.254.169.254 172.16.0.1 172.31.255.255

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from bookbound.errors import BadSource
-from bookbound.read import archive
-from bookbound.read.archive import Archive, Unreadable
+from bookbound.read.epub import archive
+from bookbound.read.epub.archive import Archive, Unreadable
 
 Made = Callable[[bytes], Archive]
 

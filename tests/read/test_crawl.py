@@ -12,9 +12,9 @@ from tests.read.web import HOST, HTML, Web, folder, moved, packed, page, serving
 
 from bookbound.book import Manuscript
 from bookbound.errors import BadSource
-from bookbound.read.addresses import Forbidden
 from bookbound.read.crawl import crawl
-from bookbound.read.fetched import Bounds
+from bookbound.read.crawl.addresses import Forbidden
+from bookbound.read.crawl.fetched import Bounds
 
 QUICK = Bounds(pause=0.001, silence=2.0, page_seconds=2.0, longest_wait=1.0, at_once=2)
 SITES = Path(__file__).parent / "sites"
@@ -134,7 +134,7 @@ def test_nothing_is_asked_while_nobody_knows_what_robots_txt_forbids() -> None:
 
 def test_a_delay_is_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr("bookbound.read.fetch.sleep", slept.append)
+    monkeypatch.setattr("bookbound.read.crawl.fetch.sleep", slept.append)
     with serving(
         {"/robots.txt": (200, {}, b"User-agent: *\nCrawl-delay: 86400"), "/": linked("a"), "/a": page("a")}
     ) as web:

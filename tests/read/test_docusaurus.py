@@ -9,7 +9,7 @@ import pytest
 
 from bookbound.book import Page
 from bookbound.read import read
-from bookbound.read.docusaurus_doc import prefixed
+from bookbound.read.docusaurus.doc import prefixed
 
 Site = Callable[[dict[str, str]], Path]
 NO_NUMBER = float("inf")

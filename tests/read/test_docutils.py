@@ -8,7 +8,7 @@ import pytest
 from docutils.parsers.rst import directives, roles, states
 
 from bookbound.read.docutils import Extracts, Tree, parse
-from bookbound.read.docutils_lines import trusted_lines
+from bookbound.read.docutils.lines import trusted_lines
 from bookbound.read.woven import Shelf
 
 HERE = Path(__file__).parent

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.read.epub_files import document
 
-from bookbound.read.epub_contents import from_nav, from_ncx
-from bookbound.read.epub_document import read_document, xhtml
+from bookbound.read.epub.contents import from_nav, from_ncx
+from bookbound.read.epub.document import read_document, xhtml
 
 PARTS = st.lists(
     st.sampled_from(["<p id='a'>", "</p>", "<div/>", "<span epub:type='pagebreak' title='3'/>", "<h1 id='b'>", "</h1>"])

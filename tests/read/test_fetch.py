@@ -13,9 +13,9 @@ import pytest
 from tests.read.web import HOST, HTML, moved, packed, serving
 
 from bookbound.errors import BadSource
-from bookbound.read.addresses import Forbidden
-from bookbound.read.fetch import Fetcher
-from bookbound.read.fetched import Bounds, NotFetched
+from bookbound.read.crawl.addresses import Forbidden
+from bookbound.read.crawl.fetch import Fetcher
+from bookbound.read.crawl.fetched import Bounds, NotFetched
 
 QUICK = Bounds(pause=0.001, silence=1.0, page_seconds=0.5, page_bytes=100_000, longest_wait=1.0)
 

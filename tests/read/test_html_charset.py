@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.read.html_charset import html_text, load_html
+from bookbound.read.html.charset import html_text, load_html
 
 
 @pytest.mark.parametrize(

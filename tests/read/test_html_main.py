@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bookbound.read.html_main import main_part
-from bookbound.read.selectolax import Document
+from bookbound.read.html.main import main_part
+from bookbound.read.html.selectolax import Document
 
 LINKS = "".join(f"<li><a href=p{at}>Page {at}</a></li>" for at in range(9))
 AROUND = f"<header>Head</header><nav><ul>{LINKS}</ul></nav>{{}}<aside>Beside</aside><footer>Foot</footer>"

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.read.html_tree import Element, too_much
-from bookbound.read.selectolax import Document
+from bookbound.read.html.selectolax import Document
+from bookbound.read.html.tree import Element, too_much
 
 LIMITED = """
 import resource
 resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
 resource.setrlimit(resource.RLIMIT_AS, (2_000_000_000, 2_000_000_000))
-from bookbound.read.html_page import look
+from bookbound.read.html.page import look
 from tests.read.test_html_tree import HOSTILE
 for html in HOSTILE.values():
     look(html, "http://book.example/", "a.html")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bookbound.book import Page
 from bookbound.read import read
 from bookbound.read.frontmatter import FrontMatter
-from bookbound.read.hugo_front import hugo_fields, moment
+from bookbound.read.hugo.front import hugo_fields, moment
 
 Site = Callable[[dict[str, str]], Path]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bookbound.read.ignored import Ignored
+from bookbound.read.mkdocs.ignored import Ignored
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.read.inventory import Entry, Inventory, load_inventory
+from bookbound.read.sphinx.inventory import Entry, Inventory, load_inventory
 
 HEAD = (
     b"# Sphinx inventory version 2\n# Project: The Manual\n# Version: 2.1\n# The remainder is compressed using zlib.\n"

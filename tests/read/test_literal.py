@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.read.literal import Script, Unknown
+from bookbound.read.docusaurus.literal import Script, Unknown
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bookbound.book import Notice, Page
 from bookbound.read import read
-from bookbound.read.mdbook_links import links
+from bookbound.read.mdbook.links import links
 from bookbound.read.woven import Shelf, weave
 
 Site = Callable[[dict[str, str]], Path]

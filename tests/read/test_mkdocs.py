@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bookbound.book import Page
 from bookbound.read import read
-from bookbound.read.mkdocs_config import find_site
-from bookbound.read.mkdocs_snippets import Snippets
+from bookbound.read.mkdocs.config import find_site
+from bookbound.read.mkdocs.snippets import Snippets
 from bookbound.read.woven import Shelf, weave
 
 Site = Callable[[dict[str, str]], Path]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bookbound.book import Block, Page
 from bookbound.read.myst import myst_draft
-from bookbound.read.sphinx_draft import Desk, Draft
+from bookbound.read.sphinx.draft import Desk, Draft
 from bookbound.read.woven import Shelf
 
 HERE = Path(__file__).parent

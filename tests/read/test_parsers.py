@@ -16,9 +16,9 @@ from bookbound.book import Manuscript
 from bookbound.errors import BadSource
 from bookbound.read import read
 from bookbound.read.frontmatter import front_matter
-from bookbound.read.html_main import main_part
-from bookbound.read.rst_places import Places
-from bookbound.read.selectolax import Document
+from bookbound.read.html.main import main_part
+from bookbound.read.html.selectolax import Document
+from bookbound.read.rst.places import Places
 from bookbound.read.summary import read_summary
 
 NAMES = st.sampled_from(

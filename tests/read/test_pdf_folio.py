@@ -13,9 +13,8 @@ import pytest
 from tests.read.pdf_files import Outlined, Put, column, pdf
 
 from bookbound.errors import BadSource
-from bookbound.read import pdfium
-from bookbound.read.pdf import bound
-from bookbound.read.pdf_folio import About, Folio, opened
+from bookbound.read.pdf import bound, pdfium
+from bookbound.read.pdf.folio import About, Folio, opened
 
 # Stands in for the program that runs PDFium: it dies on the pages that it is told to.
 DYING = """
@@ -28,7 +27,7 @@ for number in range(int(sys.argv[2]), PAGES):
     word = [f"word{number}", 72, 90, 100, 10, 0, False]
     print(json.dumps({"label": "", "height": 842, "words": [word], "pictures": False}), flush=True)
 """
-LIMITED = "from bookbound.read import pdfium\npdfium.SECONDS = 1\npdfium._limit()\n"
+LIMITED = "from bookbound.read.pdf import pdfium\npdfium.SECONDS = 1\npdfium._limit()\n"
 LIMITS = pytest.mark.skipif(sys.platform == "win32", reason="no limits on a process here")
 CASES = 300
 
@@ -108,7 +107,7 @@ def mutated(data: bytes, seed: int) -> bytes:
 MANY = """
 import contextlib, sys
 from pathlib import Path
-from bookbound.read import pdfium
+from bookbound.read.pdf import pdfium
 for file in sorted(Path(sys.argv[1]).glob("*.pdf"))[int(sys.argv[2]):]:
     print(flush=True)
     sys.argv = ["", str(file), "0"]

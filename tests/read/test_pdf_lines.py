@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from bookbound.book import Page
 from bookbound.read.pdf import bound
-from bookbound.read.pdf_folio import About, Entry, Folio
-from bookbound.read.pdf_lines import lines
-from bookbound.read.pdfium import BOLD, MONOSPACED, TURNED, Word
+from bookbound.read.pdf.folio import About, Entry, Folio
+from bookbound.read.pdf.lines import lines
+from bookbound.read.pdf.pdfium import BOLD, MONOSPACED, TURNED, Word
 
 NUMBERS = st.floats(-10, 900, width=16) | st.sampled_from([72.0, 84.0, 300.0])
 LETTERS = st.text("ab\u00e9\ufb01\u05d0-1.\u2022", min_size=1, max_size=6)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bookbound.book import Block, Page
 from bookbound.read.galley import Setting
-from bookbound.read.sphinx_draft import Desk, rst_draft
+from bookbound.read.sphinx.draft import Desk, rst_draft
 from bookbound.read.woven import Shelf
 
 HERE = Path(__file__).parent

@@ -7,9 +7,9 @@ import gzip
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.read.robots import Robots
-from bookbound.read.site_nav import resolved
-from bookbound.read.sitemap import MOST_MAPS, mapped, read_map
+from bookbound.read.crawl.robots import Robots
+from bookbound.read.crawl.sitemap import MOST_MAPS, mapped, read_map
+from bookbound.read.site.nav import resolved
 
 
 def test_a_map_lists_pages_and_an_index_lists_maps() -> None:

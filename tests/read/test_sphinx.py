@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from bookbound.book import Manuscript, Page
 from bookbound.read import read
-from bookbound.read.sphinx_config import Config, load_config
-from bookbound.read.sphinx_order import pattern
+from bookbound.read.sphinx.config import Config, load_config
+from bookbound.read.sphinx.order import pattern
 
 Site = Callable[[dict[str, str]], Path]
 

@@ -12,7 +12,7 @@ from bookbound.read import decode, files, markdown, text
 from bookbound.read.frontmatter import FrontMatter, front_matter
 from bookbound.read.galley import Setting
 from bookbound.read.mask import MARKDOWN, MDX
-from bookbound.read.sphinx_draft import Desk, rst_draft
+from bookbound.read.sphinx.draft import Desk, rst_draft
 from bookbound.read.summary import Entry, Summary, find_summary
 from bookbound.read.titles import book_title, first_title
 from bookbound.read.toctree import fenced_order, find_toctree

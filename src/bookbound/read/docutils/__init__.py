@@ -1,0 +1,160 @@
+"""reStructuredText becomes a tree, with what Sphinx adds to the language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, TypeAlias
+
+from docutils import nodes, utils
+from docutils.frontend import get_default_settings
+from docutils.parsers.rst import Parser, states
+from docutils.parsers.rst import directives as known_directives
+from docutils.parsers.rst import roles as known_roles
+from docutils.parsers.rst.languages import en
+from docutils.statemachine import StringList
+from docutils.transforms.references import PropagateTargets
+
+from bookbound.read.docutils.directives import DIRECTIVES
+from bookbound.read.docutils.extracts import Extracts
+from bookbound.read.docutils.lines import trusted_lines
+from bookbound.read.docutils.machine import Machine
+from bookbound.read.docutils.roles import ROLES
+
+__all__ = ["Extracts", "Node", "Tree", "parse"]
+
+Node: TypeAlias = Any
+"""An element of a tree, or the words in it; what elements have is known by their `tagname` alone."""
+
+_SETTINGS = {
+    "file_insertion_enabled": False,
+    "raw_enabled": False,
+    "report_level": 5,
+    "halt_level": 5,
+    "warning_stream": False,
+    "auto_id_prefix": "id",
+    "syntax_highlight": "none",
+    "_disable_config": True,
+}
+_LEAST = 10_000
+_MOST_TARGETS = 1_000
+# How many times a page is looked through, at the most, for the ends of its inline markup.
+_EFFORT = 50
+_MARKS = re.compile(r"[*`|_]")
+_REGISTRIES = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A page as docutils understands it, what it takes from other files, and what other pages may want of it."""
+
+    root: Node
+    extracts: Extracts
+    labels: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        section = self.root.next_node(nodes.section)
+        return " ".join(section[0].astext().split()) if section else ""
+
+    @property
+    def orphan(self) -> bool:
+        """Whether a field above the page says that it is in no list."""
+        fields: Node = next((node for node in self.root.children if isinstance(node, nodes.field_list)), None)
+        return bool(fields) and any(name.astext() == "orphan" for name in fields.findall(nodes.field_name))
+
+    def substitute(self, name: str) -> Node | None:
+        """What the page defines to stand for a name between bars."""
+        known = self.root.substitution_names.get(nodes.fully_normalize_name(name), name)
+        return self.root.substitution_defs.get(known)
+
+
+def parse(source: str, extracts: Extracts, prolog: str = "", epilog: str = "") -> Tree | None:
+    """The tree of a page; nothing where docutils cannot make one of it."""
+    settings = get_default_settings(Parser())
+    for name, value in _SETTINGS.items():
+        setattr(settings, name, value)
+    settings.extracts = extracts
+    path = str(extracts.path)
+    document = utils.new_document(path, settings)
+    lines = StringList([], path)
+    for text, name in ((prolog, "<prolog>"), (source, path), (epilog, "<epilog>")):
+        written = trusted_lines(text)
+        if written is None:
+            return None
+        lines.extend(StringList([*written, ""], name))
+    try:
+        with _registered():
+            machine = states.RSTStateMachine(states.state_classes, "Body")
+            machine.run(lines, document, inliner=_inliner(_EFFORT * (len(source) + _LEAST)))
+            # Each target hands on those of all before it.
+            if sum(1 for _ in document.findall(nodes.target)) <= _MOST_TARGETS:
+                PropagateTargets(document).apply()
+    except Exception:  # nested too deeply, or one of the many ways in which markup surprises the parser
+        return None
+    _sort_ids(document)
+    return Tree(document, extracts, dict(_labels(document)))
+
+
+@contextmanager
+def _registered() -> Iterator[None]:
+    """Our directives, roles and machine in the place of docutils' own, which are the same for all who parse."""
+    with _REGISTRIES, ExitStack() as changes:
+        for holder, name, ours in (
+            (known_directives, "_directives", _Known(DIRECTIVES)),
+            (known_roles, "_roles", _Known(ROLES)),
+            (states.RSTState, "nested_sm", Machine),
+            (states.RSTState, "nested_sm_cache", []),
+        ):
+            changes.callback(setattr, holder, name, getattr(holder, name))
+            setattr(holder, name, ours)
+        yield
+
+
+class _Known(dict[str, Any]):
+    """A table that knows every name: those that neither it nor docutils has are treated as the unnamed one."""
+
+    def __init__(self, table: dict[str, Any]) -> None:
+        super().__init__({name: entry for name, entry in table.items() if name})
+        self._unknown = table[""]
+        self._docutils = {*en.directives, *en.roles, ""}
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name not in self._docutils
+
+    def __missing__(self, name: str) -> Any:
+        return self._unknown
+
+
+def _inliner(effort: int) -> states.Inliner:
+    """Finds inline markup until so many marks were looked after that the page would take too long."""
+    inliner = states.Inliner()
+    finds = inliner.parse
+
+    def parse(text: str, lineno: int, memo: Any, parent: Any) -> Any:
+        nonlocal effort
+        effort -= len(text) * len(_MARKS.findall(text))
+        return finds(text, lineno, memo, parent) if effort > 0 else ([nodes.Text(text)], [])
+
+    inliner.parse = parse  # type: ignore[method-assign]
+    return inliner
+
+
+def _sort_ids(document: Node) -> None:
+    """Sphinx puts a heading's own id behind those that its author wrote where it begins as the counted ones do."""
+    for section in document.findall(nodes.section):
+        if len(section["ids"]) > 1 and section["ids"][0].startswith("id"):
+            section["ids"].append(section["ids"].pop(0))
+
+
+def _labels(document: Node) -> Iterator[tuple[str, str]]:
+    """The names that other pages can refer to, each with the title that is shown for it."""
+    for name, explicit in document.nametypes.items():
+        node = document.ids.get(document.nameids.get(name)) if explicit else None
+        titled = (child for child in node.children if isinstance(child, nodes.title | nodes.caption)) if node else ()
+        title: Node = node if isinstance(node, nodes.rubric) else next(iter(titled), None)
+        if title:
+            yield name, " ".join(title.astext().split())

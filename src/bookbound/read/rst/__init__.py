@@ -1,0 +1,203 @@
+"""A page of reStructuredText becomes visible text with its structure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from bookbound.book import BlockKind
+from bookbound.read.galley import Galley, Setting, Span
+from bookbound.read.lines import MARKER
+from bookbound.read.rst.inline import Says
+from bookbound.read.rst.places import TAB
+from bookbound.read.rst.words import Words
+from bookbound.read.titles import LONGEST
+
+if TYPE_CHECKING:
+    from bookbound.read.docutils import Node, Tree
+
+_ADMONITIONS = frozenset(
+    "admonition note tip warning attention caution danger error hint important topic sidebar".split()
+)
+_UNSEEN = frozenset(
+    "comment target substitution_definition pending system_message raw meta label transition footnote_reference"
+    " colspec decoration docinfo image".split()
+)
+_WORDS = frozenset("paragraph rubric caption term classifier attribution field_name title subtitle".split())
+_DEEPEST = 200
+_CODE: dict[str, BlockKind] = {"literal_block": "code", "doctest_block": "code", "math_block": "formula"}
+
+
+def typeset(source: str, tree: Tree, says: Says) -> Setting:
+    """The visible text of a page; `says` tells what references show."""
+    galley = Galley(source)
+    _Compositor(galley, tree, says).page(tree.root)
+    return galley.finish()
+
+
+class _Compositor:
+    """Sets the nodes of one page, block by block."""
+
+    def __init__(self, galley: Galley, tree: Tree, says: Says) -> None:
+        self.galley = galley
+        self.words = Words(galley, tree, says)
+        self.steps: dict[str, Callable[[Node, int], None]] = {
+            **dict.fromkeys(_UNSEEN, lambda node, level: None),
+            **dict.fromkeys(_WORDS, self._block),
+            **dict.fromkeys(_CODE, self._code),
+            **dict.fromkeys(_ADMONITIONS, self._admonition),
+            **dict.fromkeys(("bullet_list", "enumerated_list"), self._list),
+            "section": lambda node, level: self._children(node, level + 1),
+            "table": self._table,
+            "line_block": self._lines,
+            "citation": self._citation,
+            "option": self._option,
+        }
+
+    def page(self, root: Node) -> None:
+        """Set all but the fields above the first words, which are about the page."""
+        for child in root.children:
+            if child.tagname != "field_list" or not self.galley.empty:
+                self._set(child, 0)
+
+    def _set(self, node: Node, level: int) -> None:
+        self.steps.get(node.tagname, self._children)(node, level)
+
+    def _children(self, node: Node, level: int) -> None:
+        for child in node.children:
+            self._set(child, level)
+
+    def _admonition(self, node: Node, level: int) -> None:
+        self.galley.open("admonition")
+        self._children(node, level)
+        self.galley.close()
+
+    def _block(self, node: Node, level: int) -> None:
+        """A heading where it titles a section, else a paragraph."""
+        titles = node.tagname == "title" and node.parent.tagname == "section" and len(node.rawsource) <= LONGEST
+        self.galley.open("heading" if titles else "paragraph", level * titles)
+        self.words.set(node)
+        self.galley.close(node.parent["ids"][0] if titles and node.parent["ids"] else "")
+
+    def _code(self, node: Node, level: int) -> None:
+        self.galley.open(_CODE[node.tagname])
+        if any(child.tagname != "#text" for child in node.children):
+            self.words.set(node, broken=True)
+        elif text := node.astext().strip("\n"):
+            lines = text.split("\n")
+            spans = None if self.words.asked(node) else self.words.places.find(lines, node.line)
+            if spans is None:
+                self.words.stand(text, node)
+            else:
+                self.galley.lines([self._whole(line, *span) for line, span in zip(lines, spans, strict=True)])
+        self.galley.close()
+
+    def _whole(self, line: str, start: int, end: int) -> Span:
+        """Where a line of code stands, with its indentation and to its end."""
+        source = self.galley.source
+        line_end = source.find("\n", end)
+        line_end = line_end if line_end >= 0 else len(source)
+        depth = len(line) - len(line.lstrip()) if line.strip() else 0
+        before = source[max(source.rfind("\n", 0, start) + 1, start - _DEEPEST) : start]
+        return start - _kept(before, depth), end if source[end:line_end].strip() else line_end
+
+    def _list(self, node: Node, level: int) -> None:
+        self.galley.open("list")
+        for item in node.children:
+            self.galley.open("item", marker=self._marker(item))
+            self._children(item, level)
+            self.galley.close()
+        self.galley.close()
+
+    def _marker(self, item: Node) -> Span | None:
+        if not item.line or self.words.asked(item):
+            return None
+        start, end = self.words.places.line(item.line)
+        start += len(self.galley.source[start:end]) - len(self.galley.source[start:end].lstrip())
+        found = MARKER.match(self.galley.source, start, end)
+        if not found:
+            return None
+        self.words.places.at = found.end()
+        return start, start + len(found[0].rstrip()) + 1
+
+    def _lines(self, node: Node, level: int) -> None:
+        self.galley.open("paragraph")
+        for line in node.findall(lambda one: one.tagname == "line"):
+            self.galley.gap("\n")
+            self.words.set(line)
+        self.galley.close()
+
+    def _option(self, node: Node, level: int) -> None:
+        """An option of a command, as it is written."""
+        self._found(node.rawsource, node)
+
+    def _citation(self, node: Node, level: int) -> None:
+        """What is cited, under the name it is cited by."""
+        self._found(f"[{node[0].astext()}]", node)
+        self._children(node, level)
+
+    def _found(self, text: str, node: Node) -> None:
+        self.galley.open("paragraph")
+        spans = None if self.words.asked(node) else self.words.places.find([text], node.line)
+        if spans:
+            self.galley.copy(*spans[0])
+        else:
+            self.words.stand(text, node)
+        self.galley.close()
+
+    def _table(self, node: Node, level: int) -> None:
+        for title in node.children:
+            if title.tagname == "title":
+                self._block(title, 0)
+        self.galley.open("table")
+        for row in node.findall(lambda one: one.tagname == "row"):
+            cells = [list(_written(entry)) for entry in row.children]
+            filled = [i for i, cell in enumerate(cells) if cell]
+            self.galley.open("row")
+            self._row(cells[: filled[-1] + 1] if filled else [])
+            self.galley.close()
+        self.galley.close()
+
+    def _row(self, cells: list[list[Node]]) -> None:
+        """Set a row cell by cell; where its lines alternate between the cells, it stands for them as a whole."""
+        before = self.words.places.at
+        contents = [[(node, self.words.content(node, soon=False)) for node in cell] for cell in cells]
+        if any(content is None for cell in contents for _, content in cell):
+            self.words.places.at = before
+            self._alternating(cells)
+            return
+        for i, cell in enumerate(contents):
+            if i:
+                self.galley.insert(" | ")
+            for node, content in cell:
+                self.galley.space()
+                if content:
+                    self.words.pieces(node, content)
+
+    def _alternating(self, cells: list[list[Node]]) -> None:
+        nodes = [node for cell in cells for node in cell]
+        text = " | ".join(" ".join(map(self.words.shown, cell)) for cell in cells)
+        if asked := next(filter(self.words.asked, nodes), None):
+            self.words.stand(text, asked)
+            return
+        first = min(node.line or 0 for node in nodes)
+        last = max((node.line or 0) + node.rawsource.count("\n") for node in nodes)
+        self.galley.stand(text, *self.words.places.region(first, last - first + 1))
+
+
+def _kept(indentation: str, depth: int) -> int:
+    """How many characters of an indentation make up the last `depth` columns of it."""
+    outer = len(indentation.expandtabs(TAB)) - depth
+    if "\t" not in indentation:
+        return depth if outer >= 0 and indentation.endswith(" " * depth) else 0
+    widths = (len(indentation[:at].expandtabs(TAB)) for at in range(len(indentation)))
+    return next((len(indentation) - at for at, width in enumerate(widths) if width >= outer), 0)
+
+
+def _written(node: Node) -> Iterator[Node]:
+    """The words of a cell, block by block."""
+    for child in node.children:
+        if child.tagname in _WORDS or child.tagname in _CODE or child.tagname == "line":
+            yield child
+        elif child.tagname not in _UNSEEN and child.tagname != "#text":
+            yield from _written(child)

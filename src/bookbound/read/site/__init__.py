@@ -1,0 +1,74 @@
+"""A folder of HTML that a generator built."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
+
+from bookbound.book import Manuscript
+from bookbound.errors import BadSource
+from bookbound.read import files
+from bookbound.read.html.charset import load_html
+from bookbound.read.html.page import HtmlPage, canonical, generator, key, look
+from bookbound.read.html.selectolax import Document
+from bookbound.read.site.book import bind
+from bookbound.read.site.nav import KEPT
+
+SUFFIXES = frozenset((".html", ".htm", ".xhtml"))
+_SOURCES = frozenset((".md", ".mdx", ".markdown", ".rst", ".ipynb"))
+_NOWHERE = "http://book.invalid"
+_LOOKED_AT, _REASONS = 20, 3
+
+
+def knows_html(source: Path) -> bool:
+    """Whether a source is a page of HTML, or a folder that opens with one and is a generator's or mostly such pages."""
+    if files.is_file(source):
+        return source.suffix.lower() in SUFFIXES
+    if not files.is_file(source / "index.html"):
+        return False
+    html, _ = load_html(source / "index.html", "index.html")
+    if html and generator(html):
+        return True
+    return len(files.find(source, SUFFIXES, built=True)[0]) > len(files.find(source, _SOURCES)[0])
+
+
+def read_html(source: Path) -> Manuscript:
+    """The book of the site that stands in a folder, or of one page of HTML."""
+    root = source.parent if files.is_file(source) else source
+    paths, notices = ([source], []) if files.is_file(source) else files.find(root, SUFFIXES, built=True)
+    home = _home(root, paths[:_LOOKED_AT])
+    pages: list[HtmlPage] = []
+    for path in paths:
+        file = files.shown(path.relative_to(root))
+        html, odd = load_html(path, file)
+        notices += odd
+        if html is not None:
+            pages.append(look(html, home + _address(file), file))
+    if all(page.kept_out for page in pages):
+        pages = [replace(page, kept_out=False) for page in pages]  # whoever names the folder may read it
+    book = bind(pages, home + "/", files.readable(files.shown(Path(root.resolve().name))), notices)
+    if not book.pages:
+        reasons = "".join(f" {file}: {message}." for file, message, _ in book.notices[:_REASONS])
+        raise BadSource(f"No page of HTML shows words: name the folder that a generator built its site into.{reasons}")
+    return replace(book, pages=tuple(replace(page, url=page.url.removeprefix(_NOWHERE)) for page in book.pages))
+
+
+def _address(file: str) -> str:
+    """Where a page of a site stands below its home."""
+    folder, _, name = file.rpartition("/")
+    shown = "" if name in ("index.html", "index.htm") else name
+    return quote(f"/{folder}/{shown}" if folder else f"/{shown}", KEPT)
+
+
+def _home(root: Path, paths: list[Path]) -> str:
+    """Where the site says it stands; nowhere, if it does not."""
+    for path in paths:
+        file = files.shown(path.relative_to(root))
+        html, _ = load_html(path, file)
+        said = canonical(Document(html or ""), _NOWHERE + _address(file))
+        below = key(_NOWHERE + _address(file)).removeprefix(key(_NOWHERE))
+        if said and not said.startswith(_NOWHERE) and key(said).endswith(below):
+            whole = said.split("?")[0].removesuffix(".html").removesuffix("/index").rstrip("/")
+            return whole.removesuffix(below)
+    return _NOWHERE
