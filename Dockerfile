@@ -31,8 +31,9 @@ ENV PATH=/opt/bookbound/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     BOOKBOUND_INDEX=/var/lib/bookbound/index
 COPY --from=build /opt/bookbound /opt/bookbound
-# The one folder that is written to, besides /tmp and /dev/shm: an index in a folder, and its log.
-RUN install --directory --owner=10001 --group=10001 --mode=0750 /var/lib/bookbound
+# What is written to, besides /tmp and /dev/shm: an index in a folder, with its log and keys; or keys in a volume of
+# their own, which takes its owner from here.
+RUN install --directory --owner=10001 --group=10001 --mode=0750 /var/lib/bookbound /var/lib/bookbound-keys
 USER 10001:10001
 WORKDIR /var/lib/bookbound
 VOLUME /var/lib/bookbound

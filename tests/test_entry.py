@@ -11,6 +11,7 @@ from bookbound.dialogue import SELECTION_ID, Question, Scope
 from bookbound.entry import Asker, Entry, Mode, Status
 from bookbound.errors import TimedOut
 from bookbound.finding import RefusalKind
+from bookbound.volume import Volume
 
 NOBODY = Asker()
 
@@ -59,6 +60,16 @@ def test_a_selection_stands_in_the_chapter_where_it_was_found_or_in_none() -> No
     assert Entry.of(Question("What?"), found, 1, NOBODY).chapters == ("Gaits",)
     elsewhere = replace(found, trace=testing.trace((selected,), None))
     assert Entry.of(Question("What?"), elsewhere, 1, NOBODY).chapters == ()
+
+
+def test_a_reply_is_logged_with_the_edition_that_gave_it_and_an_error_with_the_one_that_was_asked() -> None:
+    reply = testing.refusal()
+    of_another = replace(reply, trace=replace(reply.trace, edition="2.1"))
+    asked = Volume("robots", "2.0")
+    assert Entry.of(Question("What?"), of_another, 1, NOBODY, asked).volume == Volume("robots", "2.1")
+    assert Entry.of(Question("What?"), reply, 1, NOBODY, Volume("all")).volume == Volume("all")
+    assert Entry.of(Question("What?"), ValueError(), 1, NOBODY, asked).volume == asked
+    assert Entry.of(Question("What?"), reply, 1, NOBODY).volume == Volume()
 
 
 def test_what_a_reader_said_is_not_shown_where_an_entry_is() -> None:

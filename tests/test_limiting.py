@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import socketserver
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +79,33 @@ def test_what_counts_follows_the_settings() -> None:
     assert isinstance(shared, Standby)
     for each in (alone, shared):
         asyncio.run(each.close())
+
+
+@pytest.mark.parametrize("words", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-x\r\n"])
+def test_what_answers_and_is_no_redis_is_an_error(words: bytes) -> None:
+    with answering(words) as port, pytest.raises(BadSetup, match="`redis_url`"):
+        limiting.ready(Settings(redis_url=f"redis://127.0.0.1:{port}/0"))
+
+
+def test_what_hangs_up_may_be_a_redis_that_is_away_and_is_a_warning_that_says_so() -> None:
+    with answering(b"") as port, pytest.warns(UserWarning, match="`redis_url` leads to hangs up"):
+        limiting.ready(Settings(redis_url=f"redis://127.0.0.1:{port}/0"))
+
+
+@contextmanager
+def answering(words: bytes) -> Iterator[int]:
+    """The port of a server that hears a little, says these words to everybody, and hangs up."""
+
+    class Says(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(1024)
+            self.request.sendall(words)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Says) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+            thread.join()

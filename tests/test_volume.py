@@ -27,3 +27,19 @@ def test_the_newest_edition_is_the_highest_by_its_numbers() -> None:
     assert newest([*editions, Volume("b", "1.10.1")]) == Volume("b", "1.10.1")
     assert newest([*editions, Volume("b")]) == Volume("b")
     assert newest([]) is None
+
+
+@pytest.mark.parametrize(
+    ("named", "held"),
+    [
+        (Volume("all"), {"", "@1", "b", "b@1", "b@2", "c"}),
+        (Volume(), {"", "@1"}),
+        (Volume("", "1"), {"@1"}),
+        (Volume("b"), {"b", "b@1", "b@2"}),
+        (Volume("b", "1"), {"b@1"}),
+        (Volume("d"), set()),
+    ],
+)
+def test_a_book_holds_its_editions_and_all_holds_everything(named: Volume, held: set[str]) -> None:
+    there = [Volume.named(name) for name in ("", "@1", "b", "b@1", "b@2", "c")]
+    assert {str(volume) for volume in filter(named.holds, there)} == held

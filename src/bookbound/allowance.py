@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 SPANS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+WORDS = {1: "a second", 60: "a minute", 3600: "an hour", 86400: "a day"}
 MOST = 1_000_000
 EXAMPLE = "10/minute"
 _RATE = re.compile(rf"(\d{{1,9}})/({'|'.join(SPANS)})", re.ASCII)
@@ -25,8 +26,13 @@ class Rate:
         """The rate that a text such as 10/minute tells."""
         found = _RATE.fullmatch(text.replace(" ", ""))
         if not found or not 1 <= int(found[1]) <= MOST:
-            raise ValueError(f"a rate is 1 to {MOST} in a {', a '.join(SPANS)}: {EXAMPLE}")
+            raise ValueError(f"a rate is 1 to {MOST} in {', '.join(WORDS.values())}: {EXAMPLE}")
         return cls(int(found[1]), SPANS[found[2]])
+
+    @property
+    def span(self) -> str:
+        """The span in words."""
+        return WORDS.get(self.seconds, f"{self.seconds} seconds")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 from bookbound.dialogue import SELECTION_ID, Answer, Question, Refusal, Reply, Scope
 from bookbound.finding import RefusalKind
-from bookbound.volume import Volume
+from bookbound.volume import UNNAMED, Volume
 
 
 class Mode(StrEnum):
@@ -58,7 +58,7 @@ class Entry:
     retrieved: int | None = None
     top_score: float | None = None
     chapters: tuple[str, ...] = ()
-    volume: Volume = Volume()
+    volume: Volume = UNNAMED
     id: UUID = field(default_factory=uuid4)
     created: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -69,7 +69,7 @@ class Entry:
         outcome: Reply | BaseException,
         milliseconds: float,
         asker: Asker,
-        volume: Volume = Volume(),
+        volume: Volume = UNNAMED,
     ) -> Self:
         """The entry for a question that ended in a reply, or broke off; a reply knows its edition."""
         mode = Mode.SELECTION if question.scope is Scope.SELECTION else Mode.BOOK

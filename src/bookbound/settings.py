@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -85,7 +86,7 @@ class Settings:
     limits: str = "on"
     session_limit: str = "10/minute"
     address_limit: str = "20/minute"
-    key_limit: str = "60/minute"
+    key_limit: str = "600/minute"
     question_limit: str = "120/minute"
     redis_url: str | None = None
     proxies: tuple[str, ...] = ()
@@ -142,6 +143,12 @@ def misspelt(environment: Mapping[str, str] = os.environ) -> list[str]:
 
     near = ((name, get_close_matches(name, names, 1, CLOSE)) for name in others)
     return [f"{PREFIX}{name} is no setting. Was {PREFIX}{meant[0]} meant?" for name, meant in near if meant]
+
+
+def warn_of_misspelt() -> None:
+    """A warning for each of these."""
+    for word in misspelt():
+        warnings.warn(word, stacklevel=2)
 
 
 def _here() -> Path:

@@ -43,6 +43,10 @@ class Volume(NamedTuple):
         return self.book == EVERY or (self.book == other.book and self.edition in ("", other.edition))
 
 
+UNNAMED = Volume()
+"""The book that was indexed without a name."""
+
+
 def newest(volumes: Iterable[Volume]) -> Volume | None:
     """The volume of the highest edition, by the numbers in its name; one without an edition is the newest of all."""
     return max(volumes, key=lambda volume: (not volume.edition, _rank(volume.edition)), default=None)

@@ -143,7 +143,7 @@ def test_an_index_in_a_file_is_refused_by_its_name(bookbound: Run, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "command", [("index", ""), ("index", ".", "--index", ""), ("ask", "why?", "--index", ""), ("serve", "--book", "")]
+    "command", [("index", ""), ("index", ".", "--index", ""), ("ask", "why?", "--index", ""), ("serve", "--source", "")]
 )
 def test_an_empty_path_is_not_taken_for_the_working_directory(
     bookbound: Run, tmp_path: Path, command: tuple[str, ...]

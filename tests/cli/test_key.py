@@ -19,6 +19,7 @@ def test_a_key_is_shown_once_listed_without_itself_and_revoked_by_its_id(bookbou
     assert set(key) == {"id", "kind", "name", "origins", "created", "revoked"}
     assert (key["kind"], key["name"], key["origins"]) == ("publishable", "site", ["https://book.example"])
     assert key["id"] in made.stderr
+    assert str(tmp_path / "index-log" / "keys.json") in made.stderr
     for_people = bookbound("key", "list", *place).stdout
     assert key["id"] in for_people
     assert "https://book.example" in for_people
@@ -45,5 +46,15 @@ def test_what_makes_no_key_is_told_and_nothing_is_kept(bookbound: Run, tmp_path:
         told = bookbound("key", "new", *options, *place)
         assert (told.returncode, told.stdout, words in told.stderr) == (2, "", True), told.stderr
     assert bookbound("key", "revoke", "nobody", *place).returncode == 2
-    assert "bookbound key new" in bookbound("key", "list", *place).stderr
+    advice = bookbound("key", "list", *place).stderr.strip().partition("bookbound ")[2]
     assert json.loads(bookbound("key", "list", "--json", *place).stdout) == {"keys": []}
+    assert bookbound(*advice.split(), *place).returncode == 0
+
+
+def test_a_list_of_keys_has_each_thing_under_its_like(bookbound: Run, tmp_path: Path) -> None:
+    place = ("--index", str(tmp_path / "index"))
+    for options in (("--name", "site", "--origin", "https://book.example"), ("--admin", "--name", "me"), ("--admin",)):
+        bookbound("key", "new", *options, *place)
+    lines = bookbound("key", "list", *place).stdout.splitlines()
+    assert len({line.index("created") for line in lines}) == 1
+    assert lines[0].index("site") == lines[1].index("me")

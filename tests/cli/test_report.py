@@ -6,18 +6,24 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from tests.record.entries import entry, ledger, of, refused
 
 import bookbound as library
+from bookbound import wire
 from bookbound.finding import RefusalKind
 from bookbound.record.database import Database
 from bookbound.record.folder import beside
 from bookbound.record.ledger import Loss
+from bookbound.record.outstanding import Outstanding
+from bookbound.settings import Settings
+from bookbound.volume import Volume
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -86,6 +92,103 @@ def test_without_an_index_and_without_a_log_there_is_still_a_report(run: Run, tm
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture(scope="module")
+def several(little_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of a book without a name, two editions of another, and the log of both."""
+    folder = tmp_path_factory.mktemp("several")
+    other = folder / "other"
+    other.mkdir()
+    (other / "ants.md").write_text("# Ants\n\nAn ant has six legs.\n")
+    for source, name, edition in ((little_book, None, None), (other, "ants", "1.0"), (other, "ants", "2.0")):
+        wire.index_book(source, Settings(index=folder / "index", book=name, edition=edition))
+    writing = ledger(None, beside(folder / "index"))
+    writing.write(
+        [
+            entry("How often is it greased?", chapters=("Drives",)),
+            entry("How many legs has an ant?", chapters=("Ants",), volume=Volume("ants", "2.0")),
+            refused("Who won the cup?", volume=Volume("ants", "1.0")),
+            refused("Who is who?", volume=Volume("withdrawn")),
+            refused("Which is which?", volume=Volume("all")),
+        ]
+    )
+    writing.close()
+    return folder / "index"
+
+
+def test_a_report_is_on_the_book_of_the_settings_and_tells_that_others_were_asked(run: Run, several: Path) -> None:
+    done = run("report", "--index", str(several))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "What readers ask My book" in done.stdout
+    assert "Other books or editions were asked 4×; a report on all of them: --book all" in done.stdout
+    assert "no longer in the index" not in done.stdout
+    assert "Ants" not in done.stdout
+    by_setting = run("report", "--index", str(several), BOOKBOUND_BOOK="ants").stdout
+    assert "What readers ask Other" in by_setting
+    assert "ants@2.0 (Other)" in by_setting
+
+
+def test_a_report_is_on_the_book_and_edition_that_are_named(run: Run, several: Path) -> None:
+    def found(*names: str) -> Any:
+        return json.loads(run("report", "--index", str(several), "--format", "json", *names).stdout)
+
+    ants = found("--book", "ants")
+    assert (ants["volume"], ants["book"]["title"], ants["questions"]["asked"]) == ("ants", "Other", 2)
+    assert ants["chapters"]["gone"] == ants["chapters"]["never"] == []
+    first = found("--book", "ants", "--edition", "1.0")
+    assert (first["questions"]["answered"], first["questions"]["refused"]) == (0, 1)
+    assert first["chapters"]["never"] == ["Ants"]
+    withdrawn = found("--book", "withdrawn")
+    assert (withdrawn["book"], withdrawn["questions"]["asked"]) == (None, 1)
+    everything = found("--book", "all", "--edition", "1.0")
+    assert everything["questions"]["asked"] == 5
+    assert {each["volume"] for each in everything["by_book"]} == {"", "ants@1.0", "ants@2.0", "withdrawn", "all"}
+
+
+def test_a_report_on_all_books_is_for_people_too(run: Run, several: Path) -> None:
+    told = run("report", "--index", str(several), "--book", "all").stdout
+    for words in ("What readers ask all books", "5 asked", "ants: Ants", "My book", "all of them together"):
+        assert words in told
+    page = run("report", "--index", str(several), "--book", "all", "--format", "html").stdout
+    assert "all of them together" in page
+
+
+def test_a_report_on_a_book_that_nobody_has_heard_of_ends_with_2(run: Run, several: Path) -> None:
+    done = run("report", "--index", str(several), "--book", "beetles")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "ants@2.0" in done.stderr
+    assert run("report", "--book", "../up").returncode == 4
+
+
+def test_a_status_of_the_log_says_where_it_is_and_what_it_holds(run: Run, logged: Path) -> None:
+    found = json.loads(run("log", "status", "--json", "--index", str(logged)).stdout)
+    oldest = datetime.fromisoformat(found.pop("oldest"))
+    assert timedelta(days=99) < datetime.now(UTC) - oldest < timedelta(days=101)
+    assert found == {
+        "log": "on",
+        "where": str(beside(logged) / "questions.db"),
+        "step": "0003",
+        "questions": 6,
+        "sessions": 1,
+        "lost": 2,
+        "outstanding": 0,
+    }
+    left = Outstanding(beside(logged), Database(None, beside(logged)).name)
+    left.add(uuid4())
+    left.close()
+    done = run("log", "status", "--index", str(logged))
+    assert (done.returncode, done.stderr) == (0, "")
+    for words in ("questions.db", "Questions     6\n", "Told as lost  2\n", "1, by processes that are gone"):
+        assert words in done.stdout
+
+
+def test_a_status_of_no_log_makes_none(run: Run, tmp_path: Path) -> None:
+    done = run("log", "status")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "none" in done.stdout
+    assert json.loads(run("log", "status", "--json").stdout)["oldest"] is None
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("words", ["30", "d", "-1d", "1y", "1.5d", "999999d", ""])
 def test_a_time_that_is_none_ends_with_2(run: Run, words: str) -> None:
     done = run("report", f"--since={words}")
@@ -99,7 +202,10 @@ def test_a_purge_deletes_what_is_older_and_says_how_much(run: Run, logged: Path)
     assert json.loads(run("log", "purge", "--older-than", "30d", "--json", "--index", str(logged)).stdout) == {
         "deleted": 1
     }
-    assert run("log", "purge", "--older-than", "0d", "--index", str(logged)).stdout == "Deleted 4 questions.\n"
+    everything = ("log", "purge", "--older-than", "0d", "--index", str(logged))
+    refused = run(*everything)
+    assert (refused.returncode, "--yes" in refused.stderr) == (2, True)
+    assert run(*everything, "--yes").stdout == "Deleted 4 questions.\n"
 
 
 def test_a_purge_of_nothing_makes_nothing(run: Run, tmp_path: Path) -> None:
@@ -112,11 +218,11 @@ def test_tables_go_up_and_down_by_hand(run: Run, logged: Path) -> None:
     done = run("log", "downgrade", "0001", *where)
     assert (done.returncode, done.stdout) == (2, "")
     assert "add --yes" in done.stderr
-    assert run("log", "downgrade", "0001", "--yes", *where).stdout == "The log is at step 0001; it was at 0002.\n"
+    assert run("log", "downgrade", "0001", "--yes", *where).stdout == "The log is at step 0001; it was at 0003.\n"
     done = run("report", *where)
     assert done.returncode == 2
     assert "bookbound log upgrade" in done.stderr
-    assert run("log", "upgrade", *where).stdout == "The log is at step 0002; it was at 0001.\n"
+    assert run("log", "upgrade", *where).stdout == "The log is at step 0003; it was at 0001.\n"
     assert "4 asked" in run("report", *where).stdout
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.deploy.files import COMPOSE, EXAMPLE, PORT, REPOSITORY, SECRET, SERVICES
 
+from bookbound.serve.index import PATHS
 from bookbound.settings import Settings
 
 
@@ -74,6 +75,30 @@ def test_the_proxy_finds_the_replicas_and_lets_nobody_choose_an_address() -> Non
     largest = re.search(r"client_max_body_size (\d+)k;", proxy)
     assert largest
     assert int(largest[1]) * 1024 == Settings().largest_body
+
+
+def test_what_changes_the_index_is_passed_on_once_and_no_replica_is_counted_out() -> None:
+    proxy = (REPOSITORY / "deploy" / "proxy" / "nginx.conf").read_text(encoding="utf-8")
+    places = dict(re.findall(r"location ([^{]+) \{(.*?)\n        \}", proxy, re.DOTALL))
+    (pattern,) = (place.removeprefix("~ ") for place in places if place.startswith("~ "))
+    for path in (*PATHS, *(f"/books/robots@1.9{path}" for path in PATHS)):
+        assert re.search(pattern, path)
+    assert not any(re.search(pattern, path) for path in ("/v1/answers", "/ask", "/books/v1/ask"))
+    assert "proxy_next_upstream off;" in places[f"~ {pattern}"]
+    assert "non_idempotent" in places["/"]
+    assert "max_fails=0;" in proxy
+    assert all("proxy_set_header" not in place for place in places.values()), "one there undoes all of the server's"
+
+
+def test_replicas_read_the_keys_that_one_command_writes() -> None:
+    mounted = {name: SERVICES[name]["volumes"] for name in ("bookbound", "key")}
+    place = SERVICES["bookbound"]["environment"]["BOOKBOUND_KEYS"].rpartition("/")[0]
+    assert mounted == {"bookbound": [f"keys:{place}:ro"], "key": [f"keys:{place}"]}
+    assert "keys" in COMPOSE["volumes"]
+    assert SERVICES["key"]["environment"] == SERVICES["bookbound"]["environment"]
+    assert SERVICES["key"]["entrypoint"] == ["bookbound", "key"]
+    image = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
+    assert re.search(rf"install --directory --owner=10001 .* {place}$", image, re.MULTILINE), "a volume takes its owner"
 
 
 def test_every_secret_that_compose_needs_is_in_the_example_and_demanded() -> None:

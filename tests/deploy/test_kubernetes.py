@@ -49,3 +49,15 @@ def test_pods_take_their_settings_from_what_is_there() -> None:
         (container,) = pod["containers"]
         taken = [next(iter(each.values()))["name"] for each in container["envFrom"]]
         assert taken == [MANIFESTS[name]["metadata"]["name"] for name in ("configmap.yaml", "secret.example.yaml")]
+
+
+def test_pods_read_keys_from_a_secret_that_need_not_be_there() -> None:
+    pod = PODS["deployment.yaml"]
+    folder = MANIFESTS["configmap.yaml"]["data"]["BOOKBOUND_KEYS"].rpartition("/")[0]
+    (container,) = pod["containers"]
+    (mount,) = (each for each in container["volumeMounts"] if each["mountPath"] == folder)
+    assert mount["readOnly"] is True
+    assert "subPath" not in mount, "a file that is mounted alone is never brought up to date"
+    (volume,) = (each["secret"] for each in pod["volumes"] if each["name"] == mount["name"])
+    assert volume == {"secretName": "bookbound-keys", "optional": True, "defaultMode": 0o440}
+    assert pod["securityContext"]["fsGroup"] == pod["securityContext"]["runAsGroup"]

@@ -267,7 +267,7 @@ def test_a_context_holds_what_was_found_apart_from_the_selection() -> None:
 @pytest.mark.parametrize("path", PATHS)
 def test_every_status_is_documented_with_its_body(serve: Serve, path: str) -> None:
     told = serve(ScriptedDesk(refusal())).get("/openapi.json").json()["paths"][path]["post"]["responses"]
-    assert set(told) == {"200", "413", "415", "422", "429", "500", "503", "504"}
+    assert set(told) == {"200", "401", "403", "413", "415", "422", "429", "500", "503", "504"}
     for status in set(told) - {"200"}:
         assert told[status]["content"]["application/json"]["schema"]["$ref"].endswith("/ErrorResponse")
 

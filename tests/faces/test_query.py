@@ -440,7 +440,7 @@ def test_every_status_that_can_come_is_documented_and_no_other() -> None:
     paths = application(ScriptedDesk(refusal()), Settings()).openapi()["paths"]
     for path in FACE.paths:
         documented = paths[path]["post"]["responses"]
-        assert set(documented) == {"200", "400", "413", "415", "429", "4XX", "500", "503", "504"}
+        assert set(documented) == {"200", "400", "401", "403", "413", "415", "429", "4XX", "500", "503", "504"}
         schemas = {told["content"]["application/json"]["schema"]["$ref"] for told in documented.values()}
         assert schemas == {"#/components/schemas/QueryResponse"}
 

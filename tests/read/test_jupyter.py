@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from bookbound.book import Page
 from bookbound.errors import BadSource
 from bookbound.read import read
-from bookbound.read.notebook import load_notebook
 from bookbound.read.jupyter.toc import contents
+from bookbound.read.notebook import load_notebook
 
 Site = Callable[[dict[str, str]], Path]
 

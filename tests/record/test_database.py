@@ -114,3 +114,21 @@ os.kill(os.getpid(), signal.SIGKILL)
     with database.read() as connection:
         assert connection.execute(text("SELECT count(*) FROM queries")).scalar() == done.stdout.count("\n") == 40
     database.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        (
+            "postgresql://SECRET:SECRET@db.example:5433/log?password=SECRET",
+            "PostgreSQL database log on db.example:5433",
+        ),
+        ("postgresql://SECRET@/log?host=/run/SECRET", "PostgreSQL database log on a server"),
+        ("postgresql://db.example", "PostgreSQL on db.example"),
+        ("sqlite:///there/questions.db", "there/questions.db"),
+    ],
+)
+def test_where_a_log_is_can_be_told_without_what_lets_one_in(tmp_path: Path, url: str, told: str) -> None:
+    database = Database(url, tmp_path)
+    assert database.where == told
+    database.close()

@@ -151,7 +151,7 @@ def test_a_dead_database_delays_nobody_and_what_it_loses_is_a_number(
         noting.note(entry())
         assert closed(noting) == (51, 0, 51)
     told = "\n".join(caplog.messages)
-    assert "questions wait to be logged: The database of the log did not do as asked." in told
+    assert "questions wait to be logged: Nobody answers at the address" in told
     assert "50 of 50 questions could not be logged" in told
     for secret in ("MARKER", "203.0.113", "nobody", "nowhere"):
         assert secret not in caplog.text

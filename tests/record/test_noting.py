@@ -13,6 +13,7 @@ from bookbound.dialogue import Question, Reply
 from bookbound.entry import ASKING, Asker, Entry, Status
 from bookbound.errors import Unreachable
 from bookbound.record.noting import Silent, noting
+from bookbound.volume import Volume
 
 
 class Kept(Silent):
@@ -64,6 +65,15 @@ def test_who_leaves_after_the_reply_was_answered() -> None:
     left.close()
     (entry,) = journal.entries
     assert entry.status is Status.REFUSED
+
+
+def test_the_volume_is_noted_whether_there_is_a_reply_or_not() -> None:
+    journal, asked = Kept(), Volume("robots", "2.0")
+    with noting(journal, QUESTION, asked) as reached:
+        reached(REPLY)
+    with pytest.raises(ValueError), noting(journal, QUESTION, asked):  # noqa: PT011
+        raise ValueError
+    assert [entry.volume for entry in journal.entries] == [Volume("robots"), asked]
 
 
 def test_who_asks_is_known_to_the_task_that_asks_and_to_no_other() -> None:

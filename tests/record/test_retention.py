@@ -14,8 +14,10 @@ from bookbound.record import ledger as ledgers
 from bookbound.record import schema
 from bookbound.record.database import Database
 from bookbound.record.ledger import Loss, purge
+from bookbound.volume import Volume
 
 OLD, NEW = UUID(int=1), UUID(int=2)
+ROBOTS = Volume("robots", "2.0")
 
 
 def write(url: str, folder: Path) -> None:
@@ -23,10 +25,10 @@ def write(url: str, folder: Path) -> None:
     old = timedelta(days=91)
     writing.write(
         [
-            entry("old and answered", old, asker=of(OLD), chapters=("Gaits",)),
+            entry("old and answered", old, asker=of(OLD), chapters=("Gaits",), volume=ROBOTS),
             refused("old and refused", ago=old, asker=of(NEW)),
             entry("old, of nobody", old),
-            entry("new", timedelta(days=89), asker=of(NEW), chapters=("Gaits",)),
+            entry("new", timedelta(days=89), asker=of(NEW), chapters=("Gaits",), volume=ROBOTS),
         ],
         Loss(3, created=datetime.now(UTC) - old),
     )
@@ -37,7 +39,7 @@ def left(rows: Rows) -> tuple[set[str], set[UUID], int, int]:
     return (
         {row["query_text"] for row in rows("SELECT query_text FROM queries")},
         {UUID(str(row["session_id"])) for row in rows("SELECT session_id FROM query_sessions")},
-        len(rows("SELECT * FROM query_chapters")),
+        len(rows("SELECT query_id FROM query_chapters UNION SELECT query_id FROM query_volumes")),
         len(rows("SELECT * FROM query_losses")),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from evals.load.services import Postgres
@@ -15,6 +16,7 @@ from tests.record.entries import entry, ledger
 from bookbound.errors import BadSetup
 from bookbound.record import schema
 from bookbound.record.database import Database
+from bookbound.volume import Volume
 
 # As the contract has it.
 CONTRACT = """
@@ -123,9 +125,11 @@ def test_every_step_goes_up_and_down_and_up_again(database: Database) -> None:
 
     assert schema.migrate(database) == schema.NOTHING
     everything = tables()
-    assert everything == {"queries", "query_sessions", "query_chapters", "query_losses"}
+    assert everything == {"queries", "query_sessions", "query_chapters", "query_losses", "query_volumes"}
     assert schema.migrate(database) == schema.HEAD
-    assert schema.migrate(database, "0001") == schema.HEAD
+    assert schema.migrate(database, "0002") == schema.HEAD
+    assert tables() == everything - {"query_volumes"}
+    assert schema.migrate(database, "0001") == "0002"
     assert tables() == {"queries", "query_sessions"}
     assert schema.migrate(database, schema.NOTHING) == "0001"
     assert tables() == set()
@@ -135,12 +139,36 @@ def test_every_step_goes_up_and_down_and_up_again(database: Database) -> None:
 
 def test_a_step_back_keeps_the_questions(url: str, tmp_path: Path, database: Database, rows: Rows) -> None:
     writing = ledger(url, tmp_path)
-    writing.write([entry(chapters=("Gaits",))])
+    writing.write([entry(chapters=("Gaits",), volume=Volume("robots"))])
     writing.close()
     schema.migrate(database, "0001")
     schema.migrate(database)
     assert rows("SELECT query_text FROM queries") == [{"query_text": "What is a gait?"}]
-    assert rows("SELECT * FROM query_chapters") == []
+    assert rows("SELECT * FROM query_chapters") == rows("SELECT * FROM query_volumes") == []
+
+
+def test_a_log_of_the_version_before_is_brought_up_with_all_that_it_holds(
+    url: str, tmp_path: Path, database: Database, rows: Rows
+) -> None:
+    schema.migrate(database, "0002")
+    with database.begin() as connection:
+        one = UUID(int=7).hex
+        connection.execute(
+            text(
+                "INSERT INTO queries (query_id, query_text, mode, status) VALUES (:id, 'old', 'standard_rag', 'error')"
+            ),
+            {"id": one},
+        )
+        connection.execute(text("INSERT INTO query_chapters VALUES (:id, 'Gaits')"), {"id": one})
+    writing = ledger(url, tmp_path)
+    writing.write([entry("new", volume=Volume("robots", "2.0"))])
+    writing.close()
+    named = "SELECT query_text, book, edition FROM queries LEFT JOIN query_volumes USING (query_id) ORDER BY 1"
+    assert rows(named) == [
+        {"query_text": "new", "book": "robots", "edition": "2.0"},
+        {"query_text": "old", "book": None, "edition": None},
+    ]
+    assert len(rows("SELECT * FROM query_chapters")) == 1
 
 
 def test_a_step_that_fails_half_way_leaves_no_trace(database: Database) -> None:
@@ -179,7 +207,7 @@ def test_tables_of_somebody_else_are_told_and_left_alone(database: Database) -> 
 
 
 def test_there_is_no_other_step(database: Database) -> None:
-    with pytest.raises(BadSetup, match="There is no step 0815; known are nothing, 0001, 0002"):
+    with pytest.raises(BadSetup, match="There is no step 0815; known are nothing, 0001, 0002, 0003"):
         schema.migrate(database, "0815")
 
 

@@ -14,6 +14,7 @@ from tests.report.logs import UNTIL, book, reported
 from bookbound.entry import Entry, Mode, Status
 from bookbound.finding import RefusalKind
 from bookbound.report import unanswered
+from bookbound.volume import Volume
 
 
 def asked(question: str, days: int = 0, **given: Any) -> Entry:
@@ -44,6 +45,7 @@ def test_questions_are_counted_by_what_became_of_them(tmp_path: Path) -> None:
         "errors": 1,
         "of_a_selection": 1,
         "sessions": 1,
+        "of_other_books": 0,
         "lost": 4,
     }
     assert found["refused_by_kind"] == {
@@ -117,7 +119,10 @@ def test_chapters_are_told_by_their_answers_and_by_their_silence(tmp_path: Path)
     entries = [asked("a", chapters=("Gaits",)), asked("b", chapters=("Gaits", "Gone")), asked("c")]
     found = reported(tmp_path, entries, book("Intro", "Gaits", "Drives"))
     assert found["chapters"] == {
-        "answered": [{"chapter": "Gaits", "answers": 2}, {"chapter": "Gone", "answers": 1}],
+        "answered": [
+            {"book": "", "chapter": "Gaits", "answers": 2},
+            {"book": "", "chapter": "Gone", "answers": 1},
+        ],
         "never": ["Intro", "Drives"],
         "gone": ["Gone"],
     }
@@ -129,3 +134,60 @@ def test_an_empty_log_is_a_report(tmp_path: Path) -> None:
     assert found["questions"]["asked"] == 0
     assert found["latency_ms"] == {"p50": None, "p95": None}
     assert (found["by_day"], found["unanswered"]["groups"], found["chapters"]["never"]) == ([], [], None)
+
+
+BOOKS = {
+    Volume(): book("Hello", title="Little"),
+    Volume("robots", "1.0"): book("Gaits", "Old", title="Robots"),
+    Volume("robots", "2.0"): book("Gaits", "Drives", "New", title="Robots 2"),
+}
+ASKED = [
+    asked("a", chapters=("Hello",)),
+    asked("b", volume=Volume("robots", "1.0"), chapters=("Old", "Gone")),
+    asked("c", volume=Volume("robots", "2.0"), chapters=("Gaits",)),
+    silent("d", volume=Volume("robots", "2.0")),
+    silent("e", volume=Volume("all")),
+]
+
+
+def test_a_report_is_on_one_book_and_says_how_much_others_were_asked(tmp_path: Path) -> None:
+    found = reported(tmp_path, ASKED, BOOKS)
+    assert (found["volume"], found["book"]["title"], found["questions"]["asked"]) == ("", "Little", 1)
+    assert found["questions"]["of_other_books"] == 4
+    assert found["chapters"] == {
+        "answered": [{"book": "", "chapter": "Hello", "answers": 1}],
+        "never": [],
+        "gone": [],
+    }
+    assert found["unanswered"]["questions"] == 0
+
+
+def test_editions_of_a_book_are_one_report_and_each_has_its_own(tmp_path: Path) -> None:
+    found = reported(tmp_path, ASKED, BOOKS, on=Volume("robots"))
+    assert (found["volume"], found["book"]["title"], found["questions"]["of_other_books"]) == ("robots", "Robots 2", 2)
+    assert [(each["volume"], each["asked"], each["refused"]) for each in found["by_book"]] == [
+        ("robots@2.0", 2, 1),
+        ("robots@1.0", 1, 0),
+    ]
+    assert (found["chapters"]["never"], found["chapters"]["gone"]) == (["Drives", "New"], ["Gone"])
+    first = reported(tmp_path, [], BOOKS, on=Volume("robots", "1.0"))
+    assert (first["volume"], first["book"]["title"], first["questions"]["asked"]) == ("robots@1.0", "Robots", 1)
+    assert (first["chapters"]["never"], first["chapters"]["gone"]) == (["Gaits"], ["Gone"])
+
+
+def test_a_report_on_all_books_tells_them_apart(tmp_path: Path) -> None:
+    found = reported(tmp_path, ASKED, BOOKS, on=Volume("all"))
+    assert (found["volume"], found["book"], found["questions"]["asked"]) == ("all", None, 5)
+    assert found["by_book"] == [
+        {"volume": "robots@2.0", "title": "Robots 2", "asked": 2, "answered": 1, "refused": 1, "errors": 0},
+        {"volume": "", "title": "Little", "asked": 1, "answered": 1, "refused": 0, "errors": 0},
+        {"volume": "all", "title": None, "asked": 1, "answered": 0, "refused": 1, "errors": 0},
+        {"volume": "robots@1.0", "title": "Robots", "asked": 1, "answered": 1, "refused": 0, "errors": 0},
+    ]
+    assert {(each["book"], each["chapter"]) for each in found["chapters"]["answered"]} == {
+        ("", "Hello"),
+        ("robots", "Old"),
+        ("robots", "Gone"),
+        ("robots", "Gaits"),
+    }
+    assert (found["chapters"]["never"], found["chapters"]["gone"]) == (None, None)

@@ -14,6 +14,7 @@ from tests.report.logs import UNTIL, book, reported
 from bookbound.entry import Mode
 from bookbound.report import plots
 from bookbound.report.page import page
+from bookbound.volume import Volume
 
 HOSTILE = "</summary></style><script>alert(1)</script><img src=https://x.example/y onerror='a()'> \"&amp;"
 
@@ -72,3 +73,20 @@ def test_a_line_of_a_plot_has_a_look_that_leaves_what_is_below_it_bare(tmp_path:
     looks = set(re.findall(r'<polyline class="(\w+)"', html))
     assert looks
     assert [look for look in looks if f".{look} {{ fill: none;" not in html] == []
+
+
+def test_the_page_names_the_book_and_says_what_it_is_not_on(tmp_path: Path) -> None:
+    entries = [
+        entry(created=UNTIL, volume=Volume("robots", "2.0"), chapters=("Gaits",)),
+        entry(created=UNTIL, chapters=("Hello",)),
+    ]
+    books = {Volume("robots", "2.0"): book(HOSTILE, title=HOSTILE)}
+    one = Tags(page(reported(tmp_path, entries, books, on=Volume("robots", "2.0")))).words
+    assert f"What readers ask {HOSTILE}, edition 2.0" in one
+    assert "Other books or editions were asked 1×" in one
+    assert "Hello" not in one
+    both = page(reported(tmp_path, [], books, on=Volume("all")))
+    assert not Tags(both).tags & {"script", "img"}
+    for words in ("What readers ask all books", "robots: Gaits", "(without a name): Hello", "robots@2.0 ("):
+        assert words in Tags(both).words
+    assert "Other books" not in both

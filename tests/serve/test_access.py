@@ -104,6 +104,8 @@ def test_a_key_that_does_not_hold_is_401_and_one_from_elsewhere_403_whether_or_n
         told = shop.client.post(path, json=QUESTIONS[path], headers=by(shop.bound, origin))
         assert told.status_code == 403
         assert CODES[path](told.json()) == ("VALIDATION_FAILED" if "query" in path else "forbidden")
+        assert ("names no origin" in told.text) == (origin is None)
+        assert "bound to" in told.text
     assert shop.bound not in told.text
 
 
@@ -160,3 +162,15 @@ def test_a_browser_may_send_a_key_from_its_origins_and_reads_why_it_was_refused(
         assert shop.client.options("/ask", headers=asks | {"Origin": origin}).headers.get(allowed) == told
         refused = shop.client.post("/ask", json=QUESTIONS["/ask"], headers=by("wrong", origin))
         assert (refused.status_code, refused.headers.get(allowed)) == (401, told)
+
+
+def test_a_browser_may_name_a_book_and_its_edition_and_what_it_asks_before_has_an_id(shop: Shop) -> None:
+    asks = {
+        "Origin": SITE,
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "bookbound-book,bookbound-edition",
+        "X-Request-ID": "abc",
+    }
+    told = shop.client.options("/ask", headers=asks)
+    assert (told.status_code, told.headers["X-Request-ID"]) == (200, "abc")
+    assert {"Bookbound-Book", "Bookbound-Edition"} <= set(told.headers["Access-Control-Allow-Headers"].split(", "))

@@ -21,6 +21,7 @@ from bookbound.record.noting import Silent
 from bookbound.serve.desk import BoundedDesk
 from bookbound.serve.shelf import Shelf
 from bookbound.settings import Settings
+from bookbound.volume import READING, Volume
 
 ASKED = Question("What is the reality gap?")
 
@@ -208,3 +209,37 @@ def test_each_question_is_noted_once_however_it_ends_and_a_search_is_none(exampl
         ("Who leaves in the middle?", True),
         ("What is a URDF?", False),
     ]
+
+
+def test_a_question_is_noted_with_the_edition_that_is_open_also_where_there_is_no_room(example_index: Path) -> None:
+    journal, newest = Kept(), Volume("robots", "2.0")
+
+    async def ask() -> None:
+        pipeline = replace(await wire.pipeline(Settings(index=example_index)), edition=newest.edition)
+
+        async def open_(volume: Volume, parts: Pipeline | None) -> Pipeline:
+            return pipeline if volume.book != "all" else replace(pipeline, edition="")
+
+        async def published(volume: Volume) -> str:
+            return ""
+
+        desk, shelf = BoundedDesk(at_once=1, queue=0), Shelf(open_, published, Volume("robots"))
+        async with desk.noted(journal), desk.staffed(shelf):
+            for volume in (None, Volume("all")):
+                await shelf.ready(volume)
+                READING.set(volume)
+                await desk.ask(ASKED)
+            assert {volume: book.title for volume, book in desk.standing().books.items()} == {
+                newest: pipeline.index.manifest.title,
+                Volume("all"): pipeline.index.manifest.title,
+            }
+            READING.set(None)
+            steps = desk.steps(ASKED)
+            await anext(steps)
+            with pytest.raises(Busy):
+                await desk.ask(ASKED)
+            await steps.aclose()
+
+    asyncio.run(ask())
+    assert [entry.volume for entry in journal.entries] == [newest, Volume("all"), newest, newest]
+    assert {entry.status for entry in journal.entries[2:]} == {Status.FAILED}

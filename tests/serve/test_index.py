@@ -85,3 +85,18 @@ def test_what_is_changed_by_way_of_a_book_is_that_book(tmp_path: Path) -> None:
     assert client.post("/books/horns/v1/index/rollback").status_code == 200
     assert (kept("horns@1.0"), kept("horns@2.0"), kept("horns")) == (2, 1, 1)
     assert client.get("/books/all/v1/index").status_code == 404
+
+
+def test_a_rollback_that_fails_is_told_as_that_by_the_log_and_by_its_outcome(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = Settings(index=tmp_path / "index", limits="off")
+    key, secret = Key.new(Kind.ADMIN, "", [])
+    keyfile.add(keyfile.place(settings), key)
+    client = TestClient(application(ScriptedDesk(refusal()), settings, store=partial(shelving.store, settings)))
+    with caplog.at_level(logging.INFO):
+        assert client.post("/v1/index/rollback", headers={"X-API-Key": secret}).status_code == 503
+    told = [record.getMessage() for record in caplog.records]
+    assert any(f"not rolled back for key {key.id}: " in message for message in told)
+    (line,) = (record for record in caplog.records if record.getMessage() == "request")
+    assert line.event["outcome"] == "index_unavailable"  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -21,7 +22,7 @@ from bookbound.serve.app import application
 from bookbound.serve.desk import BoundedDesk
 from bookbound.serve.shelf import Shelf
 from bookbound.settings import Settings
-from bookbound.testing import answer, passage
+from bookbound.testing import MANIFEST, answer, passage
 
 ANSWER = answer([("It walks.", passage("It walks."))])
 BODIES = {"/v1/answers": "question", "/ask": "question", "/chat": "question", "/api/query": "query"}
@@ -39,6 +40,8 @@ class Kept(Silent):
 
 class Slow:
     """Answers a question that is patient, and never comes to an end with any other."""
+
+    index, edition = SimpleNamespace(manifest=MANIFEST), ""
 
     def __init__(self) -> None:
         self.working, self.broken_off = threading.Event(), threading.Event()

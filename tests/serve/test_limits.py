@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -162,23 +163,64 @@ def test_without_a_limiter_nothing_is_counted() -> None:
     assert [TestClient(app).post("/ask", json=ASKED["/ask"]).status_code for _ in range(3)] == [200] * 3
 
 
-def test_a_key_has_a_limit_of_its_own_in_place_of_the_one_over_all_faces() -> None:
+def test_a_key_has_a_limit_of_its_own_beside_that_of_the_address() -> None:
     policies = Policies.of(Settings())
     asker = Asker(uuid.uuid4(), "192.0.2.1")
     assert [each.policy for each in policies.buckets(asker, None, sessions=False)] == ["question"]
     assert [each.policy for each in policies.buckets(asker, None, sessions=True)] == ["session", "address", "question"]
-    assert list(policies.buckets(asker, "k1", sessions=False)) == [Bucket("key", "k1", Rate(60, 60))]
-    assert [each.policy for each in policies.buckets(asker, "k1", sessions=True)] == ["session", "address", "key"]
+    key, address = policies.buckets(asker, "k1", sessions=False)
+    assert (key, address.policy) == (Bucket("key", "k1", Rate(600, 60)), "question")
+    both = ["session", "address", "key", "question"]
+    assert [each.policy for each in policies.buckets(asker, "k1", sessions=True)] == both
 
 
 def test_a_key_that_is_sent_is_counted_from_every_address_together(tmp_path: Path) -> None:
     file = tmp_path / "keys.json"
     key, secret = Key.new(Kind.PUBLISHABLE, "site", [ANYWHERE])
     keyfile.add(file, key)
-    _, at = service(keys=file, key_limit="3/minute", question_limit="1/minute")
+    _, at = service(keys=file, key_limit="3/minute", question_limit="2/minute")
 
     def asked(address: str, headers: dict[str, str]) -> int:
         return at(address).post("/ask", json=ASKED["/ask"], headers=headers).status_code
 
-    assert [asked(f"192.0.2.{n}", {"X-API-Key": secret}) for n in (1, 1, 2, 3)] == [200, 200, 200, 429]
+    assert [asked(f"192.0.2.{n}", {"X-API-Key": secret}) for n in (1, 2, 3, 4)] == [200, 200, 200, 429]
     assert [asked("192.0.2.1", {}), asked("192.0.2.1", {})] == [200, 429]
+
+
+def test_one_reader_cannot_use_up_the_key_of_a_site_for_all_others(tmp_path: Path) -> None:
+    file = tmp_path / "keys.json"
+    key, secret = Key.new(Kind.PUBLISHABLE, "site", ["https://book.example"])
+    keyfile.add(file, key)
+    _, at = service(keys=file, key_limit="4/minute", question_limit="2/minute")
+    headers = {"X-API-Key": secret, "Origin": "https://book.example"}
+
+    def asked(address: str) -> int:
+        return at(address).post("/ask", json=ASKED["/ask"], headers=headers).status_code
+
+    assert [asked("192.0.2.1") for _ in range(9)] == [200] * 2 + [429] * 7
+    assert [asked("192.0.2.2"), asked("192.0.2.3")] == [200, 200]
+
+
+def test_an_hour_is_told_as_one() -> None:
+    _, at = service(question_limit="1/hour")
+    at("192.0.2.1").post("/ask", json=ASKED["/ask"])
+    assert "1 in an hour are allowed" in at("192.0.2.1").post("/ask", json=ASKED["/ask"]).json()["detail"]
+
+
+@pytest.mark.parametrize("proxies", [(), ("192.0.2.9",)])
+def test_a_header_of_a_proxy_that_nobody_named_is_told_once_and_without_an_address(
+    proxies: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    _, at = service(proxies=proxies)
+    for n in range(3):
+        at("10.0.0.1").post("/ask", json=ASKED["/ask"], headers={"X-Forwarded-For": f"198.51.100.{n}"})
+    (told,) = (record.getMessage() for record in caplog.records if record.levelname == "WARNING")
+    assert "`proxies`" in told
+    assert not re.search(r"\d+\.\d+", told)
+
+
+def test_the_header_of_a_proxy_that_is_named_is_nothing_to_tell(caplog: pytest.LogCaptureFixture) -> None:
+    _, at = service(proxies=("10.0.0.0/8",))
+    at("10.0.0.1").post("/ask", json=ASKED["/ask"], headers={"X-Forwarded-For": "198.51.100.1"})
+    at("192.0.2.1").post("/ask", json=ASKED["/ask"])
+    assert [record for record in caplog.records if record.levelname == "WARNING"] == []

@@ -5,6 +5,7 @@ Each situation is a server in a process of its own, asked while the others are a
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 from collections import Counter
@@ -27,6 +28,7 @@ from bookbound.record.database import Database
 from bookbound.record.folder import beside, passing
 from bookbound.record.outstanding import left_in
 from bookbound.settings import Settings
+from bookbound.volume import Volume
 
 HORN = "In fog the horn of Quorrelwick sounds for four seconds in every minute."
 KEEPER = "The keeper Vantongeren writes down in the log book at which hour the horn was started."
@@ -54,6 +56,7 @@ class Outcome:
     output: str = ""
     files: bytes = b""
     names: set[str] = field(default_factory=set)
+    volumes: dict[str, Volume] = field(default_factory=dict)
 
     @property
     def logged(self) -> Counter[str]:
@@ -121,6 +124,10 @@ class Place:
             with database.read() as connection:
                 found = (connection.execute(text(f"SELECT * FROM {name}")) for name in ("queries", "query_sessions"))
                 outcome.rows, outcome.sessions = ([dict(row) for row in rows.mappings()] for rows in found)
+                named = connection.execute(
+                    text("SELECT query_text, book, edition FROM queries NATURAL JOIN query_volumes")
+                )
+                outcome.volumes = {question: Volume(*volume) for question, *volume in named}
         finally:
             database.close()
         return self.told(outcome)
@@ -229,9 +236,33 @@ def off(index: Path, folder: Path) -> Outcome:
     return place.told(outcome)
 
 
+BOOKS = {
+    "/ask": None,
+    "/books/coast/ask": Volume("coast", "2.0"),
+    "/books/coast/chat": Volume("coast", "2.0"),
+    "/books/coast@1.0/api/query": Volume("coast", "1.0"),
+    "/books/all/ask": Volume("all"),
+}
+
+
+def books(index: Path, folder: Path) -> Outcome:
+    """A book without a name, two editions of another, and all of them."""
+    place = Place(index, folder)
+    for edition in ("1.0", "2.0"):
+        shutil.copytree(index, place.index / "books" / f"coast@{edition}")
+    with served(place.chosen, place.output) as server:
+        asked = [words(path) for path in BOOKS]
+        responses = [ask(server.client, path, question) for path, question in zip(BOOKS, asked, strict=True)]
+        assert ask(server.client, "/books/nowhere/ask", words("nowhere")).status_code == 404
+        figures = server.client.get("/metrics").text
+    outcome = place.read(Outcome(responses, asked))
+    outcome.files = figures.encode()
+    return outcome
+
+
 Situation = Callable[[Path, Path], Outcome]
 Outcomes = dict[Situation, Future[Outcome]]
-SITUATIONS: tuple[Situation, ...] = (usual, on_a_server, several, interrupted, dead, unwritable, off)
+SITUATIONS: tuple[Situation, ...] = (usual, on_a_server, several, interrupted, dead, unwritable, off, books)
 
 
 @pytest.fixture(scope="module")
@@ -258,11 +289,18 @@ def test_every_question_is_answered_whatever_becomes_of_the_log(outcomes: Outcom
     assert "Traceback" not in outcome.output
 
 
-@pytest.mark.parametrize("situation", [usual, on_a_server, several, interrupted], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("situation", [usual, on_a_server, several, interrupted, books], ids=lambda each: each.__name__)
 def test_every_question_is_logged_once_and_nothing_else_is(outcomes: Outcomes, situation: Situation) -> None:
     outcome = outcomes[situation].result()
     assert outcome.logged == Counter(dict.fromkeys(outcome.asked, 1))
     assert "could not be logged" not in outcome.output
+
+
+def test_a_question_is_logged_with_the_book_and_the_edition_that_answered(outcomes: Outcomes) -> None:
+    outcome = outcomes[books].result()
+    assert outcome.volumes == {words(path): volume for path, volume in BOOKS.items() if volume}
+    open_ = re.findall(r'bookbound_index_info\{.*volume="([^"]*)".*\} 1.0', outcome.files.decode())
+    assert sorted(open_) == ["", "all", "coast@1.0", "coast@2.0"]
 
 
 def test_what_was_under_way_when_the_server_was_told_to_end_is_answered_and_logged(outcomes: Outcomes) -> None:

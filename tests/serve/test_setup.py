@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -96,7 +97,9 @@ def test_a_port_in_use_a_host_that_is_elsewhere_and_a_missing_index_are_told() -
             2,
             f"Error: Port {port} on 127.0.0.1 cannot be used. Choose another with --port or --host.",
         )
-    assert serve("--host", "192.0.2.1")[0] == serve("--host", "no such host")[0] == 2
+    for host in ("192.0.2.1", "no such host"):
+        code, told = serve("--host", host)
+        assert (code, f"{host} is no address of this machine." in told) == (2, True), told
     code, told = serve()
     assert (code, "bookbound index SOURCE" in told) == (2, True)
 
@@ -115,7 +118,11 @@ def warned(monkeypatch: pytest.MonkeyPatch, host: str = "127.0.0.1", **chosen: s
     [
         ("0.0.0.0", {"limits": "off"}, "without limit"),
         ("::", {"limits": "off"}, "without limit"),
-        ("127.0.0.1", {"access": "keys"}, "bookbound key new"),
+        ("127.0.0.1", {"access": "keys"}, ".bookbound-log/keys.json. To make a key: bookbound"),
+        ("127.0.0.1", {"access": "keys", "keys": "typo.json"}, "there is no file of keys at typo.json."),
+        ("127.0.0.1", {"access": "keys", "index": "a b"}, "key new --origin https://book.example --index 'a b'"),
+        ("127.0.0.1", {"proxies": "0.0.0.0/0"}, "anybody may forge"),
+        ("127.0.0.1", {"proxies": "10.0.0.1,::/0"}, "anybody may forge"),
         ("127.0.0.1", {"model_url": "http://x"}, "`model_url` has no effect"),
         ("127.0.0.1", {"embed_url": "http://x"}, "`embed_url` has no effect"),
         ("127.0.0.1", {"embed_model": "x"}, "`embed_model` has no effect"),
@@ -131,7 +138,9 @@ def test_what_is_hardly_meant_is_a_warning(
     assert words in told
 
 
-@pytest.mark.parametrize(("host", "chosen"), [("127.0.0.1", {"limits": "off"}), ("0.0.0.0", {})])
+@pytest.mark.parametrize(
+    ("host", "chosen"), [("127.0.0.1", {"limits": "off"}), ("0.0.0.0", {}), ("127.0.0.1", {"proxies": "10.0.0.0/8"})]
+)
 def test_what_is_meant_is_none(monkeypatch: pytest.MonkeyPatch, host: str, chosen: dict[str, str]) -> None:
     assert warned(monkeypatch, host, **chosen) == []
 
@@ -143,6 +152,17 @@ def test_a_variable_that_is_nearly_a_setting_is_told_with_the_nearest_by_every_c
     assert done.returncode == 2
     assert "BOOKBOUND_LIMIT is no setting. Was BOOKBOUND_LIMITS meant?" in done.stderr
     assert "SOMETHING" not in done.stderr
+
+
+def test_what_is_warned_of_as_a_server_starts_has_the_one_form_that_was_chosen(tmp_path: Path) -> None:
+    environment = os.environ | {"BOOKBOUND_LOGGING": "json", "BOOKBOUND_LIMIT": "off", "BOOKBOUND_ACCESS": "keys"}
+    command = [sys.executable, "-m", "bookbound", "serve", "--index", str(tmp_path / "none"), "--port", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    *warned, last = done.stderr.splitlines()
+    assert last.startswith("Error: ")
+    lines = [json.loads(line) for line in warned]
+    assert {(line["level"], line["logger"]) for line in lines} == {("warning", "bookbound.serve")}
+    assert [line["message"].split()[0] for line in lines] == ["BOOKBOUND_LIMIT", "Nobody"]
 
 
 def test_no_setting_is_taken_for_a_misspelt_one() -> None:

@@ -146,7 +146,10 @@ def test_a_second_signal_cuts_answers_short_says_so_and_still_writes_the_log(tmp
         assert "being stopped" in json.loads(data.removeprefix("data: "))["error"]["message"]
         assert server.process.wait(60) == 0
     assert statuses(tmp_path) == ["error", "error"]
-    assert "Traceback" not in (tmp_path / "output").read_text()
+    said = (tmp_path / "output").read_text()
+    assert "Traceback" not in said
+    assert said.count(" stopping: ") == number
+    assert (said.count("outcome=busy"), said.count("outcome=left")) == (2, 0)
 
 
 def test_before_it_listens_a_signal_is_heard_and_ends_it_with_code_0(example_index: Path, tmp_path: Path) -> None:

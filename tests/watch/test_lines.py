@@ -136,7 +136,7 @@ raise RuntimeError({SECRET!r})
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     lines = [json.loads(line) for line in done.stderr.splitlines()]
-    assert lines[0]["message"] == "Mind the gap."
+    assert (lines[0]["message"], lines[0]["logger"]) == ("Mind the gap.", "bookbound.serve")
     assert [line["error"] for line in lines[1:]] == ["ValueError", "KeyError", "RuntimeError"]
     assert SECRET not in done.stderr
 

@@ -18,6 +18,7 @@ from bookbound.errors import Busy, Unreachable
 from bookbound.serve.app import application
 from bookbound.settings import Settings
 from bookbound.testing import MANIFEST, ScriptedDesk, answer, passage, refusal
+from bookbound.volume import Volume
 from bookbound.watch.folder import VARIABLE, shared
 from bookbound.watch.prometheus import BUCKETS, Metrics
 from bookbound.watch.standing import Standing
@@ -91,23 +92,38 @@ def test_stations_failures_and_degraded_answers_are_counted_for_what_was_asked()
 
 
 def test_how_the_desk_stands_is_shown_as_it_is_now() -> None:
-    standing = Standing(3, 2, noted=10, written=6, lost=1, book=MANIFEST)
+    standing = Standing(3, 2, noted=10, written=6, lost=1)
     metrics = Metrics(lambda: standing)
     first = client(ANSWER, metrics).get("/metrics").text
-    standing = Standing(1, 0, noted=12, written=11, lost=1, book=replace(MANIFEST, generation="g2", chunks=7))
+    standing = Standing(1, 0, noted=12, written=11, lost=1)
     then = client(ANSWER, metrics).get("/metrics").text
     for name, before, after in (
         ("bookbound_questions_in_progress", 3, 1),
         ("bookbound_waiting", 2, 0),
         ("bookbound_log_queue", 3, 0),
-        ("bookbound_index_chunks", 1, 7),
     ):
         assert (value(first, name), value(then, name)) == (before, after)
     entries = [value(then, "bookbound_log_entries_total", outcome=outcome) for outcome in ("noted", "written", "lost")]
     assert entries == [12, 11, 1]
-    shown = {labels: on for (name, labels), on in samples(then).items() if name == "bookbound_index_info"}
-    book = (("book", "A Book"), ("embedder", "scripted"))
-    assert shown == {(*book, ("generation", "g1")): 0, (*book, ("generation", "g2")): 1}
+
+
+def test_each_open_book_is_a_series_and_one_that_is_no_longer_open_is_nought() -> None:
+    ants = replace(MANIFEST, title="Ants", generation="g9", chunks=3)
+    standing = Standing(books={Volume(): MANIFEST, Volume("ants", "2"): ants})
+    metrics = Metrics(lambda: standing)
+
+    def shown() -> tuple[dict[tuple[str, ...], float], dict[str, float]]:
+        metrics.stand()
+        found = [(name, dict(labels), on) for (name, labels), on in samples(metrics.page().decode()).items()]
+        info = [(labels, on) for name, labels, on in found if name == "bookbound_index_info"]
+        chunks = {labels["volume"]: on for name, labels, on in found if name == "bookbound_index_chunks"}
+        return {(each["volume"], each["book"], each["generation"]): on for each, on in info}, chunks
+
+    both = {("", "A Book", "g1"): 1.0, ("ants@2", "Ants", "g9"): 1.0}
+    assert shown() == (both, {"": 1, "ants@2": 3})
+    standing = Standing(books={Volume(): replace(MANIFEST, generation="g2", chunks=7)})
+    moved = {("", "A Book", "g1"): 0.0, ("", "A Book", "g2"): 1.0, ("ants@2", "Ants", "g9"): 0.0}
+    assert shown() == (moved, {"": 7, "ants@2": 0})
 
 
 def test_figures_are_of_the_service_and_of_no_book_by_its_name() -> None:
@@ -134,10 +150,11 @@ def test_the_page_of_documents_lists_every_metric_with_its_labels_and_no_other()
 COUNTING = """
 import sys
 from bookbound.testing import MANIFEST
+from bookbound.volume import Volume
 from bookbound.watch.prometheus import Metrics
 from bookbound.watch.standing import Standing
 from bookbound.watch.visit import Visit
-metrics = Metrics(lambda: Standing(2, 1, noted=5, written=4, book=MANIFEST))
+metrics = Metrics(lambda: Standing(2, 1, noted=5, written=4, books={Volume(): MANIFEST}))
 metrics.over(Visit("POST", face="ask", status=200, asked="question", outcome="answered"))
 print("counted", flush=True)
 for _ in sys.stdin:
@@ -178,7 +195,8 @@ def test_any_process_shows_the_figures_of_all_and_one_that_died_keeps_its_counts
     assert [value(page, "bookbound_log_queue") for page in (together, alone)] == [2, 1]
     for page in (together, alone):
         assert value(page, "bookbound_questions_total", face="ask", outcome="answered") == 2
-        assert value(page, "bookbound_index_info", generation="g1", book="A Book", embedder="scripted") == 1
+        assert value(page, "bookbound_index_chunks", volume="") == 1
+        assert value(page, "bookbound_index_info", volume="", generation="g1", book="A Book", embedder="scripted") == 1
     processes = [
         {dict(labels)["pid"] for (name, labels) in samples(page) if name == "process_resident_memory_bytes"}
         for page in (together, alone)

@@ -48,8 +48,6 @@ def run(parts: Parts) -> NoReturn:
     """Read the command line, carry it out with these parts, and end with the code for what came of it."""
     streams.ready()
     warnings.showwarning = lambda message, *_: note([show.warning(str(message))])
-    for word in settings.misspelt():
-        warnings.warn(word, stacklevel=1)
     try:
         with streams.writing():
             app(prog_name="bookbound", obj=parts)
@@ -70,8 +68,11 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Answers readers' questions from one book and nothing else, with a citation for every sentence."""
+    if ctx.invoked_subcommand != "serve":  # which first finds out in what form to say it
+        settings.warn_of_misspelt()

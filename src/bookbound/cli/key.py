@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -52,12 +53,13 @@ def new(
         if ANYWHERE in (origin or ()):
             raise BadSetup("A key for every origin is made with --any-origin.")
         key, secret = Key.new(Kind.ADMIN if admin else Kind.PUBLISHABLE, name, origins)
-        keyfile.add(_file(index), key)
+        file = _file(index)
+        keyfile.add(file, key)
         if as_json:
             put_json(_plain(key) | {"key": secret})
             return
         put([Line.of(secret, whole=True)])
-        note([Line.of(f"This is the key with the id {key.id}. It is not shown again.")])
+        note([Line.of(f"This is the key with the id {key.id}. It is not shown again; its hash is in {file}")])
 
 
 @app.command("list", epilog="Example: bookbound key list --json")
@@ -70,9 +72,9 @@ def list_(index: IndexFolder = None, as_json: AsJson = False) -> None:
         if as_json:
             put_json({"keys": [_plain(key) for key in keys]})
             return
-        put(map(_line, keys))
+        put(_lines(keys))
         if not keys:
-            note([Line.of("There are no keys yet. To make one: bookbound key new")])
+            note([Line.of(f"There are no keys yet. To make one: {keyfile.MAKE}")])
 
 
 @app.command(epilog="Example: bookbound key revoke 3f9a1c2e")
@@ -98,8 +100,14 @@ def _plain(key: Key) -> dict[str, Any]:
     return {name: value for name, value in asdict(key).items() if name != "hash"}
 
 
-def _line(key: Key) -> Line:
-    where = ", ".join(key.origins).replace("*", "any origin")
-    state = f"revoked {key.revoked}" if key.revoked else f"created {key.created}"
-    told = "  ".join(filter(None, (key.kind.value, key.name, where, state)))
-    return Line.of((key.id, "bold"), f"  {told}", whole=True)
+def _lines(keys: Sequence[Key]) -> Iterator[Line]:
+    """A line for each key, with what is told of it under what is told of the others."""
+    rows = [(key.kind.value, _state(key), key.name, ", ".join(key.origins).replace("*", "any origin")) for key in keys]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for key, row in zip(keys, rows, strict=True):
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True) if width]
+        yield Line.of((key.id, "bold"), f"  {'  '.join(cells)}".rstrip(), whole=True)
+
+
+def _state(key: Key) -> str:
+    return f"revoked {key.revoked}" if key.revoked else f"created {key.created}"

@@ -19,18 +19,19 @@ from bookbound.cli.ago import ago
 from bookbound.cli.grid import grid
 from bookbound.cli.log import Recording
 from bookbound.cli.outcome import told
-from bookbound.cli.parts import IndexFolder
+from bookbound.cli.parts import BookName, EditionName, IndexFolder
 from bookbound.cli.progress import bars
 from bookbound.cli.screen import Line, note, one_line, put, put_json
 from bookbound.cli.streams import writing
-from bookbound.errors import IndexTrouble, ServiceTrouble
+from bookbound.errors import IndexTrouble, NoBook, ServiceTrouble
 from bookbound.manifest import Manifest
+from bookbound.volume import EVERY, UNNAMED, Volume
 
 if TYPE_CHECKING:
     from bookbound.measure.figures import Plain
 
 SHOWN, DAYS, OTHERS = 20, 14, 2
-COUNTS, TIMES = ("asked", "answered", "refused", "errors"), ("p50", "p95")
+TIMES = ("p50", "p95")
 
 
 class Format(StrEnum):
@@ -51,14 +52,16 @@ def report(
     ctx: typer.Context,
     since: Since = "30d",  # type: ignore[assignment]  # as it is typed, and shown in the help
     index: IndexFolder = None,
+    book: BookName = None,
+    edition: EditionName = None,
     as_format: AsFormat = Format.TEXT,
 ) -> None:
-    """Tell what readers asked, what the book answered, and what they could not find.
+    """Tell what readers asked, what the book answered, and what they could not find; of every book: --book all.
 
     Exit codes: 0 done, 2 bad use or configuration, 3 a service could not be reached.
     """
     with told(as_format is Format.JSON):
-        reported = asyncio.run(_reported(ctx.obj, settings.load(index=index), since))
+        reported = asyncio.run(_reported(ctx.obj, settings.load(index=index, book=book, edition=edition), since))
         if as_format is Format.JSON:
             put_json(reported)
         elif as_format is Format.HTML:
@@ -77,31 +80,43 @@ async def _reported(parts: Recording, chosen: settings.Settings, since: timedelt
     from bookbound.report.unanswered import unanswered
 
     until = datetime.now(UTC)
-    with closing(parts.log(chosen)) as database, reading(database, until - since) as log:
+    of = Volume(chosen.book or "", chosen.edition or "").checked()
+    of = Volume(EVERY) if of.book == EVERY else of
+    with closing(parts.log(chosen)) as database, reading(database, until - since, of) as log:
         tally = Tally(log)
-    book = await _book(parts, chosen)
+    books = await _books(parts, chosen, of, asked=bool(tally.volumes))
     with bars({"group": "Compare the questions"}) as progress:
         local = replace(chosen, embedder="local")
         groups = await unanswered(tally.wordings, lambda: parts.embedder(local), progress)
-    return figures(tally, groups, book, until - since, until)
+    return figures(tally, groups, of, books, until - since, until)
 
 
-async def _book(parts: Recording, chosen: settings.Settings) -> Manifest | None:
-    """What is indexed, where that can be told; the log is worth a report without it."""
+async def _books(parts: Recording, chosen: settings.Settings, of: Volume, asked: bool) -> dict[Volume, Manifest]:
+    """What is indexed of a volume, where that can be told; the log is worth a report without it."""
+    found: dict[Volume, Manifest] = {}
     try:
-        kept = await parts.store(chosen).generations()
+        volumes = await parts.volumes(chosen)
+        for volume in filter(of.holds, volumes):
+            named = replace(chosen, book=volume.book or None, edition=volume.edition or None)
+            if kept := await parts.store(named).generations():
+                found[volume] = kept[0]
     except (IndexTrouble, ServiceTrouble) as trouble:
         note([show.warning(f"Chapters that never answered are not told. {trouble}")])
-        return None
-    return kept[0] if kept else None
+        return {}
+    if not found and not asked and of not in (UNNAMED, Volume(EVERY)):
+        names = ", ".join(str(volume) or "one without a name" for volume in volumes) or "none"
+        raise NoBook(f"There is no book or edition of this name here, and nobody asked one. There is: {names}.")
+    return found
 
 
 def _lines(reported: Plain) -> Iterator[Line]:
     from bookbound.report.page import span, title
-    from bookbound.report.tables import milliseconds, tables
+    from bookbound.report.tables import COUNTS, elsewhere, milliseconds, tables
 
     yield Line.of((title(reported), "bold"))
     yield Line.of((span(reported), "dim"))
+    if more := elsewhere(reported):
+        yield Line.of((more, "dim"))
     for table in tables(reported):
         yield Line()
         yield from grid(table.columns, [tuple(map(one_line, row)) for row in table.rows], table.title)

@@ -16,14 +16,14 @@ import typer
 from bookbound import settings
 from bookbound.cli.index import make
 from bookbound.cli.outcome import told
-from bookbound.cli.parts import IndexFolder, Parts
+from bookbound.cli.parts import BookName, EditionName, IndexFolder, Parts
 from bookbound.cli.place import indexed, named
 from bookbound.cli.screen import Line, put
 from bookbound.cli.streams import flush
 
 Source = Annotated[
     Path | None,
-    typer.Option("--book", metavar="SOURCE", parser=named, help="Index this book first.", show_default=False),
+    typer.Option("--source", metavar="SOURCE", parser=named, help="Index this book first.", show_default=False),
 ]
 Host = Annotated[str, typer.Option("--host", metavar="HOST", help="Address to listen on; 0.0.0.0 for every network.")]
 Port = Annotated[
@@ -34,25 +34,29 @@ Workers = Annotated[int, typer.Option("--workers", metavar="N", min=1, max=64, h
 
 def serve(
     ctx: typer.Context,
-    book: Source = None,
+    source: Source = None,
     index: IndexFolder = None,
+    book: BookName = None,
+    edition: EditionName = None,
     host: Host = "127.0.0.1",
     port: Port = 8000,
     workers: Workers = 1,
 ) -> None:
     """Serve the book: every contract over HTTP, until Ctrl-C."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # before it serves there is nothing to finish
+    # Before it serves there is nothing to finish, and an exception may be lost wherever the signal finds us.
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     from bookbound.serve import server, setup
     from bookbound.watch.lines import said, speak
 
     with told(), ExitStack() as held:
-        chosen = settings.load(index=index)
+        chosen = settings.load(index=index, book=book, edition=edition)
         if chosen.logging == "json":
             speak("json")
+        settings.warn_of_misspelt()
         setup.check(chosen, host)
         taken = held.enter_context(server.bound(host, port))
-        if book:
-            make(ctx.obj, book, chosen)
+        if source:
+            make(ctx.obj, source, chosen)
         with indexed(chosen):
             title = asyncio.run(_title(ctx.obj, chosen))
         ctx.obj.ready(chosen, workers)
@@ -60,17 +64,19 @@ def serve(
         if chosen.logging == "json":
             sys.stdout.write(said("serving", book=title, address=server.address(taken)))
         else:
-            put(invitation(title, server.address(taken)))
+            put(invitation(title, server.address(taken), key=chosen.access == "keys"))
         flush()
         server.serve(taken, workers, chosen)
 
 
-def invitation(title: str, address: str, question: str = "What is this book about?") -> list[Line]:
-    """Where it is served, and a question to try."""
+def invitation(title: str, address: str, question: str = "What is this book about?", key: bool = False) -> list[Line]:
+    """Where it is served, and a question to try, with a `key` where one is needed."""
     body = f'{{"question": "{question}"}}'
+    sent = " -H 'X-API-Key: KEY'" if key else ""
+    command = f"curl -s {address}/ask{sent} -H 'Content-Type: application/json' -d '{body}'"
     return [
         Line.of("Serving ", (title, "bold"), " at ", (address, "bold cyan"), " (Ctrl-C ends)"),
-        Line.of("Try: ", (f"curl -s {address}/ask -H 'Content-Type: application/json' -d '{body}'", "dim"), whole=True),
+        Line.of("Try: ", (command, "dim"), whole=True),
     ]
 
 

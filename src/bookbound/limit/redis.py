@@ -23,6 +23,8 @@ PATIENCE, IN_ALL = 0.5, 1.0
 """Seconds to connect, or for a reply; and for both, with the name looked up."""
 SCHEMES = ("redis://", "rediss://", "unix://")
 MICRO = 1_000_000
+HUNG_UP = "closed by server"
+"""How the library tells of a line that was opened and closed without a word."""
 
 # The storage of `limits` takes from one bucket at a time, by the clock of whoever asks. This takes from all or from
 # none in one step, by the one clock that all share. KEYS: a list of times for each bucket, newest first.
@@ -113,7 +115,7 @@ def _told(trouble: exceptions.RedisError) -> ServiceTrouble:
             return Denied("Redis does not take the name or password in `redis_url`.", service=SERVICE)
         case exceptions.TimeoutError():
             return TimedOut("Redis does not answer in time.", service=SERVICE)
-        case exceptions.ConnectionError() if SERVER_CLOSED_CONNECTION_ERROR in str(trouble):
+        case exceptions.ConnectionError() if HUNG_UP in str(trouble):
             return Unreachable("What `redis_url` leads to hangs up: see that it is a Redis.", service=SERVICE)
         case exceptions.ConnectionError():
             return Unreachable("Redis cannot be reached.", service=SERVICE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -24,6 +25,16 @@ _INDEX = ("index", "_index", "readme")
 _NOTES = frozenset("license licence copying contributing changelog code_of_conduct security".split())
 _NOT_PAGES = re.compile(r"(?i)(?:requirements[\w-]*|cmakelists|robots|licen[cs]e|constraints)\.txt")
 _NAMED = 5
+
+
+def knows_gitbook(source: Path) -> bool:
+    """Whether this is a folder with a table of contents as GitBook wants one."""
+    return files.is_file(source / "SUMMARY.md")
+
+
+def read_gitbook(source: Path) -> Manuscript:
+    """The pages that the table of contents lists."""
+    return replace(read_folder(source), kind="gitbook")
 
 
 def knows_markdown(source: Path) -> bool:

@@ -10,7 +10,14 @@ from bookbound.book import Manuscript
 from bookbound.errors import BadSource
 from bookbound.read.docusaurus import editions, knows_docusaurus, read_docusaurus
 from bookbound.read.epub import knows_epub, read_epub
-from bookbound.read.folder import knows_markdown, knows_text, read_markdown, read_text
+from bookbound.read.folder import (
+    knows_gitbook,
+    knows_markdown,
+    knows_text,
+    read_gitbook,
+    read_markdown,
+    read_text,
+)
 from bookbound.read.hugo import knows_hugo, read_hugo
 from bookbound.read.jupyter import knows_jupyter, read_jupyter
 from bookbound.read.mdbook import knows_mdbook, read_mdbook
@@ -50,6 +57,7 @@ READERS: tuple[Reader, ...] = (
     Reader("epub", knows_epub, read_epub, "a file that ends in .epub"),
     Reader("pdf", knows_pdf, read_pdf, "a file that ends in .pdf"),
     Reader("html", knows_html, read_html, "index.html of a built site"),
+    Reader("gitbook", knows_gitbook, read_gitbook, "SUMMARY.md"),
     Reader("markdown", knows_markdown, read_markdown, "pages that end in .md, .mdx or .markdown"),
     Reader("text", knows_text, read_text, "pages that end in .rst or .txt"),
 )

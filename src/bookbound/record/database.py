@@ -13,8 +13,6 @@ from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, SQLAlchemyE
 from bookbound.errors import BadSetup, BookboundError, Unreachable
 from bookbound.record import postgres, sqlite
 
-SERVICE = "log"
-SERVER = "The database of the log did not do as asked. See that it runs and that `log_url` is right."
 FILE = "The log {} cannot be used. See that its folder is there, can be written and has room."
 
 
@@ -23,7 +21,7 @@ class Rejected(BookboundError):
 
 
 class Database:
-    """Transactions on the log; trouble with it is told as `Unreachable`, and a row it will never take as `Rejected`.
+    """Transactions on the log; trouble is `Unreachable`, a row it will never take `Rejected`, a wrong URL `BadSetup`.
 
     Without a `url` it is a file in `folder`, which is made when something is first written.
     """
@@ -43,6 +41,15 @@ class Database:
         """Letters that tell this log from others, and nothing about it."""
         where = str(self.file.absolute()) if self.file else self._engine.url.render_as_string(hide_password=True)
         return sha256(where.encode(errors="surrogateescape")).hexdigest()[:16]
+
+    @property
+    def where(self) -> str:
+        """Where it is, for people: without a user, a password or anything else that a URL may hold."""
+        if self.file:
+            return str(self.file)
+        url = self._engine.url
+        server = f"{url.host}{f':{url.port}' if url.port else ''}" if url.host else "a server"
+        return f"PostgreSQL database {url.database} on {server}" if url.database else f"PostgreSQL on {server}"
 
     @property
     def dialect(self) -> str:
@@ -98,9 +105,11 @@ class Database:
             yield
         except (IntegrityError, DataError):
             raise Rejected("The log does not take this entry.") from None
-        except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error, OSError):
+        except (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error, OSError) as trouble:
             # Not chained: what a driver says may hold what was to be written.
-            raise Unreachable(FILE.format(self.file) if self.file else SERVER, service=SERVICE) from None
+            if self.file:
+                raise Unreachable(FILE.format(self.file), service=postgres.SERVICE) from None
+            raise postgres.meaning(trouble) from None
 
 
 def _parsed(url: str) -> URL:

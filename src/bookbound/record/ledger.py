@@ -18,7 +18,7 @@ from bookbound.record import schema
 from bookbound.record.address import Worded
 from bookbound.record.database import Database
 from bookbound.record.tables import chapters, losses, queries, sessions, volumes
-from bookbound.volume import Volume
+from bookbound.volume import UNNAMED
 
 PORTION = 500
 """How many rows are deleted in one go, so that nobody waits long for a lock."""
@@ -93,7 +93,7 @@ class Ledger:
         self._meet(connection, entries)
         new = self._add(connection, queries, [_row(entry) for entry in entries])
         cited = [{"query_id": each.id, "chapter": text(name)} for each in entries for name in each.chapters]
-        named = [{"query_id": each.id, **each.volume._asdict()} for each in entries if each.volume != Volume()]
+        named = [{"query_id": each.id, **each.volume._asdict()} for each in entries if each.volume != UNNAMED]
         for table, rows in ((chapters, cited), (volumes, named)):
             if rows:
                 self._add(connection, table, rows)

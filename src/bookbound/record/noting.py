@@ -9,7 +9,7 @@ from time import perf_counter
 from bookbound.dialogue import Question, Reply
 from bookbound.entry import ASKING, Asker, Entry
 from bookbound.ports import Journal
-from bookbound.volume import Volume
+from bookbound.volume import UNNAMED, Volume
 
 
 class Silent:
@@ -25,10 +25,8 @@ class Silent:
 
 
 @contextmanager
-def noting(
-    journal: Journal, question: Question, volume: Volume = Volume()
-) -> Iterator[Callable[[Reply], Reply]]:
-    """One entry for the question to a volume, whether this block ends with a reply, in an error or by being broken off.
+def noting(journal: Journal, question: Question, volume: Volume = UNNAMED) -> Iterator[Callable[[Reply], Reply]]:
+    """One entry for a question to a volume, whether this block ends with a reply, in an error or by being broken off.
 
     The block hands its reply to the function it is given, which hands it back.
     """

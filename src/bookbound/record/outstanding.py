@@ -116,11 +116,19 @@ def recover(place: Path, ledger: Ledger) -> int:
 
 def abandoned(place: Path, log: str) -> Iterator[Left]:
     """What processes that are no more left of one log; it is removed once the next is asked for."""
+    for file, words, changed in _abandoned(place, log):
+        yield left_in(words, changed)
+        held.remove(file)
+
+
+def untold(place: Path, log: str) -> list[Left]:
+    """The same as it is at this moment, and stays."""
+    return [left_in(words, changed) for _, words, changed in _abandoned(place, log)]
+
+
+def _abandoned(place: Path, log: str) -> Iterator[held.Found]:
     for folder in (place, passing()):
-        for file, words, changed in held.abandoned(folder, f"{_prefix(log)}*"):
-            if len(words) >= HEAD.size:
-                yield left_in(words, changed)
-                held.remove(file)
+        yield from (found for found in held.abandoned(folder, f"{_prefix(log)}*") if len(found.words) >= HEAD.size)
 
 
 def left_in(words: bytes, changed: float = 0.0) -> Left:

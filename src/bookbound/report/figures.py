@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 import bookbound
@@ -12,19 +12,27 @@ from bookbound.manifest import Manifest
 from bookbound.measure.figures import Plain
 from bookbound.measure.statistic import percentile, rounded
 from bookbound.report.tally import Day, Tally
+from bookbound.volume import EVERY, Volume, newest
 
 FORMAT = 1
 NAMES = {Status.ANSWERED: "answered", Status.REFUSED: "refused", Status.FAILED: "errors"}
 
 
-def figures(tally: Tally, unanswered: Plain, book: Manifest | None, since: datetime, until: datetime) -> Plain:
-    """What the log comes to; without a book at hand, nobody knows which chapters never answered."""
+Books = Mapping[Volume, Manifest]
+"""What is indexed of the volumes that a report is on."""
+
+
+def figures(tally: Tally, unanswered: Plain, of: Volume, books: Books, since: datetime, until: datetime) -> Plain:
+    """What the log of a volume comes to; without it at hand, nobody knows which chapters never answered."""
+    held = newest(books) if of.book != EVERY else None
+    book = books[held] if held is not None else None
     known = [kind.value for kind in RefusalKind]
     others = sorted(tally.refused.keys() - set(known))
     return rounded(
         {
             "bookbound": bookbound.__version__,
             "format": FORMAT,
+            "volume": str(of),
             "book": {"title": book.title, "generation": book.generation} if book else None,
             "since": since.isoformat(timespec="seconds"),
             "until": until.isoformat(timespec="seconds"),
@@ -33,13 +41,15 @@ def figures(tally: Tally, unanswered: Plain, book: Manifest | None, since: datet
                 **{name: tally.outcomes[status] for status, name in NAMES.items()},
                 "of_a_selection": tally.modes[Mode.SELECTION],
                 "sessions": tally.sessions,
+                "of_other_books": tally.elsewhere,
                 "lost": tally.lost,
             },
+            "by_book": list(_volumes(tally, books)),
             "refused_by_kind": {kind: tally.refused[kind] for kind in (*known, *others)},
             "latency_ms": _times(tally.milliseconds),
             "by_day": list(_days(tally)),
             "unanswered": unanswered,
-            "chapters": _chapters(tally, book),
+            "chapters": _chapters(tally, book, books),
         }
     )
 
@@ -60,12 +70,25 @@ def _days(tally: Tally) -> Iterator[Plain]:
         day += timedelta(days=1)
 
 
-def _chapters(tally: Tally, book: Manifest | None) -> Plain:
-    """Chapters by the answers that cite them; those that never answered are in the order of the book."""
-    answered = [{"chapter": chapter, "answers": count} for chapter, count in tally.chapters.most_common()]
-    titles = [chapter.title for chapter in book.chapters] if book else []
+def _volumes(tally: Tally, books: Books) -> Iterator[Plain]:
+    """What became of the questions to each volume, the most asked first."""
+    for volume, outcomes in sorted(tally.volumes.items(), key=lambda each: (-each[1].total(), each[0])):
+        title = books[volume].title if volume in books else None
+        counts = {name: outcomes[status] for status, name in NAMES.items()}
+        yield {"volume": str(volume), "title": title, "asked": outcomes.total(), **counts}
+
+
+def _chapters(tally: Tally, book: Manifest | None, books: Books) -> Plain:
+    """Chapters by the answers that cite them; those that never answered are in the order of the one book."""
+    answered = [
+        {"book": name, "chapter": chapter, "answers": count} for (name, chapter), count in tally.chapters.most_common()
+    ]
+    if book is None:
+        return {"answered": answered, "never": None, "gone": None}
+    cited = [chapter for _, chapter in tally.chapters]
+    known = {chapter.title for each in books.values() for chapter in each.chapters}
     return {
         "answered": answered,
-        "never": [title for title in titles if title not in tally.chapters] if book else None,
-        "gone": [chapter for chapter in tally.chapters if chapter not in titles] if book else None,
+        "never": [chapter.title for chapter in book.chapters if chapter.title not in cited],
+        "gone": [chapter for chapter in cited if chapter not in known],
     }

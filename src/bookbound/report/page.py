@@ -8,7 +8,8 @@ from html import escape
 from bookbound.measure.figures import Plain
 from bookbound.measure.page import document, pictures, section
 from bookbound.report import plots
-from bookbound.report.tables import left_out, tables, words
+from bookbound.report.tables import elsewhere, left_out, tables, words
+from bookbound.volume import EVERY, Volume
 
 MOST = 200
 COLUMNS = ("What readers asked", "asked", "wordings", "last", "because")
@@ -24,7 +25,7 @@ def page(reported: Plain) -> str:
     return document(
         title(reported),
         f"<h1>{escape(title(reported))}</h1>",
-        f"<p>{escape(span(reported))} Bookbound {escape(reported['bookbound'])}.</p>\n",
+        f"<p>{escape(span(reported))} Bookbound {escape(reported['bookbound'])}. {escape(elsewhere(reported))}</p>\n",
         *pictures(drawn),
         *_unanswered(reported),
         '<div class="grid-of">',
@@ -34,8 +35,12 @@ def page(reported: Plain) -> str:
 
 
 def title(reported: Plain) -> str:
-    book = reported["book"]
-    return f"What readers ask {book['title']}" if book else "What readers ask"
+    """What the report is on, by the title of the book or else by its name."""
+    volume, book = Volume.named(reported["volume"]), reported["book"]
+    if volume.book == EVERY:
+        return "What readers ask all books"
+    edition = f", edition {volume.edition}" if volume.edition else ""
+    return f"What readers ask {book['title'] if book else volume.book}".rstrip() + edition
 
 
 def span(reported: Plain) -> str:

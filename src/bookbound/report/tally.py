@@ -9,6 +9,7 @@ from datetime import date, datetime
 
 from bookbound.entry import Mode, Status
 from bookbound.record.reading import Asked, Reading
+from bookbound.volume import Volume
 
 _WORD = re.compile(r"\w+")
 
@@ -36,17 +37,19 @@ class Wording:
 
 
 class Tally:
-    """Counts of a log: by outcome, by kind of refusal, by day and by chapter, and what was refused."""
+    """Counts of a log: by outcome, by kind of refusal, by day, by volume and by chapter, and what was refused."""
 
     def __init__(self, reading: Reading) -> None:
         self.outcomes: Counter[Status] = Counter()
         self.refused: Counter[str] = Counter()
         self.modes: Counter[Mode] = Counter()
         self.days: dict[date, Day] = {}
+        self.volumes: dict[Volume, Counter[Status]] = {}
         self._wordings: dict[tuple[Mode, str], Wording] = {}
         for asked in reading.questions():
             self._count(asked)
         self.chapters, self.sessions, self.lost = reading.chapters(), reading.sessions(), reading.lost()
+        self.elsewhere = reading.elsewhere()
 
     @property
     def wordings(self) -> list[Wording]:
@@ -60,6 +63,7 @@ class Tally:
     def _count(self, asked: Asked) -> None:
         self.outcomes[asked.status] += 1
         self.modes[asked.mode] += 1
+        self.volumes.setdefault(asked.volume, Counter())[asked.status] += 1
         day = self.days.setdefault(asked.created.date(), Day())
         day.outcomes[asked.status] += 1
         if asked.status is not Status.FAILED:

@@ -21,6 +21,19 @@ SCHEMES = {
 WAYS: list[dict[str, list[str]]] = [{name: []} for name in SCHEMES]
 CHALLENGE = "WWW-Authenticate"
 REALM = 'Bearer realm="bookbound"'
+FOR_PAGES = (
+    "This key is bound to origins: it is for web pages there, and the request names no origin. A program needs a key "
+    "that was made with --any-origin."
+)
+FROM_ELSEWHERE = "This key is bound to other origins than the one that the request names. Ask whoever gave it to you."
+NO_ADMIN = "This needs an admin key, and this key is none. Ask whoever looks after the index."
+
+
+class Refused(HTTPException):
+    """A key that does not do, and why."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(403, why, {CHALLENGE: f'{REALM}, error="insufficient_scope"'})
 
 
 class Access:
@@ -49,7 +62,7 @@ class Access:
         if key is None:
             raise HTTPException(401, headers={CHALLENGE: f'{REALM}, error="invalid_token"'})
         if not key.allows(headers.get("origin")):
-            raise forbidden()
+            raise Refused(FROM_ELSEWHERE if "origin" in headers else FOR_PAGES)
         return key
 
 
@@ -61,15 +74,11 @@ def sent(headers: Headers) -> str | None:
     return secret.strip() if scheme.lower() == "bearer" else None
 
 
-def forbidden() -> HTTPException:
-    return HTTPException(403, headers={CHALLENGE: f'{REALM}, error="insufficient_scope"'})
-
-
 def admin(request: Request) -> str:
     """The id of the admin key that a request came with; without one it goes no further."""
     state = request.scope["state"]
     if "key" not in state:
         raise HTTPException(401, headers={CHALLENGE: REALM})
     if not state["admin"]:
-        raise forbidden()
+        raise Refused(NO_ADMIN)
     return str(state["key"])

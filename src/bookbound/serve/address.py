@@ -33,7 +33,7 @@ def seen(peer: str | None, forwarded: Sequence[str], trusted: Networks) -> str |
     if found is None:
         return peer
     for entry in reversed(",".join(forwarded).split(",")):
-        if not any(found in network for network in trusted):
+        if not _trusts(found, trusted):
             break
         before = _address(entry.strip())
         if before is None:
@@ -42,12 +42,22 @@ def seen(peer: str | None, forwarded: Sequence[str], trusted: Networks) -> str |
     return str(found)
 
 
+def believed(peer: str | None, trusted: Networks) -> bool:
+    """Whether a peer is one of the proxies that are trusted."""
+    found = _address(peer or "")
+    return found is not None and _trusts(found, trusted)
+
+
 def counted(address: str | None) -> str:
     """An address as limits count it: one of IPv6 as its site."""
     found = _address(address or "")
     if isinstance(found, IPv6Address):
         return str(IPv6Network((int(found), SITE), strict=False))
     return str(found or address or "")
+
+
+def _trusts(found: Address, trusted: Networks) -> bool:
+    return any(found in network for network in trusted)
 
 
 def _address(text: str) -> Address | None:

@@ -22,7 +22,7 @@ from bookbound.faces import answers, ask, chat, problems, query
 from bookbound.faces.face import Desk, Face, Problem
 from bookbound.ports import Limiter
 from bookbound.serve import health, index, keyfile, metrics
-from bookbound.serve.access import SCHEMES, WAYS, Access
+from bookbound.serve.access import SCHEMES, WAYS, Access, Refused
 from bookbound.serve.address import networks
 from bookbound.serve.gate import Gate
 from bookbound.serve.keyfile import Watched
@@ -33,7 +33,9 @@ from bookbound.serve.origins import Origins
 from bookbound.serve.shelf import Shelf
 from bookbound.serve.volumes import Opening, Volumes
 from bookbound.settings import Settings
+from bookbound.watch import outcome
 from bookbound.watch.desk import WatchedDesk
+from bookbound.watch.visit import VISIT
 from bookbound.watch.watch import Watch
 
 FACES: tuple[Face, ...] = (ask.FACE, chat.FACE, query.FACE, answers.FACE)
@@ -86,7 +88,7 @@ def application(
 def _named(routers: Sequence[APIRouter]) -> dict[str, str]:
     """Each path that something answers at, with the name of what does."""
     routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
-    return {route.path: str(route.tags[0]) for route in routes}
+    return {route.path: str(next(iter(route.tags), "other")) for route in routes}
 
 
 def _documented(app: FastAPI, faces: Sequence[Face]) -> dict[str, Any]:
@@ -126,8 +128,9 @@ class Words:
         self._faces = {path: face for face in faces for path in face.paths}
         self._ours = ours
 
-    def at_the_gate(self, status: int, scope: Scope) -> JSONResponse:
-        return self.response(problems.of_status(status, self._face(scope).invalid), scope)
+    def at_the_gate(self, status: int, scope: Scope, why: str) -> JSONResponse:
+        problem = problems.of_status(status, self._face(scope).invalid)
+        return self.response(replace(problem, message=why or problem.message), scope)
 
     def response(self, problem: Problem, scope: Scope) -> JSONResponse:
         state = scope["state"]
@@ -141,6 +144,8 @@ class Words:
         return self.response(problems.of_fields(error.errors(), self._face(request.scope).invalid), request.scope)
 
     def of_trouble(self, trouble: Exception, scope: Scope) -> JSONResponse:
+        if visit := VISIT.get():
+            visit.outcome = visit.outcome or outcome.of_trouble(trouble)
         return self.response(problems.of_error(trouble, self._face(scope).invalid), scope)
 
     async def of_error(self, request: Request, error: Exception) -> JSONResponse:
@@ -148,7 +153,8 @@ class Words:
 
     async def of_status(self, request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
-        response = self.at_the_gate(error.status_code, request.scope)
+        why = error.detail if isinstance(error, Refused) else ""
+        response = self.at_the_gate(error.status_code, request.scope, why)
         response.headers.update(error.headers or {})
         return response
 

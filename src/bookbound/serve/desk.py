@@ -15,7 +15,7 @@ from bookbound.manifest import Manifest
 from bookbound.ports import Journal
 from bookbound.record.noting import Silent, noting
 from bookbound.serve.shelf import Shelf
-from bookbound.volume import READING, Volume
+from bookbound.volume import READING, UNNAMED, Volume
 from bookbound.watch.standing import Standing
 
 RETRY_AFTER, FRESH = 1.0, 10.0
@@ -68,7 +68,7 @@ class BoundedDesk:
     def _asked(self) -> Volume:
         """The volume that is asked, as far as that is known before there is a reply."""
         named = READING.get()
-        return self._shelf.meant(named) if self._shelf else named or Volume()
+        return self._shelf.meant(named) if self._shelf else named or UNNAMED
 
     @property
     def manifest(self) -> Manifest:

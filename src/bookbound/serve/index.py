@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 
+from bookbound.errors import BookboundError
 from bookbound.faces.shapes import ErrorModel
 from bookbound.manifest import Manifest
 from bookbound.ports import Store
@@ -52,8 +53,12 @@ def routes(store: Stores) -> APIRouter:
     @router.post("/v1/index/rollback", openapi_extra={"security": WAYS})
     async def roll_back(holder: Holder) -> GenerationModel:
         """Withdraw the current generation; the one before it, which is given back, becomes current."""
-        log.warning("key %s rolls the index back", holder)
-        now = await (await store(READING.get())).roll_back()
+        log.warning("key %s asks for the index to be rolled back", holder)
+        try:
+            now = await (await store(READING.get())).roll_back()
+        except BookboundError as trouble:
+            log.error("the index was not rolled back for key %s: %s", holder, trouble)
+            raise
         log.warning("key %s rolled the index back to generation %s", holder, now.generation)
         return _generation(now, current=True)
 

@@ -11,7 +11,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bookbound.allowance import SPANS, Allowance, Bucket, Rate
+from bookbound.allowance import Allowance, Bucket, Rate
 from bookbound.entry import ASKING, Asker
 from bookbound.errors import BadSetup
 from bookbound.faces.face import Face, Problem, ProblemKind
@@ -20,12 +20,11 @@ from bookbound.serve.address import counted
 from bookbound.settings import Settings
 
 HEADERS = ("RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
-SPAN_NAMES = {seconds: name for name, seconds in SPANS.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """The rates that hold: for an address or a key over all faces, and more closely where a face has sessions."""
+    """The rates that hold: for an address and a key over all faces, and more closely where a face has sessions."""
 
     question: Rate
     key: Rate
@@ -45,13 +44,15 @@ class Policies:
         return cls(rate("question_limit"), rate("key_limit"), rate("address_limit"), rate("session_limit"))
 
     def buckets(self, asker: Asker, key: str | None, sessions: bool) -> Iterator[Bucket]:
-        """What a question is taken from. A session comes beside its address, never in its place."""
+        """What a question is taken from. A session and a key come beside the address, never in its place."""
         address = counted(asker.address)
         if sessions:
             if asker.session:
                 yield Bucket("session", str(asker.session), self.session)
             yield Bucket("address", address, self.address)
-        yield Bucket("key", key, self.key) if key else Bucket("question", address, self.question)
+        if key:
+            yield Bucket("key", key, self.key)
+        yield Bucket("question", address, self.question)
 
 
 class Limits:
@@ -118,7 +119,7 @@ def headers(allowance: Allowance) -> dict[str, str]:
 
 def _problem(allowance: Allowance) -> Problem:
     rate, wait = allowance.tightest.bucket.rate, allowance.retry_after
-    message = f"Too many questions: {rate.amount} in a {SPAN_NAMES[rate.seconds]} are allowed. Try again in {wait} s."
+    message = f"Too many questions: {rate.amount} in {rate.span} are allowed. Try again in {wait} s."
     return Problem(ProblemKind.LIMIT, 429, message, retry_after=wait)
 
 

@@ -1,17 +1,21 @@
-"""Sees each request from its first to its last byte."""
+"""Sees each request from its first to its last byte, and gives it an id."""
 
 from __future__ import annotations
 
+import re
+import uuid
 from collections.abc import Mapping
 from time import perf_counter
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bookbound.watch import outcome
 from bookbound.watch.visit import VISIT, Visit
 from bookbound.watch.watch import Watch
 
+REQUEST_ID = "X-Request-ID"
+_GOOD_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 OTHER = "other"
 """Whatever is not ours: a method, a path, and the face that no face has."""
@@ -28,13 +32,17 @@ class Onlooker:
             await self._app(scope, receive, send)
             return
         method = scope["method"] if scope["method"] in METHODS else OTHER
-        given = Headers(scope=scope).get("traceparent", "")
-        visit = Visit(method, scope.setdefault("state", {}), traceparent=given)
+        headers = Headers(scope=scope)
+        given = headers.get(REQUEST_ID, "")
+        request_id = given if _GOOD_ID.fullmatch(given) else str(uuid.uuid4())
+        scope.setdefault("state", {})["request_id"] = request_id
+        visit = Visit(method, scope["state"], traceparent=headers.get("traceparent", ""))
         VISIT.set(visit)
 
         async def noted(message: Message) -> None:
             if message["type"] == "http.response.start":
                 visit.status = message["status"]
+                MutableHeaders(scope=message)[REQUEST_ID] = request_id
             await send(message)
 
         try:

@@ -9,10 +9,11 @@ from starlette.types import ASGIApp
 
 from bookbound.errors import BadSetup
 from bookbound.serve.access import HEADER
-from bookbound.serve.gate import REQUEST_ID
 from bookbound.serve.keyfile import Watched
 from bookbound.serve.keys import ANYWHERE, origin
 from bookbound.serve.limits import HEADERS
+from bookbound.serve.onlooker import REQUEST_ID
+from bookbound.serve.volumes import BOOK, EDITION
 
 
 def named(origins: Sequence[str]) -> tuple[str, ...]:
@@ -32,7 +33,7 @@ class Origins(CORSMiddleware):
             app,
             allow_origins=names,
             allow_methods=["GET", "POST"],
-            allow_headers=["Content-Type", REQUEST_ID, "Authorization", HEADER],
+            allow_headers=["Content-Type", REQUEST_ID, "Authorization", HEADER, BOOK, EDITION],
             expose_headers=[REQUEST_ID, "Retry-After", "WWW-Authenticate", *HEADERS],
         )
         self._keys = keys

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from ipaddress import ip_address
+from shlex import quote
 
 from bookbound.serve import keyfile, origins
 from bookbound.serve.address import networks
@@ -15,11 +16,16 @@ from bookbound.settings import Settings
 def check(settings: Settings, host: str) -> None:
     """See that a server can run as it is set; what cannot be is an error, and what is hardly meant a warning."""
     origins.named(settings.origins)
-    networks(settings.proxies)
     Policies.of(settings)
     ring = keyfile.read(keyfile.place(settings))
     if settings.access == "keys" and not ring.valid:
-        warnings.warn("Nobody can ask yet, as there is no valid key. To make one: bookbound key new", stacklevel=2)
+        warnings.warn(_keyless(settings), stacklevel=2)
+    if not all(network.prefixlen for network in networks(settings.proxies)):
+        warnings.warn(
+            "The setting `proxies` names every address there is, so that anybody may forge theirs and escape limits. "
+            "Name your proxy alone.",
+            stacklevel=2,
+        )
     if settings.access == "public" and settings.limits == "off" and not _is_here(host):
         warnings.warn(
             "Everybody who reaches this address may ask without limit. Set `limits` to on, or `access` to keys.",
@@ -27,6 +33,15 @@ def check(settings: Settings, host: str) -> None:
         )
     for name, needed in _idle(settings):
         warnings.warn(f"The setting `{name}` has no effect: for that, set {needed}.", stacklevel=2)
+
+
+def _keyless(settings: Settings) -> str:
+    """That there is no key yet, and how to make one where this server looks for it."""
+    file = keyfile.place(settings)
+    why = "there is no valid key" if file.exists() else f"there is no file of keys at {file}"
+    there = settings.keys is None and settings.index != Settings().index
+    place = f" --index {quote(str(settings.index))}" if there else ""
+    return f"Nobody can ask yet, as {why}. To make a key: {keyfile.MAKE}{place}"
 
 
 def _idle(settings: Settings) -> Iterator[tuple[str, str]]:

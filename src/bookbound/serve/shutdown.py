@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from multiprocessing import parent_process
 from types import FrameType
@@ -13,6 +14,7 @@ GRACE = 30.0
 """The seconds that what is being answered has to come to its end."""
 FAREWELL = 2.0
 """The seconds that whoever is cut short has to take the word of it."""
+log = logging.getLogger("bookbound.serve")
 
 
 class Server(uvicorn.Server):
@@ -43,6 +45,7 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter) or orphaned
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        log.info("stopping: what is being answered has %g seconds, and no new question is taken", GRACE)
         late = asyncio.get_running_loop().call_later(GRACE, self._cut_short)
         try:
             await super().shutdown(sockets)
@@ -50,7 +53,9 @@ class Server(uvicorn.Server):
             late.cancel()
 
     def _cut_short(self) -> None:
-        for task in list(self.server_state.tasks):
+        if tasks := list(self.server_state.tasks):
+            log.warning("stopping at once: requests that are cut short: %d", len(tasks))
+        for task in tasks:
             task.cancel()
         asyncio.get_running_loop().call_later(FAREWELL, self._hang_up)
 

@@ -35,7 +35,7 @@ def speak(form: str) -> None:
     root.handlers = [Lines(form)]
     root.setLevel(logging.WARNING)
     logging.getLogger(OURS).setLevel(logging.INFO)
-    warnings.showwarning = lambda message, *_: logging.getLogger("py.warnings").warning("%s", message)
+    warnings.showwarning = lambda message, *_: log.warning("%s", str(message).strip().partition("\n")[0])
     sys.excepthook = lambda _, error, __: _uncaught(error)
     threading.excepthook = lambda broken: _uncaught(broken.exc_value)
     sys.unraisablehook = lambda broken: _uncaught(broken.exc_value)

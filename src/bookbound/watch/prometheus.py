@@ -80,10 +80,12 @@ class Metrics:
         self._unwritten.set(now.unwritten)
         for name in ("noted", "written", "lost"):
             self._entries.labels(name).inc(max(0, getattr(now, name) - getattr(before, name)))
-        for open_, books in ((0, before.books), (1, now.books)):
-            for volume, book in books.items():
-                self._books.labels(volume, book.generation, book.title, book.embedder).set(open_)
-                self._chunks.labels(volume).set(open_ * book.chunks)
+        for labels in _series(before) - _series(now):
+            self._books.labels(*labels).set(0)
+        for labels in _series(now):
+            self._books.labels(*labels).set(1)
+        for volume in before.books.keys() | now.books.keys():
+            self._chunks.labels(str(volume)).set(now.books[volume].chunks if volume in now.books else 0)
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:
@@ -100,6 +102,11 @@ class Metrics:
         finally:
             task.cancel()
             self.stand()
+
+
+def _series(standing: Standing) -> set[tuple[str, ...]]:
+    """The labels of each open book."""
+    return {(str(volume), book.generation, book.title, book.embedder) for volume, book in standing.books.items()}
 
 
 def _alone(registry: CollectorRegistry) -> CollectorRegistry:

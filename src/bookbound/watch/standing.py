@@ -11,7 +11,7 @@ from bookbound.volume import Volume
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How many questions are worked on and how many wait for that, what became of entries of the log, and the open books.
+    """How many questions are worked on and how many wait for that, what became of entries of the log, and what is open.
 
     Entries that are neither written nor lost wait to be written.
     """

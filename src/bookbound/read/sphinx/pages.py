@@ -7,8 +7,8 @@ from pathlib import Path
 
 from bookbound.book import Notice, Page
 from bookbound.read import decode
-from bookbound.read.notebook import load_notebook
 from bookbound.read.myst import myst_draft
+from bookbound.read.notebook import load_notebook
 from bookbound.read.sphinx.draft import Desk, Draft, Titles, rst_draft
 from bookbound.read.sphinx.inventory import Inventory
 from bookbound.read.sphinx.order import Listed, Order
