@@ -40,7 +40,7 @@ class Sound(NamedTuple):
 
 
 SOUND: dict[str, Sound] = {
-    "markdown": Sound({"a.md": f"---\ntitle: M\n---\n{WORDS}", "SUMMARY.md": "- [A](a.md)"}, ("a.md", "SUMMARY.md")),
+    "gitbook": Sound({"a.md": f"---\ntitle: M\n---\n{WORDS}", "SUMMARY.md": "- [A](a.md)"}, ("a.md", "SUMMARY.md")),
     "docusaurus": Sound(
         {
             "docusaurus.config.js": "module.exports = {presets: [['c', {docs: {sidebarPath: './sidebars.js'}}]]};",

@@ -88,7 +88,7 @@ def test_what_was_broken_is_sound_otherwise(tmp_path: Path, kind: str) -> None:
     assert "motor turns" in "".join(page.text for page in book.pages)
 
 
-@pytest.mark.parametrize("kind", ["markdown", "docusaurus", "mkdocs", "sphinx", "jupyter", "html", "epub", "pdf"])
+@pytest.mark.parametrize("kind", ["gitbook", "docusaurus", "mkdocs", "sphinx", "jupyter", "html", "epub", "pdf"])
 def test_files_that_vanish_and_change_while_they_are_read_stop_nobody(tmp_path: Path, kind: str) -> None:
     source, over = put(tmp_path / "book", SOUND[kind].files), Event()
     files = [path for path in (tmp_path / "book").rglob("*") if path.is_file()]
