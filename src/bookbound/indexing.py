@@ -158,7 +158,7 @@ def _source(source: Path | str, settings: Settings, kind: str | None, progress: 
     from bookbound.read import read
     from bookbound.read.prints import mark
 
-    return Source(lambda: read(source, kind), f"{kind} {mark(source)}")
+    return Source(lambda: read(source, kind, settings.edition), f"{kind} {settings.edition} {mark(source)}")
 
 
 def _unfinished(settings: Settings, embedder: str) -> Path:

@@ -119,6 +119,12 @@ def test_each_edition_has_its_address(site: Site, edition: str | None, url: str)
     assert read_docusaurus(site(VERSIONED), edition).pages[0].url == url
 
 
+def test_an_edition_of_the_source_is_read_where_it_is_named_and_any_other_name_is_only_a_name(site: Site) -> None:
+    root = site(VERSIONED)
+    assert read(root, edition="1.0").pages[0].url == "/docs/1.0/a"
+    assert read(root, edition="spring").pages[0].url == "/docs/b"
+
+
 def test_an_edition_that_is_not_there_is_bad_use(site: Site) -> None:
     with pytest.raises(BadSource, match=r"2\.0, 1\.0, current"):
         read_docusaurus(site(VERSIONED), "3.0")

@@ -17,10 +17,14 @@ READER = "1"
 _REASONS = 3
 
 
-def read(source: Path, kind: str | None = None) -> Manuscript:
-    """The book at `source`, a folder or one file, read as one of the `kind` or as what it looks like."""
+def read(source: Path, kind: str | None = None, edition: str | None = None) -> Manuscript:
+    """The book at `source`, a folder or one file, read as one of the `kind` or as what it looks like.
+
+    Where the source holds several editions, and the named one is among them, that one is read.
+    """
     _check(source)
-    book = reader_for(source, kind).read(source)
+    reader = reader_for(source, kind)
+    book = reader.read(source, edition) if edition in reader.editions(source) else reader.read(source)
     if not book.pages:
         reasons = "".join(f" {file}: {message}." for file, message, _ in book.notices[:_REASONS])
         raise BadSource(

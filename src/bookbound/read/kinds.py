@@ -30,12 +30,12 @@ from bookbound.read.sphinx import knows_sphinx, read_sphinx
 class Reader(NamedTuple):
     """Reads one kind of book; `knows` looks at names and configuration alone, and `sign` says what it looks for.
 
-    `editions` are the versions of the book that the source holds, where it keeps several.
+    `editions` are the versions of the book that the source holds, where it keeps several; any may be named to `read`.
     """
 
     kind: str
     knows: Callable[[Path], bool]
-    read: Callable[[Path], Manuscript]
+    read: Callable[..., Manuscript]
     sign: str = ""
     editions: Callable[[Path], list[str]] = lambda source: []
 
