@@ -18,12 +18,12 @@ LAYERS = [
     {"ports", "models"},
     {"read", "split", "embed", "store", "retrieve", "judge", "answer", "record", "limit"},
     {"ingest", "reuse", "transfer", "ask"},
-    {"settings", "library", "faces", "calibration"},
+    {"settings", "misspelt", "library", "faces", "calibration"},
     {"measure"},
     {"report"},
     {"watch"},
     {"serve", "cli"},
-    {"wire", "remote", "recording", "watching", "limiting", "indexing", "shelving"},
+    {"wire"},
     {"", "__main__", "testing"},
 ]
 NOUNS, STATIONS, FACES = LAYERS[0], LAYERS[2], "faces"
@@ -40,7 +40,7 @@ PRODUCTS = {
     "alembic": {"record/schema.py", "record/migrations/"},
     "psycopg": set(),  # SQLAlchemy does
     "pydantic": {"faces/", "serve/"},
-    "fastapi": {"faces/", "serve/", "wire.py"},
+    "fastapi": {"faces/", "serve/", "wire/"},
     "starlette": {"serve/", "testing/"},
     "uvicorn": {"serve/", "testing/"},
     "limits": {"limit/"},

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from qdrant_client import AsyncQdrantClient
 
-from bookbound import indexing, wire
+from bookbound import wire
 from bookbound.book import Chunk
 from bookbound.errors import BadSource, Doubtful
 from bookbound.ingest import Indexed, Source, ingest
@@ -20,6 +20,7 @@ from bookbound.settings import Settings
 from bookbound.store.edge import EdgeStore
 from bookbound.store.qdrant import QdrantStore
 from bookbound.testing.embedder import ScriptedEmbedder
+from bookbound.wire import indexing
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 Make = Callable[..., Indexed]

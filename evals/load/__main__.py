@@ -20,10 +20,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from bookbound import recording, wire
+from bookbound import wire
 from bookbound.measure import questions
 from bookbound.record.folder import beside
 from bookbound.settings import Settings
+from bookbound.wire import recording
 from evals.load.chaos import Chaos
 from evals.load.clients import Clients
 from evals.load.service import UNLIMITED, Service

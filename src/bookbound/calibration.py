@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shlex
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -18,7 +17,7 @@ from bookbound.errors import BadSetup
 from bookbound.judge import OperatingPoint
 from bookbound.manifest import Manifest
 from bookbound.models import CONSTANTS, DIGESTS, EMBEDDER, READER, constants, damaged
-from bookbound.settings import Settings
+from bookbound.settings import Settings, index_option
 
 FILE = "operating-point.json"
 CHOSEN = ("point", "wanted", "curve", "held_out")
@@ -96,8 +95,7 @@ def in_force(settings: Settings, shipped: Shipped, book: Manifest) -> InForce:
 
 def again(index: Path) -> str:
     """What to do where the choice beside an index is of no use."""
-    elsewhere = "" if index == Settings().index else f" --index {shlex.quote(str(index))}"
-    return f"Calibrate again: bookbound calibrate --questions FILE{elsewhere}"
+    return f"Calibrate again: bookbound calibrate --questions FILE{index_option(index)}"
 
 
 def load(file: Path) -> Calibrated | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import tomllib
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from shlex import quote
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from bookbound.errors import BadSetup
+from bookbound.volume import Volume
 
 PREFIX = "BOOKBOUND_"
 FILE = "bookbound.toml"
@@ -42,10 +43,6 @@ CHOICES = {
     "examiner": ("local", "cohere"),
 }
 HIDDEN = ("_key", "_url")
-OTHERS = {"DEBUG"}
-"""Variables of the environment that are no settings."""
-CLOSE = 0.75
-"""How alike a name must be to a setting's to be taken for it, misspelt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +110,19 @@ class Settings:
         if self.answered is not None and not 0 <= self.answered <= 1:
             raise BadSetup("The setting `answered` is a probability: give a number from 0 to 1.")
 
+    @property
+    def volume(self) -> Volume:
+        """The book and edition that are named, if any."""
+        return Volume(self.book or "", self.edition or "").checked()
+
     def __repr__(self) -> str:
         shown = {f.name: getattr(self, f.name) for f in fields(self) if not f.name.endswith(HIDDEN)}
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+def index_option(index: Path) -> str:
+    """What to add to a command so that it finds an index that is not in the usual place, with a space before it."""
+    return "" if index == Settings().index else f" --index {quote(str(index))}"
 
 
 def load(environment: Mapping[str, str] = os.environ, folder: Path | None = None, **given: Any) -> Settings:
@@ -130,25 +137,6 @@ def load(environment: Mapping[str, str] = os.environ, folder: Path | None = None
     values |= {name: value for name, value in given.items() if value is not None}
     hints = get_type_hints(Settings)
     return replace(Settings(), **{name: _as(hints[name], value, name) for name, value in values.items()})
-
-
-def misspelt(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """A word on each variable of the environment that looks like a setting and is none."""
-    names = {f.name.upper() for f in fields(Settings)}
-    given = {name.removeprefix(PREFIX) for name in environment if name.startswith(PREFIX)}
-    others = sorted(given - names - OTHERS)
-    if not others:
-        return []
-    from difflib import get_close_matches
-
-    near = ((name, get_close_matches(name, names, 1, CLOSE)) for name in others)
-    return [f"{PREFIX}{name} is no setting. Was {PREFIX}{meant[0]} meant?" for name, meant in near if meant]
-
-
-def warn_of_misspelt() -> None:
-    """A warning for each of these."""
-    for word in misspelt():
-        warnings.warn(word, stacklevel=2)
 
 
 def _here() -> Path:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import zipfile
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -20,10 +19,10 @@ from typing import IO, TYPE_CHECKING, Any
 from bookbound.book import Chunk
 from bookbound.changes import check_whole, compare
 from bookbound.errors import BadSource, IndexTrouble
-from bookbound.ingest import published
+from bookbound.ingest import Progress, published
 from bookbound.manifest import Manifest
 from bookbound.ports import Index, Store
-from bookbound.store import records
+from bookbound.store import files, records
 
 if TYPE_CHECKING:
     from bookbound.ports import Vectors
@@ -32,22 +31,15 @@ MANIFEST, CHUNKS, VECTORS = "manifest.json", "chunks.jsonl", "vectors.f32"
 LARGEST_MANIFEST, LONGEST_LINE = 1 << 28, 1 << 22
 BATCH = 256
 NUMBER = 4
-Progress = Callable[[str, int, int], None]
 
 
 async def export(store: Store, file: Path, progress: Progress) -> Manifest:
     """Write the published index to a file, which is whole or as it was before."""
     index = await store.open()
-    fresh = file.with_name(f".{file.name}.{os.urandom(4).hex()}")
     try:
-        with fresh.open("xb") as written:
+        with files.replacing(file) as written:
             await _write(index, written, progress)
-            written.flush()
-            os.fsync(written.fileno())
-        fresh.replace(file)
     finally:
-        with suppress(OSError):
-            fresh.unlink(missing_ok=True)
         await index.close()
     return index.manifest
 
@@ -75,11 +67,10 @@ async def import_(file: Path, store: Store, progress: Progress, *, force: bool =
 async def _write(index: Index, written: IO[bytes], progress: Progress) -> None:
     manifest, hashes = index.manifest, {name: hashlib.sha256() for name in (CHUNKS, VECTORS)}
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
-        for name in (CHUNKS, VECTORS):
+        for name, each in ((CHUNKS, _lines(index)), (VECTORS, _rows(index))):
             done = 0
             with archive.open(name, "w", force_zip64=True) as member:
-                async for chunk, vector in _held(index):
-                    data = _line(chunk) if name == CHUNKS else vector.astype("<f4").tobytes()
+                async for data in each:
                     hashes[name].update(data)
                     member.write(data)
                     progress(name.partition(".")[0], done := done + 1, manifest.chunks)
@@ -89,14 +80,16 @@ async def _write(index: Index, written: IO[bytes], progress: Progress) -> None:
         archive.writestr(MANIFEST, json.dumps(records.dump(manifest) | {"members": prints}, ensure_ascii=False))
 
 
-async def _held(index: Index) -> AsyncIterator[tuple[Chunk, Vectors]]:
+async def _lines(index: Index) -> AsyncIterator[bytes]:
     for sheet in index.manifest.sheets:
-        for pair in await index.held(sheet.file):
-            yield pair
+        for chunk in await index.chunks(sheet.file):
+            yield json.dumps({"id": chunk.id, **records.record(chunk)}, ensure_ascii=False).encode() + b"\n"
 
 
-def _line(chunk: Chunk) -> bytes:
-    return json.dumps({"id": chunk.id, **records.record(chunk)}, ensure_ascii=False).encode() + b"\n"
+async def _rows(index: Index) -> AsyncIterator[bytes]:
+    for sheet in index.manifest.sheets:
+        for _, vector in await index.held(sheet.file):
+            yield vector.astype("<f4").tobytes()
 
 
 @contextmanager

@@ -48,8 +48,13 @@ UNNAMED = Volume()
 
 
 def newest(volumes: Iterable[Volume]) -> Volume | None:
-    """The volume of the highest edition, by the numbers in its name; one without an edition is the newest of all."""
-    return max(volumes, key=lambda volume: (not volume.edition, _rank(volume.edition)), default=None)
+    """The first of them by edition, if there is any."""
+    return next(iter(newest_first(volumes)), None)
+
+
+def newest_first(volumes: Iterable[Volume]) -> list[Volume]:
+    """The volumes by edition, the highest first by the numbers in its name; one without an edition is the newest."""
+    return sorted(volumes, key=lambda volume: (not volume.edition, _rank(volume.edition)), reverse=True)
 
 
 def _rank(edition: str) -> tuple[tuple[int, int, str], ...]:

@@ -25,13 +25,13 @@ from tests.deploy.files import (
     stages,
 )
 
-from bookbound import wire
 from bookbound.serve import server
+from bookbound.wire import serving
 
 
 @pytest.fixture(scope="module")
 def app() -> FastAPI:
-    return wire.web()
+    return serving.web()
 
 
 def paths(app: FastAPI) -> set[str]:

@@ -10,9 +10,9 @@ import pytest
 from evals.load.services import Postgres, until
 from sqlalchemy import URL, make_url
 
-from bookbound import recording
 from bookbound.errors import BadSetup
 from bookbound.settings import Settings
+from bookbound.wire import recording
 
 SECRET = "a-password-of-somebody"
 

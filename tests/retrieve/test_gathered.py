@@ -52,3 +52,15 @@ def test_the_chunks_of_a_page_are_found_in_the_book_that_it_stands_in(books: dic
         await all_.close()
 
     asyncio.run(go())
+
+
+def test_a_title_with_a_colon_names_its_book_all_the_same(books: dict[str, EdgeStore]) -> None:
+    async def go() -> None:
+        ants, dogs = [await store.open() for store in books.values()]
+        all_ = Gathered({"Legs": ants, "Legs: the dogs": dogs})
+        [chunk] = await all_.chunks("Legs: the dogs:legs.md")
+        assert ("barks" in chunk.text, chunk.place.book) == (True, "Legs: the dogs")
+        assert [chunk.place.book for chunk in await all_.chunks("Legs:legs.md")] == ["Legs"]
+        await all_.close()
+
+    asyncio.run(go())

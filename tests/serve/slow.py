@@ -19,11 +19,11 @@ from bookbound.ask import Step
 from bookbound.dialogue import Question, Reply
 from bookbound.ports import Journal
 from bookbound.record.noting import Silent, noting
-from bookbound.recording import journal
 from bookbound.serve import server
 from bookbound.serve.app import application
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedDesk, answer, passage
+from bookbound.wire.recording import journal
 
 ANSWER = answer([("It walks.", passage("It walks."))])
 FOLDER = "SLOW_FOLDER"

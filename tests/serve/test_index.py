@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from bookbound import shelving, wire
+from bookbound import wire
 from bookbound.serve import keyfile
 from bookbound.serve.app import application
 from bookbound.serve.index import PATHS
 from bookbound.serve.keys import ANYWHERE, Key, Kind
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedDesk, refusal
+from bookbound.wire import shelving
 
 
 def methods(client: TestClient) -> dict[str, str]:

@@ -17,10 +17,10 @@ from hypothesis.strategies import SearchStrategy
 from schemathesis.checks import positive_data_acceptance
 from schemathesis.core.result import Ok
 
-from bookbound import shelving
 from bookbound.serve.app import application
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedDesk, refusal
+from bookbound.wire import shelving
 
 SNAPSHOT = Path(__file__).parent / "openapi.json"
 Served = Callable[..., AbstractContextManager[str]]

@@ -16,7 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 from bookbound import cli, wire
-from bookbound.settings import CHOICES, LIMITS, PREFIX, Settings, misspelt
+from bookbound.misspelt import misspelt
+from bookbound.settings import CHOICES, LIMITS, PREFIX, Settings
 
 
 @pytest.fixture(autouse=True)

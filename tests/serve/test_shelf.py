@@ -13,13 +13,14 @@ import httpx
 import pytest
 from tests.serve.process import Served, served
 
-from bookbound import shelving, wire
+from bookbound import wire
 from bookbound.ask import Pipeline
 from bookbound.errors import NoIndex
 from bookbound.serve.shelf import Shelf
 from bookbound.settings import Settings
 from bookbound.testing import MANIFEST
 from bookbound.volume import Volume
+from bookbound.wire import shelving
 
 Write = Callable[[str], None]
 QUESTION = {"question": "How many legs does a walking robot have?"}

@@ -25,11 +25,11 @@ from tests.serve.slow import WORKING, chosen
 
 from bookbound.ask import Step
 from bookbound.dialogue import Question
-from bookbound.recording import log
 from bookbound.serve import shutdown
 from bookbound.serve.app import application
 from bookbound.settings import PREFIX, Settings
 from bookbound.testing import ScriptedDesk, answer, passage
+from bookbound.wire.recording import log
 
 ASKED = "Does it walk?"
 STREAM = {"Accept": "text/event-stream"}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
+import signal
+import sys
 from contextlib import suppress
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -17,6 +20,17 @@ from bookbound.testing.embedder import ScriptedEmbedder
 from bookbound.transfer import export
 
 VARIANTS = 6
+FILES = {
+    "open",
+    "os.rename",
+    "os.mkdir",
+    "os.remove",
+    "os.rmdir",
+    "os.listdir",
+    "os.scandir",
+    "os.chmod",
+    "fcntl.flock",
+}
 
 
 def page(file: str, text: str, position: int = 0) -> Page:
@@ -44,9 +58,22 @@ async def publish(store: Store, book: Manuscript, force: bool = False) -> str:
     return made.manifest.digest
 
 
-def live(folder: str, seed: int, begun: Event) -> None:
-    """Index, publish, roll back and export at random, for as long as nobody ends it."""
+def die_at(step: int) -> None:
+    """Be killed as soon as the process has touched files so many times."""
+    left = iter(range(step))
+
+    def touched(event: str, _: object) -> None:
+        if event in FILES and next(left, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(touched)
+
+
+def live(folder: str, seed: int, begun: Event, step: int) -> None:
+    """Index, publish, roll back and export at random, until somebody ends it, or it ends at a step of its own."""
     begun.set()
+    if step:
+        die_at(step)
     chance, store = random.Random(seed), EdgeStore(Path(folder) / "index")
 
     async def go() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from bookbound import __version__, settings
+from bookbound import __version__, misspelt
 from bookbound.cli import ask, demo, index, key, log, report, serve, show, status, streams, transfer
 from bookbound.cli.calibrate import calibrate
 from bookbound.cli.eval import evaluate
@@ -75,4 +75,4 @@ def options(
 ) -> None:
     """Answers readers' questions from one book and nothing else, with a citation for every sentence."""
     if ctx.invoked_subcommand != "serve":  # which first finds out in what form to say it
-        settings.warn_of_misspelt()
+        misspelt.warn()

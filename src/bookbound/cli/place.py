@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from bookbound.errors import BadSetup, NoIndex
-from bookbound.settings import Settings
+from bookbound.settings import Settings, index_option
 
 DEMO = "demo"
 
@@ -22,9 +22,9 @@ def where(chosen: Settings) -> str:
 
 def option(chosen: Settings) -> str:
     """What to add to a command so that it finds this index, with a space before it."""
-    elsewhere = chosen.index != Settings().index and not chosen.qdrant_url
-    options = {"--index": str(chosen.index) if elsewhere else None, "--book": chosen.book, "--edition": chosen.edition}
-    return "".join(f" {name} {shlex.quote(value)}" for name, value in options.items() if value)
+    place = "" if chosen.qdrant_url else index_option(chosen.index)
+    named = {"--book": chosen.book, "--edition": chosen.edition}
+    return place + "".join(f" {name} {shlex.quote(value)}" for name, value in named.items() if value)
 
 
 def check(chosen: Settings) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from bookbound import settings
+from bookbound import misspelt, settings
 from bookbound.cli.index import make
 from bookbound.cli.outcome import told
 from bookbound.cli.parts import BookName, EditionName, IndexFolder, Parts
@@ -52,7 +52,7 @@ def serve(
         chosen = settings.load(index=index, book=book, edition=edition)
         if chosen.logging == "json":
             speak("json")
-        settings.warn_of_misspelt()
+        misspelt.warn()
         setup.check(chosen, host)
         taken = held.enter_context(server.bound(host, port))
         if source:

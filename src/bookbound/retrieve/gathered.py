@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from bookbound.book import Chunk, Passage
 from bookbound.manifest import Manifest
@@ -15,7 +15,6 @@ from bookbound.ports import Index
 if TYPE_CHECKING:
     from bookbound.ports import Vectors
 
-T = TypeVar("T")
 TITLE = "All books"
 
 
@@ -44,7 +43,10 @@ class Gathered:
 
     async def search(self, words: str, vector: Vectors, k: int) -> list[Passage]:
         found = await asyncio.gather(*(index.search(words, vector, k) for index in self._indexes.values()))
-        named = [[self._passage(name, each) for each in of] for name, of in zip(self._indexes, found, strict=True)]
+        named = [
+            [replace(each, chunk=_in_book(name, each.chunk)) for each in of]
+            for name, of in zip(self._indexes, found, strict=True)
+        ]
         # What one book ranks first goes before what any ranks second; among equals the nearer in meaning leads.
         ranked = [sorted(filter(None, rank), key=lambda passage: -passage.score) for rank in zip_longest(*named)]
         return list(chain.from_iterable(ranked))[:k]
@@ -55,19 +57,21 @@ class Gathered:
         return [chunk for rank in zip_longest(*named) for chunk in rank if chunk][:k]
 
     async def chunks(self, file: str) -> list[Chunk]:
-        name, _, inner = file.partition(":")
+        name, inner = self._within(file)
         return [_in_book(name, chunk) for chunk in await self._indexes[name].chunks(inner)]
 
     async def held(self, file: str) -> list[tuple[Chunk, Vectors]]:
-        name, _, inner = file.partition(":")
+        name, inner = self._within(file)
         return [(_in_book(name, chunk), vector) for chunk, vector in await self._indexes[name].held(inner)]
 
     async def close(self) -> None:
         for index in self._indexes.values():
             await index.close()
 
-    def _passage(self, name: str, passage: Passage) -> Passage:
-        return replace(passage, chunk=_in_book(name, passage.chunk))
+    def _within(self, file: str) -> tuple[str, str]:
+        """The book that a file of ours is in, and what it is called there; either name may hold a colon."""
+        name = max((name for name in self._indexes if file.startswith(f"{name}:")), key=len)
+        return name, file.removeprefix(f"{name}:")
 
 
 def _in_book(name: str, chunk: Chunk) -> Chunk:

@@ -14,7 +14,7 @@ from bookbound.faces.face import Check
 from bookbound.manifest import Manifest
 from bookbound.ports import Journal
 from bookbound.record.noting import Silent, noting
-from bookbound.serve.shelf import Shelf
+from bookbound.serve.shelf import NONE_OPEN, Shelf
 from bookbound.volume import READING, UNNAMED, Volume
 from bookbound.watch.standing import Standing
 
@@ -61,7 +61,7 @@ class BoundedDesk:
     @property
     def _books(self) -> Shelf:
         if self._shelf is None:
-            raise NoIndex("No book is open yet. Try again in a moment.")
+            raise NoIndex(NONE_OPEN)
         return self._shelf
 
     @property
@@ -99,32 +99,30 @@ class BoundedDesk:
 
     async def ask(self, question: Question) -> Reply:
         with noting(self._journal, question, self._asked) as reached:
-            async with self._place():
-                with self._books.lend(READING.get()) as pipeline:
-                    return reached(await pipeline.ask(question))
+            async with self._place() as pipeline:
+                return reached(await pipeline.ask(question))
 
     async def search(self, question: Question) -> Retrieval:
-        async with self._place():
-            with self._books.lend(READING.get()) as pipeline:
-                return await pipeline.search(question)
+        async with self._place() as pipeline:
+            return await pipeline.search(question)
 
     async def steps(self, question: Question) -> AsyncGenerator[Step]:
         with noting(self._journal, question, self._asked) as reached:
-            async with self._place():
-                with self._books.lend(READING.get()) as pipeline:
-                    async with aclosing(pipeline.steps(question)) as steps:
-                        async for step in steps:
-                            yield reached(step) if isinstance(step, Answer | Refusal) else step
+            async with self._place() as pipeline, aclosing(pipeline.steps(question)) as steps:
+                async for step in steps:
+                    yield reached(step) if isinstance(step, Answer | Refusal) else step
 
     @asynccontextmanager
-    async def _place(self) -> AsyncIterator[None]:
+    async def _place(self) -> AsyncIterator[Pipeline]:
+        """A place to work at, once there is one, and the book that is asked."""
         if self._present >= self._room:
             raise Busy("Too many questions are being answered. Try again in a moment.", retry_after=RETRY_AFTER)
         self._present += 1
         try:
             await self._turn()
             try:
-                yield
+                with self._books.lend(READING.get()) as pipeline:
+                    yield pipeline
             finally:
                 self._places.release()
         finally:

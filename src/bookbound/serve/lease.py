@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
-from dataclasses import replace
+from contextlib import contextmanager
 
 from bookbound.ask import Pipeline
 
 
 class Lease:
-    """A pipeline and how many are using it; once it is given up, its index is closed with the last of them.
+    """A pipeline and how many are using it; once it is given up, it is closed with the last of them."""
 
-    One that is lent out `whole` is closed with all its parts.
-    """
-
-    def __init__(self, pipeline: Pipeline, whole: bool = False) -> None:
+    def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
-        self._whole = whole
         self._users = 0
         self._given_up = False
 
@@ -35,14 +30,11 @@ class Lease:
             self._users -= 1
 
     async def give_up(self) -> bool:
-        """Close the index, unless somebody uses it still; whether it is closed."""
+        """Close it, unless somebody uses it still; whether it is closed."""
         if self.idle and not self._given_up:
             await self.close()
         return self._given_up
 
     async def close(self) -> None:
         self._given_up = True
-        if self._whole:
-            await self.pipeline.close()
-        else:
-            await replace(self.pipeline, held=AsyncExitStack()).close()
+        await self.pipeline.close()

@@ -22,7 +22,7 @@ from bookbound.watch.folder import shared
 from bookbound.watch.lines import speak
 
 BACKLOG = 512
-APPLICATION = "bookbound.wire:web"
+APPLICATION = "bookbound.wire.serving:web"
 LAST = 12.0
 """The seconds that a process may take to close what it opened and to write its log, when all else is over."""
 

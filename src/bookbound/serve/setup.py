@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from ipaddress import ip_address
-from shlex import quote
 
 from bookbound.serve import keyfile, origins
 from bookbound.serve.address import networks
 from bookbound.serve.limits import Policies
-from bookbound.settings import Settings
+from bookbound.settings import Settings, index_option
 
 
 def check(settings: Settings, host: str) -> None:
@@ -39,8 +38,7 @@ def _keyless(settings: Settings) -> str:
     """That there is no key yet, and how to make one where this server looks for it."""
     file = keyfile.place(settings)
     why = "there is no valid key" if file.exists() else f"there is no file of keys at {file}"
-    there = settings.keys is None and settings.index != Settings().index
-    place = f" --index {quote(str(settings.index))}" if there else ""
+    place = index_option(settings.index) if settings.keys is None else ""
     return f"Nobody can ask yet, as {why}. To make a key: {keyfile.MAKE}{place}"
 
 

@@ -23,6 +23,7 @@ Open = Callable[[Volume, Pipeline | None], Awaitable[Pipeline]]
 """Opens a volume, with the parts of a pipeline that is open already."""
 Published = Callable[[Volume], Awaitable[str]]
 """The generation that is published of a volume; nothing where there is none."""
+NONE_OPEN = "No book is open yet. Try again in a moment."
 NO_BOOK = "There is no book or edition of this name here."
 log = logging.getLogger("bookbound.serve")
 
@@ -53,7 +54,7 @@ class Shelf:
             return ""
 
         shelf = cls(open_, published, Volume())
-        shelf._leases[shelf.first] = Lease(pipeline, whole=True)
+        shelf._leases[shelf.first] = Lease(pipeline)
         return shelf
 
     @contextmanager
@@ -107,7 +108,12 @@ class Shelf:
             return lease
         if volume != self.first:
             raise NoBook(NO_BOOK)
-        raise NoIndex("No book is open yet. Try again in a moment.")
+        raise NoIndex(NONE_OPEN)
+
+    def _generation(self, volume: Volume) -> str:
+        """What is open of a volume, or nothing."""
+        lease = self._leases.get(volume)
+        return lease.pipeline.index.manifest.generation if lease else ""
 
     async def _opened(self, volume: Volume) -> Pipeline:
         pipeline = await self._open(volume, self._parts)
@@ -128,11 +134,11 @@ class Shelf:
     async def _move(self, volume: Volume) -> None:
         """Open what is published of a volume, if that is not what is open; what goes wrong is told once."""
         try:
+            published = await self._published(volume)
+            if published in ("", self._generation(volume)):
+                return
             async with self._opening:
-                lease = self._leases.get(volume)
-                now = lease.pipeline.index.manifest.generation if lease else ""
-                published = await self._published(volume)
-                if not published or published == now:
+                if published == self._generation(volume):
                     return
                 self._put(volume, await self._opened(volume))
             self._told.pop(volume, None)

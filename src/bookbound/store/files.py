@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from bookbound.errors import IndexTrouble
 from bookbound.store import space
@@ -23,10 +24,17 @@ FRESH = ".bookbound-new-"
 
 def replace(path: Path, content: bytes, mode: int = 0o666) -> None:
     """Give `path` a content so that a kill, or another writer, at any moment leaves one of the contents, whole."""
+    with replacing(path, mode) as file:
+        file.write(content)
+
+
+@contextmanager
+def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """The same for a content that is written bit by bit: it takes its place when this block has come to its end."""
     fresh = path.with_name(f"{FRESH}{os.urandom(8).hex()}")
     try:
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)

@@ -45,7 +45,7 @@ def ready(settings: Settings, workers: int = 1) -> None:
 
 
 def _shared(settings: Settings, url: str) -> Limiter:
-    from bookbound.remote import extra
+    from bookbound.wire.remote import extra
 
     with extra("redis", "redis_url"):
         from bookbound.limit.redis import RedisLimiter

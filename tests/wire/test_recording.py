@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tests.record.entries import KEY, entry, of
 
-from bookbound import recording
 from bookbound.errors import BadSetup
 from bookbound.record.address import FILE
 from bookbound.record.folder import beside
 from bookbound.record.journal import QueuedJournal
 from bookbound.settings import Settings
+from bookbound.wire import recording
 
 
 @pytest.fixture

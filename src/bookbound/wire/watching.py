@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
-from bookbound.remote import extra
 from bookbound.settings import Settings
 from bookbound.upstream import fit_address
+from bookbound.wire.remote import extra
 
 if TYPE_CHECKING:
     from bookbound.watch.opentelemetry import Spans

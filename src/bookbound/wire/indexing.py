@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bookbound.errors import IndexTrouble, InvalidInput
+from bookbound.errors import IndexTrouble, InvalidInput, NoIndex
 from bookbound.library import Worker
 from bookbound.ports import Embedder, Index, Store
 from bookbound.settings import Settings
-from bookbound.volume import EVERY, Volume, newest
+from bookbound.volume import EVERY, Volume, newest, newest_first
 
 if TYPE_CHECKING:
     from bookbound.ingest import Indexed, Progress, Source
@@ -29,7 +29,7 @@ def embedder(settings: Settings, models: Models | None = None, dimension: int | 
 
     models = models or Models(threads=settings.threads)
     if settings.embedder != "local":
-        from bookbound import remote
+        from bookbound.wire import remote
 
         return remote.embedder(settings, models, dimension)
     from bookbound.embed.onnx import OnnxEmbedder
@@ -59,7 +59,7 @@ def store(settings: Settings) -> Store:
 
 def placed(settings: Settings) -> Settings:
     """The settings for the one volume that they name: it lies in a place of its own."""
-    volume = Volume(settings.book or "", settings.edition or "").checked()
+    volume = settings.volume
     if volume.book == EVERY:
         raise InvalidInput(f"`{EVERY}` stands for every book. Name one book: --book NAME")
     if volume == Volume():
@@ -93,12 +93,28 @@ def _known(name: str) -> Volume | None:
         return None
 
 
-async def chosen(settings: Settings) -> Volume:
-    """The volume that questions go to: the one that the settings name, or else the newest edition of that book."""
-    named = Volume(settings.book or "", settings.edition or "").checked()
-    if named.edition or await store(settings).published():
-        return named
-    return newest(volume for volume in await volumes(settings) if volume.book == named.book) or named
+async def chosen(settings: Settings) -> tuple[Volume, str]:
+    """The volume that questions go to, and its published generation, if any.
+
+    It is the one that the settings name, or else the newest edition of that book.
+    """
+    named = settings.volume
+    generation = await store(settings).published()
+    if generation or named.edition:
+        return named, generation
+    latest = newest(volume for volume in await volumes(settings) if volume.book == named.book)
+    return (latest, await store(naming(settings, latest)).published()) if latest else (named, "")
+
+
+async def opened(settings: Settings) -> tuple[Volume, Index]:
+    """The volume that questions go to, open; where none of it is published, the trouble that there is none."""
+    try:
+        return settings.volume, await store(settings).open()
+    except NoIndex:
+        volume, _ = await chosen(settings)
+        if volume == settings.volume:
+            raise
+        return volume, await store(naming(settings, volume)).open()
 
 
 def editions(settings: Settings, volume: Volume) -> Editions | None:
@@ -110,10 +126,10 @@ def editions(settings: Settings, volume: Volume) -> Editions | None:
     async def open_() -> dict[str, Index]:
         others = [each for each in await volumes(settings) if each.book == volume.book and each != volume]
         opened: dict[str, Index] = {}
-        while others and len(opened) < COMPARED:
-            others.remove(latest := newest(others) or others[0])
-            with suppress(IndexTrouble):
-                opened[latest.edition] = await store(naming(settings, latest)).open()
+        for other in newest_first(others):
+            if len(opened) < COMPARED:
+                with suppress(IndexTrouble):
+                    opened[other.edition] = await store(naming(settings, other)).open()
         return opened
 
     return Editions(open_)

@@ -1,37 +1,21 @@
-"""The only place that builds things; what a command does not need is not imported."""
+"""Opens a published index with the parts that answer from it."""
 
 from __future__ import annotations
 
-import logging
 import warnings
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from dataclasses import replace
-from functools import partial
-from shlex import quote
-from typing import TYPE_CHECKING
 
-from bookbound import limiting, recording, watching
 from bookbound.ask import Pipeline
 from bookbound.calibration import InForce, Shipped, again, in_force
-from bookbound.errors import IndexTrouble, WrongEmbedder
-from bookbound.indexing import chosen, editions, naming
-from bookbound.indexing import embedder as embedder
-from bookbound.indexing import index_book as index_book
-from bookbound.indexing import placed as placed
-from bookbound.indexing import store as store
-from bookbound.indexing import volumes as volumes
+from bookbound.errors import WrongEmbedder
 from bookbound.library import Book, Worker
 from bookbound.manifest import Manifest
 from bookbound.ports import Agent, Embedder, Examiner, Index, Writer
-from bookbound.recording import journal
-from bookbound.recording import keep as keep
-from bookbound.recording import log as log
-from bookbound.settings import Settings, load
-from bookbound.volume import EVERY, Volume
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
+from bookbound.settings import Settings, index_option
+from bookbound.volume import EVERY
+from bookbound.wire.indexing import editions, embedder, naming, placed
+from bookbound.wire.indexing import opened as opened_volume
 
 
 def point(settings: Settings, book: Manifest) -> InForce:
@@ -49,7 +33,7 @@ def writer_name(settings: Settings) -> str:
 async def pipeline(settings: Settings) -> Pipeline:
     """The published index, open, with the parts that answer from it."""
     if settings.book == EVERY:
-        from bookbound import shelving
+        from bookbound.wire import shelving
 
         return await shelving.gathered(settings)
     from bookbound.models import EMBEDDER, READER
@@ -62,14 +46,13 @@ async def pipeline(settings: Settings) -> Pipeline:
     from bookbound.judge.reader import Reader
     from bookbound.judge.verifier import ReadingVerifier
 
-    volume = await chosen(settings)
-    settings = naming(settings, volume)
     # What is open already is let go of when a later part fails.
     async with AsyncExitStack() as opened, AsyncExitStack() as reading:
         opened.callback(models.close)
         writer, spare, agent = _writers(settings, opened)
-        index = await store(settings).open()
+        volume, index = await opened_volume(settings)
         reading.push_async_callback(index.close)
+        settings = naming(settings, volume)
         words = embedder(settings, models, index.manifest.dimension)
         opened.push_async_callback(words.close)
         reader = Reader(models)
@@ -93,10 +76,10 @@ async def pipeline(settings: Settings) -> Pipeline:
     raise AssertionError("what is opened is handed on")
 
 
-async def beside(pipeline: Pipeline, settings: Settings, volume: Volume) -> Pipeline:
-    """A volume, open, with the parts of a pipeline; they stay that pipeline's to let go of."""
+async def beside(pipeline: Pipeline, settings: Settings) -> Pipeline:
+    """What the settings name, open, with the parts of a pipeline; they stay that pipeline's to let go of."""
+    volume, index = await opened_volume(settings)
     settings = naming(settings, volume)
-    index = await store(settings).open()
     try:
         held = _fitting(settings, index, pipeline.embedder)
     except BaseException:
@@ -113,7 +96,7 @@ def _writers(settings: Settings, opened: AsyncExitStack) -> tuple[Writer, Writer
 
     if not settings.model:
         return Quotes(), None, None
-    from bookbound import remote
+    from bookbound.wire import remote
 
     writer, agent, close = remote.language_model(settings)
     opened.push_async_callback(close)
@@ -123,7 +106,7 @@ def _writers(settings: Settings, opened: AsyncExitStack) -> tuple[Writer, Writer
 def _examiner(settings: Settings, reader: Examiner, opened: AsyncExitStack) -> Examiner:
     if settings.examiner == "local":
         return reader
-    from bookbound import remote
+    from bookbound.wire import remote
 
     examiner = remote.examiner(settings, reader)
     opened.push_async_callback(examiner.close)
@@ -142,11 +125,10 @@ def _fitting(settings: Settings, index: Index, words: Embedder) -> InForce:
 
 
 def _made_with_another(made: str, asked: str, settings: Settings) -> WrongEmbedder:
-    elsewhere = settings.index != Settings().index and not settings.qdrant_url
+    place = "" if settings.qdrant_url else index_option(settings.index)
     return WrongEmbedder(
         f"This index was made with {made}, but questions are embedded with {asked}. Set `embedder` and `embed_model` "
-        "as they were, or index the book again: bookbound index SOURCE"
-        + (f" --index {quote(str(settings.index))}" if elsewhere else "")
+        f"as they were, or index the book again: bookbound index SOURCE{place}"
     )
 
 
@@ -158,48 +140,3 @@ def open_book(settings: Settings) -> Book:
     except BaseException:
         worker.close()
         raise
-
-
-def ready(settings: Settings, workers: int = 1) -> None:
-    """See that limits hold and questions are logged and watched: what is set wrong is told before anybody asks."""
-    limiting.ready(settings, workers)
-    watching.ready(settings)
-    recording.ready(settings)
-
-
-def web() -> FastAPI:
-    """The web application, as a process that answers builds it: with the settings it was handed."""
-    from bookbound import shelving
-    from bookbound.serve.app import application
-    from bookbound.serve.desk import BoundedDesk
-
-    chosen = load()
-    desk = BoundedDesk(chosen.at_once, chosen.queue, chosen.deadline)
-    shelf = shelving.shelf(chosen)
-    limiter, watch = limiting.limiter(chosen), watching.watch(chosen, desk.standing)
-
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with AsyncExitStack() as held:
-            await held.enter_async_context(desk.noted(journal(chosen)))  # the last to close
-            await held.enter_async_context(watch.kept())
-            if limiter:
-                held.push_async_callback(limiter.close)
-            await held.enter_async_context(desk.staffed(shelf))
-            try:
-                await shelf.ready()
-            except IndexTrouble as trouble:
-                # A process that starts later than its siblings must not take them down: it says it is not ready.
-                logging.getLogger("bookbound.serve").error("no book is open: %s", trouble)
-            yield
-
-    return application(
-        desk, chosen, lifespan, store=partial(shelving.store, chosen), limiter=limiter, watch=watch, shelf=shelf
-    )
-
-
-def main() -> None:
-    """The command line, with these parts."""
-    from bookbound import cli, wire
-
-    cli.run(wire)

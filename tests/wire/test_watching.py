@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from bookbound import watching
 from bookbound.errors import BadSetup
 from bookbound.settings import Settings
 from bookbound.watch.standing import Standing
+from bookbound.wire import watching
 
 
 @pytest.mark.parametrize("url", ["collector", "ftp://host", "http://user:secret@host:4318", "http://host/?key=secret"])
@@ -32,7 +32,7 @@ def test_without_the_packages_for_spans_the_extra_is_named(monkeypatch: pytest.M
 def test_what_is_off_is_not_imported(chosen: dict[str, str], expected: bool) -> None:
     code = f"""
 import sys
-from bookbound import watching
+from bookbound.wire import watching
 from bookbound.settings import Settings
 from bookbound.watch.standing import Standing
 watching.ready(Settings(**{chosen!r}))

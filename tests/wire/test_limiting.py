@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from tests.redis_server import redis_server
 
-from bookbound import limiting
 from bookbound.errors import BadSetup
 from bookbound.limit.memory import MemoryLimiter
 from bookbound.limit.standby import Standby
 from bookbound.settings import Settings
+from bookbound.wire import limiting
 
 NOWHERE = "redis://127.0.0.1:1/0"
 

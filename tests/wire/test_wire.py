@@ -136,11 +136,12 @@ from pathlib import Path
 from bookbound import wire
 from bookbound.dialogue import Question
 from bookbound.settings import Settings
+from bookbound.wire import serving
 async def ask():
     pipeline = await wire.pipeline(Settings(index=Path({str(index)!r})))
     await pipeline.ask(Question("How often is the wick trimmed?"))
 asyncio.run(ask())
-wire.web()
+serving.web()
 remote = ("openai", "agents", "cohere", "qdrant_client", "httpx", "sqlalchemy", "alembic", "psycopg")
 print([name for name in remote if name in sys.modules])
 """
