@@ -19,8 +19,8 @@ from bookbound.serve.app import application
 from bookbound.settings import Settings
 from bookbound.testing import MANIFEST, ScriptedDesk, answer, passage, refusal
 from bookbound.volume import Volume
-from bookbound.watch.folder import VARIABLE, shared
-from bookbound.watch.prometheus import BUCKETS, Metrics
+from bookbound.watch.folder import ROOM, VARIABLE, shared
+from bookbound.watch.prometheus import BUCKETS, KINDS, Metrics
 from bookbound.watch.standing import Standing
 from bookbound.watch.visit import Stay, Visit
 from bookbound.watch.watch import Watch
@@ -202,3 +202,22 @@ def test_any_process_shows_the_figures_of_all_and_one_that_died_keeps_its_counts
         for page in (together, alone)
     ]
     assert processes == [{str(one.pid), str(other.pid)}, {str(one.pid)}]
+
+
+def test_the_figures_of_a_process_have_their_room_from_the_start() -> None:
+    with shared():
+        folder = Path(os.environ[VARIABLE])
+        one = counting()
+        mine = [file.stat() for file in folder.glob(f"*_{one.pid}.db")]
+        one.communicate()
+    assert len(mine) == len(KINDS), "each file that the process keeps, and no other"
+    assert {each.st_size for each in mine} == {ROOM}, "no figure made a file grow"
+    assert all(each.st_blocks * 512 >= each.st_size for each in mine)
+
+
+def test_where_there_is_no_room_for_figures_the_start_says_what_to_do() -> None:
+    limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+    with shared():
+        done = subprocess.run([sys.executable, "-c", limit + COUNTING], capture_output=True, text=True, check=False)
+    assert "find no room" in done.stderr
+    assert "BOOKBOUND_METRICS=off" in done.stderr

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bookbound.errors import BadSetup
+
 VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+ROOM = 1 << 20
+"""The bytes that a process needs for its figures of one kind, with much to spare."""
 
 
 @contextmanager
@@ -19,3 +24,16 @@ def shared() -> Iterator[None]:
             yield
         finally:
             del os.environ[VARIABLE]
+
+
+def reserve(folder: Path, kinds: Iterable[str]) -> None:
+    """Take the room for the figures of this process: it maps these files, and would die where a full disk has none."""
+    try:
+        for kind in kinds:
+            with suppress(FileExistsError), (folder / f"{kind}_{os.getpid()}.db").open("xb") as file:
+                file.write(bytes(ROOM))
+    except OSError as trouble:
+        raise BadSetup(
+            f"The figures of the processes find no room in {folder.parent} ({trouble.strerror}). "
+            "Free some, name another folder by TMPDIR, or set BOOKBOUND_METRICS=off."
+        ) from trouble

@@ -15,13 +15,15 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from prometheus_client.registry import Collector
 
 from bookbound.watch import outcome
-from bookbound.watch.folder import VARIABLE
+from bookbound.watch.folder import VARIABLE, reserve
 from bookbound.watch.standing import Standing
 from bookbound.watch.visit import Visit
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 EVERY = 1.0
 """The seconds after which a process says again how its desk stands; whoever shows the figures says it at once."""
+KINDS = ("counter", "histogram", "gauge_livesum", "gauge_livemax")
+"""The files that a process keeps in the folder that several share."""
 CONTENT_TYPE = client.CONTENT_TYPE_PLAIN_0_0_4
 
 
@@ -32,6 +34,8 @@ class Metrics:
         client.disable_created_metrics()  # type: ignore[no-untyped-call]
         self._standing, self._last = standing, Standing()
         self._registry = CollectorRegistry()
+        if folder := os.environ.get(VARIABLE):
+            reserve(Path(folder), KINDS)
         count = partial(Counter, registry=self._registry)
         time = partial(Histogram, registry=self._registry, buckets=BUCKETS)
         sum_ = partial(Gauge, registry=self._registry, multiprocess_mode="livesum")
@@ -47,7 +51,7 @@ class Metrics:
         self._entries = count("bookbound_log_entries", "Entries of the log by what became of them.", ["outcome"])
         self._books = most("bookbound_index_info", "What is served: 1.", ["volume", "generation", "book", "embedder"])
         self._chunks = most("bookbound_index_chunks", "Chunks of an index that is served.", ["volume"])
-        self._shown = _together(Path(os.environ[VARIABLE])) if VARIABLE in os.environ else _alone(self._registry)
+        self._shown = _together(Path(folder)) if folder else _alone(self._registry)
 
     def over(self, visit: Visit) -> None:
         """Count a request that is over."""
