@@ -14,6 +14,7 @@ demo: $(VENV)/.run    ## index the example book and take questions
 	$(BIN)/bookbound demo
 
 test: check      ## run every check and every test
+	$(BIN)/python -m compileall -q src tests
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 check: $(VENV)/.dev   ## format, lint and types

@@ -95,7 +95,7 @@ def test_no_request_gets_a_500_or_what_the_document_does_not_say(served: Served)
 
 def _kept_to(cases: SearchStrategy[Any]) -> None:
     @given(case=cases)
-    @settings(max_examples=20, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=12, suppress_health_check=list(HealthCheck))
     def keeps_to_the_document(case: Any) -> None:
         # A document cannot say that white space is no question, so some requests that it allows are refused.
         case.call_and_validate(excluded_checks=[positive_data_acceptance])

@@ -17,9 +17,9 @@ from bookbound.testing.embedder import ScriptedEmbedder
 from bookbound.transfer import import_
 
 KILLS = 200
-STEPS = 2000
-"""How often a process touches files before it has published twice or so. Every second kill is at such a step, which is
-the same on a slow machine; the others are at moments, which are often within the library that keeps the vectors."""
+STEPS = 1200
+"""How often a process touches files before it has published once, and a little more. Every second kill is at such a
+step, which is the same on a slow machine; the others are at moments, often within the library that keeps vectors."""
 
 
 async def published(store: EdgeStore) -> str:
