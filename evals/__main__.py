@@ -19,7 +19,7 @@ from bookbound.measure.tables import share
 from bookbound.settings import Settings
 from evals.hostile import hostile
 from evals.sets import OUT, QuestionSet, ask, make_index, sets
-from evals.sources import Sources, is_verbatim
+from evals.sources import Sources, is_marked, is_verbatim
 
 
 def measure(asked: QuestionSet, reuse: bool, progress: Progress) -> Plain:
@@ -33,8 +33,10 @@ def measure(asked: QuestionSet, reuse: bool, progress: Progress) -> Plain:
 
 
 def _verbatim(outcomes: Sequence[Outcome], sources: Sources) -> str:
-    quotes = [is_verbatim(each, sources) for outcome in outcomes for each in outcome.given.reply.citations]
-    return f"{sum(quotes)} of {len(quotes)}"
+    quotes = [each for outcome in outcomes for each in outcome.given.reply.citations]
+    others = [each for each in quotes if not is_verbatim(each, sources)]
+    marked = sum(is_marked(each, sources) for each in others)
+    return f"{len(quotes) - len(others)} of {len(quotes)}" + f", {marked} marked as shown for others" * bool(marked)
 
 
 def cells(measured: Plain) -> dict[str, str]:

@@ -35,5 +35,22 @@ def is_verbatim(citation: Evidence, sources: Sources) -> bool:
     )
 
 
+def is_marked(citation: Evidence, sources: Sources) -> bool:
+    """Whether each word of a quote is a copy of the source, or marked by its run as shown for what is written there.
+
+    Such are the title that a reference shows, the number of a figure, and the words of an included file.
+    """
+    source, at = sources.text(citation.place.file), citation.start
+    text, runs = (citation.chunk.text, citation.chunk.runs) if citation.chunk else (citation.text, ())
+    for run in (run for run in runs if run.at < citation.end and run.at + run.length > citation.start):
+        copied = run.end - run.start == run.length
+        if copied and text[run.at : run.at + run.length] != source[run.start : run.end]:
+            return False
+        if _letters(text[at : max(at, run.at)]):
+            return False
+        at = run.at + run.length
+    return not _letters(text[at : citation.end])
+
+
 def _letters(text: str) -> str:
     return "".join(letter for letter in text if letter.isalnum())

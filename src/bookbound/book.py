@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-BlockKind = Literal["heading", "paragraph", "code", "table", "row", "list", "item", "admonition", "formula"]
+BlockKind = Literal[
+    "heading", "paragraph", "code", "table", "row", "list", "item", "admonition", "formula", "definition"
+]
 UnitKind = Literal["sentence", "code", "row", "item", "formula", "heading"]
 LONGEST_PATH = 160
 """The most bytes of a heading path that are embedded, so that the words below it always have room.
@@ -97,12 +99,20 @@ class Notice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Manuscript:
-    """A book as its reader found it: pages in reading order, and what was odd about the files."""
+    """A book as its reader found it: pages in reading order, and what was odd about the files.
+
+    `maps` are the files in which the generator of a built site lists its pages, where those were used. `beside` are
+    files that were read too, though they do not stand among those of the source, named from there. `changing` says that
+    it may come out otherwise later though no file changes.
+    """
 
     title: str
     kind: str
     pages: tuple[Page, ...]
     notices: tuple[Notice, ...] = ()
+    maps: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    changing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from evals.sources import Sources, is_verbatim
+from evals.sources import Sources, is_marked, is_verbatim
 
-from bookbound.book import Place
+from bookbound.book import Chunk, Place, Run
 from bookbound.finding import Evidence
 
 SOURCE = "Intro. A **trot** moves [legs](https://x.example) together. End."
@@ -30,3 +30,21 @@ def test_a_quote_is_verbatim_only_letter_for_letter_at_its_offsets_in_the_source
     (tmp_path / "a.md").write_text(SOURCE)
     place = Place("a.md", "/a", "", "A", (), "", start, end)
     assert is_verbatim(Evidence("a", text, place, 0, len(text), 0.9), Sources(tmp_path)) is verbatim
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [("See The Guide for more.", True), ("See The Guide for less.", False), ("Look The Guide for more.", False)],
+)
+def test_a_quote_that_shows_what_a_reference_leads_to_is_marked_by_its_runs_and_verbatim_elsewhere(
+    tmp_path: Path, text: str, marked: bool
+) -> None:
+    source = "See :doc:`guide` for more."
+    (tmp_path / "a.rst").write_text(source)
+    place = Place("a.rst", "/a", "", "A", (), "", 0, len(source))
+    runs = (Run(0, 4, 0, 4), Run(len(text) - 19, 9, 4, 16), Run(len(text) - 10, 10, 16, 26))
+    chunk = Chunk("a", text, place, 0, runs)
+    citation = Evidence("a", text, place, 0, len(text), 0.9, chunk=chunk)
+    assert not is_verbatim(citation, Sources(tmp_path))
+    assert is_marked(citation, Sources(tmp_path)) is marked
+    assert not is_marked(Evidence("a", text, place, 0, len(text), 0.9), Sources(tmp_path))

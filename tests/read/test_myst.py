@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bookbound.book import Block, Page
 from bookbound.read.myst import myst_draft
+from bookbound.read.sphinx.config import Config
 from bookbound.read.sphinx.draft import Desk, Draft
 from bookbound.read.woven import Shelf
 
@@ -49,6 +50,7 @@ def shape(source: str) -> list[object]:
         ("[](guide.md) and [](#deep) and [](deep)", "The Guide and Deep *down* and Deep *down*"),
         ("% a comment\nText\n+++\nMore", "Text\n\nMore"),
         ("(label)=\n# Title", "Title"),
+        ("<project:guide.md> and <project:#deep>", "The Guide and Deep *down*"),
         ("{icon}`fa-x` Linux", "Linux"),
     ],
 )
@@ -74,8 +76,45 @@ def test_directives_show_their_titles_and_bodies() -> None:
         ("admonition", [("paragraph", "One"), ("paragraph", "Body")])
     ]
     assert seen("```{figure} a.png\n:alt: A hand\n:name: fig\n\nThe *caption*\n```") == "A hand\n\nThe caption"
-    assert seen("```{unheard-of}\n:option: x\n\nIts body.\n```") == "Its body."
+    assert seen("```{unheard-of} argument\n:option: x\n\nIts body.\n```") == "Its body."
+    assert seen("```{seealso}\nOther pages.\n```") == "See also\n\nOther pages."
+    assert seen("```{versionadded} 1.1 It *runs*.\nAnd more.\n```") == "Added in version 1.1:\n\nIt runs.\n\nAnd more."
+    assert seen("```{only} latex\nFor print.\n```\n\n```{only} html\nShown.\n```") == "Shown."
+    assert seen("```{card} Title\nHead\n^^^\nBody\n+++\nFoot\n```") == "Title\n\nHead\n\nBody\n\nFoot"
+    assert seen("```{figure} a.png\n---\nalt: A hand\nname: fig\n---\nThe caption\n```") == "A hand\n\nThe caption"
+    assert seen("```{py:function} run(x)\nRuns.\n```") == "run(x)\n\nRuns."
     assert shape("```python\n{ref}`x`\n```") == [("code", "{ref}`x`")]
+
+
+def test_tables_are_written_as_lists_or_with_commas(tmp_path: Path) -> None:
+    listed = "```{list-table} Title\n:header-rows: 1\n\n* - A\n  - {kbd}`B`\n* - c\n\n    more\n  - d\n```\n\nAfter"
+    assert seen(listed) == "Title\n\nA | B\nc more | d\n\nAfter"
+    assert shape("```{list-table}\n* - A\n  - B\n```") == [("table", [("row", "A | B")])]
+    assert seen('```{csv-table} T\n:header: "a", "b"\n\n1, "x, y"\n```') == "T\n\na | b\n1 | x, y"
+    (tmp_path / "data.csv").write_text("h,i\n1,2\n")
+    assert seen("```{csv-table}\n:file: data.csv\n```", tmp_path) == "h | i\n1 | 2"
+
+
+def test_a_table_of_more_cells_than_any_is_shown_as_it_is_written() -> None:
+    page = draft("```{csv-table}\n" + "a," * 300 + "\n" + "x\n" * 300 + "```\n").set(lambda kind, target: None)
+    assert [block.kind for block in page.blocks] == ["code"]
+
+
+def test_formulas_may_have_labels_and_headings_anchors_before_them() -> None:
+    assert shape("$$\na = b\n$$ (law)\n\nAfter") == [("formula", "a = b"), ("paragraph", "After")]
+    blocks = draft("{#here}\n## Title\n\nText").set(lambda kind, target: None).blocks
+    assert [block.anchor for block in blocks] == ["here", ""]
+
+
+def test_what_is_a_label_of_the_page_is_no_anchor_of_a_heading() -> None:
+    blocks = draft("(usage)=\n# Usage\n\n## More\n\n## More\n").set(lambda kind, target: None).blocks
+    assert [block.anchor for block in blocks] == ["id1", "more", "id2"]
+
+
+def test_names_with_given_words_show_them() -> None:
+    desk = Desk(Shelf(HERE), HERE, Config(substitutions=(("key", "*given* words"),)))
+    page = myst_draft("Some {{ key }}, {{ other }}.", HERE / "a.md", "a.md", desk)
+    assert page.set(lambda kind, target: None).text == "Some given words, {{ other }}."
 
 
 def test_what_a_page_does_not_show_is_not_set() -> None:
@@ -143,6 +182,8 @@ _PIECES = st.sampled_from(
             "word ",
         ),
         *("\t", "<b>", "1. ", "&amp;", "|-|-|\n", "|", "\\", "*"),
+        *("```{list-table} T\n", "* - a\n", "  - b\n", "```{csv-table}\n", "a, b\n", "```{figure} x\n", "$$ (e)\n"),
+        *("```{versionadded} 1 x\n", "{#a}\n", "^^^\n", ":caption: c\n", "===\n"),
     )
 )
 
@@ -150,5 +191,5 @@ _PIECES = st.sampled_from(
 @given(st.one_of(st.text(), st.lists(_PIECES, max_size=30).map("".join)))
 @settings(max_examples=300)
 def test_whatever_is_written_is_set_with_exact_places(faults: Callable[[Page], list[str]], source: str) -> None:
-    setting = draft(source).set(lambda kind, target: "T `x`")
+    setting = draft(source).set(lambda kind, target: "1.2. " if kind == "number" else "T `x`")
     assert faults(Page("a.md", "/", "", "", 0, source, *setting)) == []

@@ -230,11 +230,18 @@ def test_a_configuration_is_read_and_never_run(tmp_path: Path) -> None:
         prolog="\n.. |tool| replace:: *Hammer*\n",
         words=(("version", "2.1.3"), ("release", "2.1.3")),
         shorthands=(("issue", "issue %s"),),
+        todos=False,
     )
     (tmp_path / "conf.py").write_text("project = (((")
     config, notices = load_config(tmp_path / "conf.py")
     assert config == Config()
     assert [notice.file for notice in notices] == ["conf.py"]
+
+
+def test_a_configuration_that_grows_without_end_does_not(tmp_path: Path) -> None:
+    (tmp_path / "conf.py").write_text("project = 'ab'\n" + "project += project\n" * 5_000)
+    config, _ = load_config(tmp_path / "conf.py")
+    assert 0 < len(config.title) < 1_000_000
 
 
 @given(st.one_of(st.text(), st.text("=(){}[]'\"\n,+ :abc1", max_size=60)))

@@ -29,7 +29,7 @@ class _Setting:
         assert name in get_args(BlockKind)
         if not isinstance(content, str):
             children = tuple(self.block(child) for child in content)
-            return Block(name, children[0].start, children[-1].end, level, children=children)
+            return Block(name, children[0].start, children[-1].end, level, anchor[0] if anchor else "", children)
         self.apart()
         start = len(self.text)
         self.words(content)

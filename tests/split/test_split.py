@@ -42,6 +42,22 @@ def test_a_chunk_never_crosses_into_a_sibling_section(build: Build) -> None:
     ]
 
 
+def test_a_chunk_opens_at_the_innermost_anchor_where_it_begins(build: Build) -> None:
+    method = ("definition", [("code", "reach()", "own"), ("paragraph", words("far", 50))], "Arm.reach")
+    page = build(
+        ("h2", "Things", "things"),
+        ("definition", [("code", "class Arm"), ("paragraph", words("arm", 50)), method], "Arm"),
+        ("paragraph", words("after", 50)),
+    )
+    assert [(chunk.text.split()[0], chunk.place.anchor) for chunk in split(page, tokens, 60)] == [
+        ("class", "Arm"),
+        ("reach()", "own"),
+        ("after0", "things"),
+    ]
+    (cut, *_) = [chunk for chunk in split(page, tokens, 30) if chunk.text.startswith("far2")]
+    assert cut.place.anchor == "Arm.reach"
+
+
 def test_the_title_is_not_repeated_among_the_headings_and_has_no_anchor(build: Build) -> None:
     [chunk] = split(build(("h1", "Arms", "arms"), ("paragraph", words("a", 30))), tokens, 60)
     assert (chunk.place.title, chunk.place.headings, chunk.place.anchor) == ("Arms", (), "")

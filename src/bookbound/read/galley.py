@@ -109,6 +109,12 @@ class Galley:
             at += 1
         self._runs.append(Run(at, self._length - at, start, end))
 
+    def tell(self, text: str) -> None:
+        """Set words that nothing is written for, where the words before them end, or for what those stand for."""
+        last = self._runs[-1] if self._runs else Run(0, 0, 0, 0)
+        copied = last.end - last.start == last.length
+        self.stand(text, last.end if copied else last.start, last.end)
+
     def say(self, text: str) -> None:
         """Set words of a page that has no other source than what is set."""
         self._begin()

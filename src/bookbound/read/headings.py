@@ -7,10 +7,11 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
-# Written at the end of a heading: {#id}, { #id .class }, {: .class #id }, {/* #id */} or [[id]].
+# Written at the end of a heading: {#id}, { #id .class }, {: .class #id }, {/* #id */}, [[id]] or an empty link.
 EXPLICIT = re.compile(
     r"(?:\{:?[ \t]*+(?:\.[\w-]++[ \t]++)*+#(?P<plain>[^\s{}]++)[^{}\n]*+\}"
     r"|\{/\*[ \t]*+#(?P<comment>[^\s*]++)[ \t]*+\*/\}"
+    r'|<a href="#[^"\n]*+" id="(?P<element>[^"\s]++)"></a>'
     r"|\[\[(?P<double>[\w-]++)\]\])[ \t]*+#*+[ \t]*+$",
     re.MULTILINE,
 )
@@ -35,12 +36,12 @@ def _underscored(wanted: str, found: str) -> str:
 class Rule(NamedTuple):
     """How a generator makes anchors: what of a heading it reads, what becomes of that, and what tells two apart.
 
-    It reads all words, those outside of pictures, or the heading as it is written. `without` is the anchor of a
-    heading that has no letters. One that an author wrote is free for others, taken from there on, or from the start.
+    It reads all words, or those outside of pictures. `without` is the anchor of a heading that has no letters. One that
+    an author wrote is free for others, taken from there on, or from the start.
     """
 
     slug: Callable[[str], str]
-    reads: Literal["words", "letters", "written"] = "letters"
+    reads: Literal["words", "letters"] = "letters"
     after: Callable[[str, str], str] = _hyphened
     without: str = ""
     explicit: Literal["free", "taken", "first"] = "taken"
@@ -50,12 +51,6 @@ def explicit(line: str) -> str:
     """The anchor that an author wrote at the end of a heading's line, or nothing."""
     found = EXPLICIT.search(line)
     return next((name for name in found.groups() if name), "") if found else ""
-
-
-def unmarked(line: str) -> str:
-    """A heading's line without the hashes around it and the anchor that its author wrote."""
-    words = EXPLICIT.sub("", line.strip()).strip().lstrip("#")
-    return re.sub(r"(?:^|[ \t])#+$", "", words).strip()
 
 
 def slug(text: str) -> str:
@@ -101,7 +96,7 @@ def python_markdown(slug: Callable[[str], str] = python_slug) -> Rule:
 
 GITHUB = Rule(slug, "words", explicit="free")
 MDBOOK = Rule(mdbook_slug, without="section")
-GOLDMARK = Rule(goldmark_slug, "written", without="heading")
+GOLDMARK = Rule(goldmark_slug, "words", without="heading")
 PYTHON_MARKDOWN = python_markdown()
 
 
@@ -130,5 +125,9 @@ class Slugger:
 
 def identifier(text: str) -> str:
     """Lower-case letters and digits, all else a hyphen, trimmed: the rule of docutils."""
-    ascii_text = unicodedata.normalize("NFKD", text.lower().translate(_SPELLED)).encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]+", "-", ascii_text).strip("-").lstrip("0123456789-")
+    return re.sub(r"[^a-z0-9]+", "-", in_ascii(text.lower())).strip("-").lstrip("0123456789-")
+
+
+def in_ascii(text: str) -> str:
+    """A text as docutils spells it without accents; what cannot be spelt so goes."""
+    return unicodedata.normalize("NFKD", text.translate(_SPELLED)).encode("ascii", "ignore").decode()

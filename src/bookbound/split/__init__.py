@@ -66,7 +66,8 @@ def _place(page: Page, section: Section) -> Place:
 def _chunk(page: Page, section: Section, quotable: list[Unit], start: int, end: int, position: int) -> Chunk:
     runs = _cut(page.runs, start, end)
     first, last = source_span(runs, 0, end - start) if runs else source_span(page.runs, start, end)
-    place = replace(_place(page, section), start=first, end=last, **_leaf(page.leaves, start))
+    opens = {"anchor": section.anchor_at(start)} | _leaf(page.leaves, start)
+    place = replace(_place(page, section), start=first, end=last, **opens)
     return Chunk("", page.text[start:end], place, position, runs, cut(page.text, quotable, start, end))
 
 

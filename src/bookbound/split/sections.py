@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 
 from bookbound.book import Block, Page
@@ -19,6 +20,16 @@ class Section:
     @property
     def anchor(self) -> str:
         return next((heading.anchor for heading in reversed(self.under) if heading.anchor), "")
+
+    def anchor_at(self, start: int) -> str:
+        """The anchor of the innermost block with one that holds a character, else that of the section."""
+        found, blocks = self.anchor, self.blocks
+        while at := bisect_right(blocks, start, key=lambda block: block.start):
+            block = blocks[at - 1]
+            if start >= block.end:
+                break
+            found, blocks = block.anchor or found, block.children
+        return found
 
     def names(self, page: Page) -> tuple[str, ...]:
         return tuple(name for heading in self.under if (name := _name(page, heading)))

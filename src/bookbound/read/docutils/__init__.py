@@ -54,6 +54,7 @@ class Tree:
     root: Node
     extracts: Extracts
     labels: dict[str, str] = field(default_factory=dict)
+    targets: dict[str, str] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -90,13 +91,16 @@ def parse(source: str, extracts: Extracts, prolog: str = "", epilog: str = "") -
         with _registered():
             machine = states.RSTStateMachine(states.state_classes, "Body")
             machine.run(lines, document, inliner=_inliner(_EFFORT * (len(source) + _LEAST)))
+            node: Node
+            for node in list(document.findall(_has_caption)):
+                document.set_id(node)
             # Each target hands on those of all before it.
             if sum(1 for _ in document.findall(nodes.target)) <= _MOST_TARGETS:
                 PropagateTargets(document).apply()
     except Exception:  # nested too deeply, or one of the many ways in which markup surprises the parser
         return None
     _sort_ids(document)
-    return Tree(document, extracts, dict(_labels(document)))
+    return Tree(document, extracts, dict(_labels(document)), _targets(document) | extracts.formulas)
 
 
 @contextmanager
@@ -148,6 +152,17 @@ def _sort_ids(document: Node) -> None:
     for section in document.findall(nodes.section):
         if len(section["ids"]) > 1 and section["ids"][0].startswith("id"):
             section["ids"].append(section["ids"].pop(0))
+
+
+def _has_caption(node: Node) -> bool:
+    """Whether this is something with a caption of its own, and no id yet."""
+    named = {"figure": nodes.caption, "table": nodes.title, "container": nodes.caption}.get(node.tagname)
+    return bool(named and not node["ids"] and any(isinstance(child, named) for child in node.children))
+
+
+def _targets(document: Node) -> dict[str, str]:
+    """The ids that explicit names lead to."""
+    return {name: found for name, found in document.nameids.items() if found and document.nametypes.get(name)}
 
 
 def _labels(document: Node) -> Iterator[tuple[str, str]]:

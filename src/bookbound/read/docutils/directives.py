@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Sequence
 from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import Directive, states
-from docutils.parsers.rst.directives.tables import CSVTable, ListTable, RSTTable
 
-from bookbound.read.docutils.includes import Include, LiteralInclude, MadePages, Module, Pages
-from bookbound.read.docutils.shown import Options, Shown, code, formula
+from bookbound.read.docutils.changed import Version
+from bookbound.read.docutils.design import Button, Card, CodeTabs
+from bookbound.read.docutils.includes import Include, LiteralInclude, MadePages, Pages
+from bookbound.read.docutils.objects import Described, Domain, FromCode, Glossary, Module, Productions, Program
+from bookbound.read.docutils.shown import Shown, code, formula
+from bookbound.read.docutils.tables import Commas, Drawn, Listed
+from bookbound.read.sphinx.only import is_for_html
+from bookbound.read.sphinx.versions import VERSIONS
 
-_VERSIONS = {
-    "versionadded": "Added in version",
-    "version-added": "Added in version",
-    "versionchanged": "Changed in version",
-    "version-changed": "Changed in version",
-    "deprecated": "Deprecated since version",
-    "version-deprecated": "Deprecated since version",
-    "versionremoved": "Removed in version",
-    "version-removed": "Removed in version",
-}
-_BUILT = frozenset(("html", "builder_html", "format_html"))
+_TOLD = {"seealso": "See also"}
 
 
 class Body(Shown):
@@ -34,17 +27,18 @@ class Body(Shown):
 
 
 class Unseen(Shown):
-    """Shows nothing."""
+    """Shows nothing, also in the place of a name that stands for it."""
 
     def run(self) -> list[nodes.Node]:
-        return []
+        return [nodes.image()] if isinstance(self.state, states.SubstitutionDef) else []
 
 
 class Titled(Shown):
     """Shows a title and a body, as one."""
 
     def run(self) -> list[nodes.Node]:
-        return [self.body(nodes.admonition("", *self.argument(nodes.title)))]
+        titles = (*self.argument(nodes.title), *self.option("subtitle", nodes.subtitle))
+        return [self.named(self.body(nodes.admonition("", *titles)))]
 
 
 class Named(Shown):
@@ -53,19 +47,32 @@ class Named(Shown):
     optional_arguments = 0
 
     def run(self) -> list[nodes.Node]:
-        return [self.body(nodes.admonition("", self.placed(nodes.title("", self.name, named=True))))]
+        told = _TOLD.get(self.name.lower())
+        title = self.placed(nodes.title("", told or self.name, **({"told": True} if told else {"named": True})))
+        return [self.named(self.body(nodes.admonition("", title)))]
 
 
-class Version(Shown):
-    """Shows since when something is so, and what there is to say of it."""
+class Todo(Named):
+    """Shows its name and body where the configuration says so; it has an id in any case."""
 
     def run(self) -> list[nodes.Node]:
-        version, _, words = " ".join(self.arguments).partition(" ")
-        shown = f"{_VERSIONS[self.name.lower()]} {version}{':' * bool(words or self.content)}"
-        node = nodes.admonition("", self.placed(nodes.title("", shown, told=True)))
-        if words:
-            node += self.words(nodes.paragraph, self.arguments[0].split(None, 1)[1])
-        return [self.body(node)]
+        shown: Any = super().run()
+        self.state.document.set_id(shown[0])
+        return shown if self.state.document.settings.extracts.todos else []
+
+
+class Raw(Unseen):
+    """Shows the words of HTML that stands in the page as it is."""
+
+    def run(self) -> list[nodes.Node]:
+        from bookbound.read.html import typeset_html
+
+        body = "\n".join(self.content)
+        wanted = "html" in "".join(self.arguments).lower() and not isinstance(self.state, states.SubstitutionDef)
+        words = " ".join(typeset_html(body).text.split()) if wanted and body.strip() else ""
+        if not words:
+            return super().run()
+        return [self.placed(nodes.paragraph(body, words), self.at(self.content_offset))]
 
 
 class Label(Shown):
@@ -105,103 +112,66 @@ class Picture(Shown):
             return [nodes.image()]
         alt = self.option("alt", nodes.paragraph)
         node = self.body(nodes.figure("", *alt))
+        self.add_name(node)
         first = next((child for child in node.children[len(alt) :]), None)
         if isinstance(first, nodes.paragraph):
             node.replace(first, self.placed(nodes.caption(first.rawsource, "", *first.children), first.line))
         return [node]
 
 
-class Thing(Shown):
-    """Shows how a thing of a program is called, and what is said of it."""
-
-    def run(self) -> list[nodes.Node]:
-        named = "\n".join(self.arguments)
-        styles = self.name.lower() == "class" and not (named[:1].isupper() or "(" in named)
-        signature = [] if styles or not named else [self.placed(nodes.literal_block(named, named))]
-        return [self.body(nodes.container("", *signature))]
-
-
-class Commas(CSVTable):
-    """Shows a table that is written with commas, whose cells do not know their lines."""
-
-    option_spec = Options(CSVTable.option_spec or {})
-
-    def run(self) -> Sequence[nodes.table | nodes.system_message]:
-        made = super().run()
-        for table in made:
-            for words in table.findall(nodes.TextElement):
-                words.line = words.line if isinstance(words, nodes.title) else None
-        return made
-
-
 class Only(Shown):
     """Shows its body where a built site does."""
 
     def run(self) -> list[nodes.Node]:
-        return self.body(nodes.container()).children if _holds(" ".join(self.arguments)) else []
-
-
-def _holds(expression: str) -> bool:
-    """Whether an expression of tags is true of a built site; one that cannot be read is."""
-    try:
-        return _true(ast.parse(expression, mode="eval").body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return True
-
-
-def _true(node: ast.expr) -> bool:
-    match node:
-        case ast.BoolOp(ast.And(), values):
-            return all(map(_true, values))
-        case ast.BoolOp(ast.Or(), values):
-            return any(map(_true, values))
-        case ast.UnaryOp(ast.Not(), operand):
-            return not _true(operand)
-        case ast.Name(name):
-            return name in _BUILT
-    raise ValueError
-
-
-def _lenient(directive: type[Directive]) -> type[Directive]:
-    """A directive of docutils that takes any option."""
-    return type(directive.__name__, (directive,), {"option_spec": Options(directive.option_spec or {})})
+        return self.body(nodes.container()).children if is_for_html(" ".join(self.arguments)) else []
 
 
 _DOMAINS = {
     "py:": "function class method attribute data exception property decorator type staticmethod classmethod",
     "c:": "function type member var macro struct union enum enumerator",
     "cpp:": "function class type member var enum enum-class enumerator struct union concept",
-    "js:": "function class method attribute data module",
+    "js:": "function class method attribute data",
     "rst:": "directive role directive:option",
     "": "function method attribute data exception property decorator staticmethod classmethod option envvar confval"
     " describe object cmdoption",
 }
+_CODE_TELLS = "function class exception method attribute data property decorator type"
 _TABLE: tuple[tuple[str, type[Directive]], ...] = (
-    ("note tip warning attention caution danger error hint important seealso todo", Named),
-    ("admonition dropdown details topic sidebar card tab-item tab group-tab grid-item-card collapse toggle", Titled),
-    (" ".join(_VERSIONS), Version),
+    ("note tip warning attention caution danger error hint important seealso", Named),
+    ("todo", Todo),
+    ("admonition dropdown details topic sidebar tab-item tab group-tab collapse toggle", Titled),
+    ("card grid-item-card", Card),
+    ("button-link button-ref", Button),
+    ("tab-set-code", CodeTabs),
+    (" ".join(VERSIONS), Version),
     ("rubric centered", Label),
     ("code-block code sourcecode prompt testcode testoutput doctest ipython jupyter-execute code-cell console", Code),
     ("code-tab", CodeTab),
     ("math", Formula),
     ("image figure thumbnail", Picture),
-    (" ".join(domain + name for domain, names in _DOMAINS.items() for name in names.split()) + " class", Thing),
+    (" ".join(domain + name for domain, names in _DOMAINS.items() for name in names.split()) + " class", Described),
     ("only", Only),
     ("include", Include),
     ("literalinclude", LiteralInclude),
     ("toctree", Pages),
     ("autosummary", MadePages),
-    ("currentmodule py:currentmodule module py:module automodule", Module),
+    ("currentmodule py:currentmodule module py:module automodule js:module", Module),
+    ("program", Program),
+    (" ".join(f"auto{name}" for name in _CODE_TELLS.split()), FromCode),
+    ("default-domain", Domain),
+    ("glossary", Glossary),
+    ("productionlist", Productions),
     (
-        "contents redirect-from highlight raw meta index tags bibliography"
+        "contents redirect-from highlight meta index tags bibliography"
         " sectnum section-numbering header footer title date testsetup testcleanup video youtube vimeo plot graphviz"
-        " digraph graph mermaid uml inheritance-diagram default-domain tabularcolumns target-notes"
-        " sphinx_gallery_thumbnail restructuredtext-test-directive program",
+        " digraph graph mermaid uml inheritance-diagram tabularcolumns target-notes"
+        " sphinx_gallery_thumbnail restructuredtext-test-directive",
         Unseen,
     ),
-    ("table", _lenient(RSTTable)),
-    ("list-table", _lenient(ListTable)),
+    ("table", Drawn),
+    ("list-table", Listed),
     ("csv-table", Commas),
     ("container compound", Body),
+    ("raw", Raw),
 )
 DIRECTIVES: dict[str, Any] = {name: shows for names, shows in _TABLE for name in names.split()} | {"": Body}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bookbound.read import files
+from bookbound.read.sphinx.things import Scope
 from bookbound.read.sphinx.toctree import Toctree
 from bookbound.read.woven import Shelf
 
@@ -17,16 +18,21 @@ _MOST = 2_000_000
 class Extracts:
     """Takes texts from the shelf for the page at `path`; a target from the root begins at `home`.
 
-    `origins` says on which line of the page a text that was included is asked for.
+    `origins` says on which line of the page a text that was included is asked for, `scope` where its things are
+    described, `formulas` are the anchors of those that have labels, and `described` are the things of which only code
+    says something.
     """
 
     shelf: Shelf
     home: Path
     path: Path
     shorthands: dict[str, str] = field(default_factory=dict)
+    todos: bool = True
     toctrees: list[Toctree] = field(default_factory=list)
     origins: dict[str, int] = field(default_factory=dict)
-    module: str = ""
+    scope: Scope = field(default_factory=Scope)
+    formulas: dict[str, str] = field(default_factory=dict)
+    described: list[str] = field(default_factory=list)
     _paths: dict[str, Path] = field(default_factory=dict)
     _taken: int = 0
 

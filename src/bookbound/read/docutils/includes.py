@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+
 from docutils import nodes
 
 from bookbound.read.docutils.extracts import Extracts
@@ -33,7 +35,12 @@ class LiteralInclude(Shown):
 
     def run(self) -> list[nodes.Node]:
         found = _text(self)
-        return [] if found is None else code(self, found, taken=True)
+        if found is None:
+            return []
+        if self.options.get("caption") == "":
+            self.options["caption"] = posixpath.basename(self.arguments[0])
+        around = (self.options.get("prepend"), found.rstrip("\n"), self.options.get("append"))
+        return code(self, "\n".join(filter(None, around)), taken=True)
 
 
 class Pages(Shown):
@@ -42,8 +49,9 @@ class Pages(Shown):
     optional_arguments = 0
 
     def run(self) -> list[nodes.Node]:
-        _extracts(self).toctrees.append(toctree(self.content, self.options))
-        return []
+        listed = _extracts(self).toctrees
+        listed.append(toctree(self.content, self.options))
+        return [nodes.container(toctree=len(listed) - 1)]
 
 
 class MadePages(Shown):
@@ -56,18 +64,11 @@ class MadePages(Shown):
         if folder is not None:
             extracts = _extracts(self)
             named = [line.split("(")[0].strip().lstrip("~") for line in self.content]
-            module = f"{extracts.module}." * bool(extracts.module)
+            module = extracts.scope.modules.get("py", "")
+            module = f"{module}." * bool(module)
             lines = tuple(("", f"{folder}/{prefix}{name}") for name in named if name for prefix in ("", module))
             extracts.toctrees.append(Toctree(lines, made=True))
         return []
-
-
-class Module(Shown):
-    """Says to which module the names after it belong, and shows what it says of it."""
-
-    def run(self) -> list[nodes.Node]:
-        _extracts(self).module = "".join(self.arguments)
-        return self.body(nodes.container()).children
 
 
 def _extracts(directive: Shown) -> Extracts:

@@ -43,6 +43,22 @@ class Shown(Directive):
     def line(self) -> int:
         return int(self.state_machine.get_source_and_line(self.lineno)[1] or 0)
 
+    def at(self, offset: int) -> int:
+        """The line of its source that stands at an offset of what is parsed."""
+        return int(self.state_machine.get_source_and_line(offset + 1)[1] or 0)
+
+    def taken(self, *anchors: str) -> list[str]:
+        """Those of some anchors that nothing on the page has yet, nor gets later."""
+        ids = self.state.document.ids
+        free = [anchor for anchor in anchors if anchor and anchor not in ids]
+        ids.update((anchor, nodes.target()) for anchor in free)
+        return free
+
+    def named(self, node: N) -> N:
+        """The node under the name that its author gave it."""
+        self.add_name(node)
+        return node
+
     def body(self, node: N) -> N:
         """The node with what the directive's body shows."""
         self.state.nested_parse(self.content, self.content_offset, node)
@@ -61,21 +77,33 @@ class Shown(Directive):
         return [self.words(kind, text)] if text else []
 
 
+def told(text: str) -> nodes.inline:
+    """Words that Sphinx shows and nobody wrote."""
+    return nodes.inline("", text, told=True)
+
+
 def code(directive: Shown, text: str, taken: bool = False) -> list[nodes.Node]:
     """A block of code below its caption; `taken` says that another file holds it."""
-    captions = directive.option("caption", nodes.paragraph)
-    block = nodes.literal_block(text, text, taken=taken)
-    line = directive.line if taken else directive.state_machine.get_source_and_line(directive.content_offset + 1)[1]
-    return [*captions, directive.placed(block, line)] if text.strip() else [*captions]
+    captions = directive.option("caption", nodes.caption)
+    block = nodes.literal_block(text, text, taken=taken, language="".join(directive.arguments))
+    directive.placed(block, directive.line if taken else directive.at(directive.content_offset))
+    shown = [block] if text.strip() else []
+    if not captions:
+        return [directive.named(one) for one in shown]
+    return [directive.named(nodes.container("", *captions, *shown, literal_block=True))]
 
 
 def formula(directive: Shown) -> list[nodes.Node]:
     """The formulas of an argument and of a body, each of them a block."""
-    shown: list[nodes.Node] = []
+    shown: list[Any] = []
     for text in directive.arguments:
         shown.append(directive.placed(nodes.math_block(text, text)))
     body = "\n".join(directive.content)
     if body.strip():
-        line = directive.state_machine.get_source_and_line(directive.content_offset + 1)[1]
-        shown.append(directive.placed(nodes.math_block(body, body), line))
+        shown.append(directive.placed(nodes.math_block(body, body), directive.at(directive.content_offset)))
+    label = directive.options.get("label") or directive.options.get("name")
+    if label and shown:
+        shown[-1]["ids"] = directive.taken(nodes.make_id(f"equation-{label}"))
+        formulas = directive.state.document.settings.extracts.formulas
+        formulas |= {f"equation-{label}": anchor for anchor in shown[-1]["ids"]}
     return shown

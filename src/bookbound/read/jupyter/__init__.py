@@ -12,7 +12,9 @@ from bookbound.book import Manuscript, Notice
 from bookbound.read import decode, files
 from bookbound.read.frontmatter import load
 from bookbound.read.jupyter.toc import Contents, contents
+from bookbound.read.others import others
 from bookbound.read.sphinx.draft import Desk, Draft
+from bookbound.read.sphinx.numbers import Numbers
 from bookbound.read.sphinx.order import Listed, Order
 from bookbound.read.sphinx.pages import References, draft, set_pages
 from bookbound.read.woven import Shelf
@@ -44,10 +46,15 @@ def knows_jupyter(source: Path) -> bool:
     """Whether this is a notebook, a folder of notebooks, or one with the table of contents of a Jupyter Book."""
     if not files.is_folder(source):
         return source.suffix.lower() == ".ipynb"
-    if any(files.is_file(source / name) for name in ("_toc.yml", "myst.yml")):
+    if lists_pages(source):
         return True
     found, _ = files.find(source, frozenset(_SUFFIXES))
     return sum(path.suffix.lower() == ".ipynb" for path in found) * 2 > len(found)
+
+
+def lists_pages(source: Path) -> bool:
+    """Whether the table of contents of a Jupyter Book stands in this folder."""
+    return any(files.is_file(source / name) for name in ("_toc.yml", "myst.yml"))
 
 
 def read_jupyter(source: Path) -> Manuscript:
@@ -56,6 +63,7 @@ def read_jupyter(source: Path) -> Manuscript:
         return _book(source.parent, Book(source.parent), [source], [])
     book = _find(source)
     paths, notices = files.find(book.home, frozenset(_SUFFIXES))
+    notices += [] if lists_pages(source) else others(source, frozenset(_SUFFIXES))
     return _book(source, book, paths, notices)
 
 
@@ -76,9 +84,12 @@ def _book(source: Path, book: Book, paths: list[Path], notices: list[Notice]) ->
     for name, lists in book.contents.lists.items():
         if page := order.resolve(name, ""):
             drafts[page] = replace(drafts[page], toctrees=tuple(lists))
+    numbers = Numbers(order, root, desk.config)
+    order = replace(order, numbers=numbers.titles())
     listed, left = _listed(order, root)
     notices += left
-    pages, odd = set_pages(listed, order, References(order), found, replace(book, contents=Contents(root)).address)
+    address = replace(book, contents=Contents(root)).address
+    pages, odd = set_pages(listed, order, References(order, numbers), found, address)
     notices += [*odd, *_missing(order, listed)]
     title = book.title or (pages[0].title if len(pages) == 1 else files.readable(source.resolve().name))
     return Manuscript(title, "jupyter", tuple(pages), tuple(notices))

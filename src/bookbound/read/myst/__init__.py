@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,12 @@ from bookbound.read.dialect import Dialect
 from bookbound.read.frontmatter import front_matter
 from bookbound.read.galley import Setting
 from bookbound.read.headings import Rule, identifier
+from bookbound.read.myst import spots
 from bookbound.read.myst.directives import as_code, escaped
 from bookbound.read.myst.fences import Fences
 from bookbound.read.myst.inline import inline_swaps
+from bookbound.read.myst.spots import Spot
+from bookbound.read.myst.tables import from_commas
 from bookbound.read.sphinx.draft import Desk, Draft, Titles, rst_draft
 from bookbound.read.sphinx.extract import chosen
 from bookbound.read.titles import first_title
@@ -33,10 +36,18 @@ def _myst_slug(text: str) -> str:
     return re.sub(r"-{2,}", "-", re.sub(r"^(?=[0-9-])", "id-", name)).strip("-")
 
 
-def _dialect(mystmd: bool) -> Dialect:
-    """How one page is read; where Sphinx builds it, its headings get the ids of docutils, counted where not free."""
-    numbers = count(1)
-    counted = Rule(identifier, after=lambda wanted, found: f"id{next(numbers)}", without="id1")
+def _dialect(mystmd: bool, labels: Iterable[str]) -> Dialect:
+    """How one page is read; where Sphinx builds it, its headings get the ids of docutils, counted where not free.
+
+    What is a label of the page is not free.
+    """
+    numbers, taken = count(1), set(map(identifier, labels))
+
+    def free(text: str) -> str:
+        wanted = identifier(text)
+        return f"id{next(numbers)}" if wanted in taken else wanted
+
+    counted = Rule(free, after=lambda wanted, found: f"id{next(numbers)}", without="id1")
     return Dialect(rule=Rule(_myst_slug, "words") if mystmd else counted, definitions=True)
 
 
@@ -45,15 +56,18 @@ def myst_draft(source: str, path: Path, file: str, desk: Desk, mystmd: bool = Fa
     front = front_matter(source)
     page = _Page(path, file, desk, mystmd)
     plain = page.set(source, front.end, lambda kind, target: None)
+    page.tops = spots.headings(plain)
     notices = [Notice(file, "its front matter is not plain YAML; passed over")] if front.broken else []
     return Draft(
         source,
         front.text("title") or first_title(plain),
-        _labels(page.fences.labels, plain),
+        _labels(page.fences.labels, page.tops) | spots.captions(page.fences.spots),
         tuple(page.fences.toctrees),
-        lambda titles: page.set(source, front.end, titles) if page.refers else plain,
+        lambda titles: page.set(source, front.end, titles) if page.refers or page.is_numbered(titles) else plain,
         front.flag("orphan"),
         (*notices, *desk.shelf.notices(file)),
+        spots.outline(page.tops, page.fences.spots),
+        _targets(page.fences.labels, page.tops) | spots.targets(page.fences.spots),
     )
 
 
@@ -65,10 +79,15 @@ class _Page:
         self._depth = 0
         self.fences = Fences("", 0, self._taken)
         self.refers = False
+        self.tops: list[Spot] = []
+
+    def is_numbered(self, titles: Titles) -> bool:
+        """Whether something on the page has a number."""
+        return any(spots.numbers((*self.tops, *self.fences.spots), titles))
 
     def set(self, source: str, start: int, titles: Titles) -> Setting:
         woven = self._woven(source, start, titles)
-        return woven.unwoven(markdown.typeset(woven.text, _dialect(self._mystmd), start))
+        return woven.unwoven(markdown.typeset(woven.text, _dialect(self._mystmd, self.fences.labels), start))
 
     def _woven(self, source: str, start: int, titles: Titles) -> Woven:
         def wanted(kind: str, target: str) -> str | None:
@@ -77,18 +96,24 @@ class _Page:
 
         fences = Fences(source, start, self._taken)
         self.fences = fences if not self._depth else self.fences
-        shorthands = dict(self._desk.config.shorthands)
-        return weave(source, _apart([*fences.swaps, *inline_swaps(source, fences.prose, wanted, shorthands)]))
+        shown = spots.numbers((*self.tops, *fences.spots) if not self._depth else (), titles)
+        inline = inline_swaps(source, fences.prose, wanted, self._desk.config)
+        return weave(source, _apart([*fences.swaps, *shown, *inline]))
 
     def _taken(self, name: str, argument: str, options: dict[str, Any], body: str) -> str | None:
         """The Markdown for what stands in other files, or in another language."""
         if name == "eval-rst":
             rst = rst_draft(body, self._path, self._file, self._desk)
             return escaped(rst.set(lambda kind, target: None).text)
-        if name not in ("include", "literalinclude") or self._depth >= DEEPEST:
+        if name == "csv-table" and not options.get("file"):
+            return from_commas(body, options)
+        argument = str(options["file"]) if name == "csv-table" else argument
+        if name not in ("include", "literalinclude", "csv-table") or self._depth >= DEEPEST:
             return None
         folder = self._desk.home if argument.startswith("/") else self._path.parent
         text = self._desk.shelf.text(files.beside(folder, argument.lstrip("/")), argument)
+        if text is not None and name == "csv-table":
+            return from_commas(text, options)
         if text is None or name == "literalinclude" or "literal" in options:
             return as_code(chosen(text, options)) if text else None
         self._depth += 1
@@ -106,14 +131,19 @@ def _apart(swaps: list[Swap]) -> list[Swap]:
     return kept
 
 
-def _labels(labels: Mapping[str, int], setting: Setting) -> dict[str, str]:
+def _labels(labels: Mapping[str, int], tops: Sequence[Spot]) -> dict[str, str]:
     """The labels that stand before a heading, with its words."""
-    headings = [block for block in setting.blocks if block.kind == "heading"]
-    places = [run.at for run in setting.runs]
-    starts = [setting.runs[bisect_right(places, block.start) - 1].start for block in headings]
-    found = {}
+    return {name: top.title for name, top in _after(labels, tops)}
+
+
+def _targets(labels: Mapping[str, int], tops: Sequence[Spot]) -> dict[str, str]:
+    """The labels that stand before a heading, with its id."""
+    return {name: top.id for name, top in _after(labels, tops)}
+
+
+def _after(labels: Mapping[str, int], tops: Sequence[Spot]) -> Iterator[tuple[str, Spot]]:
+    starts = [top.at for top in tops]
     for name, at in labels.items():
         place = bisect_left(starts, at)
-        if place < len(headings):
-            found[name] = setting.text[headings[place].start : headings[place].end]
-    return found
+        if place < len(tops):
+            yield name, tops[place]

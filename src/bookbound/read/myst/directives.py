@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from bookbound.read.sphinx.only import is_for_html
+from bookbound.read.sphinx.versions import VERSIONS, since
+
 _CODE = frozenset("code code-block code-cell sourcecode prompt testcode doctest jupyter-execute ipython".split())
 _UNSEEN = frozenset(
     "raw index meta tableofcontents contents bibliography mermaid graphviz glue video youtube iframe embed"
@@ -15,14 +18,15 @@ _TITLED = frozenset(
     "admonition dropdown topic sidebar card tab-item tab group-tab margin grid-item-card details exercise solution"
     " definition theorem proof lemma example proposition remark".split()
 )
-_PICTURES = frozenset("figure image figure-md".split())
+_SAID = frozenset("rubric centered table list-table csv-table option cmdoption envvar confval describe object".split())
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 
 
 class Plain(NamedTuple):
     """The Markdown that opens and closes what a directive shows.
 
-    `verbatim` says that it shows its body as it is written, `argument` that it shows the words after its name.
+    `verbatim` says that it shows its body as it is written, `argument` that it shows the words after its name, but for
+    the first `skipped` characters of them.
     """
 
     opening: str = ""
@@ -30,22 +34,29 @@ class Plain(NamedTuple):
     verbatim: bool = False
     argument: bool = False
     seen: bool = True
+    skipped: int = 0
 
 
 def plain(name: str, marks: int, rest: str) -> Plain:
     """What a directive of this name comes to; `marks` is how long its fence is, `rest` what follows its name."""
     colons, ticks = ":" * marks, "`" * marks
-    if name in _UNSEEN:
+    if name in _UNSEEN or (name == "only" and not is_for_html(rest)):
         return Plain(verbatim=True, seen=False)
+    if name in VERSIONS:
+        version = rest.partition(" ")[0]
+        return Plain(
+            f"{colons}admonition {since(name, version, True)}\n\n", colons, argument=True, skipped=len(version)
+        )
     if name in _CODE:
         return Plain(f"{ticks}{rest.partition(' ')[0]}\n", ticks, verbatim=True)
     if name == "math":
         return Plain("$$\n", "$$", verbatim=True)
     if name in _NAMED:
-        return Plain(f"{colons}{name}\n", colons, argument=True)
+        shown = "admonition See also" if name == "seealso" else name
+        return Plain(f"{colons}{shown}\n", colons, argument=True)
     if name in _TITLED:
         return Plain(f"{colons}{name} ", colons, argument=True)
-    return Plain(argument=name not in _PICTURES)
+    return Plain(argument=name in _SAID or ":" in name)
 
 
 def escaped(text: str) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from bookbound.read.frontmatter import load
 from bookbound.read.galley import Span
 from bookbound.read.myst.directives import Plain, plain
+from bookbound.read.myst.options import Options, options
+from bookbound.read.myst.spots import Spot, spot_of
+from bookbound.read.myst.tables import from_list
 from bookbound.read.sphinx.toctree import Toctree, toctree
 from bookbound.read.woven import Swap
 
@@ -17,22 +19,14 @@ _FENCE = re.compile(
     r"(?P<before>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?)(?P<marks>`{3,}|~{3,}|:{3,})"
     r"[ \t]*(?:\{(?P<name>[A-Za-z][\w:.+-]*)\}[ \t]*)?(?P<rest>[^\n`]*?)[ \t]*"
 )
-_OPTION = re.compile(r"[ \t>]*:(?P<name>[\w-]+):(?:[ \t]+(?P<value>\S[^\n]*))?")
-_FIELDS = re.compile(r"[ \t>]*---[ \t]*\n(?P<body>(?:(?![ \t>]*---)[^\n]*+\n)*+)[ \t>]*---[ \t]*(?:\n|\Z)")
 _LABEL = re.compile(r"[ \t]*\((?P<name>[^()\n]+)\)=[ \t]*")
-_UNSEEN_LINE = re.compile(r"%.*|\+\+\+.*")
-_SHOWN = ("alt", "caption")
+_UNSEEN_LINE = re.compile(r"%.*|\+\+\+.*|\^{3,}[ \t]*")
+_FORMULA = re.compile(r"[^\n]*?\$\$(?P<label>[ \t]*\((?P<name>[^()\s]+)\)[ \t]*)")
+_ATTRIBUTE = re.compile(r"\{#(?P<name>[\w.:-]+)[^{}\n]*\}[ \t]*\n(?=#{1,6}[ \t](?P<heading>[^\n]*))")
+_TAKEN = frozenset(("toctree", "eval-rst", "include", "literalinclude"))
 
 Takes = Callable[[str, str, dict[str, Any], str], str | None]
 """Gives the Markdown for a directive that takes words from elsewhere: by its name, argument, options and body."""
-
-
-class _Options(NamedTuple):
-    """The options of a directive, where those that are shown stand, and where its body begins."""
-
-    values: dict[str, Any]
-    shown: list[Span]
-    body: int
 
 
 @dataclass(slots=True)
@@ -44,14 +38,14 @@ class _Open:
     start: int = 0
     name: str = ""
     argument: str = ""
-    options: _Options = field(default_factory=lambda: _Options({}, [], 0))
+    options: Options = field(default_factory=lambda: Options({}, [], 0))
 
 
 class Fences:
     """One way through the lines of a page from `start` on.
 
     `swaps` are what takes the place of directives, `prose` is where other markup may stand, `labels` and `toctrees`
-    are what the page gives to others.
+    are what the page gives to others, and `spots` is where numbers may be set.
     """
 
     def __init__(self, source: str, start: int, takes: Takes) -> None:
@@ -59,6 +53,8 @@ class Fences:
         self.prose: list[Span] = []
         self.labels: dict[str, int] = {}
         self.toctrees: list[Toctree] = []
+        self.spots: list[Spot] = []
+        self._waiting: list[str] = []
         self._source = source
         self._takes = takes
         self._open: list[_Open] = []
@@ -83,17 +79,33 @@ class Fences:
         elif self._open and self._open[-1].plain.verbatim:
             pass
         elif fence and (fence["name"] or fence["marks"][0] != ":"):
-            return self._begin(fence, after)
+            after = self._begin(fence, after)
         elif label := _LABEL.fullmatch(self._source, at, end):
-            self.labels[" ".join(label["name"].lower().split())] = at
+            name = " ".join(label["name"].lower().split())
+            self.labels[name] = at
+            self._waiting.append(name)
             self.swaps.append(Swap(at, end, ""))
+            return after
         elif _UNSEEN_LINE.fullmatch(self._source, at, end):
             self.swaps.append(Swap(at, end, ""))
-        elif self.prose and self.prose[-1][1] == at:
+        elif attribute := _ATTRIBUTE.match(self._source, at):
+            self.swaps.append(Swap(at, end, ""))
+            self.swaps.append(Swap(attribute.end("heading"), attribute.end("heading"), f" {{#{attribute['name']}}}"))
+        else:
+            self._prose(at, end, after)
+        if self._source[at:end].strip():
+            self._waiting = []
+        return after
+
+    def _prose(self, at: int, end: int, after: int) -> None:
+        """Take a line of words; one that ends a formula may hold its label."""
+        if formula := _FORMULA.fullmatch(self._source, at, end):
+            self.swaps.append(Swap(*formula.span("label"), ""))
+            self.spots.append(Spot("displaymath", end, f"equation-{formula['name']}"))
+        if self.prose and self.prose[-1][1] == at:
             self.prose[-1] = self.prose[-1][0], after
         else:
             self.prose.append((at, after))
-        return after
 
     def _ends(self, marks: str) -> bool:
         """Whether these marks end the innermost fence of their kind that they are long enough for."""
@@ -111,45 +123,42 @@ class Fences:
         if not name:
             self._open.append(_Open(marks, Plain(verbatim=True)))
             return after
-        options, becomes = self._options(after), plain(name, len(marks), fence["rest"])
-        taken = name in ("toctree", "eval-rst", "include", "literalinclude")
-        becomes = Plain(verbatim=True, seen=False) if taken else becomes
-        self._open.append(_Open(marks, becomes, start, name, fence["rest"], options))
+        given, becomes = options(self._source, after), plain(name, len(marks), fence["rest"])
+        becomes = Plain(verbatim=True, seen=False) if name in _TAKEN else becomes
+        self._open.append(_Open(marks, becomes, start, name, fence["rest"], given))
+        if spot := spot_of(self._source, name, fence.span("rest"), given, self._waiting):
+            self.spots.append(spot)
         if not becomes.seen:
-            return options.body
-        at = fence.start("rest") if becomes.argument and fence["rest"] else fence.end()
+            return given.body
+        at = fence.start("rest") + becomes.skipped if becomes.argument and fence["rest"] else fence.end()
         opening = "" if becomes.verbatim else becomes.opening
         self.swaps.append(Swap(start, at, opening))
         if at < fence.end():
             self.prose.append((at, fence.end()))
-        for left, right in options.shown:
+        for left, right in given.shown:
             self.swaps.append(Swap(max(at, fence.end()), left, "\n\n"))
             self.prose.append((left, right))
             at = right
         at = max(at, fence.end())
-        self.swaps.append(Swap(at, options.body, "\n\n" + becomes.opening * becomes.verbatim))
-        return options.body
+        self.swaps.append(Swap(at, given.body, "\n\n" + becomes.opening * becomes.verbatim))
+        return given.body
 
     def _close(self, start: int, after: int) -> None:
         opened = self._open.pop()
+        body = opened.options.body, max(start, opened.options.body)
         if not opened.plain.seen:
-            body = self._source[opened.options.body : max(start, opened.options.body)]
+            words = self._source[slice(*body)]
             if opened.name == "toctree":
-                self.toctrees.append(toctree(body.split("\n"), opened.options.values))
-            taken = self._takes(opened.name, opened.argument, opened.options.values, body)
+                self.spots.append(Spot("toctree", opened.start, str(len(self.toctrees))))
+                self.toctrees.append(toctree(words.split("\n"), opened.options.values))
+            taken = self._takes(opened.name, opened.argument, opened.options.values, words)
             self.swaps.append(Swap(opened.start, after, f"\n{taken or ''}\n"))
         elif opened.name and start < after:
+            if opened.name == "list-table":
+                self.swaps += from_list(self._source, *body)
+            elif opened.name == "csv-table":
+                taken = self._takes(opened.name, "", opened.options.values, self._source[slice(*body)])
+                self.swaps.append(Swap(*body, taken or ""))
+            elif opened.name == "math" and (label := opened.options.text("label", "name")):
+                self.spots.append(Spot("displaymath", self._end(start), f"equation-{label}"))
             self.swaps.append(Swap(start, self._end(start), opened.plain.closing))
-
-    def _options(self, at: int) -> _Options:
-        """The options from `at` on: fields between two lines of hyphens, or lines that begin with a name in colons."""
-        if fields := _FIELDS.match(self._source, at):
-            given = load(fields["body"])
-            return _Options(given if isinstance(given, dict) else {}, [], fields.end())
-        values: dict[str, Any] = {}
-        shown: list[Span] = []
-        while option := _OPTION.fullmatch(self._source, at, self._end(at)) if at < len(self._source) else None:
-            values[option["name"]] = option["value"] or ""
-            shown += [option.span("value")] if option["name"] in _SHOWN and option["value"] else []
-            at = min(self._end(at) + 1, len(self._source))
-        return _Options(values, shown, at)

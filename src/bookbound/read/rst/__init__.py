@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from bookbound.book import BlockKind
 from bookbound.read.galley import Galley, Setting, Span
 from bookbound.read.lines import MARKER
 from bookbound.read.rst.inline import Says
+from bookbound.read.rst.kinds import ADMONITIONS, CODE, UNSEEN, WORDS
 from bookbound.read.rst.places import TAB
+from bookbound.read.rst.rows import set_row
 from bookbound.read.rst.words import Words
 from bookbound.read.titles import LONGEST
 
 if TYPE_CHECKING:
     from bookbound.read.docutils import Node, Tree
 
-_ADMONITIONS = frozenset(
-    "admonition note tip warning attention caution danger error hint important topic sidebar".split()
-)
-_UNSEEN = frozenset(
-    "comment target substitution_definition pending system_message raw meta label transition footnote_reference"
-    " colspec decoration docinfo image".split()
-)
-_WORDS = frozenset("paragraph rubric caption term classifier attribution field_name title subtitle".split())
 _DEEPEST = 200
-_CODE: dict[str, BlockKind] = {"literal_block": "code", "doctest_block": "code", "math_block": "formula"}
 
 
 def typeset(source: str, tree: Tree, says: Says) -> Setting:
@@ -41,12 +33,14 @@ class _Compositor:
     def __init__(self, galley: Galley, tree: Tree, says: Says) -> None:
         self.galley = galley
         self.words = Words(galley, tree, says)
+        self.number = says.number
         self.steps: dict[str, Callable[[Node, int], None]] = {
-            **dict.fromkeys(_UNSEEN, lambda node, level: None),
-            **dict.fromkeys(_WORDS, self._block),
-            **dict.fromkeys(_CODE, self._code),
-            **dict.fromkeys(_ADMONITIONS, self._admonition),
+            **dict.fromkeys(UNSEEN, lambda node, level: None),
+            **dict.fromkeys(WORDS, self._block),
+            **dict.fromkeys(CODE, self._code),
+            **dict.fromkeys(ADMONITIONS, self._admonition),
             **dict.fromkeys(("bullet_list", "enumerated_list"), self._list),
+            "container": self._container,
             "section": lambda node, level: self._children(node, level + 1),
             "table": self._table,
             "line_block": self._lines,
@@ -70,17 +64,28 @@ class _Compositor:
     def _admonition(self, node: Node, level: int) -> None:
         self.galley.open("admonition")
         self._children(node, level)
-        self.galley.close()
+        self.galley.close(_anchor(node))
 
     def _block(self, node: Node, level: int) -> None:
         """A heading where it titles a section, else a paragraph."""
+        named = node.tagname in ("title", "caption")
         titles = node.tagname == "title" and node.parent.tagname == "section" and len(node.rawsource) <= LONGEST
+        number = self.number(node.parent) if named else ""
         self.galley.open("heading" if titles else "paragraph", level * titles)
-        self.words.set(node)
-        self.galley.close(node.parent["ids"][0] if titles and node.parent["ids"] else "")
+        self.words.set(node, before=f"{number} " * bool(number))
+        self.galley.close(_anchor(node.parent if titles or node.parent.tagname == "figure" else node))
+
+    def _container(self, node: Node, level: int) -> None:
+        """A thing and what is said of it as one; all else is what it holds."""
+        if node.get("thing"):
+            self.galley.open("definition")
+            self._children(node, level)
+            self.galley.close(_anchor(node))
+        else:
+            self._children(node, level)
 
     def _code(self, node: Node, level: int) -> None:
-        self.galley.open(_CODE[node.tagname])
+        self.galley.open(CODE[node.tagname])
         if any(child.tagname != "#text" for child in node.children):
             self.words.set(node, broken=True)
         elif text := node.astext().strip("\n"):
@@ -90,7 +95,10 @@ class _Compositor:
                 self.words.stand(text, node)
             else:
                 self.galley.lines([self._whole(line, *span) for line, span in zip(lines, spans, strict=True)])
-        self.galley.close()
+            if number := self.number(node):
+                self.galley.space()
+                self.galley.tell(number)
+        self.galley.close(_anchor(node) or _anchor(node.parent) * bool(node.parent.get("literal_block")))
 
     def _whole(self, line: str, start: int, end: int) -> Span:
         """Where a line of code stands, with its indentation and to its end."""
@@ -151,38 +159,14 @@ class _Compositor:
                 self._block(title, 0)
         self.galley.open("table")
         for row in node.findall(lambda one: one.tagname == "row"):
-            cells = [list(_written(entry)) for entry in row.children]
-            filled = [i for i, cell in enumerate(cells) if cell]
             self.galley.open("row")
-            self._row(cells[: filled[-1] + 1] if filled else [])
+            set_row(row, self.galley, self.words)
             self.galley.close()
-        self.galley.close()
+        self.galley.close(_anchor(node))
 
-    def _row(self, cells: list[list[Node]]) -> None:
-        """Set a row cell by cell; where its lines alternate between the cells, it stands for them as a whole."""
-        before = self.words.places.at
-        contents = [[(node, self.words.content(node, soon=False)) for node in cell] for cell in cells]
-        if any(content is None for cell in contents for _, content in cell):
-            self.words.places.at = before
-            self._alternating(cells)
-            return
-        for i, cell in enumerate(contents):
-            if i:
-                self.galley.insert(" | ")
-            for node, content in cell:
-                self.galley.space()
-                if content:
-                    self.words.pieces(node, content)
 
-    def _alternating(self, cells: list[list[Node]]) -> None:
-        nodes = [node for cell in cells for node in cell]
-        text = " | ".join(" ".join(map(self.words.shown, cell)) for cell in cells)
-        if asked := next(filter(self.words.asked, nodes), None):
-            self.words.stand(text, asked)
-            return
-        first = min(node.line or 0 for node in nodes)
-        last = max((node.line or 0) + node.rawsource.count("\n") for node in nodes)
-        self.galley.stand(text, *self.words.places.region(first, last - first + 1))
+def _anchor(node: Node) -> str:
+    return next(iter(node.get("ids") or ()), "")
 
 
 def _kept(indentation: str, depth: int) -> int:
@@ -192,12 +176,3 @@ def _kept(indentation: str, depth: int) -> int:
         return depth if outer >= 0 and indentation.endswith(" " * depth) else 0
     widths = (len(indentation[:at].expandtabs(TAB)) for at in range(len(indentation)))
     return next((len(indentation) - at for at, width in enumerate(widths) if width >= outer), 0)
-
-
-def _written(node: Node) -> Iterator[Node]:
-    """The words of a cell, block by block."""
-    for child in node.children:
-        if child.tagname in _WORDS or child.tagname in _CODE or child.tagname == "line":
-            yield child
-        elif child.tagname not in _UNSEEN and child.tagname != "#text":
-            yield from _written(child)

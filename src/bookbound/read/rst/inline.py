@@ -20,6 +20,10 @@ class Says(Protocol):
 
     def __call__(self, node: Node) -> str | None: ...
 
+    def number(self, node: Node) -> str:
+        """What is set before a node's title, or for the number of a formula."""
+        ...
+
 
 class Piece(NamedTuple):
     """Words that are shown for the characters `start` to `end` of what is written."""
@@ -37,6 +41,10 @@ def pieces(node: Node, says: Says) -> Iterator[Piece]:
         found = raw.find(written, at + len(words)) if written else -1
         if is_text(child):
             words += child.astext()
+        elif child.get("told"):
+            yield from _unescaped(words, raw, at, at + len(words))
+            at, words = at + len(words), ""
+            yield Piece(child.astext(), at, at)
         elif found < 0:
             words += shown(child, says)
         else:

@@ -33,6 +33,11 @@ class References:
         refers = node.get("refers")
         return self._titles(*refers) if refers else None
 
+    def number(self, node: Node) -> str:
+        """The number of what has ids, as it is shown; nothing for what has none."""
+        ids = node.get("ids")
+        return (self._titles("number", ids[0]) or "") if ids else ""
+
     def _substituted(self, name: str) -> str:
         """The words that are defined for a name; a picture has none, and an unknown name stays between its bars."""
         if name not in self._known:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bookbound.read.galley import Galley, Span
 from bookbound.read.inline import Content, Stretch
-from bookbound.read.rst.inline import Says, pieces, shown
+from bookbound.read.rst.inline import Piece, Says, pieces, shown
 from bookbound.read.rst.places import Places
 
 if TYPE_CHECKING:
@@ -31,14 +31,15 @@ class Words:
         """What a node shows, as one line."""
         return " ".join(shown(node, self._says).split())
 
-    def set(self, node: Node, broken: bool = False) -> None:
-        """Set what a node shows; `broken` says that its lines stay apart."""
-        if node.get("named") and (span := self.places.name(node.line)):
-            self._galley.copy(*span)
+    def set(self, node: Node, broken: bool = False, before: str = "") -> None:
+        """Set what a node shows after the words `before` it; `broken` says that its lines stay apart."""
+        of_name = (node.get("named") or node.get("told")) and not self.asked(node)
+        if of_name and (span := self.places.name(node.line)):
+            self._galley.copy(*span) if node.get("named") else self._galley.stand(node.astext(), *span)
         elif content := self.content(node):
-            self.pieces(node, content, broken)
+            self.pieces(node, content, broken, before)
         else:
-            self.stand(shown(node, self._says) if broken else self.shown(node), node)
+            self.stand(before + (shown(node, self._says) if broken else self.shown(node)), node)
 
     def content(self, node: Node, soon: bool = True) -> Content | None:
         """What was written for a node, and where its lines stand; nothing where they are not found as written."""
@@ -55,22 +56,31 @@ class Words:
             at += len(line) + 1
         return Content(node.rawsource, [stretch for stretch in stretches if stretch.length])
 
-    def pieces(self, node: Node, content: Content, broken: bool = False) -> None:
+    def pieces(self, node: Node, content: Content, broken: bool = False, before: str = "") -> None:
         """Set what a node shows where its content stands."""
-        for piece in pieces(node, self._says):
+        first = [Piece(before, 0, 0)] if before else []
+        for piece in (*first, *pieces(node, self._says)):
             verbatim = content.text[piece.start : piece.end] == piece.text
             if piece.text[0].isspace():
                 self._galley.space()
             if verbatim:
                 self._copy(content, piece.start, piece.end, broken)
             elif piece.text.strip():
-                nearest = min(piece.start, len(content.text) - 1) - (piece.start == piece.end)
-                spans = list(content.spans(nearest, max(piece.end, nearest + 1)))
-                end = spans[-1][1] if spans else self.places.at
-                start = spans[0][0] if spans and piece.start < piece.end else end
-                self._galley.stand(" ".join(piece.text.split()), start, end)
+                self._galley.stand(" ".join(piece.text.split()), *self._span(piece, content))
             if piece.text[-1].isspace():
                 self._galley.space()
+
+    def _span(self, piece: Piece, content: Content) -> Span:
+        """Where what a piece stands for is written; nothing is written for one that has no length."""
+        empty = piece.start == piece.end
+        nearest = max(0, min(piece.start, len(content.text) - 1) - empty)
+        spans = list(content.spans(nearest, max(piece.end, nearest + 1)))
+        if not spans:
+            return self.places.at, self.places.at
+        start, end = spans[0][0], spans[-1][1]
+        if empty:
+            start = end = start if not piece.start else end
+        return start, end
 
     def stand(self, text: str, node: Node) -> None:
         """Set words that are not written so where their node is written or asked for."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from bookbound.book import Manuscript, Notice, Page
 from bookbound.read import files
 from bookbound.read.galley import Setting
 from bookbound.read.sphinx.draft import Desk, Draft
+from bookbound.read.sphinx.numbers import Numbers
 from bookbound.read.sphinx.order import Listed, Order
 from bookbound.read.sphinx.pages import References, draft, set_pages
-from bookbound.read.sphinx.project import Project, find_project
+from bookbound.read.sphinx.project import Project, find_project, own_project
 from bookbound.read.titles import book_title
 from bookbound.read.woven import Shelf
 
@@ -24,6 +26,11 @@ def knows_sphinx(source: Path) -> bool:
     """
     listed = any(files.is_file(source / name) for name in ("_toc.yml", "myst.yml"))
     return files.is_folder(source) and not listed and find_project(source) is not None
+
+
+def is_sphinx(source: Path) -> bool:
+    """Whether a project stands where a folder would keep one, and not only somewhere below."""
+    return own_project(source) is not None
 
 
 def read_sphinx(source: Path) -> Manuscript:
@@ -42,9 +49,11 @@ def read_sphinx(source: Path) -> Manuscript:
             if made:
                 drafts[name], found[name] = made, file
     order = Order(drafts, project.config.suffixes)
+    numbers = Numbers(order, project.config.root, project.config)
+    order = replace(order, numbers=numbers.titles())
     own = {project.name(path) for path in paths}
     listed = [page for page in order.pages(project.config.root) if page.reached or page.name in own]
-    pages, odd = set_pages(listed, order, References(order, project.inventory()), found, project.address)
+    pages, odd = set_pages(listed, order, References(order, numbers, project.inventory()), found, project.address)
     notices += [*odd, *_told(order, listed, found, project.config.root)]
     title = project.config.title or _called(source, pages, project.address(project.config.root))
     return Manuscript(title, "sphinx", tuple(pages), (*project.notices, *notices))

@@ -10,10 +10,12 @@ from typing import Any
 
 from bookbound.book import Notice
 from bookbound.read import decode
+from bookbound.read.sound import sound
 
 _UNSEEN = ("_templates", "_static")
 _MARKDOWN = ("myst_parser", "myst_nb", "recommonmark", "m2r", "m2r2", "sphinx_mdinclude")
 _NOTEBOOKS = ("myst_nb", "nbsphinx")
+_FORMATS = {"section": "Section %s", "figure": "Fig. %s", "table": "Table %s", "code-block": "Listing %s"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,17 @@ class Config:
     epilog: str = ""
     words: tuple[tuple[str, str], ...] = ()
     shorthands: tuple[tuple[str, str], ...] = ()
+    substitutions: tuple[tuple[str, str], ...] = ()
+    numfig: bool = False
+    numfig_depth: int = 1
+    numfig_formats: tuple[tuple[str, str], ...] = ()
+    number_suffix: str = ". "
+    todos: bool = True
+
+    @property
+    def formats(self) -> dict[str, str]:
+        """What is set around the number of each kind of thing."""
+        return _FORMATS | dict(self.numfig_formats)
 
 
 def load_config(path: Path) -> tuple[Config, list[Notice]]:
@@ -57,10 +70,12 @@ def _values(module: ast.Module) -> dict[str, Any]:
             case _:
                 continue
         try:
-            found = _value(value, values)
+            found = sound(_value(value, values))
         except (ValueError, TypeError, KeyError):
             continue
-        values |= dict.fromkeys(names, found)
+        # What is added to itself again and again would fill any memory.
+        if not isinstance(found, str | list | tuple) or len(found) <= decode.LARGEST_SETTINGS:
+            values |= dict.fromkeys(names, found)
     return values
 
 
@@ -82,6 +97,9 @@ def _config(values: Mapping[str, Any]) -> Config:
     release = _text(values.get("release")) or _text(values.get("version"))
     version = _text(values.get("version")) or release
     links = values.get("extlinks")
+    depth, formats, suffix = (
+        values.get(name) for name in ("numfig_secnum_depth", "numfig_format", "html_secnumber_suffix")
+    )
     return Config(
         title=_text(values.get("html_title")) or _text(values.get("project")),
         address=_text(values.get("html_baseurl")),
@@ -92,6 +110,12 @@ def _config(values: Mapping[str, Any]) -> Config:
         epilog=_text(values.get("rst_epilog")),
         words=tuple((name, said) for name, said in (("version", version), ("release", release)) if said),
         shorthands=tuple(_shorthands(links)) if isinstance(links, dict) else (),
+        substitutions=_pairs(values.get("myst_substitutions")),
+        numfig=values.get("numfig") is True,
+        numfig_depth=depth if isinstance(depth, int) and depth >= 0 else 1,
+        numfig_formats=_pairs(formats),
+        number_suffix=suffix if isinstance(suffix, str) else ". ",
+        todos=values.get("todo_include_todos") is True,
     )
 
 
@@ -103,6 +127,12 @@ def _shorthands(links: dict[Any, Any]) -> list[tuple[str, str]]:
         if isinstance(name, str) and isinstance(given, tuple | list) and len(given) == 2
         for address, caption in [given]
     ]
+
+
+def _pairs(value: Any) -> tuple[tuple[str, str], ...]:
+    """The names that a setting gives texts to."""
+    pairs = value.items() if isinstance(value, dict) else ()
+    return tuple((name, text) for name, text in pairs if isinstance(name, str) and isinstance(text, str))
 
 
 def _text(value: Any) -> str:

@@ -10,18 +10,25 @@ from bookbound.book import Notice
 from bookbound.read import text
 from bookbound.read.galley import Setting
 from bookbound.read.sphinx.config import Config
+from bookbound.read.sphinx.outline import Outline
 from bookbound.read.sphinx.toctree import Toctree
 from bookbound.read.woven import Shelf
 
 Titles = Callable[[str, str], str | None]
-"""The title that is shown for a kind of reference (`ref`, `doc`) and its target, where there is one."""
+"""What is shown for a kind of reference (`ref`, `doc`, `numref`, `eq`) and its target, where there is something.
+
+The `number` of an id on the page itself is what is set before a heading or a caption.
+"""
+
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A page's own title, the labels that others may refer to, the pages it lists, and how it is set.
 
-    `orphan` says that its author wants it in no list.
+    `orphan` says that its author wants it in no list; `outline` is what of it can be numbered, and `targets` are the
+    ids that labels lead to.
     """
 
     source: str
@@ -31,6 +38,8 @@ class Draft:
     set: Callable[[Titles], Setting]
     orphan: bool = False
     notices: tuple[Notice, ...] = ()
+    outline: Outline = ()
+    targets: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +55,11 @@ def rst_draft(source: str, path: Path, file: str, desk: Desk) -> Draft:
     """A page of reStructuredText; one that docutils makes nothing of is set as plain text."""
     from bookbound.read.docutils import Extracts, parse
     from bookbound.read.rst import typeset
+    from bookbound.read.rst.outline import outline
     from bookbound.read.rst.references import References
 
     config = desk.config
-    extracts = Extracts(desk.shelf, desk.home, path, dict(config.shorthands))
+    extracts = Extracts(desk.shelf, desk.home, path, dict(config.shorthands), config.todos)
     tree = parse(source, extracts, config.prolog, config.epilog)
     notices = desk.shelf.notices(file)
     if tree is None:
@@ -63,5 +73,16 @@ def rst_draft(source: str, path: Path, file: str, desk: Desk) -> Draft:
         tuple(extracts.toctrees),
         lambda titles: typeset(source, tree, References(tree, titles, words)),
         tree.orphan,
-        tuple(notices),
+        (*notices, *_told(extracts.described, file)),
+        outline(tree),
+        tree.targets,
     )
+
+
+def _told(described: list[str], file: str) -> list[Notice]:
+    """That words of a page stand in code, which is not read."""
+    if not described:
+        return []
+    named = ", ".join(name[:100] for name in described[:_NAMED])
+    more = f" and {len(described) - _NAMED} more" if len(described) > _NAMED else ""
+    return [Notice(file, f"shows what autodoc takes from code, which is not read: {named}{more}")]

@@ -14,7 +14,8 @@ _HEAD = re.compile(
     rb"# Sphinx inventory version 2[^\n]*\n"
     rb"# Project:(?P<project>[^\n]*)\n# Version:(?P<version>[^\n]*)\n[^\n]*\n"
 )
-_LINE = re.compile(r"(?P<name>\S.*?)\s+(?P<kind>\S+:\S+)\s+-?\d+\s+(?P<address>\S*)\s+(?P<title>.*)")
+# The page at the root of a site has no address of its own: two spaces stand where it would be.
+_LINE = re.compile(r"(?P<name>\S(?:.*?\S)??)\s++(?P<kind>[^\s:]++:\S++)\s++-?\d++\s(?P<address>\S*+)\s++(?P<title>.*)")
 _LONGEST_LINE = 2_000
 
 
@@ -44,6 +45,11 @@ def load_inventory(path: Path) -> Inventory:
             data = opened.read(decode.LARGEST)
     except OSError:
         return Inventory()
+    return read_inventory(data)
+
+
+def read_inventory(data: bytes) -> Inventory:
+    """The inventory that stands in the bytes of a file; an empty one where they are none."""
     head = _HEAD.match(data)
     if not head:
         return Inventory()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
@@ -41,10 +41,14 @@ class _Child(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Puts the pages of a book into the order of their lists; `suffixes` are what their files end in."""
+    """Puts the pages of a book into the order of their lists; `suffixes` are what their files end in.
+
+    `numbers` are set before the titles of pages wherever these are listed.
+    """
 
     drafts: Mapping[str, Draft]
     suffixes: tuple[str, ...]
+    numbers: Mapping[str, str] = field(default_factory=dict)
 
     def pages(self, root: str) -> list[Listed]:
         """The root and what it leads to, and then all others, each before what it leads to."""
@@ -55,16 +59,24 @@ class Order:
         for name in (*(name for name in left if name not in held), *left):
             if name not in seen:
                 alone = not any(child.name not in seen for child in self.children(name))
-                below = self._below(name, self._folder(name) if alone else self.title(name), seen=seen)
+                below = self._below(name, self._folder(name) if alone else self.heading(name), seen=seen)
                 listed += [page._replace(reached=False) for page in below]
         return listed
 
     def title(self, name: str) -> str:
         return self.drafts[name].title or files.readable(posixpath.basename(name))
 
+    def heading(self, name: str) -> str:
+        """What a page is called in a list, with its number."""
+        return f"{self.numbers.get(name, '')}{self.title(name)}"
+
     def children(self, name: str) -> list[_Child]:
         """The pages that a page lists, in order."""
         return [child for toctree in self.drafts[name].toctrees for child in self._in(toctree, name)]
+
+    def listed(self, toctree: Toctree, name: str) -> list[str]:
+        """The pages that one list of a page leads to, in order."""
+        return [child.name for child in self._in(toctree, name)]
 
     def resolve(self, target: str, name: str) -> str:
         """The name of the page that a target on another page means; empty where there is none."""
@@ -78,7 +90,7 @@ class Order:
         """A page and what it leads to, each page once; where it has `chapters`, its children are those."""
         found: list[Listed] = []
         seen = set() if seen is None else seen
-        waiting = [(top, chapter or self.title(top))]
+        waiting = [(top, chapter or self.heading(top))]
         while waiting:
             name, chapter = waiting.pop()
             if name in seen:
@@ -93,13 +105,14 @@ class Order:
     def _chapter(self, child: _Child) -> str:
         """A chapter is called as its page is; one of a single page stands under the name of its list."""
         alone = not self.children(child.name)
-        return child.caption if alone and child.caption else child.label or self.title(child.name)
+        named = f"{self.numbers.get(child.name, '')}{child.label or self.title(child.name)}"
+        return child.caption if alone and child.caption else named
 
     def _folder(self, name: str) -> str:
         """What a page belongs to that no list leads to: the page of its folder, or the folder."""
         top = name.partition("/")[0]
         page = next((page for page in (top, f"{top}/index") if page in self.drafts), "")
-        return self.title(page) if page else files.readable(top)
+        return self.heading(page) if page else files.readable(top)
 
     def missing(self, name: str) -> list[str]:
         """The targets of a page's lists that lead nowhere."""

@@ -56,10 +56,16 @@ class Project:
 
 
 def find_project(source: Path) -> Project | None:
-    """The project at or below a folder: that of a `conf.py`, else that of an index that lists pages.
+    """The project of a folder; where it shows none, the home is what the pages that list others have in common."""
+    own = own_project(source)
+    if own:
+        return own
+    listing = [path for path in files.find(source, frozenset((".rst",)))[0] if _lists_pages(path)]
+    return Project(Path(os.path.commonpath([path.parent for path in listing]))) if listing else None
 
-    Where both are missing, what the pages that list others have in common is its home.
-    """
+
+def own_project(source: Path) -> Project | None:
+    """The project that stands where a folder would keep one: that of a `conf.py`, else of an index that lists pages."""
     homes = [source / name for name in _HOMES if files.is_folder(source / name)]
     for home in homes:
         if files.is_file(home / "conf.py"):
@@ -71,8 +77,7 @@ def find_project(source: Path) -> Project | None:
             if _lists_pages(root):
                 # An index that ends otherwise tells what all pages end in.
                 return Project(home, Config(suffixes=(root.name.removeprefix("index"),)))
-    listing = [path for path in files.find(source, frozenset((".rst",)))[0] if _lists_pages(path)]
-    return Project(Path(os.path.commonpath([path.parent for path in listing]))) if listing else None
+    return None
 
 
 def _indexes(home: Path) -> Iterable[Path]:

@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-_TITLED = re.compile(r"(?P<title>[^<]+?)\s*<(?P<target>[^<]*)>\Z")
+TITLED = re.compile(r"(?P<title>[^<]+?)\s*<(?P<target>[^<]*)>\Z")
 _ACCELERATOR = re.compile(r"&(?!\s|\Z)")
+_ENTRY = re.compile(r"^(?:!|(?:single|pair|triple|see|seealso|module)\s*:\s*)*")
 _MEANING = re.compile(r"\s*\([^()]*\)\Z")
 _DOMAINS = ("", "py:", "c:", "cpp:", "js:")
-_UNSEEN = "eq icon octicon material-regular material-outlined material-round fas fab far fa cite:label"
+_REFERENCES = ("ref", "doc", "eq")
+_UNSEEN = "icon octicon material-regular material-outlined material-round fas fab far fa cite:label"
 
 
 class Said(NamedTuple):
@@ -24,13 +26,15 @@ def said(role: str, text: str, shorthands: Mapping[str, str]) -> Said:
     """What a role shows for its text: a title that stands before a target, else what becomes of the target."""
     if role in _WHOLE:
         return Said(_WHOLE[role](text))
-    titled = _TITLED.match(text)
+    kind = role.removeprefix("std:")
+    titled = TITLED.match(text)
+    if kind == "numref":
+        return Said(titled["title"] if titled else text, (kind, text))
     if titled:
         return Said(titled["title"])
     if role in shorthands:
         return Said(shorthands[role].replace("%s", text).replace("%%", "%"))
-    kind = role.removeprefix("std:")
-    return Said(_TARGETS.get(role, _same)(text), (kind, text) if kind in ("ref", "doc") else None)
+    return Said(_TARGETS.get(role, _same)(text), (kind, text) if kind in _REFERENCES else None)
 
 
 def _same(text: str) -> str:
@@ -64,6 +68,11 @@ def _short(text: str) -> str:
     return _MEANING.sub("", text)
 
 
+def _indexed(text: str) -> str:
+    """The words of an entry of the index that stands in the text."""
+    return _ENTRY.sub("", text)
+
+
 def _nothing(text: str) -> str:
     return ""
 
@@ -88,6 +97,10 @@ _TARGETS = {
     **_roles("class exc mod attr obj data const type member macro var struct enum union", _named, _DOMAINS),
     **_roles("pep", "PEP {}".format),
     **_roles("rfc", "RFC {}".format),
+    **_roles("cve", "CVE {}".format),
+    **_roles("cwe", "CWE {}".format),
+    **_roles("eq", _nothing),
+    **_roles("index", _indexed),
 }
-NAMES = frozenset((*_WHOLE, *_TARGETS, "ref", "doc", "std:ref", "std:doc")) - {"math"}
+NAMES = frozenset((*_WHOLE, *_TARGETS, "ref", "doc", "numref", "std:ref", "std:doc", "std:numref")) - {"math"}
 """The roles that docutils does not know, or knows otherwise."""
