@@ -84,7 +84,7 @@ WRITTEN: dict[str, tuple[Dialect, str]] = {
         ## Über Größe -> über-größe
         ## 日本語 テスト -> 日本語-テスト
         ## The `hugo` command -> the-hugo-command
-        ## [Link](/x/y) text -> linkxy-text
+        ## [Link](/x/y) text -> link-text
         ## **Bold** words -> bold-words
         ## a  b -> a--b
         ## a -- b -> a----b
@@ -96,8 +96,9 @@ WRITTEN: dict[str, tuple[Dialect, str]] = {
         ## Chosen -> chosen-1
         ## x² -> x
         ## Closed ## -> closed
-        ## AT&amp;T -> atampt
-        ## <b>Tag</b> -> btagb
+        ## AT&amp;T -> att
+        ## <b>Tag</b> -> tag
+        ## ![Picture](p.png) of it -> picture-of-it
         """,
     ),
     "docusaurus": (

@@ -70,6 +70,13 @@ def test_a_bomb_is_never_unpacked(opened: Made) -> None:
         assert len(found.read("fits")) == 900_000
 
 
+@pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_what_is_packed_as_no_epub_may_be_is_never_unpacked(opened: Made, compression: int) -> None:
+    with opened(packed(("bomb", bytes(50_000)), compression=compression)) as found:
+        assert found.names == []
+        assert [(notice.file, "packed in a way" in notice.message) for notice in found.notices] == [("bomb", True)]
+
+
 def test_all_files_together_are_bounded(opened: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MOST_BYTES", 2_500)
     files = [(str(i), bytes(1_000)) for i in range(4)]

@@ -6,10 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bookbound.book import Page
 from bookbound.read import read
 from bookbound.read.docusaurus.doc import prefixed
+from bookbound.read.docusaurus.partials import Partials
+from bookbound.read.woven import Shelf, weave
 
 Site = Callable[[dict[str, str]], Path]
 NO_NUMBER = float("inf")
@@ -194,6 +198,66 @@ def test_what_the_site_does_not_publish_is_left_out(site: Site) -> None:
     assert [notice.file for notice in book.notices] == ["docs/draft.md", "docs/hidden.md"]
 
 
+PARTS = """import Part from './_part.mdx';
+import Other from "@site/docs/parts/_other.md";
+
+Before.
+
+<Part name="Ann" />
+
+<Other></Other>
+
+```jsx
+import Gone from './_gone.mdx';
+<Part name="code" />
+```
+
+Use `<Part />`.
+"""
+
+
+def test_a_partial_is_shown_where_the_page_that_imports_it_puts_it(
+    site: Site, faults: Callable[[Page], list[str]]
+) -> None:
+    files = {
+        "docusaurus.config.js": "module.exports = {}",
+        "docs/a.mdx": PARTS,
+        "docs/_part.mdx": "import Other from './parts/_other.md';\n\n## Of {props.name}\n\n<Other/>",
+        "docs/parts/_other.md": "---\nid: x\n---\nOther *words*.",
+    }
+    book = read(site(files))
+    [page] = book.pages
+    code = "import Gone from './_gone.mdx';\n<Part name=\"code\" />"
+    assert page.text.split("\n\n") == ["Before.", "Of Ann", "Other words.", "Other words.", code, "Use <Part />."]
+    assert [block.anchor for block in page.blocks if block.kind == "heading"] == ["of-ann"]
+    assert (faults(page), book.notices) == ([], ())
+
+
+def test_a_partial_that_is_missing_or_outside_is_lost_and_one_of_itself_ends(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "_secret.md").write_text("Secret.")
+    imports = "import A from './_gone.md'\nimport B from '../../_secret.md'\nimport C from './_c.md'\n\n"
+    source = f"{imports}Text.\n\n<A/><B/>\n\n<C/>"
+    cycle = "import C from './_c.md'\n\nCycle.\n\n<C/>"
+    book = read(site({"docusaurus.config.js": "module.exports = {}", "docs/a.md": source, "docs/_c.md": cycle}))
+    assert "Secret" not in book.pages[0].text
+    assert 1 <= book.pages[0].text.count("Cycle.") <= 11
+    assert [notice.lost for notice in book.notices] == [True]
+
+
+@given(st.text(alphabet="import A from './_a.md'\n<>/`~ ", max_size=120))
+def test_no_text_stops_the_partials(text: str) -> None:
+    here = Path(__file__)
+    source = "import A from './_a.md'\n" + text
+    assert isinstance(weave(source, Partials(Shelf(here.parent), here.parent).swaps(source, here)).text, str)
+
+
+@pytest.mark.parametrize(("info", "shown"), [("js", False), ("js {1}", True)])
+def test_comments_that_colour_code_are_not_shown(site: Site, info: str, shown: bool) -> None:
+    code = f"```{info}\n// highlight-next-line\na = 1;\n# highlight-start\n{{/* highlight-end */}}\n```"
+    root = site({"docusaurus.config.js": "module.exports = {}", "docs/a.md": code})
+    assert ("highlight" in read(root).pages[0].text) is shown
+
+
 @pytest.mark.parametrize(
     "files",
     [
@@ -213,7 +277,7 @@ def test_a_site_is_known_by_its_files(site: Site, files: dict[str, str]) -> None
 def test_the_docs_folder_alone_knows_the_site_beside_it(site: Site) -> None:
     root = site({"docusaurus.config.js": CONFIG, "docs/a.md": "a"})
     page = read(root / "docs").pages[0]
-    assert (page.file, page.url) == ("a.md", "https://book.example/base/learn/a")
+    assert (page.file, page.url) == ("docs/a.md", "https://book.example/base/learn/a")
 
 
 def test_a_folder_has_one_address_however_it_is_named(
@@ -224,11 +288,11 @@ def test_a_folder_has_one_address_however_it_is_named(
     (tmp_path / "outside").symlink_to(root / "docs")
     assert [page.url for page in read(tmp_path / "outside").pages] == [url]
     monkeypatch.chdir(root / "docs")
-    assert [(page.file, page.url) for page in read(Path()).pages] == [("a.md", url)]
+    assert [(page.file, page.url) for page in read(Path()).pages] == [("docs/a.md", url)]
     (root / "docs").rename(root / "content")
     (root / "docs").symlink_to(root / "content")
     for folder in (root / "docs", root / "content"):
-        assert [(page.file, page.url) for page in read(folder).pages] == [("a.md", url)]
+        assert [(page.file, page.url) for page in read(folder).pages] == [("docs/a.md", url)]
     assert [(page.file, page.url) for page in read(root).pages] == [("docs/a.md", url)]
 
 

@@ -119,15 +119,32 @@ def test_each_edition_has_its_address(site: Site, edition: str | None, url: str)
     assert read_docusaurus(site(VERSIONED), edition).pages[0].url == url
 
 
-def test_an_edition_of_the_source_is_read_where_it_is_named_and_any_other_name_is_only_a_name(site: Site) -> None:
+@pytest.mark.parametrize("edition", ["3.0", "next", "2.O", "spring", ""])
+def test_of_several_editions_one_that_is_not_among_them_is_bad_use(site: Site, edition: str) -> None:
     root = site(VERSIONED)
     assert read(root, edition="1.0").pages[0].url == "/docs/1.0/a"
-    assert read(root, edition="spring").pages[0].url == "/docs/b"
-
-
-def test_an_edition_that_is_not_there_is_bad_use(site: Site) -> None:
     with pytest.raises(BadSource, match=r"2\.0, 1\.0, current"):
-        read_docusaurus(site(VERSIONED), "3.0")
+        read(root, edition=edition)
+
+
+def test_an_edition_is_only_a_name_where_the_source_holds_no_other(site: Site) -> None:
+    root = site({"docusaurus.config.js": "module.exports = {}", "docs/a.md": "a"})
+    assert [page.url for page in read(root, edition="3.0").pages] == ["/docs/a"]
+
+
+@pytest.mark.parametrize("edition", ["2.0", "current"])
+def test_a_file_has_one_name_whichever_folder_of_the_site_is_named(site: Site, edition: str) -> None:
+    root = site(VERSIONED)
+    whole, part = read(root, edition=edition), read(root / "docs", edition=edition)
+    assert [(page.file, page.url) for page in part.pages] == [(page.file, page.url) for page in whole.pages]
+    assert all((root / page.file).is_file() for page in part.pages)
+
+
+def test_a_version_may_show_a_part_of_its_own_where_the_docs_are_named(site: Site) -> None:
+    shows = "import Part from './_part.mdx'\n\n<Part />\n"
+    pages = {"versioned_docs/version-2.0/c.md": shows, "versioned_docs/version-2.0/_part.mdx": "Shared words."}
+    book = read(site({**VERSIONED, **pages}) / "docs")
+    assert [page.text for page in book.pages if page.file.endswith("c.md")] == ["Shared words."]
 
 
 @pytest.mark.parametrize(

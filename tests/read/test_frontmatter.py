@@ -10,8 +10,12 @@ from bookbound.read.frontmatter import FrontMatter, front_matter, load
 LAUGHS = "a0: &a0 {k: v}\n" + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}\n" for n in range(1, 12))
 
 
-@pytest.mark.parametrize("body", [LAUGHS, "a: &a [1]\nb: *a\n", "a: &a [*a]\n"])
-def test_aliases_are_refused(body: str) -> None:
+def test_an_alias_stands_for_what_it_names() -> None:
+    assert load("a: &a {b: 1}\nc: *a\nd: {<<: *a, e: 2}") == {"a": {"b": 1}, "c": {"b": 1}, "d": {"b": 1, "e": 2}}
+
+
+@pytest.mark.parametrize("body", [LAUGHS, "a: &a [*a]\n"])
+def test_aliases_without_end_are_refused(body: str) -> None:
     source = f"---\n{body}---\nText"
     front = front_matter(source)
     assert (front.fields, front.broken, source[front.end :]) == ({}, True, "Text")

@@ -11,9 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookbound.book import Page
+from bookbound.errors import BadSource
 from bookbound.read import read
 from bookbound.read.frontmatter import FrontMatter
+from bookbound.read.hugo.address import Placed
+from bookbound.read.hugo.config import Site as HugoSite
 from bookbound.read.hugo.front import hugo_fields, moment
+from bookbound.read.hugo.shortcodes import swaps
+from bookbound.read.woven import weave
 
 Site = Callable[[dict[str, str]], Path]
 
@@ -73,6 +78,7 @@ def test_what_is_not_published_today_is_left_out_and_told_of(site: Site, field: 
     book = read(root)
     assert [page.text for page in book.pages] == (["A.", "B."] if shown else ["B."])
     assert [(notice.file, notice.lost) for notice in book.notices] == ([] if shown else [("content/a.md", False)])
+    assert book.changing is ("2999" in field), "only a date that has yet to come changes it"
 
 
 def test_shortcodes_keep_the_words_between_them(site: Site, faults: Callable[[Page], list[str]]) -> None:
@@ -102,7 +108,27 @@ See [there]({{< ref "other.md" >}}).
 )
 def test_a_site_is_known_by_a_configuration_beside_its_content(site: Site, name: str) -> None:
     assert read(site({name: "", "content/a.md": "A."})).kind == "hugo"
-    assert read(site({name: ""}) / "content").kind == "markdown"
+
+
+def test_the_content_alone_knows_the_site_above_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    later = {"content/posts/later.md": "---\ndate: 2999-01-01\n---\nL."}
+    root = site({"hugo.toml": CONFIG, **PAGES, **later})
+    whole, part = read(root), read(root / "content")
+    assert (part.kind, part.title, part.notices) == ("hugo", "The Site", whole.notices)
+    assert [(page.file, page.url) for page in part.pages] == [(page.file, page.url) for page in whole.pages]
+    monkeypatch.chdir(root / "content")
+    assert read(Path()).pages == whole.pages
+    assert read(root / "content" / "docs").kind == "markdown"
+
+
+def test_the_folder_of_one_language_is_the_site_in_that_language(site: Site) -> None:
+    config = "[languages.en]\nweight = 1\ncontentDir = 'content/en'\n[languages.fr]\ncontentDir = 'content/fr'\n"
+    root = site({"hugo.toml": config, "content/en/a.md": "A.", "content/fr/b.md": "B."})
+    assert [page.url for page in read(root / "content" / "fr").pages] == ["/fr/b/"]
+    assert [page.url for page in read(root / "content" / "en", edition="2.0").pages] == ["/a/"]
+    assert [page.url for page in read(root / "content", edition="fr").pages] == ["/fr/b/"]
+    with pytest.raises(BadSource, match="en, fr"):
+        read(root, edition="2.0")
 
 
 def test_the_content_may_have_another_folder_but_not_outside(site: Site, tmp_path: Path) -> None:
@@ -124,3 +150,176 @@ def test_a_time_is_read_in_any_of_its_forms() -> None:
 def test_no_front_matter_stops_the_reader(opening: str, rest: str) -> None:
     front = hugo_fields(opening + rest)
     assert 0 <= front.end <= len(opening + rest)
+
+
+DATED = "---\ntitle: 'The A: Title'\ndate: 2021-03-04\n---\nA."
+SECTIONS = {
+    "content/posts/_index.md": "---\ntitle: Posts\n---\nP.",
+    "content/posts/a file.md": DATED,
+    "content/posts/b/index.md": "---\ntitle: Bundle\ndate: 2021-03-04\n---\nB.",
+    "content/posts/sub/_index.md": "---\ntitle: Sub\n---\nS.",
+    "content/posts/sub/c.md": "---\ntitle: C\nslug: c-slug\ndate: 2022-11-09\n---\nC.",
+    "content/posts/sub/deep/d.md": "---\ntitle: D\n---\nD.",
+    "content/top.md": "---\ntitle: Top\n---\nT.",
+}
+
+
+def addresses(root: Path, edition: str | None = None) -> dict[str, str]:
+    return {page.file.removeprefix("content/"): page.url for page in read(root, edition=edition).pages}
+
+
+# Each as Hugo 0.166 publishes it.
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (
+            'permalinks.posts = "/:year/:month/:slug/"',
+            {
+                "posts/_index.md": "/posts/",
+                "posts/a file.md": "/2021/03/the-a-title/",
+                "posts/b/index.md": "/2021/03/bundle/",
+                "posts/sub/_index.md": "/posts/sub/",
+                "posts/sub/c.md": "/2022/11/c-slug/",
+                "posts/sub/deep/d.md": "/0001/01/d/",
+                "top.md": "/top/",
+            },
+        ),
+        (
+            'permalinks.posts = "/:section/:sections/:sections[last]/:day/:monthname/:weekday-:weekdayname/:yearday'
+            '/:filename/:title/:slugorfilename"',
+            {
+                "posts/a file.md": "/posts/posts/posts/04/march/4-thursday/63/a-file/the-a-title/a-file/",
+                "posts/sub/c.md": "/posts/posts/sub/sub/09/november/3-wednesday/313/c/c/c-slug/",
+            },
+        ),
+        (
+            '[permalinks.page]\nposts = "/p/:contentbasename/"\n"/" = "/root/:slug/"\n'
+            '[permalinks.section]\nposts = "/s/:sections[1:]/"',
+            {
+                "posts/_index.md": "/s/",
+                "posts/sub/_index.md": "/s/sub/",
+                "posts/b/index.md": "/p/b/",
+                "posts/sub/deep/d.md": "/p/d/",
+                "top.md": "/root/top/",
+            },
+        ),
+        (
+            'uglyURLs = true\npermalinks.posts = "/p/:slug/"',
+            {"posts/_index.md": "/posts/index.html", "posts/sub/c.md": "/p/c-slug.html", "top.md": "/top.html"},
+        ),
+        (
+            "uglyURLs.posts = true",
+            {"posts/b/index.md": "/posts/b.html", "posts/sub/deep/d.md": "/posts/sub/deep/d.html", "top.md": "/top/"},
+        ),
+    ],
+)
+def test_a_section_may_have_a_pattern_for_its_addresses(site: Site, config: str, expected: dict[str, str]) -> None:
+    found = addresses(site({"hugo.toml": config, **SECTIONS}))
+    assert {file: found[file] for file in expected} == expected
+
+
+def test_a_path_keeps_letters_digits_and_a_few_marks(site: Site) -> None:
+    names = {"A (b) c's+~@,;é": "", "Up/Low X": "", "x.y": "", "s": "slug: A Slug/with é & Things"}
+    names |= {"u": "url: /x/y", "v": "url: X/With Space/", "w": "url: /x/z.html", "t": "url: /posts/:slug/\ntitle: T"}
+    pages = {f"content/{name}.md": f"---\n{fields}\n---\nx" for name, fields in names.items()}
+    assert addresses(site({"hugo.toml": "", **pages})) == {
+        "A (b) c's+~@,;é.md": "/a-b-cs+~@%C3%A9/",
+        "Up/Low X.md": "/up/low-x/",
+        "s.md": "/a-slug/with-%C3%A9-things/",
+        "t.md": "/posts/t/",
+        "u.md": "/x/y/",
+        "v.md": "/X/With%20Space/",
+        "w.md": "/x/z.html",
+        "x.y.md": "/x.y/",
+    }
+
+
+def test_what_a_bundle_holds_beside_its_index_is_no_page(site: Site) -> None:
+    root = site({"hugo.toml": "", "content/b/index.md": "B.", "content/b/part.md": "P.", "content/b/in/x.md": "X."})
+    book = read(root)
+    assert [page.url for page in book.pages] == ["/b/"]
+    assert {notice.file for notice in book.notices} == {"content/b/part.md", "content/b/in/x.md"}
+
+
+LANGUAGES = (
+    'baseURL = "https://x.example/s/"\ndefaultContentLanguage = "fr"\nlanguages.en.weight = 1\nlanguages.fr.weight = 2'
+)
+
+
+def test_the_first_language_is_read_and_the_others_are_editions(site: Site) -> None:
+    names = ("_index", "_index.en", "a", "a.en", "b.fr", "c.en", "v1.2", "f.de")
+    pages = {f"content/{name}.md": f"---\ntitle: {name}\n---\nx" for name in names}
+    root = site({"hugo.toml": LANGUAGES, **pages, "content/e.en.md": "---\nurl: rel/e/\n---\nx"})
+    assert sorted(url.removeprefix("https://x.example/s") for url in addresses(root).values()) == [
+        *("/", "/a/", "/b/", "/f.de/", "/v1.2/")
+    ]
+    assert sorted(url.removeprefix("https://x.example/s") for url in addresses(root, "en").values()) == [
+        *("/en/", "/en/a/", "/en/c/", "/en/rel/e/")
+    ]
+    assert [(notice.message, notice.lost) for notice in read(root).notices] == [
+        ("read in fr; --edition reads another language: en", False)
+    ]
+
+
+def test_a_language_may_have_a_folder_and_settings_of_its_own(site: Site) -> None:
+    config = {
+        "config/_default/hugo.yaml": "baseURL: /\ntitle: Site\ndefaultContentLanguageInSubdir: true",
+        "config/_default/languages.toml": "[en]\nweight = 1\n[de]\ncontentDir = 'content/de'\ntitle = 'Seite'",
+        "config/_default/permalinks.yaml": "posts: /p/:slug/",
+        "config/production/hugo.yaml": "baseURL: https://live.example/",
+    }
+    root = site({**config, "content/posts/a.md": DATED, "content/de/posts/b.md": DATED})
+    assert addresses(root) == {"posts/a.md": "https://live.example/en/p/the-a-title/"}
+    assert (read(root).title, read(root, edition="de").title) == ("Site", "Seite")
+    assert addresses(root, "de") == {"de/posts/b.md": "https://live.example/de/p/the-a-title/"}
+
+
+SHORTCODES = """---
+title: A
+params: {own: mine}
+---
+V {{< param "version" >}} and {{% param own %}}.
+
+{{% comment %}} hidden {{% /comment %}}
+
+```go
+{{</* ref "x" */>}}
+```
+
+Use `{{</* ref "y" */>}}` here, {{</* shown */>}}.
+
+{{< figure
+  src="a.png"
+  caption="Over lines"
+>}}
+
+{{< tabs >}}
+{{< tab name="First" >}}
+One *tab*.
+{{< /tab >}}
+{{% tab "Second" %}}
+Two.
+{{% /tab %}}
+{{< /tabs >}}
+"""
+
+
+def test_shortcodes_of_hugo_show_what_hugo_shows(site: Site, faults: Callable[[Page], list[str]]) -> None:
+    [page] = read(site({"hugo.toml": 'params.version = "1.9"', "content/a.md": SHORTCODES})).pages
+    assert page.text.split("\n\n") == [
+        *("A", "V 1.9 and mine.", '{{< ref "x" >}}', 'Use {{< ref "y" >}} here, {{< shown >}}.', "Over lines"),
+        *("First", "One tab.", "Second", "Two."),
+    ]
+    assert faults(page) == []
+
+
+@given(st.text(alphabet='{}<>%/*`~ param"highlightcomment\n', max_size=120))
+def test_no_text_stops_the_shortcodes(text: str) -> None:
+    assert isinstance(weave(text, swaps(text, FrontMatter(), FrontMatter())).text, str)
+
+
+@given(st.text(alphabet=':sectionslug[]1last/:.{} é\n"', max_size=60), st.text(max_size=20))
+def test_no_pattern_stops_an_address(pattern: str, title: str) -> None:
+    site = HugoSite(Path(), FrontMatter({"permalinks": {"posts": pattern}}), Path())
+    placed = Placed(Path("posts/a.md"), FrontMatter({"url": title}), title, ("posts",))
+    assert placed.address(site).startswith("/")

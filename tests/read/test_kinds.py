@@ -34,14 +34,55 @@ def test_a_kind_that_is_unknown_is_bad_use_and_the_known_ones_are_listed(site: S
         read(site({"a.md": "a"}), "word")
 
 
-@pytest.mark.parametrize("kind", ["docusaurus", "mkdocs", "mdbook", "hugo"])
-def test_a_kind_that_does_not_fit_reads_what_is_there_or_says_so(site: Site, kind: str) -> None:
-    root = site({"a.md": "a"})
-    if kind in ("docusaurus", "mkdocs"):
-        assert [page.text for page in read(root, kind).pages] == ["a"]
-    else:
-        with pytest.raises(BadSource, match=kind):
-            read(root, kind)
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("docusaurus", r"kind docusaurus: .*no docusaurus\.config"),
+        ("mkdocs", r"kind mkdocs: .*mkdocs\.yml: is neither"),
+        ("mdbook", r"kind mdbook: .*SUMMARY\.md"),
+        ("hugo", "kind hugo: .*no configuration of Hugo"),
+        ("text", "kind text: "),
+        ("pdf", "kind pdf is one file"),
+        ("epub", "kind epub is one file"),
+    ],
+)
+def test_a_kind_that_does_not_fit_says_what_is_missing(site: Site, kind: str, why: str) -> None:
+    with pytest.raises(BadSource, match=why):
+        read(site({"a.md": "a"}), kind)
+
+
+BOOKS = {
+    "a": {"docusaurus.config.js": "module.exports = {}", "docs/a.md": "a"},
+    "b": {"mkdocs.yml": "site_name: B", "docs/a.md": "a"},
+    "c": {"hugo.toml": "", "content/a.md": "a"},
+    "d": {"book.toml": "", "src/SUMMARY.md": "- [A](a.md)", "src/a.md": "a"},
+    "e": {"conf.py": "", "index.rst": ".. toctree::\n\n   a\n", "a.rst": "A\n=\n\na"},
+    "f": {"_toc.yml": "root: a", "a.md": "a"},
+    "g": {"SUMMARY.md": "- [A](a.md)", "a.md": "a"},
+}
+
+
+def test_a_folder_of_several_books_is_refused_and_the_first_of_them_are_named(site: Site) -> None:
+    root = site({f"{book}/{name}": text for book, files in BOOKS.items() for name, text in files.items()})
+    with pytest.raises(BadSource, match="several books: a, b, c, d, e and 2 more"):
+        read(root)
+    assert [read(root / book).kind for book in BOOKS] == [
+        *("docusaurus", "mkdocs", "hugo", "mdbook", "sphinx", "jupyter", "gitbook")
+    ]
+    assert read(root, "markdown").pages, "whoever names the kind has decided"
+
+
+@pytest.mark.parametrize("book", BOOKS)
+def test_a_book_with_others_inside_of_it_is_one_book(site: Site, book: str) -> None:
+    inner = {f"{name}/mkdocs.yml": "site_name: X" for name in ("x", "y")}
+    pages = {f"{name}/docs/a.md": "x" for name in ("x", "y")}
+    alone = read(site(BOOKS[book]))
+    assert read(site({**BOOKS[book], **inner, **pages})).kind == alone.kind
+
+
+def test_one_book_in_a_folder_is_found_there(site: Site) -> None:
+    root = site({"README.md": "# R", **{f"d/{name}": text for name, text in BOOKS["d"].items()}})
+    assert [page.file for page in read(root).pages] == ["d/src/a.md"]
 
 
 def test_no_reader_raises_when_it_is_asked_whether_it_knows_a_source(site: Site, tmp_path: Path) -> None:

@@ -35,3 +35,8 @@ def test_what_is_seen_stays_where_it_is() -> None:
 
 def test_what_stands_before_the_start_is_blank() -> None:
     assert mask("---\na: b\n---\nText", MARKDOWN, 13) == "   \n    \n   \nText"
+
+
+def test_a_formula_that_is_never_closed_hides_no_tag() -> None:
+    assert "Tag" not in mask("$$5 <Tag/> b$", MDX)
+    assert "Tag" in mask("$$5 <Tag/> b$$", MDX)

@@ -130,6 +130,12 @@ def test_an_included_page_is_part_of_the_page_and_a_title_is_not(site: Site) -> 
     assert source[last.start : last.end] == "Last words."
 
 
+def test_a_template_is_filled_with_what_it_is_given(site: Site) -> None:
+    root = book_of(site, a="{{#template part.txt name=The name of it size=2}}")
+    (root / "src" / "part.txt").write_text("*[[#name]]* has [[#size]] of [[#colour red]][[#none]].")
+    assert read(root).pages[0].text == "The name of it has 2 of red."
+
+
 def test_no_file_outside_of_the_book_is_included_and_a_cycle_ends(site: Site, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("Secret.")
     root = book_of(

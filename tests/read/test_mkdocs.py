@@ -184,6 +184,51 @@ def test_a_rule_for_anchors_is_known_by_name_and_never_run(site: Site, slugify: 
     assert page.blocks[0].anchor == anchor
 
 
+def test_a_configuration_may_repeat_itself(site: Site) -> None:
+    config = "common: &common {site_name: Once}\n<<: *common\nextra: {a: &a [1], b: *a}\nsite_url: !ENV [URL, 'https://e.example']"
+    book = read(site({"mkdocs.yml": config, "docs/a.md": "a"}))
+    assert (book.title, book.pages[0].url) == ("Once", "https://e.example/a/")
+
+
+ORDERED = {
+    "docs/.pages": "nav:\n  - start.md\n  - Big: guide\n  - ...\n  - Group: [z.md, Named: y.md]\n  - last",
+    **{f"docs/{name}.md": f"# {name}" for name in "index start a y z guide/a guide/b guide/index guide/sub/c".split()},
+    **{f"docs/{name}.md": f"# {name}" for name in "last/one last/two last/un mid/m".split()},
+    "docs/guide/.pages": "title: The Guide\norder: desc",
+    "docs/last/.pages": "arrange: [two.md, one.md]",
+    "docs/mid/.pages": "title: Middle",
+}
+
+
+def test_folders_are_ordered_by_the_files_of_awesome_pages(site: Site) -> None:
+    book = read(site({"mkdocs.yml": "plugins: [awesome-pages]", **ORDERED}))
+    assert [(page.file.removeprefix("docs/").removesuffix(".md"), page.chapter) for page in book.pages] == [
+        ("start", "start"),
+        *(
+            ("guide/sub/c", "The Guide"),
+            ("guide/index", "The Guide"),
+            ("guide/b", "The Guide"),
+            ("guide/a", "The Guide"),
+        ),
+        *(("index", "index"), ("a", "a"), ("mid/m", "Middle"), ("z", "Group"), ("y", "Group")),
+        *(("last/two", "Last"), ("last/one", "Last"), ("last/un", "Last")),
+    ]
+    assert book.notices == ()
+
+
+def test_folders_are_ordered_by_the_files_of_awesome_nav(site: Site) -> None:
+    nav = "nav: [b.md, 'c*', Named: a.md]"
+    pages = {f"docs/{name}.md": "x" for name in ("a", "b", "c1", "c2")}
+    root = site({"mkdocs.yml": "plugins: [awesome-nav]", "docs/.nav.yml": nav, **pages})
+    assert [page.title for page in read(root).pages] == ["B", "C1", "C2", "Named"]
+
+
+@pytest.mark.parametrize("broken", ["nav: 3", "[", "nav: [{}]", "nav: [[...]]", "nav: [{a: {b: c}}, 3]", "arrange: x"])
+def test_a_broken_order_of_a_folder_stops_nothing(site: Site, broken: str) -> None:
+    root = site({"mkdocs.yml": "plugins: [awesome-pages]", "docs/.pages": broken, "docs/a.md": "a"})
+    assert [page.text for page in read(root).pages] == ["a"]
+
+
 @pytest.mark.parametrize(
     "broken", ["nav: [", "nav: 3", "- a", "nav: [{a: {b: {c: 3}}}]", "a: &x [*x]", "docs_dir: '\\0'"]
 )
@@ -228,6 +273,51 @@ def test_marks_of_extensions_are_not_words(site: Site) -> None:
         *("Windows", "", "choco", "", "Press ctrl+alt+del now. C++ stays. The HTML text.", "", "Term"),
         *("Its meaning.", "", "A note.", "", "At the foot."),
     ]
+
+
+EXTENSIONS = "caret critic emoji inlinehilite mark tilde".split()
+# What MkDocs shows with these extensions, beside what it is written as.
+MARKED = {
+    "H~2~O, x^2^ and ~~del~~": "H2O, x2 and del",
+    "^^ins^^ ==mark== a == b": "ins mark a == b",
+    "{++added++} {--gone--} {==marked==}{>>a comment<<}": "added gone markeda comment",
+    "`#!python code()` and `#!`": "code() and #!",
+    'Press ++cmd+"My key"++ :smile: :material-account:{ .x } at 10:30:45': 'Press cmd+"My key" at 10:30:45',
+    '!!! danger ""\n    No title.': "No title.",
+    "=== C\n\nNo tab.": "=== C\n\nNo tab.",
+    "/// details | Title\n    type: warning\nWords.\n///": "Title\n\nWords.",
+}
+
+
+@pytest.mark.parametrize(("written", "shown"), MARKED.items())
+def test_marks_of_the_extensions_that_a_site_uses_are_not_words(
+    site: Site, written: str, shown: str, faults: Callable[[Page], list[str]]
+) -> None:
+    config = "markdown_extensions:\n" + "".join(f"  - pymdownx.{name}\n" for name in EXTENSIONS)
+    [page] = read(site({"mkdocs.yml": config, "docs/a.md": written})).pages
+    assert page.text == shown
+    assert faults(page) == []
+
+
+def test_marks_of_extensions_that_a_site_does_not_use_are_words(site: Site) -> None:
+    text = "x^2^ ==mark== :smile: `#!python code()`"
+    assert read(site({"mkdocs.yml": "", "docs/a.md": text})).pages[0].text == text.replace("`", "")
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ("sec", "three"),
+        ("1:2", "one two"),
+        ("2,4:4", "two three four three"),
+        (":2", "one two"),
+        ("", "one two three four"),
+    ],
+)
+def test_a_snippet_may_be_a_section_or_ranges_of_lines(site: Site, part: str, words: str) -> None:
+    file = "one\ntwo\n<!-- --8<-- [start:sec] -->\nthree\n<!-- --8<-- [end:sec] -->\nfour\n"
+    page = f'--8<-- "part.txt{":" * bool(part)}{part}"'
+    assert read(site({"mkdocs.yml": "", "docs/a.md": page, "part.txt": file})).pages[0].text == words
 
 
 def test_snippets_stand_where_they_are_called_for(site: Site, faults: Callable[[Page], list[str]]) -> None:
@@ -320,3 +410,12 @@ def test_a_site_of_many_languages_is_read_in_the_one_that_is_there(shared: Path)
     site, _ = find_site(folder)
     assert site is not None
     assert site.docs == folder / "docs" / "en" / "docs"
+
+
+def test_a_page_is_called_as_the_navigation_calls_it_and_then_as_it_calls_itself(site: Site) -> None:
+    config = "nav: [{From the nav: a.md}, b.md, c.md]\nexclude_docs: |\n  d.md\n"
+    own = "---\ntitle: From the fields\n---\n# From the heading"
+    pages = {"docs/a.md": own, "docs/b.md": own, "docs/c.md": "# From the heading", "docs/d.md": own}
+    book = read(site({"mkdocs.yml": config, **pages}))
+    assert [page.title for page in book.pages] == ["From the nav", "From the fields", "From the heading"]
+    assert [notice.file for notice in book.notices] == ["docs/d.md"]

@@ -143,6 +143,8 @@ def _crude_markdown(source: str) -> Iterator[str]:
         r"(?ms)^```toc$.*?^```$|:(?:numref|eqref|cite[tp]?):`[^`\n]*`|(?<!\\)\{\{#[^{}\n]*\}\}", " ", source
     )
     source = re.sub(r"(?ms)^```rust.*?^```$", lambda code: re.sub(r"(?m)^ *#(?: .*)?$", "", code[0]), source)
+    # Comments that colour code are not shown.
+    source = re.sub(r"(?m)^[^\w\n]*highlight-(?:next-line|start|end)[^\w\n]*$", "", source)
     source = re.sub(r'(?s)<div class="termy">.*?</div>', lambda found: re.sub(r"<[^<>\n]*>", "", found[0]), source)
     lines = re.sub(r"(?ms)^(`{3,})mdx-code-block\n(.*?)^\1$", r"\2", source).split("\n")
     if lines[0].strip() == "---" and "---" in (line.strip() for line in lines[1:]):

@@ -19,6 +19,10 @@ _KEYS = "title|label|alt|caption|text|explain|summary|heading|subtitle|descripti
 _COMPONENT = re.compile(rf"(?<![\w-])(?:{_KEYS}|value){_QUOTED}")
 _TAB = re.compile(rf"(?<![\w-])(?:{_KEYS}){_QUOTED}")
 _TAB_VALUE = re.compile(rf"(?<![\w-])value{_QUOTED}")
+# Shortcodes whose first argument is what they are called.
+_NAMED = re.compile(r"""\{\{[<%]\s*+(?:tab|details|expand|collapse|accordion|card|button)[\w-]*+\s++"([^"\n]+)\"""")
+_TAB_NAMED = re.compile(rf"(?<![\w-])(?:{_KEYS}|name|header|items){_QUOTED}")
+_TAB_TAG = re.compile(r"\{[{%<\s]++tab")
 _IMAGE = re.compile(rf"(?<![\w-])alt{_QUOTED}")
 _ADDRESS = re.compile(r"\s*+(?:https?:|[./#]|\W*+$)")
 _LITERAL = re.compile(r"""\{\s*(?:"([^"\\]+)"|'([^'\\]+)'|`([^`\\$]+)`)\s*\}""")
@@ -80,7 +84,8 @@ def tag(source: str, start: int, end: int, name: str) -> list[Cut]:
 
 def component(source: str, start: int, end: int) -> list[Cut]:
     """Of a template's tag the same words are seen as of a component."""
-    seen = _words(_COMPONENT, source, start, end)
+    named = _TAB_NAMED if _TAB_TAG.match(source, start, end) else _COMPONENT
+    seen = _words(_NAMED, source, start, end) or _words(named, source, start, end)
     return _around_words(start, end, seen, "") if seen else whole(source, start, end)
 
 

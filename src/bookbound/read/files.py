@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from bookbound.book import Notice
 
 _NEVER = frozenset(("node_modules", "__pycache__", "_build", "venv", "site-packages"))
 _OUTPUTS = frozenset(("build", "dist", "out", "site", "public", "book", "_book", "html", "target"))
+
+_NAMED = 5
 
 
 def find(root: Path, suffixes: frozenset[str], built: bool = False) -> tuple[list[Path], list[Notice]]:
@@ -43,10 +46,18 @@ def find(root: Path, suffixes: frozenset[str], built: bool = False) -> tuple[lis
     return sorted(found, key=lambda path: natural(path.relative_to(root).as_posix())), notices
 
 
-def natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """A sort key in which 2 comes before 10, and a folder's pages before its folders' ."""
-    parts = re.split(r"(\d+)", name.lower())
-    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts)
+def natural(name: str) -> tuple[object, ...]:
+    """A sort key in which 2 comes before 10, a name before those that go on from it, and a page before its folder."""
+    *folders, last = name.lower().split("/")
+    stem, dot, ending = last.rpartition(".")
+    page = (_counted(stem), False, _counted(ending)) if dot and stem else (_counted(last), False, ())
+    return (*((_counted(folder), True, ()) for folder in folders), page)
+
+
+def _counted(name: str) -> tuple[tuple[int, int, str], ...]:
+    """Words and numbers in turn; of two numbers the one with more digits is the larger, however many there are."""
+    parts = ((part, part.lstrip("0")) for part in re.split(r"(\d+)", name))
+    return tuple((0, len(digits), digits) if part.isdecimal() else (1, 0, part) for part, digits in parts)
 
 
 def readable(name: str) -> str:
@@ -54,6 +65,12 @@ def readable(name: str) -> str:
     words = re.sub(r"^\d+[-_. ]+(?=\D)", "", name)
     words = re.sub(r"[-_\s]+", " ", words).strip() or name
     return words[:1].upper() + words[1:]
+
+
+def first_of(names: Sequence[str]) -> str:
+    """The first of some names, and how many more there are."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def shown(path: Path) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
@@ -12,29 +11,19 @@ from bookbound.book import Manuscript, Notice, Page
 from bookbound.read import decode, files, markdown, text
 from bookbound.read.frontmatter import FrontMatter, front_matter
 from bookbound.read.galley import Setting
+from bookbound.read.included import included
 from bookbound.read.mask import MARKDOWN, MDX
+from bookbound.read.others import NOT_PAGES, others
 from bookbound.read.sphinx.draft import Desk, rst_draft
-from bookbound.read.summary import Entry, Summary, find_summary
+from bookbound.read.summary import Entry, Summary, find_summary, read_summary
 from bookbound.read.titles import book_title, first_title
 from bookbound.read.toctree import fenced_order, find_toctree
-from bookbound.read.woven import Shelf
+from bookbound.read.woven import Shelf, weave
 
 MARKDOWN_SUFFIXES = frozenset((".md", ".mdx", ".markdown"))
 TEXT_SUFFIXES = frozenset((".rst", ".txt"))
 _INDEX = ("index", "_index", "readme")
 _NOTES = frozenset("license licence copying contributing changelog code_of_conduct security".split())
-_NOT_PAGES = re.compile(r"(?i)(?:requirements[\w-]*|cmakelists|robots|licen[cs]e|constraints)\.txt")
-_NAMED = 5
-
-
-def knows_gitbook(source: Path) -> bool:
-    """Whether this is a folder with a table of contents as GitBook wants one."""
-    return files.is_file(source / "SUMMARY.md")
-
-
-def read_gitbook(source: Path) -> Manuscript:
-    """The pages that the table of contents lists."""
-    return replace(read_folder(source), kind="gitbook")
 
 
 def knows_markdown(source: Path) -> bool:
@@ -54,7 +43,9 @@ def read_markdown(source: Path) -> Manuscript:
 
 def read_text(source: Path) -> Manuscript:
     """The text at `source` alone."""
-    return read_folder(source, TEXT_SUFFIXES) if files.is_folder(source) else _read_file(source, "text")
+    if files.is_folder(source):
+        return replace(read_folder(source, TEXT_SUFFIXES), kind="text")
+    return _read_file(source, "text")
 
 
 def _read_file(source: Path, kind: str) -> Manuscript:
@@ -63,13 +54,17 @@ def _read_file(source: Path, kind: str) -> Manuscript:
     return Manuscript(title, kind, (page,) if page else (), tuple(notices))
 
 
-def read_folder(root: Path, suffixes: frozenset[str] = MARKDOWN_SUFFIXES | TEXT_SUFFIXES) -> Manuscript:
-    """The pages below `root`."""
+def read_folder(
+    root: Path, suffixes: frozenset[str] = MARKDOWN_SUFFIXES | TEXT_SUFFIXES, table: Path | None = None
+) -> Manuscript:
+    """The pages below `root`, in the order of the `table` of contents that is named or found."""
     paths, notices = files.find(root, suffixes)
     if any(path.suffix.lower() != ".txt" for path in paths):
-        paths = [path for path in paths if path.suffix.lower() != ".txt"]
-    paths = [path for path in paths if not _NOT_PAGES.fullmatch(path.name)]
-    summary = find_summary(paths) or find_toctree(root, paths)
+        suffixes -= {".txt"}
+    paths = [path for path in paths if path.suffix.lower() in suffixes and not NOT_PAGES.fullmatch(path.name)]
+    notices += others(root, suffixes)
+    tables = [path for path in paths if table and path.resolve() == table.resolve()]
+    summary = read_summary(tables[0], paths, "") if tables else find_summary(paths) or find_toctree(root, paths)
     home = summary.path.parent if summary else _home(root, paths)
     kept = _in_book(paths, root, home, summary)
     notices += summary.notices(summary.path.relative_to(root).as_posix()) if summary else []
@@ -94,13 +89,15 @@ def read_page(
     source, notices = decode.load(path, file)
     if source is None:
         return None, notices
-    front = FrontMatter()
+    front, root = FrontMatter(), path.parents[len(relative.parts) - 1]
     if path.suffix.lower() in MARKDOWN_SUFFIXES:
         front = front_matter(source)
         dialect = MDX if path.suffix.lower() == ".mdx" else MARKDOWN
-        setting = markdown.typeset(source, dialect, front.end)
+        shelf = Shelf(root)
+        woven = weave(source, included(source, path, shelf, front.end))
+        notices += shelf.notices(file)
+        setting = woven.unwoven(markdown.typeset(woven.text, dialect, front.end))
     elif path.suffix.lower() == ".rst":
-        root = path.parents[len(relative.parts) - 1]
         draft = rst_draft(source, path, file, Desk(Shelf(root), root))
         notices += draft.notices
         setting = draft.set(lambda kind, target: None)
@@ -137,7 +134,8 @@ def _in_book(paths: list[Path], root: Path, home: Path, summary: Summary | None)
     opening: dict[str, Path] = {}
     for path in sorted(filter(_opens, pages), key=rank):
         opening.setdefault(_url(path.relative_to(root), home.relative_to(root)), path)
-    return {path for path in pages if path in listed or not _opens(path) or path in opening.values()}
+    chosen = set(opening.values())
+    return {path for path in pages if path in listed or not _opens(path) or path in chosen}
 
 
 def _is_note(path: Path, home: Path) -> bool:
@@ -153,8 +151,7 @@ def left_out(root: Path, paths: list[Path], summary: Summary | None) -> list[Not
     file = summary.path.relative_to(root).as_posix() if summary else "."
     why = "not listed here" if summary else "about the repository, or with the address of another opening page"
     count = "1 file" if len(names) == 1 else f"{len(names)} files"
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return [Notice(file, f"{count} left out, {why}: {', '.join(names[:_NAMED])}{more}")]
+    return [Notice(file, f"{count} left out, {why}: {files.first_of(names)}")]
 
 
 def _title(root: Path, pages: list[Page], paths: list[Path]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from bookbound.read.galley import Span
+from bookbound.read.sound import sound
 from bookbound.read.titles import LONGEST
 
 _LONGEST_SOURCE = 100_000
@@ -31,7 +32,7 @@ class FrontMatter:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             return ""
         try:
-            return _sound(str(value))[:LONGEST].strip()
+            return str(value)[:LONGEST].strip()
         except ValueError:  # a number of more digits than Python writes out
             return ""
 
@@ -73,12 +74,25 @@ def front_matter(source: str) -> FrontMatter:
 
 
 class Plain(yaml.SafeLoader):
-    """Safe types and no aliases: a few lines of them can stand for more than any memory holds."""
+    """Safe types, and aliases for so much alone: a few lines of them can stand for more than any memory holds."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self._sizes: dict[int, int] = {}
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("an alias")
-        return super().compose_node(parent, index)
+        alias = self.check_event(yaml.AliasEvent)
+        node = super().compose_node(parent, index)
+        if alias and id(node) not in self._sizes:
+            raise yaml.YAMLError("an alias of what holds it")
+        if isinstance(node, yaml.ScalarNode):
+            node.value = sound(node.value)
+        inner = node.value if isinstance(node, yaml.CollectionNode) else []
+        inside = [one for pair in inner for one in (pair if isinstance(pair, tuple) else (pair,))]
+        self._sizes[id(node)] = 1 + sum(self._sizes[id(one)] for one in inside)
+        if self._sizes[id(node)] > _LONGEST_SOURCE:
+            raise yaml.YAMLError("aliases without end")
+        return node
 
 
 def load(text: str, loader: type[Plain] = Plain) -> object:
@@ -86,19 +100,14 @@ def load(text: str, loader: type[Plain] = Plain) -> object:
     try:
         # The loader keeps to safe types; a tag that its value does not fit makes it fail in many ways.
         return yaml.load(text, loader) if len(text) <= _LONGEST_SOURCE else None
-    except (yaml.YAMLError, ValueError, RecursionError, OverflowError, LookupError, AttributeError):
+    except (yaml.YAMLError, ValueError, RecursionError, OverflowError, LookupError, AttributeError, TypeError):
         return None
 
 
 def plain_json(text: str) -> object:
     """What a piece of JSON holds; nothing where it is broken."""
     try:
-        return json.loads(text)
+        read: object = sound(json.loads(text))
+        return read
     except (ValueError, RecursionError):
         return None
-
-
-def _sound(text: str) -> str:
-    """A text without the characters that an escape can name and no file can hold."""
-    paired = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return paired.replace("\0", "\ufffd")

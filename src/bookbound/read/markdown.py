@@ -108,12 +108,9 @@ class _Compositor:
         self.galley.open("heading", level)
         self._words(inline.content, inline.children or [], inline)
         start, end = next(self._lines(opening))
-        written = self.galley.source[start:end]
-        anchor = headings.explicit(written)
+        anchor = headings.explicit(self.galley.source[start:end])
         if anchor:
             self.slugger.take(anchor)
-        elif self.dialect.rule.reads == "written":
-            anchor = self.slugger.anchor(headings.unmarked(written))
         else:
             anchor = self.slugger.anchor(_spoken(inline.children or [], self.dialect.rule.reads == "words"))
         self.galley.close("" if level == 1 and not self.dialect.title_anchor else anchor)
@@ -183,7 +180,7 @@ class _Compositor:
         span = (at, at)
         if found:
             shown = next((part for part in ("label", "quoted", "piped", "rest") if found[part]), "")
-            named = (found["name"] or "").lower() in _SHOWN_NAMES
+            named = (found["name"] or "").lower() in _SHOWN_NAMES and found["quoted"] is None
             span = found.span(shown) if shown else found.span("name") if named else span
         text = self.masked[slice(*span)].strip()
         self.galley.open("paragraph")

@@ -19,7 +19,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 __all__ = ["Token", "parse", "parse_inline"]
 
 _CONTAINER = re.compile(r"[ \t]*[A-Za-z][\w-]*(?:[ \t\[{|].*)?$")
-_INDENTED = re.compile(r"(?:!!!|\?\?\?\+?|===[+!]?)[ \t]+[\"\w]")
+_INDENTED = re.compile(r"(?:!!!|\?\?\?\+?)[ \t]+[\"\w]|===[+!]?[ \t]+[\"']")
 _DEEPEST = 120
 # The parser looks for the end of each bracket anew: words with more of them than any author writes stay as they are.
 _MOST_BRACKETS = 2_000

@@ -35,17 +35,19 @@ _TOKEN = r"""
   | (?P<task>(?<=[-*+][ ])\[[ xX]\](?=[ ]))
   | (?P<tag></?[A-Za-z>])
 """
-# What closes a template's tag; a line's end says that nothing does.
+# What closes a template's tag; a line's end, or for a shortcode a blank line, says that nothing does.
 _CLOSING = {
     "{%": re.compile(r"%\}|\n"),
     "{*": re.compile(r"\*\}|\n"),
     "{!": re.compile(r"!\}|\n"),
-    **dict.fromkeys(("{{#", "{{<", "{{%"), re.compile(r"\}\}|\n")),
+    "{{#": re.compile(r"\}\}|\n"),
+    **dict.fromkeys(("{{<", "{{%"), re.compile(r"[>%]\}\}|\n[ \t]*\n")),
 }
 _TERMINAL_END = re.compile("</div>")
 _UNSEEN_CONTENT = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script", "style", "head")}
 _LIST = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)]|\[\^[^\]]+\]:|!!!|\?\?\?\+?|===[+!]?)[ \t]")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]|[^\n]*\n {0,3}(?:=+|-+)[ \t]*$", re.MULTILINE)
+_LANGUAGE = re.compile(r"#![\w+-]++[ ]")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _REACH = 10_000
 # In such a terminal MkDocs' termynal shows the code as HTML: these tags colour its words.
@@ -85,7 +87,7 @@ class _Scan:
             "indented": self._indented,
             "code": self._code,
             "comment": self._comment,
-            "display": lambda found: (self.source.find("$$", found.end()) + 2 or found.end(), []),
+            "display": lambda found: (max(self.source.find("$$", found.end()) + 2, found.end()), []),
             "module": self._module,
             "anchor": self._anchor,
             "template": self._template,
@@ -115,8 +117,8 @@ class _Scan:
             self.unwrapped.add(closed.start())
             return found.end(), [Cut(*found.span())]
         end = closed.end() if closed else len(self.source)
-        if self.dialect.hidden:
-            return end, list(hidden_lines(self.source, found, closed.start() if closed else end, self.dialect.hidden))
+        if self.dialect.hidden or self.dialect.expressions:
+            return end, list(hidden_lines(self.source, found, closed.start() if closed else end, self.dialect))
         coloured = _COLOURS.finditer(self.source, found.end(), min(end, self.terminal_end))
         return end, [Cut(*tag.span(), NOTHING) for tag in coloured]
 
@@ -131,7 +133,8 @@ class _Scan:
         limit = blank.start() if blank else found.end() + _REACH
         closing = re.compile(rf"(?<!`)`{{{len(found[0])}}}(?!`)")
         closed = closing.search(self.source, found.end(), limit)
-        return closed.end() if closed else found.end(), []
+        language = _LANGUAGE.match(self.source, found.end()) if closed and self.dialect.languages else None
+        return closed.end() if closed else found.end(), [Cut(*language.span(), NOTHING)] if language else []
 
     def _comment(self, found: re.Match[str]) -> Step:
         closed = self.source.find("-->", found.end())
@@ -152,7 +155,7 @@ class _Scan:
         closing, end = _CLOSING.get(found[0]), found.end()
         if closing:
             closed = self.ahead.find(closing, end)
-            end = closed.end() if closed and closed[0] != "\n" else -1
+            end = closed.end() if closed and closed[0].strip() else -1
         if self.dialect.expressions or not self.dialect.templates or end < 0:
             return self._brace(found)
         return end, cut.component(self.source, found.start(), end)
@@ -187,12 +190,12 @@ def _token(unseen: str) -> re.Pattern[str]:
 
 def _unseen(source: str, found: re.Match[str]) -> list[Cut]:
     """All of it but what the dialect keeps."""
-    if found.re.groupindex.get("kept") and found["kept"]:
-        return [
-            Cut(found.start("unseen"), found.start("kept"), NOTHING),
-            Cut(found.end("kept"), found.end("unseen"), NOTHING),
-        ]
-    return cut.whole(source, *found.span("unseen"))
+    start, end = found.span("unseen")
+    kept = next(
+        (span for name in found.re.groupindex if name.startswith("kept") and (span := found.span(name))[1] > 0),
+        (end, end),
+    )
+    return [*cut.whole(source, start, kept[0]), *cut.whole(source, kept[1], end)]
 
 
 def _alert(found: re.Match[str]) -> list[Cut]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from urllib.parse import unquote
 from bookbound.book import Notice
 from bookbound.read import decode, files, toml
 from bookbound.read.cut import NOTHING
-from bookbound.read.frontmatter import FrontMatter
+from bookbound.read.frontmatter import FrontMatter, plain_json
 from bookbound.read.markdown_it import Token, parse
 from bookbound.read.mask import MARKDOWN, mask
 from bookbound.read.titles import LONGEST
@@ -144,7 +143,7 @@ def _configured_title(folder: Path) -> str | None:
 def _fields(path: Path) -> FrontMatter | None:
     try:
         text, _ = decode.load(path, path.name, decode.LARGEST_SETTINGS) if files.is_file(path) else (None, [])
-        read = toml.loads(text or "").get("book", {}) if path.suffix == ".toml" else json.loads(text or "")
+        read = toml.loads(text or "").get("book", {}) if path.suffix == ".toml" else plain_json(text or "")
     except (ValueError, RecursionError):
         return None
     return FrontMatter(read) if text is not None and isinstance(read, dict) else None

@@ -7,14 +7,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bookbound.book import Manuscript, Notice, Page
-from bookbound.errors import BadSource
 from bookbound.read import files
 from bookbound.read.docusaurus.config import Site, find_site
 from bookbound.read.docusaurus.doc import SitePage, site_page
+from bookbound.read.docusaurus.partials import Partials
 from bookbound.read.docusaurus.sidebar import Placed, generated, written
 from bookbound.read.docusaurus.versions import CURRENT, at_version, sidebars, versions
 from bookbound.read.folder import read_folder
 from bookbound.read.titles import book_title
+from bookbound.read.woven import Shelf, Woven, weave
 
 _SUFFIXES = frozenset((".md", ".mdx"))
 
@@ -36,6 +37,8 @@ def read_docusaurus(root: Path, edition: str | None = None) -> Manuscript:
     A configuration that leads to no page leaves a folder of pages.
     """
     site, odd = find_site(root)
+    if site is None and not odd:
+        return Manuscript("", "docusaurus", (), (Notice(".", "there is no docusaurus.config here, and no _category_"),))
     book = _read_site(root, site, edition) if site else None
     if book is None or not (book.pages or book.notices):
         book = read_folder(root)
@@ -43,9 +46,6 @@ def read_docusaurus(root: Path, edition: str | None = None) -> Manuscript:
 
 
 def _read_site(root: Path, site: Site, edition: str | None) -> Manuscript:
-    known = versions(site)
-    if edition is not None and edition not in known:
-        raise BadSource(f"The site has no such edition: choose one of {', '.join(known)}.")
     notices: list[Notice] = []
     pages: list[Page] = []
     openings = []
@@ -53,7 +53,7 @@ def _read_site(root: Path, site: Site, edition: str | None) -> Manuscript:
         # Another documentation of the site has versions of its own.
         shown = at_version(one, edition) or at_version(one, None)
         if shown:
-            placed = _placed(root, one, shown, edition, notices)
+            placed = _placed(root, one, shown, notices)
             openings += [page.setting for page, _ in placed if page.opens]
             for page, chapter in placed:
                 url = shown.address(quote(page.slug, safe="/:@&=+$,;!~*'()"))
@@ -62,7 +62,7 @@ def _read_site(root: Path, site: Site, edition: str | None) -> Manuscript:
     return Manuscript(title, "docusaurus", tuple(pages), tuple(notices))
 
 
-def _placed(root: Path, site: Site, shown: Site, edition: str | None, notices: list[Notice]) -> list[Placed]:
+def _placed(root: Path, site: Site, shown: Site, notices: list[Notice]) -> list[Placed]:
     """The pages of one documentation in the order of its sidebars; what these do not list comes after."""
     pages = _pages(root, shown, notices)
     tree = generated(shown.docs, pages, notices)
@@ -81,12 +81,29 @@ def _placed(root: Path, site: Site, shown: Site, edition: str | None, notices: l
 def _pages(root: Path, site: Site, notices: list[Notice]) -> list[SitePage]:
     paths, odd = files.find(site.docs, _SUFFIXES)
     notices += odd
-    above = root if site.docs.is_relative_to(root) else site.docs.parent
+    above = _above(root, site)
+    shelf = Shelf(above)
+    partials = Partials(shelf, site.home or site.docs.parent)
+
+    def weaving(source: str, path: Path, start: int) -> tuple[Woven, list[Notice]]:
+        woven = weave(source, partials.swaps(source, path, start))
+        return woven, shelf.notices(path.relative_to(above).as_posix())
+
     pages: list[SitePage] = []
     for path in paths:
         parts = path.relative_to(site.docs).parts
         if not any(part.startswith("_") for part in parts):
-            page, told = site_page(path, parts, path.relative_to(above).as_posix())
+            page, told = site_page(path, parts, path.relative_to(above).as_posix(), weaving)
             pages += [page] if page else []
             notices += told
     return pages
+
+
+def _above(root: Path, site: Site) -> Path:
+    """The folder from which files are named: the one that was named or, where that is a part of the site, the site's.
+
+    So a file has one name, whichever of the two was named.
+    """
+    if site.docs.is_relative_to(root) and (site.home is None or site.home.is_relative_to(root)):
+        return root
+    return site.home if site.home and site.docs.is_relative_to(site.home) else site.docs.parent

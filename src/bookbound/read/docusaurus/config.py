@@ -60,7 +60,7 @@ def find_site(root: Path) -> tuple[Site | None, list[Notice]]:
     for home in (root.absolute().parent, root.resolve().parent):
         for beside in _configured(home):
             if os.path.realpath(beside.docs) == os.path.realpath(root):
-                return replace(beside, docs=root), notices
+                return beside, notices
     for docs in (root / "docs", root, root / "website" / "docs"):
         if not files.is_folder(docs) or not files.is_inside(docs, root):
             continue

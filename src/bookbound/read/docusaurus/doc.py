@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bookbound.book import Notice
 from bookbound.read.dialect import DOCUSAURUS
-from bookbound.read.doc import Doc, load_doc
+from bookbound.read.doc import Doc, Weave, load_doc
 from bookbound.read.frontmatter import FrontMatter
 from bookbound.read.galley import Setting
 
@@ -95,12 +95,15 @@ def prefixed(name: str) -> tuple[str, float]:
     return (found["name"], float(found["number"])) if found else (name, LAST)
 
 
-def site_page(path: Path, parts: tuple[str, ...], file: str) -> tuple[SitePage | None, list[Notice]]:
+def site_page(
+    path: Path, parts: tuple[str, ...], file: str, weaving: Weave | None = None
+) -> tuple[SitePage | None, list[Notice]]:
     """The page at `path`; nothing where it is a draft, unlisted, or cannot be read."""
     doc, notices = load_doc(
         path,
         file,
         DOCUSAURUS,
+        weave=weaving,
         unpublished=("draft", "unlisted"),
         titled=lambda front: not front.flag("hide_title"),
     )

@@ -186,5 +186,5 @@ def _unescaped(text: str) -> str:
 def _character(found: re.Match[str]) -> str:
     if found["code"]:
         code = int(found["code"], 16)
-        return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+        return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
     return _LETTERS.get(found["letter"], found["letter"])

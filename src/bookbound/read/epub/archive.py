@@ -20,6 +20,8 @@ MOST_FILES, MOST_BYTES = 20_000, 100_000_000
 """The most files of an archive, and the most bytes that are read from all of them together."""
 MOST_RATIO, FREE = 300, 1_000_000
 """How many times larger than it is packed a file may be, once it is larger than what is free."""
+# What is packed otherwise cannot be unpacked within bounds, and no EPUB may hold it.
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _END, _END_64 = b"PK\x05\x06", b"PK\x06\x07"
 _TAIL = 65_536 + 22 + 20
 _BROKEN = "The file is cut off or no archive at all: fetch it again, or export the book anew."
@@ -103,6 +105,8 @@ def _fault(info: zipfile.ZipInfo) -> str:
     name = info.orig_filename
     if "\\" in name or "\0" in name or name.startswith("/") or name[1:2] == ":" or ".." in PurePosixPath(name).parts:
         return "its name leads out of the archive"
+    if info.compress_type not in _PACKED:
+        return "is packed in a way that an EPUB may not be: export the book anew"
     return "is a link" if stat.S_ISLNK(info.external_attr >> 16) else ""
 
 

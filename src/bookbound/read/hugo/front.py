@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, time
 
 from bookbound.read import toml
 from bookbound.read.frontmatter import FrontMatter, front_matter
+from bookbound.read.sound import sound
 
 _TOML = re.compile(r"\+\+\+[ \t]*\n(?P<body>.*?)^\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _LONGEST = 100_000
@@ -49,6 +50,7 @@ def _toml(body: str) -> dict[str, object] | None:
 def _json(source: str) -> FrontMatter:
     try:
         fields, end = json.JSONDecoder().raw_decode(source[:_LONGEST])
+        fields = sound(fields)
     except (ValueError, RecursionError):
         return FrontMatter()
     return FrontMatter(_keys(fields), end) if isinstance(fields, dict) else FrontMatter()

@@ -49,6 +49,12 @@ def knows_mdbook(source: Path) -> bool:
     return files.is_folder(source) and _find(source) is not None
 
 
+def is_mdbook(source: Path) -> bool:
+    """Whether the book.toml stands at or above this folder, and not only in one of its folders."""
+    book = _find(source)
+    return book is not None and book.home.parent != source
+
+
 def read_mdbook(root: Path) -> Manuscript:
     """The chapters that the SUMMARY.md of the book at `root` lists."""
     book = _find(root)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bookbound.read import files
+from bookbound.read import decode, files
 from bookbound.read.woven import DEEPEST, Shelf, Swap, weave
 
 _LINK = re.compile(r"\\\{\{#|\{\{\s*+#(?P<name>\w++)\s++(?P<target>[^{}\n]++)\}\}")
 _START, _END = re.compile(r"ANCHOR:\s*([\w-]+)"), re.compile(r"ANCHOR_END:\s*([\w-]+)")
-_INCLUDES = frozenset(("include", "rustdoc_include", "playground", "playpen"))
+_INCLUDES = frozenset(("include", "rustdoc_include", "playground", "playpen", "template"))
+_SLOT = re.compile(r"\[\[#(?P<name>[\w-]++)(?:[ \t]++(?P<usual>[^\[\]\n]*+))?\]\]")
+_LONGEST = 1_000
+_GIVEN = re.compile(r"(?P<name>[\w-]++)=(?P<value>(?:(?![ \t]++[\w-]++=)[^\n])*+)")
 
 
 def links(source: str, path: Path, shelf: Shelf, start: int = 0, depth: int = 0) -> list[Swap]:
@@ -36,8 +39,18 @@ def _included(name: str, target: str, path: Path, shelf: Shelf, depth: int) -> s
         return ""
     if name in ("playground", "playpen"):
         return f"```rust,{properties.strip()}\n{text.rstrip()}\n```"
+    if name == "template":
+        text = _filled(text, properties[:_LONGEST])
     words = _part(text, part)
     return weave(words, links(words, other, shelf, depth=depth + 1)).text
+
+
+def _filled(text: str, properties: str) -> str:
+    """A template with what it is given; one that would grow beyond all bounds stays as it is."""
+    given = {one["name"]: one["value"].strip() for one in _GIVEN.finditer(properties)}
+    if text.count("[[#") * len(properties) > decode.LARGEST:
+        return text
+    return _SLOT.sub(lambda slot: given.get(slot["name"], slot["usual"] or ""), text)
 
 
 def _part(text: str, part: str) -> str:

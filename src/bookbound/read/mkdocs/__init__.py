@@ -19,9 +19,9 @@ from bookbound.read.woven import Shelf, Woven, weave
 _SUFFIXES = frozenset((".md", ".markdown", ".mdown", ".mkdn", ".mkd"))
 # These neither add words to a page nor take some away.
 _QUIET = frozenset(
-    "search autorefs literate-nav redirects minify offline privacy social tags meta glightbox optimize rss"
-    " section-index git-revision-date git-revision-date-localized git-authors git-committers exclude same-dir"
-    " tooltips info".split()
+    "search autorefs literate-nav awesome-pages awesome-nav redirects minify offline privacy social tags meta glightbox"
+    " optimize rss section-index git-revision-date git-revision-date-localized git-authors git-committers exclude"
+    " same-dir tooltips info".split()
 )
 
 
@@ -33,6 +33,8 @@ def knows_mkdocs(source: Path) -> bool:
 def read_mkdocs(root: Path) -> Manuscript:
     """The pages of the MkDocs site at `root`; a configuration that leads to none leaves a folder of pages."""
     site, odd = find_site(root)
+    if site is None and not odd:
+        return Manuscript("", "mkdocs", (), (Notice("mkdocs.yml", "is neither here nor beside this folder"),))
     book = _read_site(root, site) if site else None
     if book is None or not (book.pages or book.notices):
         book = read_folder(root)
@@ -56,7 +58,7 @@ def _read_site(root: Path, site: Site) -> Manuscript:
     chapters: dict[int, str] = {}
     pages: list[Page] = []
     for listed, doc in docs:
-        title = doc.title or listed.label or files.readable(doc.path.stem)
+        title = listed.label or doc.title or files.readable(doc.path.stem)
         chapter = chapters.setdefault(listed.branch, listed.chapter or listed.label or title)
         pages.append(doc.page(site.address(doc.path.relative_to(site.docs)), title, chapter, len(pages)))
     title = site.fields.text("site_name") or book_title(root, [doc.setting for _, doc in docs[:1]])
@@ -68,13 +70,12 @@ def _published(site: Site, paths: list[Path]) -> tuple[list[Path], list[Path]]:
     lines = [*site.fields.text("exclude_docs").split("\n"), *site.fields.text("draft_docs").split("\n")]
     ignored = Ignored(".*", "/templates/", *lines)
     named = {path.relative_to(site.docs).as_posix() for path in paths}
-    kept = []
+    kept, left = list[Path](), list[Path]()
     for path in paths:
         relative = path.relative_to(site.docs)
         hidden = relative.stem == "README" and relative.with_name("index.md").as_posix() in named
-        if relative.as_posix() not in ignored and not hidden:
-            kept.append(path)
-    return kept, [path for path in paths if path not in set(kept)]
+        (left if hidden or relative.as_posix() in ignored else kept).append(path)
+    return kept, left
 
 
 def _weaving(root: Path, site: Site, above: Path) -> Weave:

@@ -13,9 +13,10 @@ import yaml
 
 from bookbound.book import Notice
 from bookbound.read import decode, files
-from bookbound.read.dialect import MKDOCS, Dialect
+from bookbound.read.dialect import EXTENSIONS, MKDOCS, Dialect
 from bookbound.read.frontmatter import FrontMatter, Plain, load
 from bookbound.read.headings import Rule, pymdown_slug, python_markdown, python_slug
+from bookbound.read.layered import layered
 
 _CONFIGS = ("mkdocs.yml", "mkdocs.yaml")
 _DEEPEST = 10
@@ -47,7 +48,14 @@ class Site:
 
     @property
     def dialect(self) -> Dialect:
-        return replace(MKDOCS, rule=_rule(self.extensions.get("toc", {})))
+        used = self.extensions
+        unseen = [pattern for name, pattern in EXTENSIONS.items() if name in used]
+        return replace(
+            MKDOCS,
+            rule=_rule(used.get("toc", {})),
+            unseen="|".join((*unseen, MKDOCS.unseen)),
+            languages="pymdownx.inlinehilite" in used,
+        )
 
     def address(self, relative: Path) -> str:
         """Where a page is published; a README opens its folder as an index does."""
@@ -86,9 +94,9 @@ def _configured(home: Path, root: Path, notices: list[Notice]) -> Site | None:
     fields: dict[Any, Any] = {}
     for path, read in _inherited(config, root):
         if not isinstance(read, dict):
-            notices.append(Notice(path.name, "is not YAML that can be read without its aliases; passed over"))
+            notices.append(Notice(path.name, "is no YAML that can be read; passed over"))
             continue
-        fields = _merged(read, fields)
+        fields = layered(read, fields)
     docs = files.beside(home, FrontMatter(fields).text("docs_dir") or "docs")
     return Site(config, docs or home / "docs", FrontMatter(fields))
 
@@ -104,15 +112,6 @@ def _inherited(config: Path, root: Path) -> Iterator[tuple[Path, object]]:
         if above is None or not files.is_inside(above, root) or not files.is_file(above):
             return
         config = above
-
-
-def _merged(parent: dict[Any, Any], own: dict[Any, Any], depth: int = 0) -> dict[Any, Any]:
-    merged = dict(parent)
-    for name, value in own.items():
-        other = merged.get(name)
-        deeper = isinstance(value, dict) and isinstance(other, dict) and depth < _DEEPEST
-        merged[name] = _merged(other, value, depth + 1) if deeper and other is not None else value
-    return merged
 
 
 def _named(listed: object) -> dict[str, dict[str, Any]]:

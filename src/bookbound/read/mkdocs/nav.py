@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from bookbound.read import files
 from bookbound.read.mkdocs.config import Site
+from bookbound.read.mkdocs.folders import ORDERS, Folders
 from bookbound.read.summary import read_summary
 
 _DEEPEST = 50
@@ -54,16 +55,9 @@ class Nav:
 
     def _generated(self) -> list[object]:
         """Without a navigation each page at the top stands for itself and each folder for a chapter."""
-        items: dict[str, object] = {}
-        for path in self._paths:
-            parts = path.relative_to(self._site.docs).parts
-            if len(parts) == 1:
-                items[parts[0]] = parts[0]
-            else:
-                chapter = items.setdefault(f"{parts[0]}/", {files.readable(parts[0]): []})
-                if isinstance(chapter, dict):
-                    chapter[files.readable(parts[0])].append("/".join(parts))
-        return list(items.values())
+        order = next((file for plugin, file in ORDERS.items() if plugin in self._site.plugins), "")
+        names = [path.relative_to(self._site.docs).as_posix() for path in self._paths]
+        return Folders(self._site.docs, names, order).nav()
 
     def _walk(self, item: object, branch: int) -> Iterator[Listed]:
         """The pages of one entry of the first level, at any depth."""

@@ -15,7 +15,10 @@ _MARKER = re.compile(
     re.MULTILINE,
 )
 _SECTION = re.compile(r"-+8<-+[ \t]+\[[ \t]*(?P<end>start|end)[ \t]*:[ \t]*(?P<name>[A-Za-z][\w-]*)[ \t]*\]")
-_PART = re.compile(r"(?P<file>.*?)(?::(?P<first>\d{0,9})(?::(?P<last>\d{0,9}))?|:(?P<section>[A-Za-z][\w-]*))?")
+_PART = re.compile(
+    r"(?P<file>.*?)(?::(?P<ranges>\d{0,9}(?::\d{0,9})?(?:,\d{0,9}(?::\d{0,9})?)*+)|:(?P<section>[A-Za-z][\w-]*))?"
+)
+_LONGEST = 1_000
 _LINES = re.compile(r"\bln\[(?P<ranges>[\d:,-]+)\]")
 
 
@@ -52,13 +55,15 @@ class Snippets:
         return swaps
 
     def _snippet(self, name: str, space: str, depth: int) -> str:
-        part = _PART.fullmatch(name.strip())
+        part = _PART.fullmatch(name.strip()[:_LONGEST])
         text = self._text(part["file"]) if part and depth < DEEPEST and not name.startswith(";") else ""
         if part and part["section"]:
             lines = list(_section(text, part["section"]))
         else:
-            first, last = (part["first"], part["last"]) if part else ("", "")
-            lines = text.splitlines()[max(int(first or 1) - 1, 0) : int(last) if last else None]
+            ranges = [one.partition(":") for one in ((part and part["ranges"]) or ":").split(",")]
+            whole = text.splitlines()
+            parts = [whole[max(int(first or 1) - 1, 0) : int(last) if last else None] for first, _, last in ranges]
+            lines = [line for lines in parts for line in lines if not _SECTION.search(line)]
         words = "\n".join(lines)
         words = weave(words, self.swaps(words, depth=depth + 1)).text
         return "\n".join(space + line for line in words.split("\n"))

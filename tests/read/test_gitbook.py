@@ -1,0 +1,119 @@
+"""Pages, blocks and included words as GitBook has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bookbound.book import Page
+from bookbound.read import read
+from bookbound.read.included import included
+from bookbound.read.woven import Shelf, weave
+
+Site = Callable[[dict[str, str]], Path]
+
+CONFIG = "root: ./docs/\nstructure:\n  readme: README.md\n  summary: CONTENTS.md\nredirects:\n  old: guide/words.md\n"
+CONTENTS = """# Table of contents
+
+* [Welcome](README.md)
+
+## Guide
+
+* [Words](guide/words.md)
+* [Part of it](guide/words.md#part)
+* [Elsewhere](https://x.example)
+"""
+PAGES = {"docs/CONTENTS.md": CONTENTS, "docs/README.md": "# Welcome", "docs/guide/words.md": "# Words", "a.md": "no"}
+
+
+def test_the_configuration_names_the_folder_and_the_table_of_contents(site: Site) -> None:
+    book = read(site({".gitbook.yaml": CONFIG, **PAGES}))
+    assert book.kind == "gitbook"
+    assert [(page.file, page.url, page.chapter) for page in book.pages] == [
+        ("docs/README.md", "/", "Welcome"),
+        ("docs/guide/words.md", "/guide/words", "Guide"),
+    ]
+
+
+@pytest.mark.parametrize("broken", ["", "[", "root: 3", "root: ../other", "structure: [x]", "root: '\\0'"])
+def test_a_configuration_that_names_no_table_leaves_a_folder_of_pages(site: Site, broken: str) -> None:
+    assert read(site({".gitbook.yaml": broken, "a.md": "a"})).kind == "markdown"
+
+
+BLOCKS = """# Words
+
+{% hint style="warning" %}
+Mind **this**.
+{% endhint %}
+
+{% tabs %}
+{% tab title="First" %}
+One.
+{% endtab %}
+
+{% tab title="Second" %}
+```js
+two()
+```
+{% endtab %}
+{% endtabs %}
+
+{% code title="index.js" overflow="wrap" %}
+```js
+code()
+```
+{% endcode %}
+
+{% content-ref url="../README.md" %}
+[Welcome](../README.md)
+{% endcontent-ref %}
+
+{% embed url="https://v.example/x" %}
+The film
+{% endembed %}
+
+{% stepper %}
+{% step %}
+### Step one
+
+Do it.
+{% endstep %}
+{% endstepper %}
+
+{% include ".gitbook/includes/shared.md" %}
+
+## Part of it <a href="#part" id="part"></a>
+
+End.
+"""
+
+
+def test_blocks_show_their_titles_and_words(site: Site, faults: Callable[[Page], list[str]]) -> None:
+    shared = '---\ntitle: Not shown\n---\nShared *words*.\n\n{% include "more.md" %}'
+    files = {".gitbook/includes/shared.md": shared, ".gitbook/includes/more.md": "More."}
+    book = read(site({"SUMMARY.md": "* [A](a.md)", "a.md": BLOCKS, **files}))
+    [page] = book.pages
+    assert page.text.split("\n\n") == [
+        *("Words", "Mind this.", "First", "One.", "Second", "two()", "index.js", "code()", "Welcome", "The film"),
+        *("Step one", "Do it.", "Shared words.", "More.", "Part of it", "End."),
+    ]
+    assert [block.anchor for block in page.blocks if block.kind == "heading"] == ["words", "step-one", "part"]
+    assert (faults(page), book.notices) == ([], ())
+
+
+def test_what_is_included_and_is_missing_or_outside_is_lost(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("Secret.")
+    text = 'A.\n\n{% include "gone.md" %}\n\n{% include "../secret.md" %}\n\n{% include "a.md" %}'
+    book = read(site({"SUMMARY.md": "* [A](a.md)", "a.md": text}))
+    assert "Secret" not in book.pages[0].text
+    assert [notice.lost for notice in book.notices] == [True]
+
+
+@given(st.text(alphabet="{}% include\"'a.md\n", max_size=100))
+def test_no_text_stops_the_includes(text: str) -> None:
+    here = Path(__file__)
+    assert isinstance(weave(text, included(text, here, Shelf(here.parent))).text, str)
