@@ -172,7 +172,8 @@ def test_one_odd_page_never_sinks_the_book() -> None:
         book = crawled(web)
         assert paths(book, web) == ["/", "/a"]
     lost = {file for file, (_, is_lost) in told(book).items() if is_lost}
-    assert lost == {"b", "d", "e", "f", "g"}
+    assert lost == {"b", "d", "f", "g"}
+    assert told(book)["e"] == ("leads to another site; left out", False)
     assert told(book)["h"] == ("answers 404; left out", False)
     assert told(book)["c"] == ("is no page of HTML; left out", False)
 

@@ -44,7 +44,7 @@ def test_a_small_page_that_unpacks_to_a_huge_one_is_given_up_while_it_unpacks(fe
     with serving({"/a": (200, {"content-type": HTML, "content-encoding": "gzip"}, bomb)}) as web:
         with pytest.raises(NotFetched, match="larger than 100 kB"):
             fetcher.fetch(f"{web.url}/a")
-        assert fetcher._taken < 200_000
+        assert fetcher._allowance.taken < 200_000
 
 
 @pytest.mark.parametrize(

@@ -31,3 +31,19 @@ def test_what_is_no_file_is_not_opened(site: Site) -> None:
     (root / "endless.md").symlink_to("/dev/zero")
     (root / "loop.md").symlink_to("loop.md")
     assert mark(root) == mark(root) != first
+
+
+def test_a_source_of_another_name_has_another_mark(site: Site) -> None:
+    root = site({"a.md": "a"})
+    first = mark(root), mark(root / "a.md")
+    (root / "a.md").rename(root / "b.md")
+    assert mark(root / "b.md") != first[1]
+    (root / "b.md").rename(root / "a.md")
+    assert mark(root.rename(root.with_name("another"))) != first[0]
+
+
+def test_a_page_of_a_built_site_counts_whatever_its_folder_is_called(site: Site) -> None:
+    root = site({"index.html": "<p>a</p>", "book/index.html": "<p>b</p>"})
+    first = mark(root)
+    (root / "book" / "index.html").write_text("<p>c</p>")
+    assert mark(root) != first

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -217,3 +219,21 @@ def test_a_folder_without_words_says_what_to_do(site: Site) -> None:
 def test_whoever_reads_no_html_loads_no_parser_and_no_client() -> None:
     check = "import bookbound.read, sys; sys.exit(str({'selectolax', 'httpx', 'protego'} & sys.modules.keys() or 0))"
     assert subprocess.run([sys.executable, "-c", check], check=False, capture_output=True).stderr in (b"", b"0\n")
+
+
+@pytest.mark.parametrize("base", ["", "https://lamps.example/book/"])
+def test_pages_whose_addresses_are_alike_are_read_each_for_itself(site: Site, base: str) -> None:
+    names = ["index.html", "index.htm", "a.html", "a.htm", "a/index.html", "index/index.html", "a b.html", "a%20b.html"]
+    canonical = f"<link rel=canonical href='{base}{{0}}'>" if base else ""
+    root = site({name: canonical.format(quote(name)) + f"<main><h1>{name}</h1>Words.</main>" for name in names})
+    book = read_html(root)
+    assert sorted(page.file for page in book.pages) == sorted(names)
+    assert len({page.url for page in book.pages}) == len(names)
+    assert book.notices == ()
+
+
+def test_a_page_beside_the_folder_of_its_name_is_read_with_a_map_too(site: Site) -> None:
+    pages = {name: f"<main><h1>{name}</h1>Words.</main>" for name in ("index.html", "a.html", "a/index.html")}
+    listed = [{"location": name, "title": name} for name in pages]
+    book = read_html(site({**pages, "search/search_index.json": json.dumps({"docs": listed})}))
+    assert [page.title for page in book.pages] == list(pages)

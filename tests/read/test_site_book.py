@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bookbound.book import Manuscript
-from bookbound.read.html.page import key, look, parted
+from bookbound.read.html.address import key, resolved
+from bookbound.read.html.page import look, parted
 from bookbound.read.site.book import bind
-from bookbound.read.site.nav import resolved
 
 HOME = "https://lamps.example/book/"
 

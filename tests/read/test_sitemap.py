@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bookbound.read.crawl.robots import Robots
 from bookbound.read.crawl.sitemap import MOST_MAPS, mapped, read_map
-from bookbound.read.site.nav import resolved
+from bookbound.read.html.address import resolved
 
 
 def test_a_map_lists_pages_and_an_index_lists_maps() -> None:
@@ -30,13 +30,13 @@ def test_maps_that_list_each_other_end() -> None:
         more = "".join(f"<sitemap><loc>{url}{letter}</loc></sitemap>" for letter in "ab")
         return f"<sitemapindex>{more}</sitemapindex>".encode()
 
-    assert mapped(["m"], fetch, 10) == []
+    assert mapped(["m"], str, fetch, 10) == []
     assert len(asked) == MOST_MAPS
 
 
 def test_no_more_pages_are_taken_than_are_wanted() -> None:
     listed = "".join(f"<url><loc>{at}</loc></url>" for at in range(100))
-    assert len(mapped(["m"], lambda url: f"<urlset>{listed}</urlset>".encode(), 7)) == 7
+    assert len(mapped(["m"], str, lambda url: f"<urlset>{listed}</urlset>".encode(), 7)) == 7
 
 
 @given(st.binary() | st.binary().map(gzip.compress))
@@ -62,3 +62,26 @@ def test_any_link_leads_to_an_address_of_the_web_or_nowhere(url: str, href: str)
     for base in (url, "https://a.example/b/"):
         found = resolved(base, href)
         assert not found or (found.startswith(("http://", "https://")) and "#" not in found)
+
+
+def test_rules_for_others_are_not_kept_for_each_of_them() -> None:
+    named = "".join(f"User-agent: robot{at}\n" for at in range(10_000))
+    robots = Robots(named + "Disallow: /x\n" * 10_000 + "\nUser-agent: robot1\nUser-agent: *\nDisallow: /y\n")
+    assert len(robots._rules._user_agents) == 2
+    assert [robots.allows(f"https://a.example/{path}") for path in "xy"] == [True, False]
+
+
+def test_an_agent_without_a_name_is_nobody() -> None:
+    assert Robots("User-agent:\nDisallow: /\n").allows("https://a.example/")
+    assert not Robots("User-Agent : Book* # us\nDisallow: /\n").allows("https://a.example/")
+
+
+def test_maps_of_others_and_maps_twice_are_not_asked_for() -> None:
+    asked: list[str] = []
+
+    def fetch(url: str) -> bytes:
+        asked.append(url)
+        return b"<sitemapindex><loc>a</loc><loc>b!</loc><loc>A</loc><loc>c</loc></sitemapindex>"
+
+    mapped(["a", "d"], lambda url: "" if url.endswith("!") else url.lower(), fetch, 10)
+    assert asked == ["a", "c", "d"]

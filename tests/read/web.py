@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -35,15 +36,17 @@ class Web(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: Answers, secured: ssl.SSLContext | None = None) -> None:
         super().__init__((HOST, 0), _Handler)
+        self.scheme = "https" if secured else "http"
+        self.socket = secured.wrap_socket(self.socket, server_side=True) if secured else self.socket
         self.answers = dict(answers)
         self.asked: list[str] = []
         self.headers: list[Mapping[str, str]] = []
 
     @property
     def url(self) -> str:
-        return f"http://{HOST}:{self.server_port}"
+        return f"{self.scheme}://{HOST}:{self.server_port}"
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Whoever hangs up does so."""
@@ -76,9 +79,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(answers: Answers) -> Iterator[Web]:
+def serving(answers: Answers, secured: ssl.SSLContext | None = None) -> Iterator[Web]:
     """A site that answers by path until the end of the block."""
-    web = Web(answers)
+    web = Web(answers, secured)
     thread = threading.Thread(target=web.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

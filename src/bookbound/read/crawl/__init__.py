@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -14,15 +13,17 @@ from bookbound.book import Manuscript, Notice
 from bookbound.errors import BadSource
 from bookbound.read.crawl.addresses import Resolve, looked_up
 from bookbound.read.crawl.fetch import Fetcher
-from bookbound.read.crawl.fetched import Bounds, Fetched, NotFetched, Passing
-from bookbound.read.crawl.robots import Robots
+from bookbound.read.crawl.fetched import Bounds, Fetched, NotFetched
+from bookbound.read.crawl.leads import Listings, contents, links, navigation
+from bookbound.read.crawl.manners import Manners
+from bookbound.read.crawl.maps import fetch_map
 from bookbound.read.crawl.scope import Scope, origin, start_of
 from bookbound.read.crawl.sitemap import mapped
+from bookbound.read.html.address import key
 from bookbound.read.html.charset import html_text
-from bookbound.read.html.page import HtmlPage, key, look
+from bookbound.read.html.page import HtmlPage, look
 from bookbound.read.site.book import bind
 
-HTML = frozenset(("text/html", "application/xhtml+xml"))
 _REASONS = 3
 
 
@@ -33,82 +34,99 @@ def crawl(
     bounds: Bounds | None = None,
     resolve: Resolve = looked_up,
 ) -> Manuscript:
-    """The book of the site at and below `url`: the pages that its map lists, else those that its pages lead to.
+    """The book of the site at and below `url`: the pages that its maps list, else those that its pages lead to.
 
     Only machines of the open network are asked, and `hosts`. `progress` is told how many pages are read, of how many.
     """
     start = start_of(url)
     with closing(Fetcher(hosts, bounds, resolve)) as fetcher:
-        return _Crawl(fetcher, progress).run(start)
+        manners = Manners(fetcher)
+        first = _first(fetcher, manners, start)
+        return _Crawl(fetcher, manners, Scope.of(start, first.url), progress).run(start, first)
+
+
+def _first(fetcher: Fetcher, manners: Manners, start: str) -> Fetched:
+    """The page that a crawl begins with; without it there is no book."""
+    try:
+        found = fetcher.fetch(start, manners.allows)
+    except NotFetched as trouble:
+        raise BadSource(f"The page at this address {trouble}. {_advice(trouble)}") from trouble
+    if not found.is_html:
+        raise BadSource("There is no page of HTML at this address: name the address of the book's first page.")
+    return found
 
 
 class _Crawl:
     """One crawl: what waits to be fetched, what was found, and what was odd."""
 
-    def __init__(self, fetcher: Fetcher, progress: Callable[[int, int], None]) -> None:
-        self.fetcher = fetcher
-        self.progress = progress
-        self.robots: dict[str, Robots] = {}
+    def __init__(self, fetcher: Fetcher, manners: Manners, scope: Scope, progress: Callable[[int, int], None]) -> None:
+        self.fetcher, self.manners, self.scope, self.progress = fetcher, manners, scope, progress
+        self.bounds = fetcher.bounds
         self.waiting: deque[str] = deque()
         self.seen: set[str] = set()
         self.pages: dict[str, HtmlPage] = {}
+        self.met: dict[str, None] = {}
+        self.listings = Listings()
         self.notices: list[Notice] = []
-        self.lock = threading.Lock()
-        self.follows = True
+        self.cut = False
 
-    def run(self, start: str) -> Manuscript:
-        first = self._first(start)
-        self.scope = Scope.of(start, first.url)
-        self.seen.add(key(start))
-        self._take(first, follow=False)
+    def run(self, start: str, first: Fetched) -> Manuscript:
+        html = html_text(first.body, first.charset)
+        own_map, odd = fetch_map(html, self.scope.home, self._fetch)
+        self.notices += odd
         listed = [page for page in self._mapped() if self.scope.holds(page)]
-        self.follows = not listed
-        self._line_up(listed or (link for page in self.pages.values() for link in page.links))
-        self._fetch_all()
+        own = [url for page in own_map.pages.values() if (url := self.scope.page(page.url))]
+        self.followed = contents if listed else navigation if own else links
+        self.seen.add(key(start))
+        self._take(first)
+        self._fetch_all([*listed, *own])
+        if own and not listed and not own_map.fits(self.pages):
+            self.followed = links
+            self._fetch_all(self.met)
+        if self.cut:
+            self.notices.append(Notice(self.scope.home, "has more pages than a crawl may take", lost=True))
         # What answers first depends on the weather; the book does not.
         pages = sorted(self.pages.values(), key=lambda page: page.url)
-        book = bind(pages, self.scope.home, urlsplit(first.url).hostname or "", sorted(self.notices))
+        book = bind(pages, self.scope.home, urlsplit(first.url).hostname or "", sorted(self.notices), own_map)
         if not book.pages:
             reasons = "".join(f" {file}: {message}." for file, message, _ in book.notices[:_REASONS])
             raise BadSource(f"No page of the site may be indexed or shows words: name another address.{reasons}")
         return book
 
-    def _first(self, start: str) -> Fetched:
-        """The page that the crawl begins with; without it there is no book."""
-        try:
-            found = self.fetcher.fetch(start, self._allows)
-        except NotFetched as trouble:
-            raise BadSource(f"The page at this address {trouble}. {_advice(trouble)}") from trouble
-        if found.kind not in HTML:
-            raise BadSource("There is no page of HTML at this address: name the address of the book's first page.")
-        return found
+    def _fetch(self, url: str) -> Fetched:
+        """What stands at an address, as long as it does not lead away from the site."""
+
+        def allows(url: str) -> bool:
+            if origin(url) != self.scope.origin:
+                raise NotFetched("leads to another site", missing=True)
+            return self.manners.allows(url)
+
+        return self.fetcher.fetch(url, allows)
 
     def _mapped(self) -> list[str]:
-        """The pages that the site's maps list."""
+        """The pages that the site's maps for search engines list."""
         told = [self.scope.home + "sitemap.xml", self.scope.origin + "/sitemap.xml"]
-        maps = [*self._robots(self.scope.home).maps, *told]
-        own = [each for each in dict.fromkeys(maps) if origin(each) == self.scope.origin]
 
         def fetch(url: str) -> bytes | None:
             try:
-                return self.fetcher.fetch(url, self._allows).body if origin(url) == self.scope.origin else None
+                return self._fetch(url).body
             except BadSource:
                 return None
 
-        return mapped(own, fetch, self.fetcher.bounds.pages)
+        return mapped([*self.manners.of(self.scope.home).maps, *told], self.scope.own, fetch, self.bounds.pages)
 
-    def _fetch_all(self) -> None:
-        """Fetch what waits, a few at once, and what that leads to."""
-        bounds = self.fetcher.bounds
+    def _fetch_all(self, urls: Iterable[str]) -> None:
+        """Fetch these and what waits, a few at once, and what that leads to."""
+        self._line_up(urls)
         at_work: dict[Future[Fetched], str] = {}
-        with ThreadPoolExecutor(bounds.at_once, "crawl") as workers:
+        with ThreadPoolExecutor(self.bounds.at_once, "crawl") as workers:
             while self.waiting or at_work:
-                if self.fetcher.spent or len(self.pages) >= bounds.pages:
-                    self.notices.append(Notice(self.scope.home, "has more pages than a crawl may take", lost=True))
+                if self.fetcher.spent or len(self.pages) >= self.bounds.pages:
+                    self.cut = True
                     break
-                while self.waiting and len(at_work) < bounds.at_once:
+                while self.waiting and len(at_work) < self.bounds.at_once:
                     url = self.waiting.popleft()
-                    at_work[workers.submit(self.fetcher.fetch, url, self._allows)] = url
+                    at_work[workers.submit(self._fetch, url)] = url
                 done, _ = wait(at_work, return_when=FIRST_COMPLETED)
                 for future in done:
                     self._finish(at_work.pop(future), future)
@@ -120,58 +138,47 @@ class _Crawl:
     def _finish(self, url: str, future: Future[Fetched]) -> None:
         """Take what was fetched, or note why not."""
         try:
-            self._take(future.result(), follow=self.follows)
+            self._take(future.result())
         except NotFetched as trouble:
             self.notices.append(Notice(_file(url), f"{trouble}; left out", lost=not (trouble.missing or trouble.kept)))
-        except BadSource:
-            self.notices.append(Notice(_file(url), "leads to a host that may not be asked; left out", lost=True))
 
-    def _take(self, found: Fetched, follow: bool) -> None:
+    def _take(self, found: Fetched) -> None:
         if key(found.url) in self.pages or not self.scope.holds(found.url):
             return
-        if found.kind not in HTML:
+        if not found.is_html:
             self.notices.append(Notice(_file(found.url), "is no page of HTML; left out"))
             return
         page = look(html_text(found.body, found.charset), found.url, _file(found.url))
-        page = replace(page, kept_out=page.kept_out or found.kept_out)
+        if page.followed:
+            self._meet(filter(None, map(self.scope.page, page.links)))
+            self._line_up(filter(None, map(self.scope.page, self.followed(page))))
+        kept_out, shared = page.kept_out or found.kept_out, self.listings.shared(page.entries)
         self.seen.add(page.key)
-        self.pages[page.key] = page
-        if follow and page.followed:
-            self._line_up(page.links)
+        self.pages[page.key] = replace(page, kept_out=kept_out, links=(), entries=shared)
 
-    def _line_up(self, links: Iterable[str]) -> None:
-        """Let the pages of the site that were not seen before wait for their turn."""
-        for link in links:
-            url = link if not self.follows else self.scope.page(link)
-            if url and key(url) not in self.seen:
-                self.seen.add(key(url))
-                self.waiting.append(url)
+    def _meet(self, urls: Iterable[str]) -> None:
+        """Remember where pages lead, whether or not that is followed."""
+        for url in urls:
+            if len(self.met) < self.bounds.asked:
+                self.met[url] = None
 
-    def _allows(self, url: str) -> bool:
-        return self._robots(url).allows(url)
-
-    def _robots(self, url: str) -> Robots:
-        """The rules of the host that an address is of."""
-        host = origin(url)
-        with self.lock:
-            if host not in self.robots:
-                self.robots[host] = self._fetch_robots(host)
-                self.fetcher.pause = max(self.fetcher.pause, self.robots[host].delay)
-            return self.robots[host]
-
-    def _fetch_robots(self, host: str) -> Robots:
-        try:
-            found = self.fetcher.fetch(f"{host}/robots.txt")
-        except Passing:
-            raise  # nobody knows what it forbids
-        except NotFetched:
-            return Robots()
-        return Robots(html_text(found.body, found.charset))
+    def _line_up(self, urls: Iterable[str]) -> None:
+        """Let the pages that were not seen before wait for their turn."""
+        for url in urls:
+            if key(url) in self.seen:
+                continue
+            if len(self.seen) >= self.bounds.asked:
+                self.cut = True
+                return
+            self.seen.add(key(url))
+            self.waiting.append(url)
 
 
 def _advice(trouble: NotFetched) -> str:
     if trouble.kept:
         return "Ask its owner to allow `bookbound` there, or index the folder that the site was built in."
+    if trouble.distrusted:
+        return "If it is yours, name the file with its certificate, or that of its authority, in SSL_CERT_FILE."
     if trouble.missing:
         return "Check the address."
     return "Try again later, or index the folder that the site was built in."

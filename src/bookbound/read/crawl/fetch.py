@@ -8,20 +8,25 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from email.message import Message
 from email.utils import parsedate_to_datetime
+from math import inf
 from time import monotonic, sleep, time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from bookbound import __version__
 from bookbound.read.crawl.addresses import Resolve, addresses, looked_up
+from bookbound.read.crawl.allowance import Allowance, Share
 from bookbound.read.crawl.fetched import Bounds, Fetched, NotFetched, Passing
 from bookbound.read.crawl.robots import NAME
-from bookbound.read.site.nav import resolved
+from bookbound.read.html.address import resolved
 
 if TYPE_CHECKING:
-    from bookbound.read.crawl.httpx import Incoming, Line
+    from bookbound.read.crawl.httpcore import Incoming
 
 MOST_REDIRECTS = 5
+_MOST_ADDRESSES = 4
+# No honest header is longer, and reading a long one takes time.
+_LONGEST_KIND, _LONGEST_WAIT = 200, 50
 _PASSING = frozenset((408, 429, 500, 502, 503, 504))
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _HEADERS = {
@@ -35,18 +40,21 @@ class Fetcher:
     """Fetches for one crawl; a host is looked up and checked once, and from then on asked at that address alone."""
 
     def __init__(self, hosts: Sequence[str] = (), bounds: Bounds | None = None, resolve: Resolve = looked_up) -> None:
+        from bookbound.read.crawl.httpcore import Line
+
         self.bounds = bounds or Bounds()
         self.pause = self.bounds.pause
         self._hosts, self._resolve = hosts, resolve
-        self._until = monotonic() + self.bounds.seconds
-        self._lines: dict[tuple[str, int], list[Line]] = {}
-        self._taken, self._turn = 0, 0.0
+        self._allowance = Allowance(self.bounds)
+        self._line = Line(self._find, self.bounds.at_once)
+        self._found: dict[tuple[str, int], list[str]] = {}
+        self._turn = 0.0
         self._lock = threading.Lock()
 
     @property
     def spent(self) -> bool:
         """Whether the crawl has taken all the time or all the bytes it may."""
-        return monotonic() > self._until or self._taken > self.bounds.bytes
+        return self._allowance.spent
 
     def fetch(self, url: str, allows: Callable[[str], bool] = lambda url: True) -> Fetched:
         """What stands at `url`; `allows` is asked about it and about each address it leads to."""
@@ -62,9 +70,7 @@ class Fetcher:
         raise NotFetched(f"leads on more than {MOST_REDIRECTS} times")
 
     def close(self) -> None:
-        for lines in self._lines.values():
-            for line in lines:
-                line.close()
+        self._line.close()
 
     def _patiently(self, url: str) -> Fetched | str:
         for tried in range(1, self.bounds.tries + 1):
@@ -72,7 +78,7 @@ class Fetcher:
                 return self._once(url)
             except Passing as trouble:
                 wait = max(trouble.wait, self.bounds.pause * (1 << tried) * random.uniform(0.5, 1.5))
-                late = wait > self.bounds.longest_wait or monotonic() + wait > self._until
+                late = wait > self.bounds.longest_wait or monotonic() + wait > self._allowance.until
                 if tried == self.bounds.tries or late:
                     raise
             sleep(wait)
@@ -80,17 +86,11 @@ class Fetcher:
 
     def _once(self, url: str) -> Fetched | str:
         """What stands at an address, or the address it leads to."""
-        lines = self._lines_to(url)
         self._wait_for_turn()
-        for line in lines[:-1]:
-            try:
-                return self._asked(line, url)
-            except Passing:
-                continue  # a host may stand at several addresses, and not all need be reachable
-        return self._asked(lines[-1], url)
-
-    def _asked(self, line: Line, url: str) -> Fetched | str:
-        with line.get(url, _HEADERS) as incoming:
+        if self.spent:
+            raise Passing("comes after all that a crawl may take", wait=inf)
+        share = Share(self._allowance)
+        with self._line.get(url, _HEADERS, share) as incoming:
             if incoming.status in _REDIRECTS:
                 return _led_to(url, incoming.headers.get("location", ""))
             if incoming.status in _PASSING:
@@ -98,41 +98,22 @@ class Fetcher:
             if incoming.status != 200:
                 raise NotFetched(f"answers {incoming.status}", missing=incoming.status in (404, 410))
             told = Message()
-            told["content-type"] = incoming.headers.get("content-type", "")
+            told["content-type"] = incoming.headers.get("content-type", "")[:_LONGEST_KIND]
             kept_out = any(word in incoming.headers.get("x-robots-tag", "").lower() for word in ("noindex", "none"))
             charset = str(told.get_param("charset") or "")
-            return Fetched(url, told.get_content_type(), charset, self._body(incoming), kept_out)
+            return Fetched(url, told.get_content_type(), charset, _body(incoming, share), kept_out)
 
-    def _body(self, incoming: Incoming) -> bytes:
-        until = monotonic() + self.bounds.page_seconds
-        parts, size = [], 0
-        for part in _unpacked(incoming):
-            size += len(part)
-            with self._lock:
-                self._taken += len(part)
-            if size > self.bounds.page_bytes:
-                raise NotFetched(f"is larger than {self.bounds.page_bytes // 1000} kB")
-            if monotonic() > min(until, self._until):
-                raise NotFetched("takes too long")
-            parts.append(part)
-        return b"".join(parts)
-
-    def _lines_to(self, url: str) -> list[Line]:
-        from bookbound.read.crawl.httpx import Line
-
-        parts = urlsplit(url)
-        place = (parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
+    def _find(self, host: str, port: int) -> Sequence[str]:
         with self._lock:
-            if place not in self._lines:
-                found = addresses(*place, self._hosts, self._resolve)
-                self._lines[place] = [Line(each, self.bounds.silence, self.bounds.at_once) for each in found[:4]]
-            return self._lines[place]
+            if (host, port) not in self._found:
+                self._found[host, port] = addresses(host, port, self._hosts, self._resolve)[:_MOST_ADDRESSES]
+            return self._found[host, port]
 
     def _wait_for_turn(self) -> None:
         with self._lock:
             now = monotonic()
             self._turn = max(self._turn + self.pause, now)
-            wait = self._turn - now
+            wait = min(self._turn, self._allowance.until) - now
         sleep(max(0.0, wait))
 
 
@@ -141,6 +122,14 @@ def _led_to(url: str, location: str) -> str:
     if not found:
         raise NotFetched("leads to no address of the web")
     return found
+
+
+def _body(incoming: Incoming, share: Share) -> bytes:
+    parts = []
+    for part in _unpacked(incoming):
+        share.shown(len(part))
+        parts.append(part)
+    return b"".join(parts)
 
 
 def _unpacked(incoming: Incoming) -> Iterator[bytes]:
@@ -163,6 +152,7 @@ def _unpacked(incoming: Incoming) -> Iterator[bytes]:
 
 def _wait(text: str) -> float:
     """The seconds that an answer asks us to wait."""
+    text = text[:_LONGEST_WAIT]
     if text.strip().isdecimal() and len(text) < 10:
         return float(text)
     try:

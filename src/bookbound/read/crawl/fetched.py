@@ -9,9 +9,10 @@ from bookbound.errors import BadSource
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much a crawl may take, in pages, bytes and seconds."""
+    """How much a crawl may take, in pages, addresses that are asked, bytes and seconds."""
 
     pages: int = 10_000
+    asked: int = 30_000
     page_bytes: int = 5_000_000
     bytes: int = 1_000_000_000
     seconds: float = 3_600.0
@@ -33,13 +34,17 @@ class Fetched:
     body: bytes = field(repr=False)
     kept_out: bool = False
 
+    @property
+    def is_html(self) -> bool:
+        return self.kind in ("text/html", "application/xhtml+xml")
+
 
 class NotFetched(BadSource):
-    """A page cannot be had; `missing` where there is none, `kept` where the site does not want it to be had."""
+    """A page cannot be had: it is `missing`, the site has it `kept` out, or is `distrusted` for its certificate."""
 
-    def __init__(self, message: str, *, missing: bool = False, kept: bool = False) -> None:
+    def __init__(self, message: str, *, missing: bool = False, kept: bool = False, distrusted: bool = False) -> None:
         super().__init__(message)
-        self.missing, self.kept = missing, kept
+        self.missing, self.kept, self.distrusted = missing, kept, distrusted
 
 
 class Passing(NotFetched):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 NAME = "bookbound"
@@ -10,6 +11,7 @@ LONGEST_DELAY = 10.0
 
 LARGEST = 500_000
 _MOST_MAPS = 20
+_AGENT = re.compile(r"(?i)(\s*user[- ]?agent\b\s*:?)([^#]*)")
 
 
 class Robots:
@@ -18,7 +20,7 @@ class Robots:
     def __init__(self, text: str = "") -> None:
         from protego import Protego
 
-        self._rules = Protego.parse(text[:LARGEST].replace("\0", ""))
+        self._rules = Protego.parse("\n".join(map(_told, text[:LARGEST].replace("\0", "").splitlines())))
 
     def allows(self, url: str) -> bool:
         return bool(self._rules.can_fetch(url, NAME))
@@ -32,3 +34,12 @@ class Robots:
     def maps(self) -> Sequence[str]:
         """Where the site says its maps are."""
         return list(dict.fromkeys(self._rules.sitemaps))[:_MOST_MAPS]
+
+
+def _told(line: str) -> str:
+    """A line in which all that are not us have one name: for each name rules are kept apart, however many there are."""
+    named = _AGENT.match(line)
+    if not named or not named[2].strip():
+        return line
+    name = named[2].strip().lower().replace("*", "")
+    return f"{named[1]} {(name or '*') if NAME.startswith(name) else 'another'}"

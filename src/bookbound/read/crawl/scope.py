@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
 from bookbound.errors import BadSource
-from bookbound.read.site.nav import LONGEST_ADDRESS, resolved
+from bookbound.read.html.address import LONGEST_ADDRESS, resolved
 
 _NO_PAGE = re.compile(
     r"(?i)\.(?:pdf|epub|zip|t?gz|bz2|xz|7z|rar|exe|dmg|whl|jar|png|jpe?g|gif|svg|webp|avif|ico|bmp|tiff?|mp[34]|m4[av]|webm"
@@ -49,6 +49,11 @@ class Scope:
     @property
     def home(self) -> str:
         return self.origin + self.path
+
+    def own(self, said: str) -> str:
+        """The address on this host that somebody has written down; nothing where it is none, or elsewhere."""
+        found = resolved(self.home, said)
+        return found if found and origin(found) == self.origin else ""
 
     def holds(self, url: str) -> bool:
         path = urlsplit(url).path or "/"

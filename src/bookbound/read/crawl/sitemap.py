@@ -34,15 +34,20 @@ def read_map(data: bytes) -> Map:
     return Map([], places) if top is not None and local(top) == "sitemapindex" else Map(places, [])
 
 
-def mapped(starts: Iterable[str], fetch: Callable[[str], bytes | None], most: int) -> list[str]:
-    """The pages that maps list, and the maps that those list, in their order; `most` of them."""
-    waiting, seen, pages = list(starts)[::-1], set[str](), dict[str, None]()
-    while waiting and len(seen) < MOST_MAPS and len(pages) < most:
-        url = waiting.pop()
-        if url in seen:
-            continue
-        seen.add(url)
+def mapped(
+    starts: Iterable[str], own: Callable[[str], str], fetch: Callable[[str], bytes | None], most: int
+) -> list[str]:
+    """The pages that maps list, and the maps that those list, in their order; `most` of them.
+
+    Only what is the site's `own` counts; it is asked what an address is rightly called.
+    """
+    waiting, pages = dict.fromkeys(filter(None, map(own, starts))), dict[str, None]()
+    asked: set[str] = set()
+    while waiting and len(asked) < MOST_MAPS and len(pages) < most:
+        url = next(iter(waiting))
+        asked.add(url)
         found = read_map(fetch(url) or b"")
-        pages |= dict.fromkeys(found.pages)
-        waiting += reversed(found.maps)
+        pages |= dict.fromkeys(filter(None, map(own, found.pages)))
+        further = (each for each in map(own, found.maps[:MOST_MAPS]) if each and each not in asked)
+        waiting = {each: None for each in (*further, *waiting) if each != url}
     return list(pages)[:most]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from bookbound.read.galley import Setting
 from bookbound.read.html import typeset_element
+from bookbound.read.html.address import key, resolved
 from bookbound.read.html.main import main_part
 from bookbound.read.html.selectolax import Document
-from bookbound.read.site.nav import Entry, entries, resolved
+from bookbound.read.site.nav import Entry, entries
 from bookbound.read.titles import LONGEST, first_title
 
 MOST_LINKS = 20_000
@@ -18,6 +18,7 @@ _SEPARATOR = re.compile(r"\s[|\-\u2013\u2014\u00b7\u00bb]\s|\s::\s")
 _NEXT = "link[rel~=next], a[rel~=next], a.pagination-nav__link--next"
 _GENERATED = re.compile(r"(?i)docusaurus|mkdocs|mdbook|sphinx|gitbook|hugo|vitepress|vuepress|jekyll|antora|asciidoc")
 _SIGNS = {
+    "mkdocs": "footer a[href^='https://www.mkdocs.org']",
     "sphinx": ".sphinxsidebar, [data-content_root], .toctree-wrapper, .wy-nav-side",
     "mdbook": "#mdbook-help-popup, ol.chapter, #menu-bar",
 }
@@ -29,6 +30,7 @@ class HtmlPage:
 
     url: str
     file: str
+    key: str
     setting: Setting = field(repr=False)
     name: str
     site: str
@@ -40,10 +42,6 @@ class HtmlPage:
     followed: bool
     leads_on: bool
     choked: bool
-
-    @property
-    def key(self) -> str:
-        return key(self.url)
 
     @property
     def heading(self) -> str:
@@ -60,6 +58,7 @@ def look(html: str, url: str, file: str) -> HtmlPage:
     return HtmlPage(
         url,
         file,
+        key(url),
         typeset_element(main) if main else Setting("", (), ()),
         (title.words() if title else "")[:LONGEST],
         next(iter(document.given("meta[property='og:site_name']", "content")), "").strip()[:LONGEST],
@@ -77,13 +76,6 @@ def look(html: str, url: str, file: str) -> HtmlPage:
 def canonical(document: Document, base: str) -> str:
     """The address that a page says is its own, if it says so."""
     return _first(base, document.given("link[rel~=canonical]", "href"))
-
-
-def key(url: str) -> str:
-    """What two addresses of one page have in common."""
-    parts = urlsplit(url)
-    path = re.sub(r"(?:/index\.html?|\.html?|/)\Z", "", parts.path)
-    return f"{parts.netloc.lower()}{path.removesuffix('/index')}" + (f"?{parts.query}" if parts.query else "")
 
 
 def parted(name: str) -> tuple[str, str]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from bookbound.book import Manuscript
 from bookbound.errors import BadSource
 from bookbound.read import files
+from bookbound.read.html.address import KEPT, key
 from bookbound.read.html.charset import load_html
-from bookbound.read.html.page import HtmlPage, canonical, generator, key, look
+from bookbound.read.html.page import HtmlPage, canonical, generator, look
 from bookbound.read.html.selectolax import Document
+from bookbound.read.maps import drawn
+from bookbound.read.maps.found import in_folder
 from bookbound.read.site.book import bind
-from bookbound.read.site.nav import KEPT
 
 SUFFIXES = frozenset((".html", ".htm", ".xhtml"))
 _SOURCES = frozenset((".md", ".mdx", ".markdown", ".rst", ".ipynb"))
@@ -39,15 +41,21 @@ def read_html(source: Path) -> Manuscript:
     paths, notices = ([source], []) if files.is_file(source) else files.find(root, SUFFIXES, built=True)
     home = _home(root, paths[:_LOOKED_AT])
     pages: list[HtmlPage] = []
+    taken: set[str] = set()
     for path in paths:
         file = files.shown(path.relative_to(root))
         html, odd = load_html(path, file)
         notices += odd
         if html is not None:
-            pages.append(look(html, home + _address(file), file))
+            page = look(html, home + _address(file), file)
+            # `a.html` and `a/index.html` are often one page, but not where both are there.
+            pages.append(replace(page, key=f"{page.key}//{file}") if page.key in taken else page)
+            taken.add(page.key)
     if all(page.kept_out for page in pages):
         pages = [replace(page, kept_out=False) for page in pages]  # whoever names the folder may read it
-    book = bind(pages, home + "/", files.readable(files.shown(Path(root.resolve().name))), notices)
+    found, odd = in_folder(root) if root == source else ({}, [])
+    name = files.readable(files.shown(Path(root.resolve().name)))
+    book = bind(pages, home + "/", name, [*notices, *odd], drawn(found, home + "/"))
     if not book.pages:
         reasons = "".join(f" {file}: {message}." for file, message, _ in book.notices[:_REASONS])
         raise BadSource(f"No page of HTML shows words: name the folder that a generator built its site into.{reasons}")
@@ -57,7 +65,7 @@ def read_html(source: Path) -> Manuscript:
 def _address(file: str) -> str:
     """Where a page of a site stands below its home."""
     folder, _, name = file.rpartition("/")
-    shown = "" if name in ("index.html", "index.htm") else name
+    shown = "" if name == "index.html" else name
     return quote(f"/{folder}/{shown}" if folder else f"/{shown}", KEPT)
 
 
@@ -66,9 +74,8 @@ def _home(root: Path, paths: list[Path]) -> str:
     for path in paths:
         file = files.shown(path.relative_to(root))
         html, _ = load_html(path, file)
-        said = canonical(Document(html or ""), _NOWHERE + _address(file))
+        said = canonical(Document(html or ""), _NOWHERE + _address(file)).split("?")[0]
         below = key(_NOWHERE + _address(file)).removeprefix(key(_NOWHERE))
         if said and not said.startswith(_NOWHERE) and key(said).endswith(below):
-            whole = said.split("?")[0].removesuffix(".html").removesuffix("/index").rstrip("/")
-            return whole.removesuffix(below)
+            return f"{urlsplit(said).scheme}://{key(said).removesuffix(below)}"
     return _NOWHERE

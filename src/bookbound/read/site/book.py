@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from urllib.parse import urlsplit
 
-from bookbound.book import Manuscript, Notice, Page
+from bookbound.book import Block, Manuscript, Notice, Page
 from bookbound.read.files import readable
-from bookbound.read.html.page import HtmlPage, key, parted
+from bookbound.read.html.address import key
+from bookbound.read.html.page import HtmlPage, parted
+from bookbound.read.maps import Listed, Map
 from bookbound.read.site.order import chapters, in_order
 
-_MAP = re.compile(r"/toc\.html\Z")
+_CONTENTS = re.compile(r"/toc\.html\Z")
 _BESIDE = re.compile(
     r"/(?:(?:404|search|genindex(?:-\w+)?|py-modindex|http-domainindex|print|tags|glossary-index|50x)(?:\.html?|/(?:index\.html?)?)?"
     r"|(?:_static|_sources|_modules|_images|assets|static|tags|categories)/.*"
@@ -20,15 +23,22 @@ _BESIDE = re.compile(
 )
 
 
-def bind(pages: Iterable[HtmlPage], home: str, title: str, notices: Iterable[Notice]) -> Manuscript:
+def bind(
+    pages: Sequence[HtmlPage], home: str, title: str, notices: Iterable[Notice], own_map: Map | None = None
+) -> Manuscript:
     """The book of these pages of the site at `home`, which is called `title` where it does not name itself."""
     told = list(notices)
-    maps, kept = [], []
+    listed = own_map or Map()
+    if listed.files and not listed.fits({page.key for page in pages}):
+        told += [Notice(file, "lists pages that are not there; not used") for file in listed.files]
+        listed = Map()
+    named = _named(pages)
+    contents, kept = [], []
     for page in pages:
         path = "/" + page.url.removeprefix(home).lstrip("/").split("?")[0]
-        if _MAP.search(path):
-            maps.append(page)
-        elif why := _why_not(page, path):
+        if _CONTENTS.search(path) and page.key not in listed.pages:
+            contents.append(page)
+        elif why := _why_not(page, path, listed.pages, named):
             told.append(Notice(page.file, f"{why}; left out", lost=page.choked))
         else:
             kept.append(page)
@@ -36,21 +46,44 @@ def bind(pages: Iterable[HtmlPage], home: str, title: str, notices: Iterable[Not
     told += [Notice(page.file, "is another version of a page; left out") for page in twins]
     kept = [page for page in kept if page.url in addresses]
     site = _site_name(kept, home)
-    places = chapters(kept, maps)
+    places = chapters(kept, contents)
     bound = []
-    for position, page in enumerate(in_order(kept, maps)):
-        name = page.heading or _own_name(page, site) or readable(urlsplit(page.url).path.strip("/").split("/")[-1])
-        text = page.setting.text
+    for position, page in enumerate(in_order(kept, contents, listed.pages)):
+        entry = listed.pages.get(page.key, Listed(page.url))
+        last = readable(urlsplit(page.url).path.strip("/").split("/")[-1])
+        name = page.heading or entry.title or _own_name(page, site) or last
+        text, runs, blocks = page.setting
         chapter = places.get(page.key) or name
-        bound.append(Page(page.file, addresses[page.url], name, chapter, position, text, *page.setting))
-    return Manuscript(site or title, "html", tuple(bound), tuple(told))
+        blocks = _anchored(blocks, text, entry)
+        bound.append(Page(page.file, addresses[page.url], name, chapter, position, text, text, runs, blocks))
+    return Manuscript(site or title, "html", tuple(bound), tuple(told), maps=listed.files)
 
 
-def _why_not(page: HtmlPage, path: str) -> str:
+def _named(pages: Iterable[HtmlPage]) -> set[str]:
+    """The pages that navigation lists, or that another page leads to as the next."""
+    names = {key(entry.url) for page in pages for entry in page.entries}
+    return names | {key(page.after) for page in pages if page.after}
+
+
+def _anchored(blocks: tuple[Block, ...], text: str, entry: Listed) -> tuple[Block, ...]:
+    """Blocks with the anchors that the map knows, where the page itself shows none for a heading."""
+    return tuple(
+        replace(block, anchor=entry.anchor(text[block.start : block.end]))
+        if block.kind == "heading" and not block.anchor
+        else block
+        for block in blocks
+    )
+
+
+def _why_not(page: HtmlPage, path: str, listed: Collection[str], named: Collection[str]) -> str:
+    """Why a page is none of the book; what is `listed` by the site's own map is one, whatever it is called."""
     if page.choked:
         return "is nested beyond all measure"
-    if _BESIDE.match(path):
+    name = key(page.url)
+    if _BESIDE.match(path) and name not in listed:
         return "lists or repeats other pages"
+    if listed and name not in listed and name not in named:
+        return "is in neither the site's own map nor its navigation"
     if page.leads_on:
         return "leads to another page"
     if page.kept_out:
@@ -68,9 +101,9 @@ def _addresses(pages: list[HtmlPage]) -> tuple[dict[str, str], list[HtmlPage]]:
     own = {page.key for page in pages}
     taken: dict[str, str] = {}
     addresses, twins = {}, []
-    for page in sorted(pages, key=lambda page: bool(page.canonical) and key(page.canonical) != page.key):
+    for page in sorted(pages, key=lambda page: bool(page.canonical) and key(page.canonical) != key(page.url)):
         trusted = bool(page.canonical) and key(page.canonical) not in shared
-        name = key(page.canonical) if trusted else page.key
+        name = key(page.canonical) if trusted and key(page.canonical) != key(page.url) else page.key
         if name in taken or (name != page.key and name in own):
             twins.append(page)
         else:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
-from urllib.parse import quote, urljoin, urlsplit
 
+from bookbound.read.html.address import resolved
 from bookbound.read.html.main import UNSEEN
 from bookbound.read.html.selectolax import Document
 from bookbound.read.html.tree import Element
 
 MOST_ENTRIES = 20_000
-LONGEST_ADDRESS = 2_000
-KEPT = "/:@!$&'()*+,;=~"
-"""What stands in a path as it is, beside letters and digits."""
 
 _LISTED = (
     ".theme-doc-sidebar-menu",
@@ -120,20 +117,3 @@ def _target(link: Element, url: str) -> str:
     """The page that a link leads to; nothing for one within its page or out of the site."""
     href = link.get("href").strip()
     return "" if not href or href.startswith("#") else resolved(url, href)
-
-
-def resolved(url: str, href: str) -> str:
-    """The address that a link on the page at `url` leads to, without its fragment; nothing where it is none."""
-    try:
-        parts = urlsplit(urljoin(url, href.strip()))
-        if len(href) > LONGEST_ADDRESS:
-            return ""
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
-            return ""
-        port = f":{parts.port}" if parts.port is not None else ""
-        host = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode()
-    except ValueError:
-        return ""
-    netloc = (f"[{host}]" if ":" in host else host) + port
-    path, query = quote(parts.path or "/", KEPT + "%"), quote(parts.query, KEPT + "%?")
-    return parts._replace(netloc=netloc, path=path, query=query, fragment="").geturl()

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from bookbound.read.files import natural
-from bookbound.read.html.page import HtmlPage, key
+from bookbound.read.html.address import key
+from bookbound.read.html.page import HtmlPage
 
 
-def in_order(pages: Sequence[HtmlPage], maps: Sequence[HtmlPage] = ()) -> list[HtmlPage]:
-    """Pages as a reader meets them: each behind the one that leads to it, as navigation lists them, or by name."""
+def in_order(
+    pages: Sequence[HtmlPage], contents: Sequence[HtmlPage] = (), mapped: Iterable[str] = ()
+) -> list[HtmlPage]:
+    """Pages as a reader meets them: each behind the one that leads to it, or as navigation lists them.
+
+    What neither places follows as the site's own map lists it, the rest by name.
+    """
     by_key = {page.key: page for page in sorted(pages, key=lambda page: (natural(page.key), page.key))}
-    listings = sorted((page.entries for page in (*maps, *pages)), key=len, reverse=True)
+    listings = sorted((page.entries for page in (*contents, *pages)), key=len, reverse=True)
     longest = [key(entry.url) for entry in listings[0]] if listings else []
     order = _Order()
     order.place(name for name in list(by_key)[:1] if all(other.startswith(name) for other in by_key))
@@ -19,14 +25,15 @@ def in_order(pages: Sequence[HtmlPage], maps: Sequence[HtmlPage] = ()) -> list[H
         order.place(chain)
     for listing in listings:
         order.place(name for name in (key(entry.url) for entry in listing) if name in by_key)
+    order.place(name for name in mapped if name in by_key and name not in order)
     order.place(name for name in by_key if name not in order)
     return [by_key[name] for name in order if name in by_key]
 
 
-def chapters(pages: Sequence[HtmlPage], maps: Sequence[HtmlPage] = ()) -> dict[str, str]:
+def chapters(pages: Sequence[HtmlPage], contents: Sequence[HtmlPage] = ()) -> dict[str, str]:
     """The chapter of each page, as its own navigation has it or that of another page."""
     found: dict[str, str] = {}
-    for page in (*maps, *pages):
+    for page in (*contents, *pages):
         for entry in page.entries:
             name = key(entry.url)
             if entry.chapter and (name == page.key or name not in found):

@@ -1,0 +1,70 @@
+"""The addresses of pages: each is written in one way, and holds nothing that is not the page's."""
+
+from __future__ import annotations
+
+import re
+import string
+from urllib.parse import quote, urljoin, urlsplit
+
+LONGEST_ADDRESS = 2_000
+KEPT = "/:@!$&'()*+,;=~"
+"""What stands in a path as it is, beside letters and digits."""
+
+_PORTS = {"http": 80, "https": 443}
+_HOST = re.compile(r"[0-9a-z._-]+|[0-9a-f:.]+")
+_ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})?")
+_PLAIN = frozenset(string.ascii_letters + string.digits + "-._~")
+
+
+def resolved(url: str, href: str) -> str:
+    """The address that a link on the page at `url` leads to, without its fragment; nothing where it is none.
+
+    What a browser or a server takes for the same is written the same, and a user or password makes it none.
+    """
+    if len(href) > LONGEST_ADDRESS:
+        return ""
+    try:
+        parts = urlsplit(urljoin(url, href.strip()))
+        host = parts.hostname or ""
+        host = host if host.isascii() else host.encode("idna").decode()
+        if parts.scheme not in _PORTS or parts.username is not None or parts.port == 0 or not _HOST.fullmatch(host):
+            return ""
+        port = f":{parts.port}" if parts.port not in (None, _PORTS[parts.scheme]) else ""
+        path, query = _path(parts.path), _written(parts.query, KEPT + "?")
+    except ValueError:
+        return ""
+    netloc = (f"[{host}]" if ":" in host else host) + port
+    found = parts._replace(netloc=netloc, path=path, query=query, fragment="").geturl()
+    return found if len(found) <= LONGEST_ADDRESS else ""
+
+
+def key(url: str) -> str:
+    """What two addresses of one page have in common."""
+    parts = urlsplit(url)
+    path = re.sub(r"(?:/index\.html?|\.html?|/)\Z", "", parts.path)
+    return f"{parts.netloc.lower()}{path.removesuffix('/index')}" + (f"?{parts.query}" if parts.query else "")
+
+
+def _path(path: str) -> str:
+    """A path without steps back, steps on the spot and slashes that part nothing."""
+    steps = _written(path, KEPT).split("/")
+    kept: list[str] = []
+    for step in steps:
+        if step == "..":
+            del kept[-1:]
+        elif step not in ("", "."):
+            kept.append(step)
+    ending = "/" if kept and steps[-1] in ("", ".", "..") else ""
+    return f"/{'/'.join(kept)}{ending}"
+
+
+def _written(text: str, kept: str) -> str:
+    """A part of an address, in which no character is escaped that need not be."""
+    return _ESCAPED.sub(_escape, quote(text, f"{kept}%"))
+
+
+def _escape(found: re.Match[str]) -> str:
+    if not found[1]:
+        return "%25"
+    character = chr(int(found[1], 16))
+    return character if character in _PLAIN else found[0].upper()
