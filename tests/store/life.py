@@ -13,8 +13,9 @@ from pathlib import Path
 
 from bookbound.book import Block, Manuscript, Page, Run
 from bookbound.errors import IndexTrouble
-from bookbound.ingest import Source, ingest
+from bookbound.ingest import ingest
 from bookbound.ports import Store
+from bookbound.source import Source
 from bookbound.store.edge import EdgeStore
 from bookbound.testing.embedder import ScriptedEmbedder
 from bookbound.transfer import export

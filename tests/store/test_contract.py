@@ -19,8 +19,8 @@ from qdrant_client import AsyncQdrantClient
 from tests.store.qdrant_server import serving
 
 from bookbound.book import Chunk, Place, Run
-from bookbound.errors import IndexBusy, IndexTrouble, NoIndex, WrongEmbedder
-from bookbound.manifest import Manifest
+from bookbound.errors import BadSource, IndexBusy, IndexTrouble, NoIndex, WrongEmbedder
+from bookbound.manifest import Manifest, Sheet
 from bookbound.ports import Index, Store
 from bookbound.store import records
 from bookbound.store.edge import EdgeStore
@@ -226,6 +226,17 @@ def test_where_there_is_no_earlier_generation_a_roll_back_changes_nothing(
             await store.roll_back()
         assert await store.generations() == [only]
         await (await store.open()).close()
+
+    asyncio.run(go())
+
+
+def test_a_book_in_which_two_pages_have_one_name_is_not_begun(store: Store, blank: Manifest) -> None:
+    async def go() -> None:
+        twice = replace(blank, sheets=(Sheet("a.md", "1", "1"), Sheet("b.md", "2", "2"), Sheet("a.md", "3", "3")))
+        with pytest.raises(BadSource, match=r"same name, a\.md"):
+            async with store.draft(twice):
+                pass
+        assert await store.generations() == []
 
     asyncio.run(go())
 

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from bookbound.book import Chunk
 from bookbound.errors import DamagedIndex, IndexBusy, IndexTrouble
 from bookbound.manifest import Manifest
-from bookbound.store import files
-from bookbound.store.edge import EdgeShard, EdgeStore
+from bookbound.store import files, space
+from bookbound.store.edge import EdgeStore
+from bookbound.store.edge_shard import EdgeShard
 from bookbound.store.generations import Generations
 
 Make = Callable[..., Chunk]
@@ -80,7 +81,7 @@ async def main():
 asyncio.run(main())
 """
 ADDER = """
-from bookbound.store.edge import EdgeShard
+from bookbound.store.edge_shard import EdgeShard
 from bookbound.store.intake import Intake
 
 intake = Intake(Manifest("t", "k", "e", 8, "s", 9.0, 1, 0))
@@ -288,6 +289,78 @@ def test_damage_to_any_file_of_the_shard_is_noticed(
     asyncio.run(asyncio.wait_for(edge.open(), 60))
 
 
+def harmed(folder: Path, generation: str, how: str) -> None:
+    """A generation that lost something."""
+    kept = folder / "generations" / generation
+    if how == "segments":
+        shutil.rmtree(kept / "shard" / "segments")
+    elif how == "a byte":
+        file = max((kept / "shard").rglob("*"), key=lambda path: path.stat().st_size if path.is_file() else 0)
+        file.write_bytes(file.read_bytes()[:-1] + b"\1")
+    elif how == "manifest":
+        (kept / "manifest.json").unlink()
+    else:
+        shutil.rmtree(kept)
+
+
+@pytest.mark.parametrize("how", ["segments", "a byte", "manifest", "all"])
+def test_a_roll_back_passes_over_what_is_damaged(
+    edge: EdgeStore, chunks: list[Chunk], publish: Publish, folder: Path, how: str
+) -> None:
+    async def go() -> None:
+        made = [await publish(edge, chunks, title=title) for title in "abc"]
+        harmed(folder, made[1].generation, how)
+        assert (await edge.roll_back()).title == "a"
+        index = await edge.open()
+        assert index.manifest == made[0]
+        await index.close()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("how", ["segments", "a byte", "manifest", "all"])
+def test_a_roll_back_to_nothing_whole_changes_nothing(
+    edge: EdgeStore, chunks: list[Chunk], publish: Publish, folder: Path, how: str
+) -> None:
+    async def go() -> None:
+        made = [await publish(edge, chunks, title=title) for title in "ab"]
+        harmed(folder, made[0].generation, how)
+        before = (folder / "current").read_bytes()
+        with pytest.raises(IndexTrouble, match="No earlier generation is kept that is whole"):
+            await edge.roll_back()
+        assert (folder / "current").read_bytes() == before
+        await (await edge.open()).close()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("how", ["segments", "manifest", "all"])
+def test_a_roll_back_is_the_way_out_where_the_published_generation_is_damaged(
+    edge: EdgeStore, chunks: list[Chunk], publish: Publish, folder: Path, how: str
+) -> None:
+    async def go() -> None:
+        made = [await publish(edge, chunks, title=title) for title in "ab"]
+        harmed(folder, made[1].generation, how)
+        assert (await edge.published(), await edge.roll_back()) == (made[1].generation, made[0])
+        await (await edge.open()).close()
+
+    asyncio.run(go())
+
+
+def test_a_roll_back_that_has_no_room_to_look_says_so_and_changes_nothing(
+    edge: EdgeStore, chunks: list[Chunk], publish: Publish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def go() -> None:
+        made = [await publish(edge, chunks, title=title) for title in "ab"]
+        with monkeypatch.context() as full:
+            full.setattr(space, "free", lambda _: space.SPARE)
+            with pytest.raises(space.NoRoom, match="TMPDIR"):
+                await edge.roll_back()
+        assert await edge.published() == made[1].generation
+
+    asyncio.run(go())
+
+
 def test_an_index_that_was_closed_says_so(
     edge: EdgeStore, chunks: list[Chunk], vectors: Vectors, publish: Publish
 ) -> None:
@@ -350,7 +423,7 @@ def test_an_engine_that_holds_fewer_chunks_than_the_manifest_says_is_closed_agai
         shutil.copytree(
             Generations(folder).shard(manifest.generation), Generations(folder).shard(draft), dirs_exist_ok=True
         )
-        Generations(folder).publish(Generations(folder).seal(draft, replace(manifest, chunks=7)))
+        Generations(folder).publish(Generations(folder).seal(draft, replace(manifest, chunks=7)), [])
     monkeypatch.setattr(qdrant_edge, "EdgeShard", Watched)
     with pytest.raises(DamagedIndex, match="6 of its 7 chunks"):
         asyncio.run(edge.open())

@@ -16,8 +16,9 @@ from bookbound.errors import BadSetup, DamagedIndex, IndexBusy, IndexTrouble, No
 from bookbound.manifest import Manifest
 from bookbound.store import files, space
 from bookbound.store.claim import is_generation
-from bookbound.store.generations import Generations, Seal
+from bookbound.store.generations import Generations
 from bookbound.store.naming import new_id
+from bookbound.store.seal import Seal
 
 Write = Callable[[], str]
 
@@ -37,7 +38,7 @@ def write(generations: Generations, blank: Manifest) -> Write:
             (shard / "segment").mkdir()
             (shard / "segment" / "vectors.dat").write_bytes(bytes(200_000) + b"tail" + bytes(200_000))
             (shard / "config.json").write_bytes(b"{}")
-            generations.publish(generations.seal(generation, blank))
+            generations.publish(generations.seal(generation, blank), generations.whole())
         return generation
 
     return writing
@@ -259,7 +260,7 @@ def test_a_current_that_names_a_missing_generation_is_damage(
         opened(generations)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"format": 4}', b'{"format": "3"}', b"\xff"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"format": 5}', b'{"format": "3"}', b"\xff"])
 def test_a_manifest_that_cannot_be_read_is_damage(write: Write, generations: Generations, content: bytes) -> None:
     (generations.shard(write()).parent / "manifest.json").write_bytes(content)
     with pytest.raises(DamagedIndex, match="Index the book again"):
@@ -329,7 +330,16 @@ def test_a_generation_that_cannot_be_read_any_more_is_not_kept(write: Write, gen
     assert [seal.generation for seal in generations.kept()] == [newest, whole]
 
 
-@pytest.mark.parametrize(("number", "advice"), [(5, "newer Bookbound"), (3, "older Bookbound.*Index the book again")])
+def test_a_generation_that_lacks_a_file_takes_no_place_among_those_that_are_kept(
+    write: Write, generations: Generations
+) -> None:
+    first, second, third = write(), write(), write()
+    shutil.rmtree(generations.shard(third) / "segment")
+    newest = write()
+    assert [seal.generation for seal in generations.kept()] == [newest, second, first]
+
+
+@pytest.mark.parametrize(("number", "advice"), [(6, "newer Bookbound"), (4, "older Bookbound.*Index the book again")])
 def test_another_format_is_told_apart_from_damage(
     write: Write, generations: Generations, number: int, advice: str
 ) -> None:

@@ -178,6 +178,66 @@ def test_a_roll_back_passes_over_what_is_damaged(
     asyncio.run(go())
 
 
+async def lose(client: AsyncQdrantClient, generation: str, chunk: Chunk) -> None:
+    await client.delete(f"bookbound-{generation}", models.PointIdsList(points=[chunk.id]))
+
+
+def test_a_roll_back_withdraws_with_the_published_generation_what_is_damaged_before_it(
+    client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        store = QdrantStore(client)
+        first, second, _ = [await publish(store, chunks, title=title) for title in "abc"]
+        await lose(client, second.generation, chunks[0])
+        assert (await store.roll_back(), await store.generations()) == (first, [first])
+        newest = await publish(store, chunks)
+        assert await names(client) == {f"bookbound-{each.generation}" for each in (first, newest)}
+
+    asyncio.run(go())
+
+
+def test_a_roll_back_reads_what_it_publishes(client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish) -> None:
+    async def go() -> None:
+        store = QdrantStore(client)
+        first, second, _ = [await publish(store, chunks, title=title) for title in "abc"]
+        await client.set_payload(f"bookbound-{second.generation}", {"text": "Another."}, [chunks[0].id])
+        assert await store.roll_back() == first
+
+    asyncio.run(go())
+
+
+def test_a_roll_back_is_the_way_out_where_the_published_collection_is_gone(
+    client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        store = QdrantStore(client)
+        first, second = await publish(store, chunks), await publish(store, chunks)
+        gone = [f"bookbound-{second.generation}-published", "bookbound"]
+        for alias in gone:  # which a server does by itself
+            step = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias))
+            await client.update_collection_aliases([step])
+        await client.delete_collection(f"bookbound-{second.generation}")
+        assert (await store.published(), await store.roll_back()) == ("", first)
+        await (await store.open()).close()
+
+    asyncio.run(go())
+
+
+def test_a_damaged_generation_takes_no_place_among_those_that_are_kept(
+    client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        store = QdrantStore(client)
+        made = [await publish(store, chunks) for _ in range(3)]
+        await lose(client, made[2].generation, chunks[0])
+        made.append(await publish(store, chunks))
+        assert await names(client) == {f"bookbound-{each.generation}" for each in made}
+        made += [await publish(store, chunks) for _ in range(2)]
+        assert await names(client) == {f"bookbound-{each.generation}" for each in made[3:]}
+
+    asyncio.run(go())
+
+
 @pytest.mark.parametrize("taken_by", ["a collection", "an alias"])
 def test_a_name_that_stands_for_something_else_is_refused_before_anything_is_written(
     client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish, taken_by: str

@@ -75,8 +75,9 @@ TEXTS = ("title", "kind", "embedder", "splitter", "generation", "created", "dige
 ODD: dict[str, tuple[object, ...]] = {
     **dict.fromkeys(TEXTS, (None, 1, ["x"], {"a": "b"})),
     **dict.fromkeys(("dimension", "pages", "chunks"), (None, 1.5, "1", ["x"], {"a": 1})),
-    "average_words": (None, "1", ["x"], {"a": 1}, 10**400),
+    "average_words": (None, "1", ["x"], {"a": 1}, 10**400, float("nan"), float("inf")),
     "source": (None, 1, ["x"]),
+    "beside": (None, 1, "abc", [1], {"abc": 1}),
     "sheets": (None, 1, "abc", ["abc"], [["x"]], [["x", "y", "z", "1"]], [["x", 1, "z", 1]], [["x", "y", "z", 1, 1]]),
     "chapters": (None, 1, "abc", ["abc"], [["x"]], [["x", "y", 1]], [["x", 1, 1, 1]], {"abc": 1}),
 }

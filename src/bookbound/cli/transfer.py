@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -14,8 +15,8 @@ from bookbound.cli.outcome import told
 from bookbound.cli.parts import AsJson, BookName, EditionName, IndexFolder, Parts
 from bookbound.cli.place import indexed, named, where
 from bookbound.cli.progress import bars
-from bookbound.cli.screen import put, put_json
-from bookbound.errors import BadSource
+from bookbound.cli.screen import note, put, put_json
+from bookbound.errors import BadSetup, BadSource
 from bookbound.faces import canonical
 from bookbound.manifest import Manifest
 
@@ -38,8 +39,9 @@ def export(
         chosen = settings.load(index=index, book=book, edition=edition)
         parts: Parts = ctx.obj
         with indexed(chosen), bars({"chunks": "Chunks", "vectors": "Vectors"}) as progress:
+            chosen = asyncio.run(parts.asked(chosen))
             manifest = asyncio.run(write(parts.store(chosen), file, progress))
-        _tell(manifest, [("File", str(file)), ("Size", f"{file.stat().st_size / 1e6:.1f} MB")], as_json)
+        _tell(manifest, [("File", str(file)), ("Size", show.sized(file.stat().st_size))], as_json)
 
 
 def import_(
@@ -62,7 +64,22 @@ def import_(
                 manifest = asyncio.run(publish(file, parts.store(chosen), progress, force=force))
         except BadSource as trouble:
             raise type(trouble)(f"{file}: {trouble}") from trouble
-        _tell(manifest, [("Index", where(chosen))], as_json)
+        _tell(manifest, [("Name", chosen.volume.options or "none"), ("Index", where(chosen))], as_json)
+        asyncio.run(_warn(manifest, parts, chosen))
+
+
+async def _warn(manifest: Manifest, parts: Parts, chosen: settings.Settings) -> None:
+    """Say what to set where questions are embedded with something else than the index was made with."""
+    with suppress(BadSetup):  # which whoever asks is told of
+        words = parts.embedder(chosen)
+        if words.name != manifest.embedder:
+            made, asked = manifest.embedder, words.name
+            told = (
+                f"This index was made with {made}, but questions are embedded with {asked}: none can be answered. "
+                "Set `embedder` and `embed_model` as they were where it was exported, or index the book again."
+            )
+            note([show.warning(told)])
+        await words.close()
 
 
 def _tell(manifest: Manifest, rows: list[tuple[str, str]], as_json: bool) -> None:

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import qdrant_edge as edge
 
 from bookbound.book import Chunk
 from bookbound.errors import DamagedIndex, IndexTrouble
 from bookbound.manifest import Manifest
-from bookbound.store import files, records
-from bookbound.store.bm25 import Sparse
+from bookbound.store import files
 from bookbound.store.edge_optimise import optimise
-from bookbound.store.generations import Generations, Seal
-from bookbound.store.hybrid import MEANING_COUNTS, Hit, HybridIndex, probe
-from bookbound.store.intake import Intake, Point
-from bookbound.store.records import MEANING, WORDS
+from bookbound.store.edge_shard import EdgeShard
+from bookbound.store.generations import Generations
+from bookbound.store.hybrid import HybridIndex, verify
+from bookbound.store.intake import Intake
+from bookbound.store.naming import NO_EARLIER
+from bookbound.store.seal import Seal
+from bookbound.store.space import NoRoom
 
 if TYPE_CHECKING:
     from bookbound.ports import Vectors
 
 OPTIMISE_ABOVE = 20_000
-_PAGE = 100  # Edge keeps every other thread waiting while it fetches one
 
 
 class EdgeStore:
@@ -62,10 +63,20 @@ class EdgeStore:
         return kept[0].generation if kept else ""
 
     async def generations(self) -> list[Manifest]:
-        return await asyncio.to_thread(lambda: [*map(self._generations.manifest, self._generations.kept())])
+        return await asyncio.to_thread(self._generations.manifests)
 
     async def roll_back(self) -> Manifest:
-        return self._generations.manifest(await asyncio.to_thread(self._generations.roll_back))
+        with self._generations.withdrawing() as earlier:
+            for seal in earlier:
+                try:
+                    manifest = await _verified(self._generations, seal)
+                except NoRoom:  # which says nothing of the generation
+                    raise
+                except IndexTrouble:
+                    continue
+                self._generations.go_back(seal)
+                return manifest
+        raise IndexTrouble(NO_EARLIER)
 
 
 class EdgeDraft:
@@ -91,99 +102,14 @@ class EdgeDraft:
             files.ensure_room(self._folder, 2 * files.taken(self._folder))
             await optimise(self._folder)
         seal = await asyncio.to_thread(self._generations.seal, self._generation, self._intake.manifest())
-        shard, manifest = await asyncio.to_thread(_opened, self._generations, seal)
-        try:
-            self._intake.verify(await shard.scan())
-            await probe(shard, self._intake.sample)
-        finally:
-            await shard.close()
+        manifest = await _verified(self._generations, seal)
+        older = await asyncio.to_thread(self._generations.whole)
         # Not in another thread: a publish that was cancelled must not go on after its draft is gone.
-        self._generations.publish(seal)
+        self._generations.publish(seal, older)
         return manifest
 
     async def close(self) -> None:
         await self._shard.close()
-
-
-class EdgeShard:
-    """A folder that Edge reads and writes, without a log: flushing each batch keeps what a log would keep."""
-
-    def __init__(self, shard: edge.EdgeShard, gone: Sequence[Path] = ()) -> None:
-        self._shard = shard
-        self._gone = gone
-        self._closed = False
-
-    @classmethod
-    def create(cls, folder: Path, dimension: int) -> EdgeShard:
-        config = edge.EdgeConfig(  # Cold, or loading would fill the holes in the files of vectors: 33 MB for any book
-            vectors={MEANING: edge.EdgeVectorParams(dimension, edge.Distance.Cosine, memory=edge.Memory.Cold)},
-            sparse_vectors={WORDS: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
-            optimizers=edge.EdgeOptimizersConfig(indexing_threshold=1),  # whether to optimise is decided above
-            wal_enabled=False,
-        )
-        with _writing():
-            shard = edge.EdgeShard.create(str(folder), config)
-            shard.update(edge.UpdateOperation.create_field_index("file", edge.PayloadSchemaType.Keyword))
-        return cls(shard)
-
-    def put(self, points: Sequence[Point]) -> None:
-        kept = [
-            edge.Point(chunk.id, {MEANING: meaning, WORDS: words}, records.record(chunk))
-            for chunk, meaning, words in points
-        ]
-        with _writing():
-            self._shard.update(edge.UpdateOperation.upsert_points(kept))
-            self._shard.flush()
-
-    async def fuse(self, meaning: list[float], words: Sparse, limit: int) -> list[Hit]:
-        near = edge.Prefetch(limit, edge.Query.Nearest(meaning, using=MEANING))
-        worded = edge.Prefetch(limit, edge.Query.Nearest(words, using=WORDS))
-        fusion = cast(edge.Fusion, edge.Fusion.Dbsf())
-        return self._hits(edge.QueryRequest(2 * limit, query=fusion, prefetches=[near] * MEANING_COUNTS + [worded]))
-
-    async def match(self, words: Sparse, limit: int) -> list[Hit]:
-        return self._hits(edge.QueryRequest(limit, query=edge.Query.Nearest(words, using=WORDS)))
-
-    async def fetch(self, ids: list[str]) -> list[tuple[Chunk, Sequence[float]]]:
-        with self._reading():
-            found = self._shard.retrieve([*ids], with_payload=True, with_vector=[MEANING])
-        return [
-            (records.chunk(str(each.id), each.payload), cast("dict[str, list[float]]", each.vector)[MEANING])
-            for each in found
-        ]
-
-    async def scan(self, file: str | None = None) -> list[Chunk]:
-        return await asyncio.to_thread(self._scanned, file)
-
-    async def close(self) -> None:
-        self._closed = True
-        # Edge writes a last word on closing, and takes long to complain where the folder for it is gone.
-        with files.standing(self._gone):
-            self._shard.close()
-
-    def _scanned(self, file: str | None) -> list[Chunk]:
-        only = None if file is None else edge.Filter(must=[edge.FieldCondition("file", edge.MatchValue(file))])
-        chunks: list[Chunk] = []
-        start, more = None, True
-        while more:
-            with self._reading():
-                page, start = self._shard.scroll(edge.ScrollRequest(start, _PAGE, only, with_payload=True))
-            chunks += [records.chunk(str(each.id), each.payload) for each in page]
-            more = start is not None
-        return chunks
-
-    def _hits(self, request: edge.QueryRequest) -> list[Hit]:
-        with self._reading():
-            return [Hit(str(hit.id), hit.score) for hit in self._shard.query(request)]
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as trouble:  # Edge raises nothing more precise
-            if self._closed:
-                raise IndexTrouble("This index was closed. Open it again to go on reading.") from trouble
-            raise DamagedIndex("The index can no longer be read. Open it again, or index the book again.") from trouble
 
 
 def _opened(generations: Generations, seal: Seal) -> tuple[EdgeShard, Manifest]:
@@ -203,9 +129,11 @@ def _opened(generations: Generations, seal: Seal) -> tuple[EdgeShard, Manifest]:
         return EdgeShard(shard, files.folders(room)), manifest
 
 
-@contextmanager
-def _writing() -> Iterator[None]:
+async def _verified(generations: Generations, seal: Seal) -> Manifest:
+    """What a generation says of itself, once that was found in it."""
+    shard, manifest = await asyncio.to_thread(_opened, generations, seal)
     try:
-        yield
-    except Exception as trouble:  # Edge raises nothing more precise
-        raise IndexTrouble("The index could not be written. Check its folder and disk, then try again.") from trouble
+        await verify(shard, manifest)
+    finally:
+        await shard.close()
+    return manifest

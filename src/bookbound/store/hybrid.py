@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from bookbound.book import Chunk, Passage
 from bookbound.errors import DamagedIndex
 from bookbound.manifest import Manifest
+from bookbound.store import records
 from bookbound.store.bm25 import Sparse, encoder
-from bookbound.store.intake import Point, comparable
+from bookbound.store.intake import comparable
 
 if TYPE_CHECKING:
     from bookbound.ports import Vectors
@@ -88,15 +89,16 @@ class HybridIndex:
         return sorted(found, key=lambda pair: (-scores[pair[0].id], pair[0].position, pair[0].id))[:k]
 
 
-async def probe(shard: Shard, sample: Point | None) -> None:
-    """Refuse a generation whose chunks are there and cannot be found by what they mean and say."""
-    if sample is None:
-        return
-    _, meaning, words = sample
-    near = await shard.fuse(meaning, words, 1)
-    worded = await shard.match(words, 1)
-    if not near or (words.indices and not worded):
-        raise DamagedIndex("The new index finds nothing of what was written to it. Index the book again.")
+async def verify(shard: Shard, manifest: Manifest) -> None:
+    """Refuse a generation that holds other chunks than its manifest says, or finds none by what it means and says."""
+    held = {chunk.id: chunk for chunk in await shard.scan()}
+    if records.digest({name: chunk.hash for name, chunk in held.items()}) != manifest.digest:
+        raise DamagedIndex("The index does not hold what was written to it. Index the book again.")
+    for name, chunk in [*held.items()][-1:]:
+        words = encoder(manifest.average_words).embed_document(chunk.embedded)
+        near = [hit for _, meaning in await shard.fetch([name]) for hit in await shard.fuse([*meaning], words, 1)]
+        if not near or (words.indices and not await shard.match(words, 1)):
+            raise DamagedIndex("The index finds nothing of what was written to it. Index the book again.")
 
 
 def _reach(k: int) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from bookbound.book import Chunk
-from bookbound.errors import DamagedIndex, WrongEmbedder
+from bookbound.errors import BadSource, WrongEmbedder
 from bookbound.manifest import Manifest
 from bookbound.store import records
 from bookbound.store.bm25 import Sparse, encoder
@@ -32,13 +33,13 @@ class Point(NamedTuple):
 
 
 class Intake:
-    """All that a draft was given so far, as far as is needed to find it again; `sample` is one point of it."""
+    """All that a draft was given so far, as far as is needed to know it again."""
 
     def __init__(self, manifest: Manifest) -> None:
+        _check_told_apart(manifest)
         self._manifest = manifest
         self._encoder = encoder(manifest.average_words)
         self._hashes: dict[str, str] = {}
-        self.sample: Point | None = None
 
     def __len__(self) -> int:
         return len(self._hashes)
@@ -50,18 +51,11 @@ class Intake:
         rows = comparable(vectors, len(chunks), self._manifest.dimension).tolist()
         self._hashes |= {chunk.id: chunk.hash for chunk in chunks}
         last = {chunk.id: (chunk, row) for chunk, row in zip(chunks, rows, strict=True)}
-        points = [Point(chunk, row, self._encoder.embed_document(chunk.embedded)) for chunk, row in last.values()]
-        self.sample = points[-1]
-        return points
+        return [Point(chunk, row, self._encoder.embed_document(chunk.embedded)) for chunk, row in last.values()]
 
     def manifest(self) -> Manifest:
         """The manifest of a generation that holds what was taken in."""
         return replace(self._manifest, chunks=len(self._hashes), digest=records.digest(self._hashes))
-
-    def verify(self, held: Iterable[Chunk]) -> None:
-        """Refuse a generation that holds anything else than what was taken in."""
-        if {chunk.id: chunk.hash for chunk in held} != self._hashes:
-            raise DamagedIndex("The new index does not hold what was written to it. Index the book again.")
 
 
 def comparable(vectors: Vectors, rows: int, dimension: int) -> Vectors:
@@ -76,3 +70,13 @@ def comparable(vectors: Vectors, rows: int, dimension: int) -> Vectors:
     if not np.isfinite(vectors).all() or not np.linalg.norm(vectors, axis=1).all():
         raise WrongEmbedder("The embedder gave a vector that points nowhere (zeros or no numbers). Check the embedder.")
     return vectors
+
+
+def _check_told_apart(manifest: Manifest) -> None:
+    """Refuse a book in which two pages have one name: what is asked for by it would be that of both."""
+    named = Counter(sheet.file for sheet in manifest.sheets)
+    if twice := [name for name, times in named.items() if times > 1]:
+        raise BadSource(
+            f"Two pages of the book have the same name, {twice[0]}, so the index could not tell them apart. "
+            "Rename one of them, or leave it out, and index the book again."
+        )

@@ -8,7 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 KEPT = 3
 NOTHING_YET = "Nothing has been indexed here yet. Index a book first: bookbound index SOURCE"
-NO_EARLIER = "No earlier generation is kept that could be read. Index the book again: bookbound index SOURCE"
+NO_EARLIER = (
+    "No earlier generation is kept that is whole, so nothing was changed. Index the book again: bookbound index SOURCE"
+)
 _ID = re.compile(r"\d{8}T\d{12}Z-[0-9a-f]{6}")
 
 

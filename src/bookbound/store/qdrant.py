@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bookbound.book import Chunk
 from bookbound.errors import BookboundError
 from bookbound.manifest import Manifest
-from bookbound.store.hybrid import HybridIndex, probe
+from bookbound.store.hybrid import HybridIndex, verify
 from bookbound.store.intake import Intake
 from bookbound.store.naming import new_id
 from bookbound.store.qdrant_line import Line, connect
@@ -113,9 +113,8 @@ class QdrantDraft:
 
     async def publish(self) -> Manifest:
         await self._shelf.note(self._generation)
-        self._intake.verify(await self._shard.scan())
-        await probe(self._shard, self._intake.sample)
         manifest = replace(self._intake.manifest(), created=datetime.now(UTC).isoformat(timespec="seconds"))
+        await verify(self._shard, manifest)
         await self._shelf.note(self._generation, manifest)
         await self._shelf.whole(self._generation)
         await self._shelf.publish(self._generation)

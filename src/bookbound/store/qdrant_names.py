@@ -60,9 +60,9 @@ class Names:
         """Make a generation the published one, in one step."""
         await self._switch(generation, enter=[self._book, self._mark(generation)])
 
-    async def withdraw(self, generation: str, earlier: str) -> None:
-        """Make an earlier generation the published one, and this one none that was, in one step."""
-        await self._switch(earlier, enter=[self._book], leave=[self._mark(generation)])
+    async def withdraw(self, generations: Sequence[str], earlier: str) -> None:
+        """Make an earlier generation the published one, and these none that were, in one step."""
+        await self._switch(earlier, enter=[self._book], leave=[*map(self._mark, generations)])
 
     async def _switch(self, generation: str, enter: Sequence[str], leave: Sequence[str] = ()) -> None:
         from qdrant_client import models

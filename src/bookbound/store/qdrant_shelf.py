@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from bookbound.errors import BookboundError, DamagedIndex, IndexBusy, IndexTrouble, NoIndex
 from bookbound.manifest import Manifest
 from bookbound.store import records
+from bookbound.store.hybrid import verify
 from bookbound.store.naming import KEPT, NO_EARLIER, NOTHING_YET, new_id
 from bookbound.store.qdrant_line import Line
 from bookbound.store.qdrant_names import Names
-from bookbound.store.qdrant_shard import NOTE
+from bookbound.store.qdrant_shard import NOTE, QdrantShard
 from bookbound.store.records import MEANING, WORDS
 
 if TYPE_CHECKING:
@@ -123,25 +124,47 @@ class Shelf:
 
     async def roll_back(self) -> Manifest:
         """Withdraw the published generation, in one step, for the last one before it that is whole."""
-        withdrawn = await self._published()
+        published, kept = await self.published(), await self._names.kept()
+        if not kept:
+            raise NoIndex(NOTHING_YET)
         await self._check_alone()
-        for generation in (await self._names.kept())[1:]:
-            with suppress(IndexTrouble):
-                manifest = await self.whole(generation)
-                await self._names.withdraw(withdrawn, generation)
-                with suppress(BookboundError):  # without this note it would pass for a draft that is being written
-                    await self._put_note(withdrawn, {})
+        for at, generation in enumerate(kept):
+            if generation != published and (manifest := await self._verified(generation)):
+                await self._names.withdraw(kept[:at], generation)
+                with suppress(BookboundError):  # without this note they would pass for drafts that are being written
+                    for each in kept[:at]:
+                        await self._put_note(each, {})
                 return manifest
         raise IndexTrouble(NO_EARLIER)
 
     async def sweep(self, mine: str) -> None:
-        """Remove this draft if it was not published, those of dead writers, and generations past their time."""
-        kept = await self._names.kept()
+        """Remove this draft if it was not published, those of dead writers, and generations past their time.
+
+        That is when enough newer ones are whole: one that is not stays till then, and takes no other's place.
+        """
+        kept, whole, past = await self._names.kept(), 0, list[str]()
+        for generation in kept:
+            if whole >= KEPT:
+                past.append(generation)
+            elif await self._is_whole(generation):
+                whole += 1
         for generation in await self._names.generations():
-            if generation in kept[:KEPT]:
-                continue
-            if generation in (mine, *kept) or not await self._is_written(generation):
+            draft = generation not in kept
+            if generation in past or (draft and (generation == mine or not await self._is_written(generation))):
                 await self._remove(generation)
+
+    async def _verified(self, generation: str) -> Manifest | None:
+        """What a generation says of itself, if it was found in it."""
+        with suppress(IndexTrouble):
+            manifest = await self.whole(generation)
+            await verify(QdrantShard(self.line, self.collection(generation)), manifest)
+            return manifest
+        return None
+
+    async def _is_whole(self, generation: str) -> bool:
+        with suppress(IndexTrouble):
+            return bool(await self.whole(generation))
+        return False
 
     async def _check_alone(self, mine: str = "") -> None:
         kept = await self._names.kept()

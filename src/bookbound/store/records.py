@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
@@ -12,12 +13,16 @@ from bookbound.book import Chunk, Place, Run, Unit, UnitKind
 from bookbound.errors import DamagedIndex, IndexTrouble
 from bookbound.manifest import Chapter, Manifest, Sheet
 
-FORMAT = 4
+FORMAT = 5
 MEANING = "meaning"
 WORDS = "words"
 UNITS: Mapping[UnitKind, int] = {"sentence": 0, "code": 1, "row": 2, "item": 3, "formula": 4, "heading": 5}
 KINDS = {number: kind for kind, number in UNITS.items()}
 T = TypeVar("T")
+
+
+class OtherFormat(IndexTrouble):
+    """An index was made by a version that keeps it otherwise."""
 
 
 def record(chunk: Chunk) -> dict[str, Any]:
@@ -69,7 +74,7 @@ def load(text: str | bytes) -> tuple[Manifest, dict[str, Any]]:
         values = _is(dict, json.loads(text))
         made_as = _is(int, values.pop("format"))
         if made_as != FORMAT:
-            raise IndexTrouble(_other_format(made_as))
+            raise OtherFormat(_told(made_as))
         return _manifest({field.name: values.pop(field.name) for field in fields(Manifest)}), values
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as trouble:
         raise DamagedIndex("The index is damaged: its manifest cannot be read. Index the book again.") from trouble
@@ -84,11 +89,12 @@ def _manifest(kept: Mapping[str, Any]) -> Manifest:
         embedder=_is(str, kept["embedder"]),
         dimension=_is(int, kept["dimension"]),
         splitter=_is(str, kept["splitter"]),
-        average_words=_is(float, 0.0 + kept["average_words"]),
+        average_words=_finite(0.0 + kept["average_words"]),
         pages=_is(int, kept["pages"]),
         chunks=_is(int, kept["chunks"]),
         chapters=tuple(Chapter(_is(str, title), _is(int, pages), _is(int, held)) for title, pages, held in chapters),
         source=_is(str, kept["source"]),
+        beside=tuple(_is(str, file) for file in _is(list, kept["beside"])),
         sheets=tuple(
             Sheet(_is(str, file), _is(str, mark), _is(str, words), _is(int, held)) for file, mark, words, held in sheets
         ),
@@ -132,7 +138,13 @@ def _is(kind: type[T], value: Any) -> T:
     return value
 
 
-def _other_format(made_as: int) -> str:
+def _finite(number: float) -> float:
+    if not math.isfinite(number):
+        raise ValueError("a number expected")
+    return number
+
+
+def _told(made_as: int) -> str:
     if made_as > FORMAT:
         return (
             f"The index was made by a newer Bookbound (format {made_as}; this one reads {FORMAT}). "
