@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +11,15 @@ import pytest
 from qdrant_client import AsyncQdrantClient
 
 from bookbound import wire
-from bookbound.book import Chunk
+from bookbound.book import Chunk, Manuscript
 from bookbound.errors import BadSource, Doubtful
-from bookbound.ingest import Indexed, Source, ingest
+from bookbound.ingest import Indexed, ingest
 from bookbound.manifest import Chapter
 from bookbound.ports import Store
 from bookbound.read import read
 from bookbound.read.prints import mark
 from bookbound.settings import Settings
+from bookbound.source import Source
 from bookbound.store.edge import EdgeStore
 from bookbound.store.qdrant import QdrantStore
 from bookbound.testing.embedder import ScriptedEmbedder
@@ -54,7 +57,7 @@ def make(book: Path, store: Store, embedder: ScriptedEmbedder) -> Make:
     """Indexes the book as it stands, with what it was told in `told`."""
 
     def made(embedder: ScriptedEmbedder = embedder, **how: Any) -> Indexed:
-        source = Source(lambda: read(book), mark(book) if how.pop("marked", True) else "")
+        source = Source(lambda: read(book), partial(mark, book) if how.pop("marked", True) else lambda _: "")
         embedder.given.clear()
         return asyncio.run(ingest(source, embedder, store, how.pop("progress", lambda *_: None), **how))
 
@@ -225,13 +228,68 @@ def test_force_makes_a_generation_of_a_book_that_did_not_change(make: Make, stor
 
 def test_an_index_that_is_damaged_is_made_anew(book: Path, tmp_path: Path) -> None:
     store, embedder = EdgeStore(tmp_path / "index"), ScriptedEmbedder()
-    source = Source(lambda: read(book), mark(book))
+    source = Source(lambda: read(book), partial(mark, book))
     first = asyncio.run(ingest(source, embedder, store, lambda *_: None)).manifest
     shard = tmp_path / "index" / "generations" / first.generation / "shard"
     next(path for path in shard.rglob("*") if path.is_file() and path.stat().st_size).write_bytes(b"x")
-    again = asyncio.run(ingest(source, embedder, store, lambda *_: None, force=True))
+    again = asyncio.run(ingest(source, embedder, store, lambda *_: None))
     assert again.embedded == 4
     assert len(contents(store)) == 4
+
+
+def test_damage_to_an_older_generation_does_not_hide_the_published_one(make: Make, book: Path, tmp_path: Path) -> None:
+    first = make().manifest
+    for page in list(book.iterdir())[:1]:
+        page.write_text(f"{page.read_text()}\nMore of it.\n")
+    make()
+    for manifest in tmp_path.glob(f"**/generations/{first.generation}/manifest.json"):
+        manifest.write_text("no manifest")
+    for page in list(book.iterdir())[:2]:
+        page.unlink()
+    with pytest.raises(Doubtful):
+        make()
+
+
+def test_whoever_breaks_off_does_not_wait_for_a_reader(tmp_path: Path) -> None:
+    begun, end = threading.Event(), threading.Event()
+
+    def read_long() -> Manuscript:
+        begun.set()
+        end.wait()
+        return Manuscript("Too late", "markdown", ())
+
+    async def go() -> None:
+        store = EdgeStore(tmp_path / "index")
+        task = asyncio.create_task(ingest(Source(read_long), ScriptedEmbedder(), store, lambda *_: None))
+        await asyncio.to_thread(begun.wait)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(go())
+    assert not end.is_set()
+    end.set()
+
+
+def test_a_source_that_loses_pages_is_told_of_each_time(make: Make, book: Path) -> None:
+    (book / "spoilt.md").write_bytes(b"\0\1")
+    assert make().lost
+    assert make().lost, "it is read again, though nothing changed"
+
+
+@pytest.mark.parametrize("beside", ["../words.md", ".hidden/words.md"])
+def test_a_file_beside_the_source_that_was_read_is_a_part_of_it(tmp_path: Path, beside: str) -> None:
+    (root := tmp_path / "book" / "src").mkdir(parents=True)
+    (tmp_path / "book" / "book.toml").write_text('[book]\ntitle = "A book"\n')
+    (root / "SUMMARY.md").write_text("- [One](one.md)\n")
+    (root / "one.md").write_text(f"# One\n\n{{{{#include {beside}}}}}\n")
+    (other := root / beside).parent.mkdir(exist_ok=True)
+    other.write_text("The first words.\n")
+    settings = Settings(index=tmp_path / "index")
+    assert wire.index_book(root, settings).published
+    assert not wire.index_book(root, settings).published
+    other.write_text("Some other words.\n")
+    assert wire.index_book(root, settings).changes.changed == ("one.md",)
 
 
 def test_a_failed_run_leaves_the_published_index_as_it_was(book: Path, tmp_path: Path) -> None:
@@ -270,3 +328,16 @@ def test_work_that_was_broken_off_is_not_done_again(
     wire.index_book(book, settings)
     assert len(embedder.given) == len(set(embedder.given)) == 204
     assert not list(tmp_path.glob("index-work*"))
+
+
+def test_a_book_that_changes_with_time_is_read_each_time(tmp_path: Path) -> None:
+    (root := tmp_path / "book" / "content").mkdir(parents=True)
+    (tmp_path / "book" / "hugo.toml").write_text('title = "A book"')
+    (root / "now.md").write_text("# Now\n\nThe first words.\n")
+    (root / "later.md").write_text("---\ndate: 2999-01-01\n---\n# Later\n\nThe last words.\n")
+    settings = Settings(index=tmp_path / "index")
+    assert wire.index_book(root.parent, settings).manifest.source == ""
+    again = wire.index_book(root.parent, settings)
+    assert (again.published, len(again.notices)) == (False, 1), "it was read again, and is the same"
+    (root / "later.md").write_text("# Later\n\nThe last words.\n")
+    assert wire.index_book(root.parent, settings).manifest.source

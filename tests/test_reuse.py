@@ -12,9 +12,10 @@ import pytest
 from bookbound.book import Chunk, Place
 from bookbound.changes import Changes
 from bookbound.errors import Unreachable
-from bookbound.ingest import Source, ingest
+from bookbound.ingest import ingest
 from bookbound.read import read
 from bookbound.reuse import AHEAD, BATCH, Taken
+from bookbound.source import Source
 from bookbound.store.edge import EdgeStore
 from bookbound.testing.embedder import ScriptedEmbedder
 

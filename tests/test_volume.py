@@ -25,7 +25,7 @@ def test_the_newest_edition_is_the_highest_by_its_numbers() -> None:
     editions = [Volume("b", name) for name in ("1.9", "1.10", "1.10-rc1", "0.99")]
     assert newest(editions) == Volume("b", "1.10")
     assert newest([*editions, Volume("b", "1.10.1")]) == Volume("b", "1.10.1")
-    assert newest([*editions, Volume("b")]) == Volume("b")
+    assert newest([Volume("b"), *editions]) == Volume("b", "1.10")
     assert newest([]) is None
 
 

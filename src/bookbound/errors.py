@@ -11,6 +11,7 @@ BookboundError
 │   ├── DamagedIndex      an index does not hold what its manifest says
 │   ├── WrongEmbedder     an index was made with another embedder
 │   └── IndexBusy         another process is writing this index
+├── Busy                  too much is asked at once
 └── ServiceTrouble        a service we depend on (`service` names it)
     ├── Unreachable
     ├── TimedOut

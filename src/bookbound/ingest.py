@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -16,6 +17,7 @@ from bookbound.manifest import Chapter, Manifest, Sheet
 from bookbound.ports import Draft, Embedder, Index, Store
 from bookbound.read import READER
 from bookbound.reuse import Taken
+from bookbound.source import Source
 from bookbound.split import SPLITTER, split
 from bookbound.words import terms
 
@@ -25,17 +27,6 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int], None]
 TOGETHER = 512
 """How many chunks are stored together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A book to be indexed: how to read it, and a mark that stays the same while nothing of it changes.
-
-    Where nobody knows without reading, there is no mark.
-    """
-
-    read: Callable[[], Manuscript]
-    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +55,44 @@ async def ingest(
 
     A book that lost a good part of its pages is published only by `force`; a dry run publishes nothing.
     """
-    before = await published(store)
-    mark = _digest(source.mark, *_made_by(embedder)) if source.mark else ""
-    if before and mark and mark == before.source and not force:
-        return Indexed(before, changes=compare(before.sheets, before.sheets), published=False)
-    progress("read", 0, 0)
-    manuscript = source.read()
-    progress("read", len(manuscript.pages), len(manuscript.pages))
-    sheets = [_sheet(page, embedder) for page in manuscript.pages]
-    changes = compare(before.sheets if before else (), sheets)
-    if before and not force:
-        check_whole(changes, before)
-    if dry_run or (before and not force and _same(before, manuscript, sheets)):
-        manifest = before or _described(manuscript, sheets, [], embedder)
-        return Indexed(manifest, manuscript.notices, changes, published=False)
-    async with _reusable(store, before, embedder) as old:
-        taken = Taken(old, changes if old else compare((), sheets))
+    async with _opened(store) as old:
+        before = old.manifest if old else await published(store)
+        if old and not force and old.manifest.source and old.manifest.source == _mark(source, old.manifest, embedder):
+            unchanged = compare(old.manifest.sheets, old.manifest.sheets)
+            return Indexed(old.manifest, changes=unchanged, published=False)
+        progress("read", 0, 0)
+        manuscript = await source.book()
+        progress("read", len(manuscript.pages), len(manuscript.pages))
+        sheets = [_sheet(page, embedder) for page in manuscript.pages]
+        changes = compare(before.sheets if before else (), sheets)
+        if before and not force:
+            check_whole(changes, before)
+        if dry_run or (old and not force and _same(old.manifest, manuscript, sheets)):
+            manifest = before or _described(manuscript, sheets, [], embedder)
+            return Indexed(manifest, manuscript.notices, changes, published=False)
+        fitting = old if old and _fits(old.manifest, embedder) else None
+        taken = Taken(fitting, changes if fitting else compare((), sheets))
         chunks = await _chunks(manuscript.pages, taken, embedder, progress)
-        manifest = replace(_described(manuscript, sheets, chunks, embedder), source=mark)
+        manifest = _described(manuscript, sheets, chunks, embedder)
+        manifest = replace(manifest, source=_mark(source, manifest, embedder) if _settled(manuscript) else "")
         async with store.draft(manifest) as draft:
             async with aclosing(taken.vectors(chunks, embedder)) as batches:
                 await _fill(draft, batches, lambda done: progress("embed", done, manifest.chunks))
             return Indexed(await draft.publish(), manuscript.notices, changes, taken.embedded)
+
+
+def _mark(source: Source, published: Manifest, embedder: Embedder) -> str:
+    """The mark of a source that a book was made from, and of the rules by which it was made; nothing where none."""
+    found = source.mark(published.beside)
+    return _digest(found, *_made_by(embedder)) if found else ""
+
+
+def _settled(manuscript: Manuscript) -> bool:
+    """Whether a book stays as it is while its source does, and lost nothing: else it is read again each time.
+
+    So its author is told each time of what is lost.
+    """
+    return not manuscript.changing and not any(notice.lost for notice in manuscript.notices)
 
 
 async def published(store: Store) -> Manifest | None:
@@ -98,19 +105,22 @@ async def published(store: Store) -> Manifest | None:
 
 
 @asynccontextmanager
-async def _reusable(store: Store, before: Manifest | None, embedder: Embedder) -> AsyncIterator[Index | None]:
-    """The published generation, open, where its vectors are those that the embedder would give."""
-    old: Index | None = None
-    if before and before.embedder == embedder.name and before.dimension == embedder.dimension:
-        try:
-            old = await store.open()
-        except IndexTrouble:
-            old = None
+async def _opened(store: Store) -> AsyncIterator[Index | None]:
+    """The published generation, open; one that is damaged is as good as none, and is made anew."""
     try:
-        yield old if old and before and old.manifest.generation == before.generation else None
+        old: Index | None = await store.open()
+    except IndexTrouble:
+        old = None
+    try:
+        yield old
     finally:
         if old:
             await old.close()
+
+
+def _fits(published: Manifest, embedder: Embedder) -> bool:
+    """Whether the vectors of a book are those that the embedder would give."""
+    return (published.embedder, published.dimension) == (embedder.name, embedder.dimension)
 
 
 async def _chunks(
@@ -122,6 +132,7 @@ async def _chunks(
         kept = await taken.chunks(page.file)
         chunks.append((page.file, split(page, embedder.tokens, embedder.budget) if kept is None else kept))
         progress("split", done, len(pages))
+        await asyncio.sleep(0)  # whoever breaks off is heard
     return chunks
 
 
@@ -161,6 +172,7 @@ def _described(
         average_words=max(1.0, words / max(1, len(every))),
         pages=len(manuscript.pages),
         chunks=len(every),
+        beside=manuscript.beside,
         chapters=tuple(Chapter(title, pages[title], pieces[title]) for title in pages),
         sheets=tuple(sheet._replace(chunks=counts[sheet.file]) for sheet in sheets),
     )

@@ -31,8 +31,8 @@ class Sheet(NamedTuple):
 class Manifest:
     """What an index says of itself: enough to refuse one that is damaged or was made for another embedder.
 
-    `source` is the fingerprint of all that was read, and `sheets` those of the pages: what has not changed since is
-    known by them.
+    `source` is the fingerprint of all that was read, some of it in files `beside` the source, and `sheets` are those of
+    the pages: what has not changed since is known by them.
     """
 
     title: str
@@ -45,6 +45,7 @@ class Manifest:
     chunks: int
     chapters: tuple[Chapter, ...] = ()
     source: str = ""
+    beside: tuple[str, ...] = ()
     sheets: tuple[Sheet, ...] = ()
     generation: str = ""
     created: str = ""

@@ -23,6 +23,12 @@ class Volume(NamedTuple):
     def __str__(self) -> str:
         return f"{self.book}@{self.edition}" if self.edition else self.book
 
+    @property
+    def options(self) -> str:
+        """What names it on the command line."""
+        named = {"--book": self.book, "--edition": self.edition}
+        return " ".join(f"{option} {name}" for option, name in named.items() if name)
+
     @classmethod
     def named(cls, text: str) -> Self:
         """The volume that `name`, `name@edition` or `@edition` stands for."""
@@ -43,6 +49,8 @@ class Volume(NamedTuple):
         return self.book == EVERY or (self.book == other.book and self.edition in ("", other.edition))
 
 
+PLAIN = "the one without a name"
+"""What an edition is called that has no name."""
 UNNAMED = Volume()
 """The book that was indexed without a name."""
 
@@ -53,8 +61,8 @@ def newest(volumes: Iterable[Volume]) -> Volume | None:
 
 
 def newest_first(volumes: Iterable[Volume]) -> list[Volume]:
-    """The volumes by edition, the highest first by the numbers in its name; one without an edition is the newest."""
-    return sorted(volumes, key=lambda volume: (not volume.edition, _rank(volume.edition)), reverse=True)
+    """The volumes by edition, the highest first by the numbers in its name; one without an edition is the last."""
+    return sorted(volumes, key=lambda volume: (bool(volume.edition), _rank(volume.edition)), reverse=True)
 
 
 def _rank(edition: str) -> tuple[tuple[int, int, str], ...]:

@@ -29,7 +29,8 @@ def test_indexing_again_says_what_changed_and_embeds_no_more(bookbound: Run, boo
     assert "none; the published index stays as it is" in bookbound("index", str(book), cwd=tmp_path).stdout
     (book / "new.md").write_text("# New\n\nA page more.\n")
     would = bookbound("index", str(book), "--dry-run", cwd=tmp_path)
-    assert "it would be: 1 page added" in would.stdout
+    assert "1 page added, and not published" in would.stdout
+    assert "added  new.md" in would.stdout
     told = json.loads(bookbound("index", str(book), "--json", cwd=tmp_path).stdout)
     assert (told["changes"]["added"], told["embedded"], told["published"]) == (["new.md"], 1, True)
 
@@ -52,7 +53,7 @@ def test_another_book_in_the_same_place_is_refused_and_beside_it_welcome(
     every = json.loads(bookbound("search", "legs of an ant", "--book", "all", "--json", cwd=tmp_path).stdout)
     assert "ants" in {passage["book"] for passage in every["passages"]}
     missing = bookbound("status", "--book", "bees", cwd=tmp_path)
-    assert (missing.returncode, "ants@1.0" in missing.stderr) == (2, True)
+    assert (missing.returncode, "--book ants --edition 1.0" in missing.stderr) == (2, True)
     for name in ("../up", "all"):
         assert bookbound("index", str(other), "--book", name, cwd=tmp_path).returncode == 4
     (tmp_path / ".bookbound" / "books" / "ants (copy)").mkdir()
@@ -78,6 +79,16 @@ def test_an_index_goes_through_one_file_into_another_folder(bookbound: Run, book
     Path(file).write_bytes(b"no such thing")
     done = bookbound("import", file, "--index", "moved", cwd=tmp_path)
     assert (done.returncode, "no exported index" in done.stderr) == (2, True)
+
+
+def test_an_import_says_what_to_set_where_questions_are_embedded_otherwise(
+    bookbound: Run, little_index: Path, tmp_path: Path
+) -> None:
+    file, other = str(tmp_path / "b.bookbound"), {"BOOKBOUND_EMBEDDER": "openai", "BOOKBOUND_EMBED_KEY": "k"}
+    bookbound("export", file, "--index", str(little_index))
+    assert bookbound("import", file, "--index", "same", cwd=tmp_path).stderr == ""
+    done = bookbound("import", file, "--index", "other", cwd=tmp_path, **other)
+    assert (done.returncode, "`embedder` and `embed_model`" in done.stderr) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -108,3 +119,75 @@ def test_a_watched_book_is_published_after_each_change_until_somebody_ends_it(
         os.kill(process.pid, signal.SIGINT)
         process.communicate(timeout=60)
     assert process.returncode == 130
+
+
+def test_a_watched_file_may_be_replaced_again_and_again_and_its_folder_too(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    (folder := tmp_path / "notes").mkdir()
+    (note := folder / "note.md").write_text("# Note\n\nThe first words.\n")
+    command = [sys.executable, "-u", "-m", "bookbound", "index", str(note), "--watch", "--index", str(tmp_path / "i")]
+    with subprocess.Popen(
+        command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        assert "Watching" in process.stderr.readline()
+        lines = iter(process.stdout.readline, "")
+        for words in ("second", "third"):
+            (fresh := folder / "fresh").write_text(f"# Note\n\nThe {words} words.\n")
+            fresh.replace(note)
+            assert "1 page changed" in next(line for line in lines if line.startswith("Published"))
+        folder.rename(tmp_path / "away")
+        folder.mkdir()
+        note.write_text("# Note\n\nThe last words.\n")
+        assert "1 page changed" in next(line for line in lines if line.startswith("Published"))
+        os.kill(process.pid, signal.SIGINT)
+        process.communicate(timeout=60)
+
+
+def test_settings_above_a_watched_folder_and_files_beside_it_are_watched(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    (docs := tmp_path / "site" / "docs").mkdir(parents=True)
+    (settings := tmp_path / "site" / "mkdocs.yml").write_text("site_name: One\nnav: [index.md]\n")
+    (docs / "index.md").write_text("# Start\n\nSome words.\n")
+    (docs / "bad.md").write_bytes(b"\0")
+    command = [sys.executable, "-u", "-m", "bookbound", "index", str(docs), "--watch", "--index", str(tmp_path / "i")]
+    with subprocess.Popen(
+        command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        assert any("Watching" in line for line in process.stderr)
+        settings.write_text("site_name: Another\nnav: [index.md, more.md]\n")
+        (docs / "more.md").write_text("# More\n\nMore words.\n")
+        lines = iter(process.stdout.readline, "")
+        assert "Published" in next(line for line in lines if line.startswith("Published"))
+        settings.write_text("site_name: A third\nnav: [more.md, index.md]\n")
+        assert "Published" in next(line for line in lines if line.startswith("Published"))
+        os.kill(process.pid, signal.SIGINT)
+        process.communicate(timeout=60)
+
+
+def test_whoever_watches_makes_no_dry_run(bookbound: Run, book: Path, tmp_path: Path) -> None:
+    refused = bookbound("index", str(book), "--watch", "--dry-run", cwd=tmp_path)
+    assert (refused.returncode, "dry run" in refused.stderr) == (2, True)
+
+
+def test_where_every_book_has_a_name_status_names_them_and_asking_says_to_name_one(
+    bookbound: Run, book: Path, tmp_path: Path
+) -> None:
+    for edition in ("1.0", "2.0"):
+        bookbound("index", str(book), "--book", "robots", "--edition", edition, cwd=tmp_path)
+    told = bookbound("status", cwd=tmp_path)
+    assert (told.returncode, told.stdout.count("--book robots --edition ")) == (0, 2)
+    assert [each["name"] for each in json.loads(bookbound("status", "--json", cwd=tmp_path).stdout)["books"]] == [
+        "robots@1.0",
+        "robots@2.0",
+    ]
+    asked = bookbound("ask", "What is it?", cwd=tmp_path)
+    assert (asked.returncode, "--book robots --edition 2.0" in asked.stderr) == (2, True)
+    exported = bookbound("export", "robots.bookbound", "--book", "robots", cwd=tmp_path)
+    assert exported.returncode == 0, exported.stderr
+    assert "robots" in bookbound("status", "--book", "robots", cwd=tmp_path).stdout

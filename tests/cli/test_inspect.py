@@ -8,6 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.read.pdf_files import Put, pdf
+
+from bookbound.read.kinds import READERS
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -95,3 +98,27 @@ def test_editions_are_named_where_a_source_holds_several(bookbound: Run, tmp_pat
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     assert "Editions    1.0, current\n" in bookbound("inspect", ".", cwd=tmp_path).stdout
+    assert "/docs/next/a\n" in bookbound("inspect", ".", "--edition", "current", cwd=tmp_path).stdout
+    refused = bookbound("inspect", ".", "--edition", "next", cwd=tmp_path)
+    assert (refused.returncode, "choose one of 1.0, current" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["inspect", "index"])
+def test_help_lists_the_kinds(bookbound: Run, command: str) -> None:
+    words = set(bookbound(command, "--help").stdout.replace(",", " ").replace(".", " ").split())
+    assert {reader.kind for reader in READERS} - words == set()
+
+
+def test_a_book_of_printed_pages_says_how_many(bookbound: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(pdf([[Put(72, 72, "One page.")], [Put(72, 72, "Another page.")]]))
+    told = bookbound("inspect", "a.pdf", cwd=tmp_path).stdout
+    assert "Leaves      2\n" in told
+    assert "Anchors" not in told
+
+
+def test_it_names_the_map_that_the_generator_made(bookbound: Run, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<main><h1>Home</h1>words</main>")
+    assert "Map " not in bookbound("inspect", ".", cwd=tmp_path).stdout
+    (tmp_path / "searchindex.js").write_text('Search.setIndex({docnames:["index"],titles:["Home"]})')
+    assert "Map         searchindex.js (the generator's own)\n" in bookbound("inspect", ".", cwd=tmp_path).stdout
+    assert json.loads(bookbound("inspect", ".", "--json", cwd=tmp_path).stdout)["maps"] == ["searchindex.js"]

@@ -25,7 +25,9 @@ def test_a_source_is_indexed_first_under_the_name_and_edition_that_are_then_serv
         assert server.client.get("/books/ants@1.0/v1/book").status_code == 200
         assert server.client.get("/books/bees/v1/book").status_code == 404
     assert (tmp_path / "index" / "books" / "ants@1.0").is_dir()
-    assert " stopping: " in (tmp_path / "output").read_text()
+    said = (tmp_path / "output").read_text()
+    assert "Books: /books/ants@1.0" in said
+    assert " stopping: " in said
 
 
 @pytest.mark.parametrize("key", [True, False])

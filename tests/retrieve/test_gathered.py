@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bookbound.ingest import Source, ingest
+from bookbound.ingest import ingest
 from bookbound.read import read
 from bookbound.retrieve.gathered import Gathered
+from bookbound.source import Source
 from bookbound.store.edge import EdgeStore
 from bookbound.testing.embedder import ScriptedEmbedder
 

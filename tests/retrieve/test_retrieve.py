@@ -10,7 +10,10 @@ import pytest
 
 from bookbound import wire
 from bookbound.ask import Pipeline
+from bookbound.book import Chunk, Place, Run
 from bookbound.dialogue import SELECTION_ID, Question, Scope
+from bookbound.retrieve.selection import _find
+from bookbound.sentences import sentences
 from bookbound.settings import Settings
 
 BOOK = {
@@ -119,3 +122,15 @@ def test_a_selection_as_focus_comes_before_the_books_passages(runner: asyncio.Ru
 def test_a_blank_selection_counts_as_none(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     passages = runner.run(pipeline.search(Question("battery", " \n ", Scope.SELECTION, k=1))).passages
     assert passages[0].chunk.place.title == "Power"
+
+
+def test_a_selected_word_is_found_where_it_is_a_word_and_not_within_another() -> None:
+    page = "Macros are expanded first. Then ROS is started."
+    place = Place("a.md", "/a", "A", "A", (), "", 0, len(page))
+    chunk = Chunk("1", page, place, 0, (Run(0, len(page), 0, len(page)),), tuple(sentences(page)))
+    found = _find("ROS", [chunk], chunk)
+    assert found
+    assert page[found.place.start : found.place.end] == "ROS"
+    within = _find("acros", [chunk], chunk)
+    assert within
+    assert within.place.start == 1, "who selects a part of a word has it"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import signal
 import sys
 import threading
@@ -25,7 +24,7 @@ from bookbound.cli.place import DEMO
 from bookbound.cli.screen import Line, note, put
 from bookbound.cli.serve import Port, hand_on, invitation
 from bookbound.cli.streams import flush
-from bookbound.errors import BadSetup, IndexTrouble, InvalidInput
+from bookbound.errors import BadSetup, InvalidInput
 from bookbound.library import Book
 
 Serve = Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the book over HTTP as well.")]
@@ -113,22 +112,16 @@ def _typed() -> bool:
 
 
 def opened(parts: Parts, source: Path, chosen: settings.Settings) -> Book:
-    """The example book, indexed unless an earlier run left an index of the same words."""
-    stamp, version = chosen.index / STAMP, _version(source)
+    """The example book, indexed anew where an earlier run left no index of the same words."""
+    stamp = chosen.index / STAMP
     if not stamp.is_file():
-        if asyncio.run(parts.store(chosen).generations()):
+        if asyncio.run(parts.store(chosen).published()):
             raise BadSetup(
                 "This folder holds the index of another book. Give the demo a folder of its own: --index DIR"
             )
         stamp.parent.mkdir(parents=True, exist_ok=True)
-    elif stamp.read_text() == version:
-        try:
-            return parts.open_book(chosen)
-        except IndexTrouble:
-            pass  # damaged, or made with another embedder: made again below
-    stamp.write_text("unfinished")
+        stamp.touch()
     make(parts, source, chosen)
-    stamp.write_text(version)
     return parts.open_book(chosen)
 
 
@@ -139,11 +132,3 @@ def _source() -> Path:
         if (book := root / "examples" / "book").is_dir():
             return book
     raise BadSetup("The example book is missing; install bookbound again.")
-
-
-def _version(source: Path) -> str:
-    """What changes when the book's files do, or Bookbound."""
-    digest = hashlib.sha256(bookbound.__version__.encode())
-    for file in sorted(path for path in source.rglob("*") if path.is_file()):
-        digest.update(f"\0{file.relative_to(source)}\0".encode() + file.read_bytes())
-    return digest.hexdigest()

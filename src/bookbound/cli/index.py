@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
@@ -11,21 +12,19 @@ import typer
 from bookbound import settings
 from bookbound.cli import show
 from bookbound.cli.outcome import LOST, told
-from bookbound.cli.parts import AsJson, BookName, EditionName, IndexFolder, Parts
-from bookbound.cli.place import check, named, option, where
+from bookbound.cli.parts import AsJson, BookName, EditionName, IndexFolder, Kind, Parts, Site, Source
+from bookbound.cli.place import check, option, where
 from bookbound.cli.progress import bars
 from bookbound.cli.screen import Line, note, put, put_json
 from bookbound.errors import BadSetup, BadSource
 from bookbound.faces import canonical
 
+NAMED = 20
+"""How many pages of a kind of change are named."""
+
 if TYPE_CHECKING:
     from bookbound.ingest import Indexed
 
-Source = Annotated[
-    Path | None, typer.Argument(metavar="SOURCE", parser=named, help="The folder or file that holds the book.")
-]
-Site = Annotated[str | None, typer.Option("--site", metavar="URL", help="A built site on the web, instead of SOURCE.")]
-Kind = Annotated[str | None, typer.Option("--as", metavar="KIND", help="Read it as this kind; else that is found out.")]
 Force = Annotated[bool, typer.Option("--force", help="Make it anew, also where a good part of the book is gone.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")]
 Watch = Annotated[bool, typer.Option("--watch", help="Go on: index again whenever the source changes, until Ctrl-C.")]
@@ -51,21 +50,23 @@ def index(
     """
     with told(as_json):
         chosen = settings.load(index=index, book=book, edition=edition)
-        target = _target(source, site, watch)
+        target = _target(source, site, watch, dry_run)
         indexed, seconds = make(ctx.obj, target, chosen, kind=kind, force=force, dry_run=dry_run)
         tell(indexed, seconds, chosen, as_json)
         if watch and isinstance(target, Path):
             from bookbound.cli.watching import follow
 
-            follow(ctx.obj, target, chosen, kind, as_json)
+            follow(ctx.obj, target, chosen, kind, indexed, as_json)
     raise typer.Exit(LOST if indexed.lost else 0)
 
 
-def _target(source: Path | None, site: str | None, watch: bool) -> Path | str:
+def _target(source: Path | None, site: str | None, watch: bool, dry_run: bool) -> Path | str:
     if (source is None) == (site is None):
         raise BadSetup("Name what to index: a folder or a file, or a site with --site URL, and not both.")
     if site and watch:
         raise BadSetup("A site cannot be watched. Index it again from time to time: what is the same is taken over.")
+    if watch and dry_run:
+        raise BadSetup("Whoever watches publishes each change, and a dry run publishes none: give one of the two.")
     return source or site or ""
 
 
@@ -103,22 +104,27 @@ def tell(indexed: Indexed, seconds: float, chosen: settings.Settings, as_json: b
         return
     note(show.warning(f"{file}: {message}") for file, message, _ in indexed.notices)
     put(show.table(_summary(indexed, seconds, chosen)))
-    if indexed.manifest.generation:
+    if indexed.changes and not indexed.published:
+        put([Line(), *_would_be(indexed)])
+    elif indexed.manifest.generation:
         put([Line(), Line.of("Next: ", (f'bookbound ask "your question"{option(chosen)}', "bold"))])
 
 
 def _summary(indexed: Indexed, seconds: float, chosen: settings.Settings) -> list[tuple[str, str]]:
     manifest = indexed.manifest
     embedded = f" ({indexed.embedded} embedded now)" if indexed.published else ""
-    return [
+    now = ", as published" if indexed.changes and not indexed.published else ""
+    rows = [
         ("Book", manifest.title),
+        ("Name", chosen.volume.options),
         ("Kind", manifest.kind),
-        ("Pages", str(manifest.pages)),
-        ("Chunks", f"{manifest.chunks}{embedded}"),
+        ("Pages", f"{manifest.pages}{now}" if manifest.generation else ""),
+        ("Chunks", f"{manifest.chunks}{embedded}{now}" if manifest.generation else ""),
         ("Changes", told_changes(indexed)),
         ("Seconds", f"{seconds:.1f}"),
         ("Index", where(chosen)),
     ]
+    return [(name, value) for name, value in rows if value]
 
 
 def told_changes(indexed: Indexed) -> str:
@@ -133,4 +139,15 @@ def told_changes(indexed: Indexed) -> str:
     words = ", ".join(f"{show.counted(len(files), 'page')} {name}" for name, files in counts.items() if files)
     if indexed.published:
         return words or "none; made anew"
-    return f"none; the published index stays as it is{f' (it would be: {words})' if words else ''}"
+    return f"{words}, and not published: a dry run" if words else "none; the published index stays as it is"
+
+
+def _would_be(indexed: Indexed) -> Iterator[Line]:
+    """The pages that would change, by name."""
+    changes = indexed.changes
+    renamed = tuple(f"{before} -> {now}" for now, before in changes.renamed.items())
+    for name in ("added", "changed", "renamed", "removed"):
+        files = renamed if name == "renamed" else getattr(changes, name)
+        yield from (Line.of((f"{name:>8}  ", "dim"), file) for file in files[:NAMED])
+        if len(files) > NAMED:
+            yield Line.of((f"{name:>8}  ", "dim"), f"and {len(files) - NAMED} more")

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -14,18 +13,10 @@ from bookbound import settings
 from bookbound.book import Block, BlockKind, Manuscript, Page
 from bookbound.cli import show
 from bookbound.cli.outcome import LOST, told
-from bookbound.cli.parts import AsJson
-from bookbound.cli.place import named
+from bookbound.cli.parts import AsJson, EditionName, Kind, Parts, Site, Source
 from bookbound.cli.progress import bars
 from bookbound.cli.screen import Line, one_line, put, put_json
 from bookbound.errors import BadSetup, BadSource
-
-Source = Annotated[
-    Path | None, typer.Argument(metavar="SOURCE", parser=named, help="The folder or file that holds the book.")
-]
-Site = Annotated[str | None, typer.Option("--site", metavar="URL", help="A built site on the web, instead of SOURCE.")]
-Kind = Annotated[str | None, typer.Option("--as", metavar="KIND", help="Read it as this kind; else that is found out.")]
-
 
 _SHOWN: tuple[tuple[BlockKind, str], ...] = (
     ("code", "code block"),
@@ -35,7 +26,14 @@ _SHOWN: tuple[tuple[BlockKind, str], ...] = (
 )
 
 
-def inspect(source: Source = None, site: Site = None, kind: Kind = None, as_json: AsJson = False) -> None:
+def inspect(
+    ctx: typer.Context,
+    source: Source = None,
+    site: Site = None,
+    edition: EditionName = None,
+    kind: Kind = None,
+    as_json: AsJson = False,
+) -> None:
     """Say what a source is taken for: its kind, pages, chapters and words, and what is left out and why.
 
     Ends with 5 where pages or words of the book could not be read.
@@ -43,9 +41,10 @@ def inspect(source: Source = None, site: Site = None, kind: Kind = None, as_json
     with told(as_json):
         from bookbound.read.kinds import READERS
 
-        book = _crawled(site) if site and source is None else _read(source, site, kind)
+        book = _read(ctx.obj, source, site, edition, kind)
         reader = next((one for one in READERS if one.kind == book.kind), None)
-        sign = "as you said" if kind else "a site on the web" if site else reader.sign if reader else ""
+        said = "as you said" if kind and kind.lower() == book.kind else ""
+        sign = said or ("a site on the web" if site else reader.sign if reader else "")
         editions = reader.editions(source) if reader and source else []
         if as_json:
             put_json({**_plain(book), "sign": sign, "editions": editions})
@@ -56,22 +55,17 @@ def inspect(source: Source = None, site: Site = None, kind: Kind = None, as_json
     raise typer.Exit(LOST if any(notice.lost for notice in book.notices) else 0)
 
 
-def _read(source: Path | None, site: str | None, kind: str | None) -> Manuscript:
-    from bookbound.read import read
-
-    if source is None or site is not None:
+def _read(parts: Parts, source: Path | None, site: str | None, edition: str | None, kind: str | None) -> Manuscript:
+    if (source is None) == (site is None):
         raise BadSetup("Name what to inspect: a folder or a file, or a site with --site URL, and not both.")
+    chosen = settings.load(edition=edition)
     try:
-        return read(source, kind)
+        with bars({"read": "Read"}) as progress:
+            return parts.read_book(source or site or "", chosen, progress, kind=kind)
     except BadSource as trouble:
+        if source is None:
+            raise
         raise type(trouble)(f"{source}: {trouble}") from trouble
-
-
-def _crawled(site: str) -> Manuscript:
-    from bookbound.read.crawl import crawl
-
-    with bars({"read": "Read"}) as progress:
-        return crawl(site, settings.load().crawl_hosts, lambda done, of: progress("read", done, of))
 
 
 def _rows(book: Manuscript, sign: str, editions: list[str]) -> list[tuple[str, str]]:
@@ -84,8 +78,11 @@ def _rows(book: Manuscript, sign: str, editions: list[str]) -> list[tuple[str, s
         ("Pages", f"{len(book.pages)} in {show.counted(chapters, 'chapter')}"),
         ("Words", f"{sum(map(_words, book.pages)):,}"),
         ("Among them", ", ".join(held) or "neither code nor tables"),
-        ("Anchors", str(sum(map(_anchors, book.pages)))),
     ]
+    anchors, leaves = sum(map(_anchors, book.pages)), _leaves(book)
+    rows += [("Leaves", str(leaves))] if leaves else []
+    rows += [("Anchors", str(anchors))] if anchors or not leaves else []
+    rows += [("Map", f"{', '.join(book.maps)} (the generator's own)")] if book.maps else []
     return rows + ([("Editions", ", ".join(editions))] if len(editions) > 1 else [])
 
 
@@ -117,11 +114,13 @@ def _plain(book: Manuscript) -> dict[str, object]:
         "kind": book.kind,
         "words": sum(map(_words, book.pages)),
         "anchors": sum(map(_anchors, book.pages)),
+        "leaves": _leaves(book),
         "blocks": {kind: blocks[kind] for kind, _ in _SHOWN},
         "chapters": [
             {"title": chapter, "pages": [_page(page) for page in book.pages if page.chapter == chapter]}
             for chapter in chapters
         ],
+        "maps": book.maps,
         "notices": [notice._asdict() for notice in book.notices],
         "lost": any(notice.lost for notice in book.notices),
     }
@@ -140,6 +139,11 @@ def _all(blocks: Iterable[Block]) -> Iterator[Block]:
 
 def _words(page: Page) -> int:
     return len(page.text.split())
+
+
+def _leaves(book: Manuscript) -> int:
+    """The printed pages that words stand on, which stand for anchors where a book has such."""
+    return len({(leaf.number, leaf.label) for page in book.pages for leaf in page.leaves})
 
 
 def _anchors(page: Page) -> int:

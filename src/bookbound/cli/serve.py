@@ -20,6 +20,10 @@ from bookbound.cli.parts import BookName, EditionName, IndexFolder, Parts
 from bookbound.cli.place import indexed, named
 from bookbound.cli.screen import Line, put
 from bookbound.cli.streams import flush
+from bookbound.volume import UNNAMED, Volume
+
+NAMED = 10
+"""How many of the books that are served are named."""
 
 Source = Annotated[
     Path | None,
@@ -59,12 +63,13 @@ def serve(
             make(ctx.obj, source, chosen)
         with indexed(chosen):
             title = asyncio.run(_title(ctx.obj, chosen))
+            books = asyncio.run(ctx.obj.volumes(chosen))
         ctx.obj.ready(chosen, workers)
         hand_on(chosen)
         if chosen.logging == "json":
             sys.stdout.write(said("serving", book=title, address=server.address(taken)))
         else:
-            put(invitation(title, server.address(taken), key=chosen.access == "keys"))
+            put([*invitation(title, server.address(taken), key=chosen.access == "keys"), *_paths(books)])
         flush()
         server.serve(taken, workers, chosen)
 
@@ -78,6 +83,13 @@ def invitation(title: str, address: str, question: str = "What is this book abou
         Line.of("Serving ", (title, "bold"), " at ", (address, "bold cyan"), " (Ctrl-C ends)"),
         Line.of("Try: ", (command, "dim"), whole=True),
     ]
+
+
+def _paths(books: list[Volume]) -> list[Line]:
+    """Where each book is asked that has a name."""
+    named = [f"/books/{book}" for book in books if book != UNNAMED]
+    more = [f"and {len(named) - NAMED} more"] if len(named) > NAMED else []
+    return [Line.of("Books: ", (", ".join([*named[:NAMED], *more]), "dim"), whole=True)] if named else []
 
 
 def hand_on(chosen: settings.Settings) -> None:

@@ -11,6 +11,7 @@ from bookbound.cli.screen import Line, Piece, one_line
 from bookbound.dialogue import SELECTION_ID, Answer, Refusal, Reply, Retrieval, Sentence
 from bookbound.finding import Evidence, RefusalKind
 from bookbound.trace import Trace
+from bookbound.volume import PLAIN
 
 NEAREST, EXCERPT = 3, 240
 WHY = {
@@ -91,6 +92,11 @@ def table(rows: Sequence[tuple[str, str]]) -> Iterator[Line]:
         yield Line.of((name.ljust(width), "dim"), value, whole=True)
 
 
+def sized(count: int) -> str:
+    """A number of bytes for people."""
+    return f"{count / 1e6:.1f} MB" if count >= 100_000 else f"{count / 1e3:.1f} kB"
+
+
 def counted(number: int, noun: str) -> str:
     """How many there are of something."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
@@ -129,7 +135,8 @@ def _differs(answer: Answer) -> str:
     others = answer.trace.differs
     if not others:
         return ""
-    return f"Another edition says this otherwise, or not at all: {', '.join(others)} (asked: {answer.trace.edition})."
+    asked = answer.trace.edition or PLAIN
+    return f"Another edition says this otherwise, or not at all: {', '.join(others)} (asked: {asked})."
 
 
 def _manner(sentence: Sentence) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import typer
@@ -15,10 +15,9 @@ from bookbound.cli.outcome import told
 from bookbound.cli.parts import AsJson, BookName, EditionName, IndexFolder, Parts
 from bookbound.cli.place import indexed, where
 from bookbound.cli.screen import Line, put, put_json
-from bookbound.errors import NoBook, NoIndex
 from bookbound.faces import canonical
 from bookbound.manifest import Chapter, Manifest
-from bookbound.volume import Volume
+from bookbound.volume import UNNAMED, Volume
 
 
 def status(
@@ -33,9 +32,13 @@ def status(
         chosen = settings.load(index=index, book=book, edition=edition)
         parts: Parts = ctx.obj
         with indexed(chosen):
-            kept, volumes = asyncio.run(_kept(parts, chosen))
-        chosen = parts.placed(chosen)
-        manifest = kept[0]
+            volumes = asyncio.run(parts.volumes(chosen))
+            if volumes and chosen.volume == UNNAMED and UNNAMED not in volumes:
+                overview(asyncio.run(_books(parts, chosen, volumes)), as_json)
+                return
+            chosen = asyncio.run(parts.asked(chosen))
+            kept = asyncio.run(parts.store(chosen).generations())
+        chosen, manifest = parts.placed(chosen), kept[0]
         held, writer = parts.point(chosen, manifest), parts.writer_name(chosen)
         size = None if chosen.qdrant_url else _size(chosen.index / "generations")
         if as_json:
@@ -48,7 +51,7 @@ def status(
         put(show.table([*_rows(manifest, kept, where(chosen), size), _point(held), ("Writer", writer)]))
         put([Line(), Line.of(("Generations", "bold"))])
         put(_generation(each, current=each is manifest) for each in kept)
-        if volumes != [Volume()]:
+        if volumes != [UNNAMED]:
             put([Line(), Line.of(("Books", "bold"))])
             put(Line.of(str(volume) or "(without a name)", indent=2) for volume in volumes)
         put([Line(), Line.of(("Chapters", "bold"))])
@@ -66,16 +69,26 @@ def _rows(manifest: Manifest, kept: list[Manifest], place: str, size: int | None
         ("Created", manifest.created),
         ("Index", place),
     ]
-    return rows if size is None else [*rows, ("On disk", f"{size / 1e6:.1f} MB")]
+    return rows if size is None else [*rows, ("On disk", show.sized(size))]
 
 
-async def _kept(parts: Parts, chosen: settings.Settings) -> tuple[list[Manifest], list[Volume]]:
-    """The generations of a book, and every book and edition that is there."""
-    volumes = await parts.volumes(chosen)
-    if kept := await parts.store(chosen).generations():
-        return kept, volumes
-    names = ", ".join(str(volume) for volume in volumes)
-    raise NoBook(f"There is no book of this name here. Name one with --book: {names}") if names else NoIndex
+async def _books(parts: Parts, chosen: settings.Settings, volumes: list[Volume]) -> dict[Volume, Manifest]:
+    """What each book and edition says of itself."""
+    named = {volume: replace(chosen, book=volume.book or None, edition=volume.edition or None) for volume in volumes}
+    return {volume: (await parts.store(where_).generations())[0] for volume, where_ in named.items()}
+
+
+def overview(books: dict[Volume, Manifest], as_json: bool) -> None:
+    """Print which books and editions there are."""
+    if as_json:
+        put_json({"books": [{"name": str(volume), **canonical.manifest(books[volume])} for volume in books]})
+        return
+    put(show.table([(volume.options or "(without a name)", _about(books[volume])) for volume in books]))
+
+
+def _about(manifest: Manifest) -> str:
+    counts = f"{show.counted(manifest.pages, 'page')}, {show.counted(manifest.chunks, 'chunk')}"
+    return f"{manifest.title} ({counts}, {manifest.created})"
 
 
 def _generation(manifest: Manifest, current: bool) -> Line:

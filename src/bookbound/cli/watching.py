@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from time import sleep
+from typing import TYPE_CHECKING, Any
 
 from bookbound import settings
+from bookbound.cli import show
 from bookbound.cli.index import make, tell, told_changes
 from bookbound.cli.outcome import tell as tell_trouble
 from bookbound.cli.parts import Parts
 from bookbound.cli.screen import Line, note, put
 from bookbound.cli.streams import flush
 from bookbound.errors import BookboundError
+from bookbound.read.prints import signs
+
+if TYPE_CHECKING:
+    from bookbound.ingest import Indexed
 
 LOOK = 1000
 """The milliseconds after which there is a look without a sign."""
 
 
-def follow(parts: Parts, source: Path, chosen: settings.Settings, kind: str | None, as_json: bool) -> None:
+def follow(
+    parts: Parts, source: Path, chosen: settings.Settings, kind: str | None, last: Indexed, as_json: bool
+) -> None:
     """Index again after each change, until Ctrl-C; what goes wrong is told, and the next change waited for."""
-    from watchfiles import watch
-
     note([Line.of((f"Watching {source} (Ctrl-C ends)", "dim"))])
-    looked = False
-    own = _Elsewhere(chosen.index)
-    for changes in watch(source, watch_filter=own, raise_interrupt=True, yield_on_timeout=True, rust_timeout=LOOK):
-        if looked and not changes:
+    seen: object = None
+    for changed in _looks(source, chosen):
+        if (now := signs(source, last.manifest.beside)) == seen and not changed:
             continue
-        looked = True  # once without a sign: something may have changed before anybody watched
+        seen = now  # at first there is none: something may have changed before anybody watched
         try:
             indexed, seconds = make(parts, source, chosen, kind=kind)
         except BookboundError as trouble:
             tell_trouble(trouble, as_json)
             continue
+        if not as_json and indexed.notices and indexed.notices != last.notices:
+            note(show.warning(f"{file}: {message}") for file, message, _ in indexed.notices)
+        last = indexed
         if not indexed.published:
             continue
         if as_json:
@@ -40,6 +49,33 @@ def follow(parts: Parts, source: Path, chosen: settings.Settings, kind: str | No
         else:
             put([Line.of(f"Published {indexed.manifest.generation}: {told_changes(indexed)}")])
         flush()
+
+
+def _looks(source: Path, chosen: settings.Settings) -> Iterator[bool]:
+    """A look at each change below a source, and from time to time without one: whether there was a change.
+
+    A file is replaced by whoever saves it, and a folder may be: what stood there before gives no more signs.
+    """
+    from watchfiles import watch
+
+    own = _Elsewhere(chosen.index)
+    while True:
+        folder = source if source.is_dir() else source.parent
+        if not folder.is_dir():
+            sleep(LOOK / 1000)
+            continue
+        stood = folder.stat().st_ino
+        for changes in watch(
+            folder,
+            watch_filter=own,
+            recursive=folder == source,
+            raise_interrupt=True,
+            yield_on_timeout=True,
+            rust_timeout=LOOK,
+        ):
+            yield bool(changes) and folder == source
+            if not folder.is_dir() or folder.stat().st_ino != stood:
+                break
 
 
 class _Elsewhere:

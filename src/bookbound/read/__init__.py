@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from bookbound.book import Manuscript
 from bookbound.errors import BadSource
-from bookbound.read import files
+from bookbound.read import decode, files, prints
 from bookbound.read.kinds import reader_for
 
 __all__ = ["READER", "read"]
 
-READER = "1"
+READER = "2"
 """The version of all readers: what an older one read may come out otherwise."""
 
 _REASONS = 3
@@ -20,18 +21,22 @@ _REASONS = 3
 def read(source: Path, kind: str | None = None, edition: str | None = None) -> Manuscript:
     """The book at `source`, a folder or one file, read as one of the `kind` or as what it looks like.
 
-    Where the source holds several editions, and the named one is among them, that one is read.
+    Where the source holds several editions, the named one is read; else an edition is only the name it is kept under.
     """
     _check(source)
     reader = reader_for(source, kind)
-    book = reader.read(source, edition) if edition in reader.editions(source) else reader.read(source)
+    with decode.opened() as opened:
+        editions = reader.editions(source)
+        if edition is not None and edition not in editions and len(editions) > 1:
+            raise BadSource(f"It holds no such edition: choose one of {', '.join(editions)}.")
+        book = reader.read(source, edition) if edition in editions else reader.read(source)
     if not book.pages:
         reasons = "".join(f" {file}: {message}." for file, message, _ in book.notices[:_REASONS])
         raise BadSource(
             f"No page was found of a book of the kind {book.kind}: name the folder that holds its pages,"
             f" not a hidden or a built one.{reasons}"
         )
-    return book
+    return replace(book, beside=prints.beside(source, opened))
 
 
 def _check(source: Path) -> None:

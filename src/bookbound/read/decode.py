@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from bookbound.book import Notice
@@ -18,16 +21,30 @@ LARGEST_SETTINGS = 200_000
 """The most bytes of a file that says how a book is put together."""
 
 _BLOCK = 8192
+_opened: ContextVar[set[Path] | None] = ContextVar("opened", default=None)
+
+
+@contextmanager
+def opened() -> Iterator[set[Path]]:
+    """Every file whose text is asked for within this block, whether it could be read or not."""
+    found: set[Path] = set()
+    token = _opened.set(found)
+    try:
+        yield found
+    finally:
+        _opened.reset(token)
 
 
 def load(path: Path, file: str, largest: int = LARGEST) -> tuple[str | None, list[Notice]]:
     """The file's text with plain newlines, or nothing, and what was odd about it."""
+    if (noted := _opened.get()) is not None:
+        noted.add(path)
     try:
-        with path.open("rb") as opened:
-            data = opened.read(_BLOCK)
+        with path.open("rb") as file_:
+            data = file_.read(_BLOCK)
             if b"\0" in data and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 return None, [Notice(file, f"holds binary data at byte {data.index(0)}; left out", lost=True)]
-            data += opened.read(largest + 1 - len(data))
+            data += file_.read(largest + 1 - len(data))
     except OSError as error:
         return None, [Notice(file, f"could not be read ({error.strerror or 'input error'}); left out", lost=True)]
     if len(data) > largest:

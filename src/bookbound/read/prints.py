@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from stat import S_ISREG
 
@@ -16,13 +16,29 @@ ABOVE = 3
 _SETTINGS = frozenset((".toml", ".json", ".yml", ".yaml", ".js", ".ts", ".mjs", ".cjs", ".py"))
 
 
-def mark(source: Path) -> str:
-    """One hash for all files of a source, and for the settings beside and above it, by name and content."""
-    found = hashlib.sha256()
-    for path in [*_settings(source), *_below(source)]:
+def mark(source: Path, beside: Iterable[str] = ()) -> str:
+    """One hash for all files of a source, and for the settings beside and above it, by name and content.
+
+    Those that a reader found elsewhere, `beside` the source, are named by it.
+    """
+    found = hashlib.sha256(os.fsencode(f"{Path(os.path.realpath(source)).name}\0"))
+    for path in [*_settings(source), *_below(source), *(source / name for name in beside)]:
         name = os.path.relpath(path, source)
         found.update(os.fsencode(f"{name}\0") + _content(path) + b"\0")
     return found.hexdigest()
+
+
+def signs(source: Path, beside: Iterable[str] = ()) -> tuple[object, ...]:
+    """What shows at a glance that a source, the settings above it or the files beside it may have changed."""
+    return tuple(_glance(path) for path in [source, *_settings(source), *(source / name for name in beside)])
+
+
+def beside(source: Path, opened: Iterable[Path]) -> tuple[str, ...]:
+    """Those of the opened files that the mark of a source does not know by itself, as it wants them named."""
+    others = set(map(os.path.realpath, opened))
+    if others:
+        others.difference_update(map(os.path.realpath, [*_settings(source), *_below(source)]))
+    return tuple(sorted(os.path.relpath(path, os.path.realpath(source)) for path in others))
 
 
 def _below(source: Path) -> Iterator[Path]:
@@ -30,10 +46,15 @@ def _below(source: Path) -> Iterator[Path]:
     if not files.is_folder(source):
         yield source
         return
-    for folder, inside, names in os.walk(source):
-        here = Path(folder)
-        inside[:] = sorted(name for name in inside if files.is_source(here / name))
-        yield from (here / name for name in sorted(names) if not name.startswith("."))
+    waiting = [source]
+    while waiting:
+        try:
+            inside = sorted(path for path in waiting.pop().iterdir() if not path.name.startswith("."))
+        except OSError:
+            continue  # the reader tells of it
+        folders = [path for path in inside if files.is_folder(path)]
+        waiting += [folder for folder in folders if files.is_source(folder, built=True)]
+        yield from sorted({*inside} - {*folders})
 
 
 def _settings(source: Path) -> Iterator[Path]:
@@ -43,6 +64,14 @@ def _settings(source: Path) -> Iterator[Path]:
         except OSError:
             continue
         yield from (path for path in names if files.is_file(path) and path.stat().st_size <= LARGEST_SETTINGS)
+
+
+def _glance(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _content(path: Path) -> bytes:

@@ -10,9 +10,10 @@ from typing import Any
 from bookbound.errors import BookboundError
 from bookbound.finding import Evidence
 from bookbound.ports import Index
+from bookbound.volume import PLAIN
 
-NEAR = 5
-"""In how many chunks, those that share the rarest words, a citation is looked for."""
+NEAR = 20
+"""In how many chunks besides those of the same page, those that share the rarest words, a citation is looked for."""
 
 
 class Editions:
@@ -27,8 +28,8 @@ class Editions:
         found = []
         for edition, index in (await self._indexes()).items():
             with suppress(BookboundError):
-                if not all([await _holds(index, evidence.text) for evidence in cited]):
-                    found.append(edition)
+                if not all([await _holds(index, evidence) for evidence in cited if evidence.place.file]):
+                    found.append(edition or PLAIN)
         return tuple(found)
 
     async def close(self) -> None:
@@ -47,9 +48,12 @@ class Editions:
             return {}
 
 
-async def _holds(index: Index, words: str) -> bool:
-    sought = _folded(words)
-    return any(sought in _folded(chunk.text) for chunk in await index.match(words, NEAR))
+async def _holds(index: Index, evidence: Evidence) -> bool:
+    sought = _folded(evidence.text)
+    page = await index.chunks(evidence.place.file)
+    if sought in _folded(" ".join(chunk.text for chunk in page)):
+        return True
+    return any(sought in _folded(chunk.text) for chunk in await index.match(evidence.text, NEAR))
 
 
 def _folded(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
+from uuid import NAMESPACE_OID, uuid5
 
 from bookbound.book import Chunk, Passage
 from bookbound.manifest import Manifest
@@ -75,5 +76,6 @@ class Gathered:
 
 
 def _in_book(name: str, chunk: Chunk) -> Chunk:
-    """A chunk whose place says which book it is in, also in the name of its file."""
-    return replace(chunk, place=replace(chunk.place, book=name, file=f"{name}:{chunk.place.file}"))
+    """A chunk whose place says which book it is in, also in the name of its file, with an id that no other book has."""
+    place = replace(chunk.place, book=name, file=f"{name}:{chunk.place.file}")
+    return replace(chunk, id=str(uuid5(NAMESPACE_OID, f"{name}:{chunk.id}")), place=place)

@@ -6,7 +6,7 @@ import asyncio
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, islice
 
 from bookbound.book import Chunk, Place, Run, Unit
 from bookbound.dialogue import SELECTION_ID
@@ -15,6 +15,8 @@ from bookbound.sentences import sentences
 
 At = tuple[Chunk, int]
 CANDIDATES = 5
+MOST = 1000
+"""How many places of a page are compared that hold the same letters."""
 FOREIGN = "Selected text"
 
 
@@ -25,22 +27,24 @@ async def selected(selection: str, index: Index) -> Chunk:
         if candidate.place.file not in tried:
             tried.add(candidate.place.file)
             chunks = await index.chunks(candidate.place.file)
-            if found := await asyncio.to_thread(_find, selection, chunks):
+            if found := await asyncio.to_thread(_find, selection, chunks, candidate):
                 return found
     place = Place("", "", "", FOREIGN, (), "", 0, len(selection))
     runs = (Run(0, len(selection), 0, len(selection)),)
     return Chunk(SELECTION_ID, selection, place, 0, runs, tuple(sentences(selection)))
 
 
-def _find(selection: str, chunks: list[Chunk]) -> Chunk | None:
-    """The selection, where the letters of a page hold its letters one after the other.
+def _find(selection: str, chunks: list[Chunk], likely: Chunk) -> Chunk | None:
+    """The selection, where the letters of a page hold its letters one after the other, as whole words if they do.
 
     Only letters and digits are compared: a browser's selection has white space, quotes and bullets of its own.
     """
     wanted = _letters(selection)
     page = list(_page(chunks))
-    start = "".join(letter for _, letter in page).find("".join(letter for _, letter in wanted))
-    there = [at for at, _ in page[start : start + len(wanted)]] if start >= 0 else []
+    places = [at for at, _ in page]
+    found = _occurrences("".join(letter for _, letter in page), "".join(letter for _, letter in wanted))
+    each = (places[start : start + len(wanted)] for start in islice(found, MOST))
+    there = max(each, key=lambda at: (_is_whole(at), at[0] is not None and at[0][0].id == likely.id), default=[])
     runs = tuple(run for (i, _), at in zip(wanted, there, strict=False) if at for run in _from(selection, i, *at))
     if not runs:
         return None
@@ -48,6 +52,22 @@ def _find(selection: str, chunks: list[Chunk]) -> Chunk | None:
     place = replace(first.place, start=runs[0].start, end=runs[-1].end)
     units = _units(selection, [i for i, _ in wanted], there)
     return Chunk(SELECTION_ID, selection, place, first.position, runs, tuple(units))
+
+
+def _occurrences(text: str, sought: str) -> Iterator[int]:
+    """Where some letters begin in a text."""
+    start = text.find(sought) if sought else -1
+    while start >= 0:
+        yield start
+        start = text.find(sought, start + 1)
+
+
+def _is_whole(there: Sequence[At | None]) -> bool:
+    """Whether a word begins with the first letter, and one ends with the last."""
+    first, last = there[0], there[-1]
+    before = first[0].text[first[1] - 1 : first[1]] if first else ""
+    after = last[0].text[last[1] + 1 : last[1] + 2] if last else ""
+    return not (before.isalnum() or after.isalnum())
 
 
 def in_order(chunks: Sequence[Chunk]) -> Iterator[tuple[str, Chunk | None]]:

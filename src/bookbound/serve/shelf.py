@@ -22,7 +22,7 @@ MOST = 32
 Open = Callable[[Volume, Pipeline | None], Awaitable[Pipeline]]
 """Opens a volume, with the parts of a pipeline that is open already."""
 Published = Callable[[Volume], Awaitable[str]]
-"""The generation that is published of a volume; nothing where there is none."""
+"""A text that changes with what is published of a volume; nothing where there is none."""
 NONE_OPEN = "No book is open yet. Try again in a moment."
 NO_BOOK = "There is no book or edition of this name here."
 log = logging.getLogger("bookbound.serve")
@@ -41,6 +41,7 @@ class Shelf:
         self._opening = asyncio.Lock()
         self._parts: Pipeline | None = None
         self._held = AsyncExitStack()
+        self._at: dict[Volume, str] = {}
         self._told: dict[Volume, str] = {}
 
     @classmethod
@@ -84,7 +85,8 @@ class Shelf:
         if volume not in self._leases:
             async with self._opening:
                 if volume not in self._leases:
-                    self._put(volume, await self._opened(volume))
+                    published = await self._published(volume)
+                    self._put(volume, await self._opened(volume), published)
         self._leases.move_to_end(volume)
 
     async def follow(self) -> None:
@@ -110,11 +112,6 @@ class Shelf:
             raise NoBook(NO_BOOK)
         raise NoIndex(NONE_OPEN)
 
-    def _generation(self, volume: Volume) -> str:
-        """What is open of a volume, or nothing."""
-        lease = self._leases.get(volume)
-        return lease.pipeline.index.manifest.generation if lease else ""
-
     async def _opened(self, volume: Volume) -> Pipeline:
         pipeline = await self._open(volume, self._parts)
         if self._parts is None:
@@ -122,27 +119,28 @@ class Shelf:
             self._parts = pipeline = replace(pipeline, held=AsyncExitStack())
         return pipeline
 
-    def _put(self, volume: Volume, pipeline: Pipeline) -> None:
+    def _put(self, volume: Volume, pipeline: Pipeline, published: str) -> None:
         before = self._leases.get(volume)
-        self._leases[volume] = Lease(pipeline)
+        self._leases[volume], self._at[volume] = Lease(pipeline), published
         if before:
             self._given_up.append(before)
         spare = [each for each, lease in self._leases.items() if lease.idle and each not in (volume, self.first)]
         for oldest in spare[: max(0, len(self._leases) - self._most)]:
             self._given_up.append(self._leases.pop(oldest))
+            del self._at[oldest]
 
     async def _move(self, volume: Volume) -> None:
         """Open what is published of a volume, if that is not what is open; what goes wrong is told once."""
         try:
             published = await self._published(volume)
-            if published in ("", self._generation(volume)):
+            if published in ("", self._at.get(volume)):
                 return
             async with self._opening:
-                if published == self._generation(volume):
+                if published == self._at.get(volume):
                     return
-                self._put(volume, await self._opened(volume))
+                self._put(volume, pipeline := await self._opened(volume), published)
             self._told.pop(volume, None)
-            log.info("generation %s is open", published)
+            log.info("generation %s is open", pipeline.index.manifest.generation)
         except Exception as trouble:  # whatever it is, the next look may find it mended
             if self._told.get(volume) != (name := type(trouble).__name__):
                 self._told[volume] = name

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from bookbound.settings import Settings
 from bookbound.wire.answering import beside, open_book, pipeline, point, writer_name
-from bookbound.wire.indexing import embedder, index_book, placed, store, volumes
+from bookbound.wire.catalogue import asked, volumes
+from bookbound.wire.indexing import embedder, index_book, placed, read_book, store
 from bookbound.wire.recording import keep, log
 
 __all__ = [
+    "asked",
     "beside",
     "embedder",
     "index_book",
@@ -18,6 +20,7 @@ __all__ = [
     "pipeline",
     "placed",
     "point",
+    "read_book",
     "ready",
     "store",
     "volumes",

@@ -14,8 +14,9 @@ from bookbound.manifest import Manifest
 from bookbound.ports import Agent, Embedder, Examiner, Index, Writer
 from bookbound.settings import Settings, index_option
 from bookbound.volume import EVERY
-from bookbound.wire.indexing import editions, embedder, naming, placed
-from bookbound.wire.indexing import opened as opened_volume
+from bookbound.wire.catalogue import editions
+from bookbound.wire.catalogue import opened as opened_volume
+from bookbound.wire.indexing import embedder, naming, placed
 
 
 def point(settings: Settings, book: Manifest) -> InForce:

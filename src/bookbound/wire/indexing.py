@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import closing, suppress
+from asyncio import CancelledError
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
-from bookbound.errors import IndexTrouble, InvalidInput, NoIndex
+from bookbound.errors import InvalidInput
 from bookbound.library import Worker
-from bookbound.ports import Embedder, Index, Store
+from bookbound.ports import Embedder, Store
 from bookbound.settings import Settings
-from bookbound.volume import EVERY, Volume, newest, newest_first
+from bookbound.volume import EVERY, UNNAMED, Volume
 
 if TYPE_CHECKING:
-    from bookbound.ingest import Indexed, Progress, Source
+    from bookbound.book import Manuscript
+    from bookbound.ingest import Indexed, Progress
     from bookbound.models.onnx import Models
-    from bookbound.retrieve.editions import Editions
-
-COMPARED = 3
-"""With how many other editions an answer is compared."""
+    from bookbound.source import Source
 
 
 def embedder(settings: Settings, models: Models | None = None, dimension: int | None = None) -> Embedder:
@@ -62,7 +62,7 @@ def placed(settings: Settings) -> Settings:
     volume = settings.volume
     if volume.book == EVERY:
         raise InvalidInput(f"`{EVERY}` stands for every book. Name one book: --book NAME")
-    if volume == Volume():
+    if volume == UNNAMED:
         return settings
     return replace(
         settings,
@@ -78,63 +78,6 @@ def naming(settings: Settings, volume: Volume) -> Settings:
     return replace(settings, book=volume.book or None, edition=volume.edition or None)
 
 
-async def volumes(settings: Settings) -> list[Volume]:
-    """Every volume that is published."""
-    here = store(naming(settings, Volume()))
-    named = [volume for name in await here.books() if (volume := _known(name))]
-    return [*([Volume()] if await here.published() else []), *named]
-
-
-def _known(name: str) -> Volume | None:
-    """The volume of a name that was found; somebody else's folder is none."""
-    try:
-        return Volume.named(name)
-    except InvalidInput:
-        return None
-
-
-async def chosen(settings: Settings) -> tuple[Volume, str]:
-    """The volume that questions go to, and its published generation, if any.
-
-    It is the one that the settings name, or else the newest edition of that book.
-    """
-    named = settings.volume
-    generation = await store(settings).published()
-    if generation or named.edition:
-        return named, generation
-    latest = newest(volume for volume in await volumes(settings) if volume.book == named.book)
-    return (latest, await store(naming(settings, latest)).published()) if latest else (named, "")
-
-
-async def opened(settings: Settings) -> tuple[Volume, Index]:
-    """The volume that questions go to, open; where none of it is published, the trouble that there is none."""
-    try:
-        return settings.volume, await store(settings).open()
-    except NoIndex:
-        volume, _ = await chosen(settings)
-        if volume == settings.volume:
-            raise
-        return volume, await store(naming(settings, volume)).open()
-
-
-def editions(settings: Settings, volume: Volume) -> Editions | None:
-    """The newest of a volume's other editions, to be opened when an answer is compared with them."""
-    if not volume.edition:
-        return None
-    from bookbound.retrieve.editions import Editions
-
-    async def open_() -> dict[str, Index]:
-        others = [each for each in await volumes(settings) if each.book == volume.book and each != volume]
-        opened: dict[str, Index] = {}
-        for other in newest_first(others):
-            if len(opened) < COMPARED:
-                with suppress(IndexTrouble):
-                    opened[other.edition] = await store(naming(settings, other)).open()
-        return opened
-
-    return Editions(open_)
-
-
 def index_book(
     source: Path | str,
     settings: Settings,
@@ -148,24 +91,41 @@ def index_book(
     from bookbound.embed.saved import SavedEmbedder
     from bookbound.ingest import ingest
 
+    gone = Event()
+
+    def told(stage: str, done: int, of: int) -> None:
+        if gone.is_set():
+            raise CancelledError  # a reader that nobody waits for any more ends here
+        progress(stage, done, of)
+
     async def make() -> Indexed:
         words = embedder(settings)
         saved = SavedEmbedder(words, _unfinished(settings, words.name))
         try:
-            book = _source(source, settings, kind, progress)
-            indexed = await ingest(book, saved, store(settings), progress, force=force, dry_run=dry_run)
+            book = _source(source, settings, kind, told)
+            indexed = await ingest(book, saved, store(settings), told, force=force, dry_run=dry_run)
             saved.done()
             return indexed
         finally:
             await saved.close()
 
     with closing(Worker()) as worker:
-        return worker.run(make())
+        try:
+            return worker.run(make())
+        finally:
+            gone.set()
+
+
+def read_book(
+    source: Path | str, settings: Settings, progress: Progress = lambda *_: None, *, kind: str | None = None
+) -> Manuscript:
+    """The book at a path or a web address, read as it would be indexed."""
+    return _source(source, settings, kind, progress).read()
 
 
 def _source(source: Path | str, settings: Settings, kind: str | None, progress: Progress) -> Source:
     """How the book at a path or a web address is read."""
-    from bookbound.ingest import Source
+    from bookbound.source import Source
 
     if isinstance(source, str):
         from bookbound.read.crawl import crawl
@@ -174,7 +134,10 @@ def _source(source: Path | str, settings: Settings, kind: str | None, progress: 
     from bookbound.read import read
     from bookbound.read.prints import mark
 
-    return Source(lambda: read(source, kind, settings.edition), f"{kind} {settings.edition} {mark(source)}")
+    return Source(
+        lambda: read(source, kind, settings.edition),
+        lambda beside: f"{kind} {settings.edition} {mark(source, beside)}",
+    )
 
 
 def _unfinished(settings: Settings, embedder: str) -> Path:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bookbound.ask import Pipeline
-from bookbound.errors import NoBook
+from bookbound.errors import NoBook, NoIndex
 from bookbound.ports import Index, Store
 from bookbound.settings import Settings
-from bookbound.volume import EVERY, Volume, newest_first
+from bookbound.volume import EVERY, UNNAMED, Volume, newest_first
 from bookbound.wire import answering, indexing
+from bookbound.wire.catalogue import Catalogue, asked, others, volumes
 
 if TYPE_CHECKING:
     from bookbound.serve.shelf import Shelf
@@ -19,23 +21,29 @@ if TYPE_CHECKING:
 
 def shelf(settings: Settings) -> Shelf:
     """The books of the settings' place; where nobody names one, that of the settings is asked."""
-    from bookbound.serve.shelf import Shelf
+    from bookbound.serve.shelf import NO_BOOK, Shelf
     from bookbound.watch.stations import WatchedIndex, watched
 
+    catalogue = Catalogue(settings)
+
     async def open_(volume: Volume, parts: Pipeline | None) -> Pipeline:
-        if parts is None:
-            return watched(await answering.pipeline(indexing.naming(settings, volume)))
-        if volume.book == EVERY:
-            opened = await gathered(settings, parts)
-        else:
-            opened = await answering.beside(parts, indexing.naming(settings, volume))
+        named = indexing.naming(settings, volume)
+        try:
+            if parts is None:
+                return watched(await answering.pipeline(named))
+            opened = await (gathered(settings, parts) if volume.book == EVERY else answering.beside(parts, named))
+        except NoBook as trouble:
+            raise NoBook(NO_BOOK) from trouble  # which others there are is nothing for readers
         return replace(opened, index=WatchedIndex(opened.index))
 
     async def published(volume: Volume) -> str:
-        if volume.book != EVERY:
-            return (await indexing.chosen(indexing.naming(settings, volume)))[1]
-        stores = [indexing.store(indexing.naming(settings, each)) for each in await _latest(settings)]
-        return " ".join([await store.published() for store in stores])
+        try:
+            if volume.book == EVERY:
+                return await catalogue.generations(latest(await catalogue.volumes()))
+            one = await catalogue.meant(volume)
+        except (NoBook, NoIndex):
+            return ""
+        return await catalogue.generations([one, *others(one, await catalogue.volumes())])
 
     return Shelf(open_, published, settings.volume)
 
@@ -44,18 +52,19 @@ async def gathered(settings: Settings, parts: Pipeline | None = None) -> Pipelin
     """All books as one, with parts that are there already, or else with new ones."""
     from bookbound.retrieve.gathered import Gathered
 
-    latest = await _latest(settings)
-    whole = parts or await answering.pipeline(indexing.naming(settings, latest[0]))
+    newest = latest(await volumes(settings))
+    whole = parts or await answering.pipeline(indexing.naming(settings, newest[0]))
     async with AsyncExitStack() as opened:
         if parts is None:
             opened.push_async_callback(whole.close)
         indexes: dict[str, Index] = {}
-        for each in latest:
-            fresh = parts is None and each is latest[0]
+        for each in newest:
+            fresh = parts is None and each is newest[0]
             one = whole if fresh else await answering.beside(whole, indexing.naming(settings, each))
             if not fresh:
                 opened.push_async_callback(one.index.close)
-            indexes[each.book or one.index.manifest.title] = one.index
+            title = one.index.manifest.title
+            indexes[each.book or (f"{title} (without a name)" if title in indexes else title)] = one.index
         opened.pop_all()
         held = AsyncExitStack() if parts else whole.held
         return replace(whole, index=Gathered(indexes), edition="", others=None, held=held)
@@ -67,13 +76,12 @@ async def store(settings: Settings, volume: Volume | None) -> Store:
     if volume and volume.book == EVERY:
         raise NoBook("Name one book: what changes an index changes one.")
     named = settings if volume is None else indexing.naming(settings, volume)
-    asked, _ = await indexing.chosen(named)
-    return indexing.store(indexing.naming(settings, asked))
+    return indexing.store(await asked(named))
 
 
-async def _latest(settings: Settings) -> list[Volume]:
-    """The newest edition of each book, in the order of their names; where there is none yet, the unnamed one."""
+def latest(among: Sequence[Volume]) -> list[Volume]:
+    """The newest edition of each book in the order of their names, last the unnamed one; alone where there is none."""
     books: dict[str, Volume] = {}
-    for volume in newest_first(await indexing.volumes(settings)):
+    for volume in newest_first(among):
         books.setdefault(volume.book, volume)
-    return sorted(books.values()) or [Volume()]
+    return sorted(books.values(), key=lambda volume: (not volume.book, volume)) or [UNNAMED]
