@@ -12,6 +12,9 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
+LONGEST = ("store/test_kills", "test_readme", "serve/test_faults", "store/test_contract", "read/test_hostile")
+"""The files that take longest. They are begun first, so that no process is left with one of them at the end."""
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
@@ -28,3 +31,11 @@ def shared() -> Path:
 def example_book() -> Path:
     """The source of the book that the demo indexes."""
     return REPOSITORY / "examples" / "book"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def rank(item: pytest.Item) -> int:
+        file = item.nodeid.partition("::")[0]
+        return next((n for n, name in enumerate(LONGEST) if file == f"tests/{name}.py"), len(LONGEST))
+
+    items.sort(key=rank)
