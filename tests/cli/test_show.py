@@ -49,6 +49,12 @@ def test_sentences_run_on_with_the_numbers_of_their_citations() -> None:
     )
 
 
+def test_a_place_in_a_file_of_pages_names_the_page() -> None:
+    place = replace(evidence("First words.").place, file="book.pdf#page=164", page=168, label="154")
+    (_, _, where) = show._citation(1, replace(evidence("First words."), place=place), quoted=False)
+    assert where.text == "    book.pdf:10-22, page 154"
+
+
 def test_code_stands_alone_with_its_lines_as_they_are() -> None:
     words, code = evidence("First words."), evidence("sudo make install\n    --all")
     text = text_of([Sentence(words.text, (words,)), Sentence(code.text, (code,))])

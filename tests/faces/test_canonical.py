@@ -6,6 +6,8 @@ import hashlib
 import json
 from dataclasses import fields, replace
 
+import pytest
+
 from bookbound.book import Chunk, Passage, Place, Run
 from bookbound.dialogue import Answer, Refusal, Retrieval, Sentence
 from bookbound.errors import BadSetup, LimitReached
@@ -92,9 +94,25 @@ def test_an_error_of_ours_is_told_in_its_words_and_another_by_its_type_alone() -
 
 def test_a_link_highlights_the_words_and_long_ones_by_their_ends() -> None:
     place = Place("a.md", "/a", "", "Page", (), "part-1", 0, 0)
-    assert canonical.highlight(place, "well-known, isn't it & so") == (
-        "/a#part-1:~:text=well%2Dknown%2C%20isn%27t%20it%20%26%20so"
-    )
+    assert canonical.highlight(place, "well-known, & so") == "/a#part-1:~:text=well%2Dknown%2C%20%26%20so"
     long = " ".join(f"w{i}" for i in range(14))
     assert canonical.highlight(place, long).endswith("text=w0%20w1%20w2%20w3%20w4%20w5,w8%20w9%20w10%20w11%20w12%20w13")
     assert canonical.highlight(Place("", "", "", "Selected text", (), "", 0, 0), "words") == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "fragment"),
+    [
+        ("- Event: a trigger", "Event%3A%20a%20trigger"),
+        ("2. Then turn it", "Then%20turn%20it"),
+        ("Damped least squares | Inverse kinematics | Jacobian", "Damped%20least%20squares,Jacobian"),
+        ("It turns --- and it doesn't stop there", "It%20turns,stop%20there"),
+        ("a well-known way", "a%20well%2Dknown%20way"),
+    ],
+)
+def test_a_link_names_words_that_look_the_same_on_the_page(words: str, fragment: str) -> None:
+    assert canonical.highlight(PLACE, words) == f"{PLACE.url}#{PLACE.anchor}:~:text={fragment}"
+
+
+def test_where_no_words_are_sure_the_link_goes_to_the_section() -> None:
+    assert canonical.highlight(PLACE, '"..."') == PLACE.link

@@ -162,7 +162,9 @@ def _address(place: Place, indent: int) -> Iterator[Line]:
     """A link for people, and file and characters for machines; words that are not of the book have neither."""
     if place.file:
         yield Line.of((place.link, "dim"), indent=indent, whole=True)
-        yield Line.of((f"{one_line(place.file)}:{place.start}-{place.end}", "dim"), indent=indent, whole=True)
+        file = one_line(place.file).partition("#page=")[0]
+        page = f", page {one_line(place.label or str(place.page))}" if place.page is not None else ""
+        yield Line.of((f"{file}:{place.start}-{place.end}{page}", "dim"), indent=indent, whole=True)
 
 
 def _excerpt(text: str) -> str:

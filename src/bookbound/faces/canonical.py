@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import quote
@@ -51,11 +52,18 @@ def citation(evidence: Evidence) -> Plain:
 
 
 def highlight(place: Place, words: str) -> str:
-    """A link that opens the page with the words highlighted, where the browser knows text fragments."""
-    found = words.split()
-    ends = [found] if len(found) <= 2 * ENDS else [found[:ENDS], found[-ENDS:]]
+    """A link that opens the page with the words highlighted, where the browser knows text fragments.
+
+    Marks of items, bars between cells, quotes and dashes may look otherwise on the page, so the words around them are
+    named: the first and the last that stand together.
+    """
+    runs = [run.split() for run in _ALTERED.split(words) if run.strip()]
+    if not place.url or not runs:
+        return place.link
+    whole = len(runs) == 1 and len(runs[0]) <= 2 * ENDS
+    ends = runs if whole else [runs[0][:ENDS], runs[-1][-ENDS:]]
     text = ",".join(quote(" ".join(end), safe="").replace("-", "%2D") for end in ends)
-    return f"{place.url}#{place.anchor}:~:text={text}" if place.url else ""
+    return f"{place.url}#{place.anchor}:~:text={text}"
 
 
 def passages(retrieval: Retrieval) -> list[Plain]:
@@ -147,3 +155,6 @@ def _trace(trace: Trace) -> Plain:
         "selection": place(found.selection) if found.selection else None,
         "milliseconds": {name: round(value, 2) for name, value in timings.items()},
     }
+
+
+_ALTERED = re.compile(r"(?:^|\n)\s*(?:[-*+•]|\d+[.)])\s|\s\|\s|\S*(?:['\"`]|--|\.\.\.)\S*|(?<=\s)[-–—](?=\s)")
