@@ -35,6 +35,8 @@ def kinds(text: str) -> list[str]:
         "It is faster (see the table.) than before.",
         '"Why?" he asked.',
         "The U.S. office is open.",
+        "The U.S. Army has it.",
+        "He wrote R.U.R. (Rossum's Universal Robots) in 1920.",
         "1. Introduction",
         "A line is\nwrapped here.",
         "It flies. 🚀",
@@ -53,6 +55,7 @@ def test_this_is_one_sentence(sentence: str) -> None:
     [
         ["Is it?", "It is!", "Good."],
         ["It is written in C.", "The compiler is fast."],
+        ["It was built in the U.S.", "The next one was not."],
         ["The answer is no.", "Then we left."],
         ["Names, types, etc.", "The rest is left out."],
         ['He said "Stop."', "Then he left."],

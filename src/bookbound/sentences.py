@@ -17,7 +17,7 @@ _NEVER_LAST = frozenset(
     "dec proc conf trans a.k.a aka w.r.t wrt".split()
 )
 _TITLES = frozenset("Dr Mr Mrs Ms Prof St".split())
-_MAYBE_LAST = frozenset("etc al inc ltd co corp jr sr a.m p.m u.s u.k ph.d b.sc m.sc".split())
+_MAYBE_LAST = frozenset("etc al inc ltd co corp jr sr a.m p.m ph.d b.sc m.sc".split())
 # Short words that are abbreviations only before a number: "No. 5", "p. 12", but "The answer is no."
 _BEFORE_NUMBER = frozenset("no nos p pp v ch sec ed ver rev min max tab ref vol mar jun dec".split())
 # What opens a sentence after a lone capital that is no initial: "It is written in C. The compiler ..."
@@ -32,6 +32,7 @@ _ROW = re.compile(r"\S.*(?:\s\|\s|\t)|\s*\|.*\|\s*$")
 _BRACKET = re.compile("[()（）]")
 _STOP = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]*_]*+(?=\s|$)|[。！？]+["'”’」』）]*""")
 _WORD_BEFORE = re.compile(r"""[^\s("'“‘\[]+$""")
+_INITIALS = re.compile(r"[^\W\d_a-z](?:\.[^\W\d_a-z])*")
 _BEFORE = 80
 _IDENTIFIER = re.compile(r"""["'“‘(\[]*[a-z]\w*(?:[_./:(\d]\w|\(\)|[A-Z])""")
 _ENUMERATOR = re.compile(r"\W*(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\.$")
@@ -137,6 +138,6 @@ def _abbreviated(before: str, rest: str) -> bool:
         return True
     if lower in _MAYBE_LAST:
         return not next_word[:1].isupper()
-    if len(word) == 1 and word.isalpha() and word.isupper():
+    if _INITIALS.fullmatch(word):
         return bool(dotted) or next_word.lower() not in _OPENERS
     return False

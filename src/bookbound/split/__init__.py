@@ -19,7 +19,7 @@ from bookbound.split.room import Room, Span
 from bookbound.split.sections import Section, sections
 from bookbound.split.units import cut, units
 
-SPLITTER = "structure-3"
+SPLITTER = "structure-4"
 """The name of these rules, which an index remembers."""
 
 TARGET = 0.8
