@@ -341,3 +341,45 @@ def test_a_book_that_changes_with_time_is_read_each_time(tmp_path: Path) -> None
     assert (again.published, len(again.notices)) == (False, 1), "it was read again, and is the same"
     (root / "later.md").write_text("# Later\n\nThe last words.\n")
     assert wire.index_book(root.parent, settings).manifest.source
+
+
+def test_a_page_that_is_saved_while_the_book_is_read_is_found_the_next_time(book: Path, tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path / "index")
+
+    def read_slowly() -> Manuscript:
+        manuscript = read(book)
+        (book / "arms.md").write_text("# Arms\n\nAn arm was changed meanwhile.\n")
+        return manuscript
+
+    def made(how: Callable[[], Manuscript]) -> Indexed:
+        return asyncio.run(ingest(Source(how, partial(mark, book)), ScriptedEmbedder(), store, lambda *_: None))
+
+    made(read_slowly)
+    assert made(partial(read, book)).changes.changed == ("arms.md",)
+
+
+def test_a_file_that_the_one_page_of_a_source_includes_is_a_part_of_it(tmp_path: Path) -> None:
+    (tmp_path / "main.rst").write_text("Main\n====\n\n.. include:: part.rst\n")
+    (part := tmp_path / "part.rst").write_text("The first words.\n")
+    settings = Settings(index=tmp_path / "index")
+    wire.index_book(tmp_path / "main.rst", settings)
+    assert not wire.index_book(tmp_path / "main.rst", settings).published
+    part.write_text("Some other words.\n")
+    assert wire.index_book(tmp_path / "main.rst", settings).published
+
+
+def test_of_two_writers_the_later_one_sees_what_the_first_has_published(book: Path, tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path / "index")
+    (other := tmp_path / "other").mkdir()
+    (other / "ants.md").write_text("# Ants\n\nAn ant has six legs.\n")
+
+    def made(how: Callable[[], Manuscript]) -> Indexed:
+        return asyncio.run(ingest(Source(how), ScriptedEmbedder(), store, lambda *_: None))
+
+    def read_while_another_publishes() -> Manuscript:
+        made(partial(read, book))
+        return read(other)
+
+    with pytest.raises(Doubtful):
+        made(read_while_another_publishes)
+    assert asyncio.run(store.open()).manifest.title == "Robots"

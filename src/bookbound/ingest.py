@@ -57,7 +57,9 @@ async def ingest(
     """
     async with _opened(store) as old:
         before = old.manifest if old else await published(store)
-        if old and not force and old.manifest.source and old.manifest.source == _mark(source, old.manifest, embedder):
+        known = before.beside if before else ()
+        mark = _mark(source, known, embedder)
+        if old and mark and mark == old.manifest.source and not force:
             unchanged = compare(old.manifest.sheets, old.manifest.sheets)
             return Indexed(old.manifest, changes=unchanged, published=False)
         progress("read", 0, 0)
@@ -74,16 +76,19 @@ async def ingest(
         taken = Taken(fitting, changes if fitting else compare((), sheets))
         chunks = await _chunks(manuscript.pages, taken, embedder, progress)
         manifest = _described(manuscript, sheets, chunks, embedder)
-        manifest = replace(manifest, source=_mark(source, manifest, embedder) if _settled(manuscript) else "")
+        if _settled(manuscript) and mark == _mark(source, known, embedder):  # nobody changed it while it was read
+            manifest = replace(manifest, source=_mark(source, manuscript.beside, embedder))
         async with store.draft(manifest) as draft:
+            if not force and (latest := await published(store)):  # another may have published while this was read
+                check_whole(compare(latest.sheets, sheets), latest)
             async with aclosing(taken.vectors(chunks, embedder)) as batches:
                 await _fill(draft, batches, lambda done: progress("embed", done, manifest.chunks))
             return Indexed(await draft.publish(), manuscript.notices, changes, taken.embedded)
 
 
-def _mark(source: Source, published: Manifest, embedder: Embedder) -> str:
-    """The mark of a source that a book was made from, and of the rules by which it was made; nothing where none."""
-    found = source.mark(published.beside)
+def _mark(source: Source, beside: Sequence[str], embedder: Embedder) -> str:
+    """The mark of a source with some files beside it, and of the rules by which it is read; nothing where none."""
+    found = source.mark(beside)
     return _digest(found, *_made_by(embedder)) if found else ""
 
 

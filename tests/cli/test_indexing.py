@@ -139,6 +139,7 @@ def test_a_watched_file_may_be_replaced_again_and_again_and_its_folder_too(
             fresh.replace(note)
             assert "1 page changed" in next(line for line in lines if line.startswith("Published"))
         folder.rename(tmp_path / "away")
+        assert "no such file" in next(line for line in process.stderr if "Error" in line)
         folder.mkdir()
         note.write_text("# Note\n\nThe last words.\n")
         assert "1 page changed" in next(line for line in lines if line.startswith("Published"))
@@ -191,3 +192,28 @@ def test_where_every_book_has_a_name_status_names_them_and_asking_says_to_name_o
     exported = bookbound("export", "robots.bookbound", "--book", "robots", cwd=tmp_path)
     assert exported.returncode == 0, exported.stderr
     assert "robots" in bookbound("status", "--book", "robots", cwd=tmp_path).stdout
+
+
+def test_a_watched_folder_may_go_and_come_back_and_be_hidden_itself(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    (folder := tmp_path / ".hidden").mkdir()
+    (note := folder / "note.md").write_text("# Note\n\nThe first words.\n")
+    command = [sys.executable, "-u", "-m", "bookbound", "index", str(folder), "--watch", "--index", str(tmp_path / "i")]
+    with subprocess.Popen(
+        command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        assert "Watching" in process.stderr.readline()
+        lines = iter(process.stdout.readline, "")
+        note.write_text("# Note\n\nThe second words.\n")
+        assert "1 page changed" in next(line for line in lines if line.startswith("Published"))
+        folder.rename(tmp_path / "away")
+        assert "no such file" in next(line for line in process.stderr if "Error" in line)
+        (tmp_path / "away").rename(folder)
+        for words in ("third", "fourth"):
+            note.write_text(f"# Note\n\nThe {words} words.\n")
+            assert "1 page changed" in next(line for line in lines if line.startswith("Published"))
+        os.kill(process.pid, signal.SIGINT)
+        process.communicate(timeout=60)

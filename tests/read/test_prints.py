@@ -6,6 +6,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from tests.read.map_files import inventory
+
+from bookbound.read import read
 from bookbound.read.prints import mark
 
 Site = Callable[[dict[str, str]], Path]
@@ -47,3 +51,68 @@ def test_a_page_of_a_built_site_counts_whatever_its_folder_is_called(site: Site)
     first = mark(root)
     (root / "book" / "index.html").write_text("<p>c</p>")
     assert mark(root) != first
+
+
+ORDERED = {"a.md": "# A\n\nWords.", "b.md": "# B\n\nWords.", "c/d.md": "# D\n\nWords."}
+LISTED = {"SUMMARY.md": "* [A](a.md)", "c/SUMMARY.md": "* [D](d.md)", **ORDERED}
+AWESOME = {f"docs/{name}": text for name, text in ORDERED.items()}
+
+
+@pytest.mark.parametrize(
+    ("before", "name", "text"),
+    [
+        ({"mkdocs.yml": "plugins: [awesome-pages]", **AWESOME}, "docs/.pages", "nav: [b.md, a.md]"),
+        ({"mkdocs.yml": "plugins: [awesome-nav]", **AWESOME}, "docs/c/.nav.yml", "title: Another"),
+        ({"mkdocs.yml": "INHERIT: .base.yml", **AWESOME}, ".base.yml", "site_name: Another"),
+        (LISTED, ".gitbook.yaml", "root: ./c"),
+        ({"c/list.md": "* [D](d.md)", **ORDERED}, ".gitbook.yaml", "structure:\n  summary: c/list.md"),
+    ],
+)
+def test_a_hidden_file_that_would_change_the_book_changes_its_mark_when_it_comes(
+    site: Site, before: dict[str, str], name: str, text: str
+) -> None:
+    book = read(root := site(before))
+    first = mark(root, book.beside)
+    assert mark(root, book.beside) == first
+    (root / name).write_text(text)
+    after = read(root)
+    assert (after.title, after.pages) != (book.title, book.pages)
+    assert mark(root, book.beside) != first
+
+
+def test_what_is_looked_for_in_the_folders_of_other_books_is_no_part_of_this_one(site: Site) -> None:
+    assert read(site(ORDERED)).beside == (".gitbook.yaml",)
+
+
+def test_a_list_that_was_built_outside_of_the_source_is_a_part_of_it(site: Site) -> None:
+    root = site({"source/conf.py": "", "source/index.rst": "Index\n=====\n\nSee :ref:`place`.\n"}) / "source"
+    texts, marks = [], []
+    beside = read(root).beside
+    for title in ("", "Old", "New"):
+        if title:
+            build(root.parent / "build" / "html", title)
+        texts.append(read(root).pages[0].text.split("See ")[1])
+        marks.append(mark(root, beside))
+    assert (texts, len(set(marks))) == (["place.", "Old.", "New."], 3)
+
+
+def test_a_list_that_a_link_leads_away_to_is_not_read(site: Site, tmp_path: Path) -> None:
+    root = site({"source/conf.py": "", "source/index.rst": "Index\n=====\n\nSee :ref:`place`.\n"}) / "source"
+    build(tmp_path / "away", "Elsewhere")
+    (root / "objects.inv").symlink_to(tmp_path / "away" / "objects.inv")
+    assert "Elsewhere" not in read(root).pages[0].text
+
+
+def build(folder: Path, title: str) -> None:
+    """Leave the list of what a built book holds: one place with a title."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "objects.inv").write_bytes(inventory(f"place std:label -1 a.html#place {title}\n"))
+
+
+@pytest.mark.parametrize("added", ["versioned_docs/version-1.0/b.md", "config/_default/params.toml"])
+def test_what_stands_beside_a_folder_of_pages_and_is_of_the_same_book_counts(site: Site, added: str) -> None:
+    root = site({"docs/a.md": "a"})
+    first = mark(root / "docs")
+    (root / added).parent.mkdir(parents=True)
+    (root / added).write_text("b")
+    assert mark(root / "docs") != first

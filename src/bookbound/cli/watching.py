@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from time import sleep
@@ -33,7 +34,7 @@ def follow(
     for changed in _looks(source, chosen):
         if (now := signs(source, last.manifest.beside)) == seen and not changed:
             continue
-        seen = now  # at first there is none: something may have changed before anybody watched
+        seen = now
         try:
             indexed, seconds = make(parts, source, chosen, kind=kind)
         except BookboundError as trouble:
@@ -58,22 +59,20 @@ def _looks(source: Path, chosen: settings.Settings) -> Iterator[bool]:
     """
     from watchfiles import watch
 
-    own = _Elsewhere(chosen.index)
+    whole = source.is_dir()
+    folder = source if whole else source.parent
+    own = _Elsewhere(folder, chosen.index)
     while True:
-        folder = source if source.is_dir() else source.parent
         if not folder.is_dir():
             sleep(LOOK / 1000)
+            yield False
             continue
-        stood = folder.stat().st_ino
+        stood, fresh = folder.stat().st_ino, True  # something may have changed before anybody watched
         for changes in watch(
-            folder,
-            watch_filter=own,
-            recursive=folder == source,
-            raise_interrupt=True,
-            yield_on_timeout=True,
-            rust_timeout=LOOK,
+            folder, watch_filter=own, recursive=whole, raise_interrupt=True, yield_on_timeout=True, rust_timeout=LOOK
         ):
-            yield bool(changes) and folder == source
+            yield whole and (fresh or bool(changes))
+            fresh = False
             if not folder.is_dir() or folder.stat().st_ino != stood:
                 break
 
@@ -81,9 +80,9 @@ def _looks(source: Path, chosen: settings.Settings) -> Iterator[bool]:
 class _Elsewhere:
     """Whether a change is one of the book's: the index may lie within the source."""
 
-    def __init__(self, index: Path) -> None:
-        self._own = index.resolve()
+    def __init__(self, folder: Path, index: Path) -> None:
+        self._folder, self._own = folder.resolve(), index.resolve()
 
     def __call__(self, change: Any, path: str) -> bool:
-        hidden = any(part.startswith(".") for part in Path(path).parts[-2:])
-        return not hidden and not Path(path).is_relative_to(self._own)
+        inside = Path(os.path.relpath(os.path.realpath(path), self._folder))
+        return not any(part.startswith(".") for part in inside.parts) and not Path(path).is_relative_to(self._own)

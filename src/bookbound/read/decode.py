@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from stat import S_ISREG
 
 from bookbound.book import Notice
 
@@ -26,7 +27,7 @@ _opened: ContextVar[set[Path] | None] = ContextVar("opened", default=None)
 
 @contextmanager
 def opened() -> Iterator[set[Path]]:
-    """Every file whose text is asked for within this block, whether it could be read or not."""
+    """Every path whose content is asked for within this block, whether or not a file stands there."""
     found: set[Path] = set()
     token = _opened.set(found)
     try:
@@ -37,22 +38,31 @@ def opened() -> Iterator[set[Path]]:
 
 def load(path: Path, file: str, largest: int = LARGEST) -> tuple[str | None, list[Notice]]:
     """The file's text with plain newlines, or nothing, and what was odd about it."""
-    if (noted := _opened.get()) is not None:
-        noted.add(path)
-    try:
-        with path.open("rb") as file_:
-            data = file_.read(_BLOCK)
-            if b"\0" in data and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                return None, [Notice(file, f"holds binary data at byte {data.index(0)}; left out", lost=True)]
-            data += file_.read(largest + 1 - len(data))
-    except OSError as error:
-        return None, [Notice(file, f"could not be read ({error.strerror or 'input error'}); left out", lost=True)]
-    if len(data) > largest:
-        return None, [Notice(file, f"is larger than {largest // 1000} kB; left out", lost=True)]
+    data, notices = content(path, file, largest)
+    if data is None:
+        return None, notices
+    if b"\0" in data[:_BLOCK] and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return None, [Notice(file, f"holds binary data at byte {data.index(0)}; left out", lost=True)]
     text, odd = decode(data)
     if odd is None:
         return text, []
     return text, [Notice(file, f"is not UTF-8 at byte {odd}; save it as UTF-8 if words come out wrong")]
+
+
+def content(path: Path, file: str, largest: int = LARGEST) -> tuple[bytes | None, list[Notice]]:
+    """The file's bytes, or nothing, and why not; what is no file, such as a pipe, or too large is never opened."""
+    if (noted := _opened.get()) is not None:
+        noted.add(path)
+    try:
+        found = path.stat()
+        if not S_ISREG(found.st_mode):
+            return None, [Notice(file, "could not be read (no file); left out", lost=True)]
+        if found.st_size > largest:
+            return None, [Notice(file, f"is larger than {largest // 1000} kB; left out", lost=True)]
+        with path.open("rb") as opened:
+            return opened.read(largest), []
+    except OSError as error:
+        return None, [Notice(file, f"could not be read ({error.strerror or 'input error'}); left out", lost=True)]
 
 
 def decode(data: bytes) -> tuple[str, int | None]:

@@ -13,6 +13,8 @@ from bookbound.read.decode import LARGEST, LARGEST_SETTINGS
 
 ABOVE = 3
 """How many folders up a generator's own settings may stand."""
+_FOLDERS = ("versioned_docs", "versioned_sidebars", "config")
+"""Folders beside a source that are a part of the same book: versions of Docusaurus, settings of Hugo."""
 _SETTINGS = frozenset((".toml", ".json", ".yml", ".yaml", ".js", ".ts", ".mjs", ".cjs", ".py"))
 
 
@@ -22,7 +24,7 @@ def mark(source: Path, beside: Iterable[str] = ()) -> str:
     Those that a reader found elsewhere, `beside` the source, are named by it.
     """
     found = hashlib.sha256(os.fsencode(f"{Path(os.path.realpath(source)).name}\0"))
-    for path in [*_settings(source), *_below(source), *(source / name for name in beside)]:
+    for path in [*_settings(source), *_below(source), *(_home(source) / name for name in beside)]:
         name = os.path.relpath(path, source)
         found.update(os.fsencode(f"{name}\0") + _content(path) + b"\0")
     return found.hexdigest()
@@ -30,7 +32,7 @@ def mark(source: Path, beside: Iterable[str] = ()) -> str:
 
 def signs(source: Path, beside: Iterable[str] = ()) -> tuple[object, ...]:
     """What shows at a glance that a source, the settings above it or the files beside it may have changed."""
-    return tuple(_glance(path) for path in [source, *_settings(source), *(source / name for name in beside)])
+    return tuple(_glance(path) for path in [source, *_settings(source), *(_home(source) / name for name in beside)])
 
 
 def beside(source: Path, opened: Iterable[Path]) -> tuple[str, ...]:
@@ -38,7 +40,13 @@ def beside(source: Path, opened: Iterable[Path]) -> tuple[str, ...]:
     others = set(map(os.path.realpath, opened))
     if others:
         others.difference_update(map(os.path.realpath, [*_settings(source), *_below(source)]))
-    return tuple(sorted(os.path.relpath(path, os.path.realpath(source)) for path in others))
+    return tuple(sorted(os.path.relpath(path, _home(source)) for path in others))
+
+
+def _home(source: Path) -> Path:
+    """The folder that files beside a source are named from."""
+    found = Path(os.path.realpath(source))
+    return found if files.is_folder(source) else found.parent
 
 
 def _below(source: Path) -> Iterator[Path]:
@@ -63,7 +71,16 @@ def _settings(source: Path) -> Iterator[Path]:
             names = sorted(path for path in folder.iterdir() if path.suffix in _SETTINGS)
         except OSError:
             continue
-        yield from (path for path in names if files.is_file(path) and path.stat().st_size <= LARGEST_SETTINGS)
+        yield from (path for path in names if _is_small(path))
+        yield from (path for name in _FOLDERS if files.is_folder(folder / name) for path in _below(folder / name))
+
+
+def _is_small(path: Path) -> bool:
+    try:
+        found = path.stat()
+    except OSError:  # it may vanish at any moment
+        return False
+    return S_ISREG(found.st_mode) and found.st_size <= LARGEST_SETTINGS
 
 
 def _glance(path: Path) -> tuple[int, ...]:
