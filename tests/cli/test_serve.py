@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from tests.serve.process import served
 
-from bookbound.cli.serve import invitation
+from bookbound.cli.serve import invitation, paths
+from bookbound.volume import Volume
 
 
 @pytest.fixture
@@ -25,9 +26,14 @@ def test_a_source_is_indexed_first_under_the_name_and_edition_that_are_then_serv
         assert server.client.get("/books/ants@1.0/v1/book").status_code == 200
         assert server.client.get("/books/bees/v1/book").status_code == 404
     assert (tmp_path / "index" / "books" / "ants@1.0").is_dir()
-    said = (tmp_path / "output").read_text()
-    assert "Books: /books/ants@1.0" in said
-    assert " stopping: " in said
+    assert " stopping: " in (tmp_path / "output").read_text()
+
+
+def test_where_books_have_names_their_paths_are_shown() -> None:
+    (line,) = paths([Volume(), Volume("ants", "1.0"), *(Volume(f"b{n}") for n in range(10))])
+    assert line.text.startswith("Books: /books/ants@1.0, /books/b0, ")
+    assert line.text.endswith("/books/b8, and 1 more")
+    assert paths([Volume()]) == []
 
 
 @pytest.mark.parametrize("key", [True, False])

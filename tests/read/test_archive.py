@@ -106,6 +106,23 @@ def test_damage_and_passwords_are_told_apart(opened: Made) -> None:
         found.read("a")
 
 
+def test_the_files_of_an_archive_are_counted_whatever_it_declares(
+    opened: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "MOST_FILES", 5)
+    data = bytearray(packed(*((str(i), b"") for i in range(6))))
+    struct.pack_into("<HH", data, data.rindex(b"PK\x05\x06") + 8, 1, 1)
+    with pytest.raises(BadSource, match="more than 20000 files"):
+        opened(bytes(data))
+
+
+def test_a_table_of_contents_that_is_too_long_is_refused_before_it_is_read(opened: Made) -> None:
+    data = bytearray(b"PK\x05\x06" + bytes(18))
+    struct.pack_into("<I", data, 12, 50_000_000)
+    with pytest.raises(BadSource, match="more than 20000 files"):
+        opened(bytes(data))
+
+
 def test_an_archive_that_is_cut_off_or_counts_too_many_files_says_what_to_do(opened: Made) -> None:
     whole = packed(("a", b"words"))
     many = bytearray(whole)

@@ -159,7 +159,7 @@ def test_pages_may_ask_not_to_be_indexed_or_followed() -> None:
 
 def test_one_odd_page_never_sinks_the_book() -> None:
     pages = {
-        "/": linked(*"abcdefgh"),
+        "/": linked(*"abcdefghi"),
         "/a": page("<h1>A</h1>a"),
         "/b": (500, {}, b""),
         "/c": (200, {"content-type": "application/pdf"}, b"%PDF"),
@@ -167,12 +167,17 @@ def test_one_odd_page_never_sinks_the_book() -> None:
         "/e": moved("http://169.254.169.254/latest/meta-data"),
         "/f": "<p>words" * 3 + "<div>" * 100_000,
         "/g": moved("/g"),
+        "/i": (
+            200,
+            {"content-type": "text/html", "content-encoding": "gzip"},
+            packed(page("<h1>I</h1>i").encode())[2][:-20],
+        ),
     }
     with serving(pages) as web:
         book = crawled(web)
         assert paths(book, web) == ["/", "/a"]
     lost = {file for file, (_, is_lost) in told(book).items() if is_lost}
-    assert lost == {"b", "d", "f", "g"}
+    assert lost == {"b", "d", "f", "g", "i"}
     assert told(book)["e"] == ("leads to another site; left out", False)
     assert told(book)["h"] == ("answers 404; left out", False)
     assert told(book)["c"] == ("is no page of HTML; left out", False)

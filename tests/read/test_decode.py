@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from bookbound.read import read
-from bookbound.read.decode import decode, load
+from bookbound.read.decode import content, decode, load, opened
+from bookbound.read.html.charset import load_html
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,25 @@ def test_a_notice_names_the_file_and_the_byte(tmp_path: Path) -> None:
     notices = {notice.file: notice.message for notice in book.notices}
     assert "byte 3" in notices["latin.md"]
     assert "byte 4" in notices["binary.md"]
+
+
+def test_what_is_asked_for_is_noted_whether_or_not_a_file_stands_there(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"words")
+    with opened() as noted:
+        assert content(tmp_path / "a", "a") == (b"words", [])
+        assert load(tmp_path / "b", "b")[0] is None
+        assert load_html(tmp_path / "c", "c")[0] is None
+        with opened():
+            load(tmp_path / "d", "d")
+    assert noted == {tmp_path / name for name in "abc"}
+
+
+def test_a_pipe_is_not_opened_and_what_is_too_large_is_not_kept(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "large").write_bytes(bytes(11))
+    assert [content(tmp_path / name, name, 10)[0] for name in ("pipe", "large")] == [None, None]
+    (tmp_path / "large").write_bytes(bytes(10))
+    assert content(tmp_path / "large", "large", 10) == (bytes(10), [])
 
 
 def test_a_file_that_cannot_be_read_becomes_a_notice(tmp_path: Path) -> None:

@@ -198,6 +198,14 @@ def test_another_encoding_and_tags_that_close_themselves_are_read(book: Read) ->
     assert found.text == "L\u00d6VE a < b\n\nend"
 
 
+@pytest.mark.parametrize("said", ["undefined", "UTF-16", "punycode"])
+def test_a_document_that_says_a_wrong_encoding_is_read(book: Read, said: str) -> None:
+    page = f'<?xml version="1.0" encoding="{said}"?><html><body><p>Plain words of the book.</p></body></html>'
+    even = page + " " * (len(page) % 2)
+    [found] = book({"a.xhtml": even, "book.opf": package(["a.xhtml"]), "nav.xhtml": nav([])}).pages
+    assert found.text == "Plain words of the book."
+
+
 @pytest.mark.parametrize(
     ("change", "file", "message", "lost"),
     [

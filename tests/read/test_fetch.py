@@ -47,6 +47,16 @@ def test_a_small_page_that_unpacks_to_a_huge_one_is_given_up_while_it_unpacks(fe
         assert fetcher._allowance.taken < 200_000
 
 
+def test_a_packed_page_that_is_cut_off_is_asked_for_again_and_else_given_up(fetcher: Fetcher) -> None:
+    status, headers, whole = packed(b"".join(b"%d words " % i for i in range(1_000)))
+    torn = status, headers, whole[: len(whole) // 2]
+    with serving({"/a": [torn, (status, headers, whole)], "/b": torn, "/c": (status, headers, b"")}) as web:
+        assert fetcher.fetch(f"{web.url}/a").body.endswith(b"999 words ")
+        with pytest.raises(NotFetched, match="broke off"):
+            fetcher.fetch(f"{web.url}/b")
+        assert fetcher.fetch(f"{web.url}/c").body == b""
+
+
 @pytest.mark.parametrize(
     ("packing", "body", "why"),
     [("gzip", b"no gzip at all", "broken"), ("br", b"x", "not asked for"), ("gzip, gzip", b"x", "not asked for")],

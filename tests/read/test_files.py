@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.read.files import first_of, natural
+from bookbound.read.files import beside, first_of, natural
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,13 @@ def test_a_number_may_have_any_length() -> None:
     assert natural("9" * 10_000) < natural("1" + "0" * 10_000)
 
 
+@pytest.mark.parametrize("target", ["a\0b", "a\ud800"])
+def test_a_path_that_no_file_can_have_leads_nowhere(target: str) -> None:
+    assert beside(Path("docs"), target) is None
+    assert beside(Path("docs"), "../a/./b\udcff") == Path("a/b\udcff")
+
+
 def test_of_many_names_the_first_are_told_and_the_others_counted() -> None:
     assert first_of(["a", "b"]) == "a, b"
     assert first_of(list("abcdefg")) == "a, b, c, d, e and 2 more"
+    assert first_of(["a" * 10_000, "b"]) == "a" * 100 + ", b"

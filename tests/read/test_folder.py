@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from bookbound.errors import BadSource
-from bookbound.read import read
+from bookbound.read import read, woven
+from bookbound.read.folder import read_folder
 
 Site = Callable[[dict[str, str]], Path]
 
@@ -114,6 +115,17 @@ def test_hidden_installed_and_built_files_are_passed_over(site: Site) -> None:
 def test_text_files_are_pages_where_nothing_else_is(site: Site) -> None:
     book = read(site({"one.txt": "One", "requirements.txt": "x==1"}))
     assert ([page.file for page in book.pages], book.kind) == (["one.txt"], "text")
+
+
+@pytest.mark.parametrize("page", ["a{}.md", "a{}.rst"])
+def test_all_pages_together_take_only_so_much(site: Site, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
+    monkeypatch.setattr(woven, "_ROOM", 50)
+    call = '{% include "part.inc" %}' if page.endswith(".md") else ".. include:: part.inc"
+    names = [page.format(n) for n in range(4)]
+    root = site({**dict.fromkeys(names, f"Own.\n\n{call}\n"), "part.inc": "Taken words of some length."})
+    book = read_folder(root, includes=True)
+    assert sum("Taken" in page.text for page in book.pages) == 1
+    assert [notice.file for notice in book.notices if notice.lost] == names[1:]
 
 
 def test_links_that_leave_the_folder_are_not_followed(site: Site, tmp_path: Path) -> None:

@@ -33,6 +33,26 @@ def test_values_that_do_not_fit_stop_nothing(body: str) -> None:
     assert front_matter(f"---\n{body}\n---\nText").broken
 
 
+@pytest.mark.parametrize(
+    ("source", "before"),
+    [
+        ("---\nseo:\n  title: For machines\ntitle: The page\n---\n", "\ntitle: "),
+        ("---\nseo:\n  title: The page\ntitle: The page\n---\n", "\ntitle: "),
+        ("---\ntitle: The page\nseo:\n  title: The page\n---\n", "---\ntitle: "),
+        ('---\n  title: "The page"\n---\n', 'title: "'),
+    ],
+)
+def test_a_field_stands_where_the_page_has_it_and_not_another_field(source: str, before: str) -> None:
+    at = source.index(before) + len(before)
+    assert front_matter(source).span("title", source) == (at, at + len("The page"))
+
+
+def test_a_field_may_stand_on_the_last_line_of_a_file() -> None:
+    source = '{"title": "Only"}'
+    assert FrontMatter({"title": "Only"}, len(source)).span("title", source) == (11, 15)
+    assert FrontMatter({"title": "Else"}, len(source)).span("title", source + " Else") is None
+
+
 def test_a_position_is_a_number_that_can_be_compared() -> None:
     front = FrontMatter({"a": 2, "b": float("nan"), "c": float("inf"), "d": 10**400, "e": True, "f": "3"})
     assert [front.number(name) for name in "abcdefg"] == [2.0, None, None, None, None, None, None]

@@ -113,6 +113,27 @@ def test_what_is_included_and_is_missing_or_outside_is_lost(site: Site, tmp_path
     assert [notice.lost for notice in book.notices] == [True]
 
 
+JINJA = '# J\n\n```jinja\n{% include "header.html" %}\n```\n\nOr `{% include "x.html" %}` too.\n'
+SHOWN = 'J\n\n{% include "header.html" %}\n\nOr {% include "x.html" %} too.'
+
+
+def test_code_that_shows_an_include_of_nothing_stays_and_nothing_is_lost(site: Site) -> None:
+    book = read(site({"SUMMARY.md": "* [J](j.md)", "j.md": JINJA}))
+    assert ([page.text for page in book.pages], book.notices) == ([SHOWN], ())
+
+
+def test_a_folder_of_markdown_takes_nothing_from_other_files(site: Site) -> None:
+    book = read(site({"j.md": JINJA, "header.html": "<b>Secret</b>", "x.html": "x"}), "markdown")
+    assert [page.text for page in book.pages] == [SHOWN]
+    assert not any(notice.lost for notice in book.notices)
+
+
+def test_the_settings_of_an_older_gitbook_count_too(site: Site) -> None:
+    files = {"docs/SUMMARY.md": "* [A](a.md)", "docs/a.md": 'A.\n\n{% include "b.md" %}', "docs/b.md": "B."}
+    book = read(site({"book.json": '{"root": "docs"}', **files}))
+    assert [(book.kind, page.text) for page in book.pages] == [("markdown", "A.\n\nB.")]
+
+
 @given(st.text(alphabet="{}% include\"'a.md\n", max_size=100))
 def test_no_text_stops_the_includes(text: str) -> None:
     here = Path(__file__)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bookbound.book import Block
+from bookbound.read.dialect import DOCUSAURUS, MARKDOWN
 from bookbound.read.headings import Slugger, explicit, identifier, slug
 from bookbound.read.markdown import typeset
-from bookbound.read.mask import DOCUSAURUS, MARKDOWN
 
 
 @pytest.mark.parametrize(

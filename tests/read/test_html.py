@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.read.shapes import Shape
+from tests.read.shapes import shape_of as shape
 
-from bookbound.book import Block, Page
-from bookbound.read.galley import Setting
+from bookbound.book import Page
 from bookbound.read.html import DEEPEST, typeset_html
-
-Shape = list[Any]
-
-
-def shape(setting: Setting, blocks: Sequence[Block] | None = None) -> Shape:
-    """Kinds and words, nested as the blocks are."""
-    found: Shape = []
-    for block in setting.blocks if blocks is None else blocks:
-        words = setting.text[block.start : block.end]
-        found.append((block.kind, shape(setting, block.children) if block.children else words))
-    return found
 
 
 def anchors(html: str) -> list[tuple[str, str]]:
@@ -183,6 +172,12 @@ def test_a_link_with_words_is_no_mark() -> None:
         typeset_html("<h2>See <a href='#x'>C#</a></h2><p><a href='#top'>Top</a> <a href=/x>¶</a>").text
         == "See C#\n\nTop ¶"
     )
+
+
+def test_a_link_that_holds_more_than_a_mark_does_keeps_its_words() -> None:
+    drawn = "<svg>" + "<path/>" * 200 + "</svg>"
+    html = f"<p>A <a href='#x'>{drawn} word</a> and <a href='#y'>{'. ' * 200}word</a>"
+    assert typeset_html(html).text.count("word") == 2
 
 
 def test_a_heading_beyond_any_name_is_a_paragraph() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.read.html.charset import html_text, load_html
+from bookbound.read.html.charset import html_text, load_html, xhtml_text
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,19 @@ def test_what_was_sent_counts_before_what_the_page_says(data: bytes, charset: st
 )
 def test_any_bytes_become_text(data: bytes, charset: str) -> None:
     assert isinstance(html_text(data, charset), str)
+    assert isinstance(xhtml_text(f"<?xml version='1.0' encoding='{charset}'?>".encode("utf-8", "replace") + data), str)
+
+
+@pytest.mark.parametrize("said", ["utf-8", "UTF-16", "undefined", "punycode", "unicode_escape", "iso-8859-1", "gbk"])
+def test_a_document_of_an_epub_is_what_its_bytes_are_whatever_it_says(said: str) -> None:
+    text = f'<?xml version="1.0" encoding="{said}"?><p>W\u00f6rter</p>'
+    assert xhtml_text(text.encode()) == xhtml_text(text.encode("utf-16")) == text
+
+
+@pytest.mark.parametrize(("said", "word"), [("ISO-8859-2", "\u017eal"), ("shift_jis", "\u672c\u3067\u3059")])
+def test_a_document_that_is_no_utf8_is_what_it_says(said: str, word: str) -> None:
+    text = f"<?xml version='1.0' encoding='{said}'?><p>{word}</p>"
+    assert xhtml_text(text.encode(said)) == text
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -37,6 +37,10 @@ HOSTILE = {
     "articles": "<article>" * 5_000 + "x",
     "formulas": "<div class=math>" * 5_000 + "<math>x",
     "headings": "<h1><span>" * 5_000 + "x",
+    "drawn links": "<svg>" + "<a href='#x'>" * 13_000 + "word",
+    "drawn navigation": "<nav><svg>" + "<a href=b>" * 10_000 + "word " * 100_000,
+    "headings of navigation": "<nav>" + "<h2><div>" * 5_000 + "word",
+    "labels": "<nav><ul><li><a href=b></a>" + "<label>" * 10_000,
     "links": "<a href=b>x</a>" * 20_000,
     "comments": "<!--" * 200_000,
     "quotes": "<p a='" * 100_000,
@@ -86,6 +90,7 @@ def test_any_text_is_measured(html: str) -> None:
 def test_an_element_gives_words_and_attributes() -> None:
     found = Document("<div class='a  b' hidden>one <b>two</b>\n three</div>").first(("div",))
     assert isinstance(found, Element)
+    assert (found.words(2), found.words(1)) == ("on", "o")
     assert (found.words(), found.classes, found.get("hidden"), found.get("id")) == ("one two three", ["a", "b"], "", "")
 
 

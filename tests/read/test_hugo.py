@@ -110,6 +110,11 @@ def test_a_site_is_known_by_a_configuration_beside_its_content(site: Site, name:
     assert read(site({name: "", "content/a.md": "A."})).kind == "hugo"
 
 
+def test_a_page_of_fields_alone_shows_its_title(site: Site) -> None:
+    root = site({"hugo.toml": "", "content/a.md": "A.", "content/b.md": '{"title": "Only a title"}'})
+    assert [page.text for page in read(root).pages] == ["A.", "Only a title"]
+
+
 def test_the_content_alone_knows_the_site_above_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     later = {"content/posts/later.md": "---\ndate: 2999-01-01\n---\nL."}
     root = site({"hugo.toml": CONFIG, **PAGES, **later})

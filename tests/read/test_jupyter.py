@@ -225,3 +225,12 @@ def test_any_json_ends_well(tmp_path_factory: pytest.TempPathFactory, value: Any
     path.write_text(json.dumps(value))
     load_notebook(path, "any.ipynb")
     contents(value)
+
+
+def test_a_list_of_pages_within_a_page_gives_way_to_the_table_of_contents(tmp_path: Path) -> None:
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: index\nchapters:\n- file: a\n")
+    (tmp_path / "index.md").write_text("# Start\n\nWords.\n")
+    (tmp_path / "a.md").write_text("# A\n\n```{toctree}\nb\n```\n\nMore words.\n")
+    (tmp_path / "b.md").write_text("# B\n\nOther words.\n")
+    book = read(tmp_path)
+    assert [page.file for page in book.pages][:2] == ["index.md", "a.md"]

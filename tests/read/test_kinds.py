@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bookbound.errors import BadSource
-from bookbound.read import READER, read
+from bookbound.read import READER, decode, read
 from bookbound.read.kinds import READERS, reader_for
 
 Site = Callable[[dict[str, str]], Path]
@@ -83,6 +83,14 @@ def test_a_book_with_others_inside_of_it_is_one_book(site: Site, book: str) -> N
 def test_one_book_in_a_folder_is_found_there(site: Site) -> None:
     root = site({"README.md": "# R", **{f"d/{name}": text for name, text in BOOKS["d"].items()}})
     assert [page.file for page in read(root).pages] == ["d/src/a.md"]
+
+
+def test_asking_who_knows_a_source_opens_only_so_many_of_its_pages(site: Site) -> None:
+    deep = {f"x/p{n}.rst": "P\n=\n\nwords\n" for n in range(300)}
+    root = site({**deep, "y.rst": "Y\n=\n\n.. toctree::\n\n   x/p7\n"})
+    with decode.opened() as opened:
+        assert reader_for(root).kind == "sphinx", "what lists others stands above them"
+    assert len(opened) < 300
 
 
 def test_no_reader_raises_when_it_is_asked_whether_it_knows_a_source(site: Site, tmp_path: Path) -> None:

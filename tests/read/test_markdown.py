@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from tests.read.shapes import Shape, shape_of
 
-from bookbound.book import Block, source_span
+from bookbound.book import source_span
+from bookbound.read.dialect import DOCUSAURUS, MARKDOWN, MDX
 from bookbound.read.markdown import typeset
-from bookbound.read.mask import DOCUSAURUS, MARKDOWN, MDX
 
 
 def seen(source: str, docusaurus: bool = False) -> str:
     return typeset(source, DOCUSAURUS if docusaurus else MARKDOWN)[0]
 
 
-def shape(source: str, docusaurus: bool = False) -> list[object]:
-    """Blocks as kind and text, and their children below them."""
-    text, _, blocks = typeset(source, DOCUSAURUS if docusaurus else MARKDOWN)
-
-    def one(block: Block) -> object:
-        words = text[block.start : block.end]
-        return (block.kind, [one(child) for child in block.children]) if block.children else (block.kind, words)
-
-    return [one(block) for block in blocks]
+def shape(source: str, docusaurus: bool = False) -> Shape:
+    return shape_of(typeset(source, DOCUSAURUS if docusaurus else MARKDOWN))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.read.mask import DOCUSAURUS, MARKDOWN, MDX, Dialect, mask
+from bookbound.read.dialect import DOCUSAURUS, MARKDOWN, MDX, Dialect
+from bookbound.read.mask import mask
 
 PIECES = (
     "<Tabs>¦</Tabs>¦<a b='c'>¦<br/>¦<!--¦-->¦{/*¦*/}¦{¦}¦`¦```\n¦~~~¦$¦$$¦import a from 'b'\n¦export const x = {\n¦\n"
@@ -35,6 +36,12 @@ def test_what_is_seen_stays_where_it_is() -> None:
 
 def test_what_stands_before_the_start_is_blank() -> None:
     assert mask("---\na: b\n---\nText", MARKDOWN, 13) == "   \n    \n   \nText"
+
+
+def test_a_statement_ends_where_its_brackets_do_or_with_its_paragraph() -> None:
+    opened = "export const a = {\n\n"
+    masked = mask(f"{opened}x: (1),\n\n}}\n\nSeen. (\n\n{opened}Open.\n\n{opened}Words.", DOCUSAURUS)
+    assert masked.split() == ["Seen.", "(", "Open.", "Words."]
 
 
 def test_a_formula_that_is_never_closed_hides_no_tag() -> None:

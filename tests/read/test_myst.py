@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.read.shapes import Shape, shape_of
 
-from bookbound.book import Block, Page
+from bookbound.book import Page
 from bookbound.read.myst import myst_draft
 from bookbound.read.sphinx.config import Config
 from bookbound.read.sphinx.draft import Desk, Draft
@@ -27,14 +28,8 @@ def seen(source: str, folder: Path = HERE) -> str:
     return draft(source, folder).set(lambda kind, target: TITLES.get((kind, target))).text
 
 
-def shape(source: str) -> list[object]:
-    text, _, blocks = draft(source).set(lambda kind, target: None)
-
-    def one(block: Block) -> object:
-        words = text[block.start : block.end]
-        return (block.kind, [one(child) for child in block.children]) if block.children else (block.kind, words)
-
-    return [one(block) for block in blocks]
+def shape(source: str) -> Shape:
+    return shape_of(draft(source).set(lambda kind, target: None))
 
 
 @pytest.mark.parametrize(
@@ -132,6 +127,31 @@ def test_what_a_page_takes_from_elsewhere_stands_where_it_asks_for_it(tmp_path: 
     source += "```{eval-rst}\n.. note:: Of *other* kind\n```\n\nEnd.\n"
     assert seen(source, tmp_path) == "Own.\n\nTaken words.\n\nDeeper.\n\nb = 2\n\nnote\n\nOf other kind\n\nEnd."
     assert [notice.lost for notice in draft("```{include} ../no.md\n```", tmp_path).notices] == [True]
+
+
+def test_a_page_takes_from_other_files_once_however_often_it_is_set(tmp_path: Path) -> None:
+    (tmp_path / "code.py").write_text("taken = 1\n")
+    desk = Desk(Shelf(tmp_path), tmp_path)
+    source = "See {doc}`guide`.\n\n" + "```{literalinclude} code.py\n```\n\n" * 600
+    page = myst_draft(source, tmp_path / "page.md", "page.md", desk)
+    one, other = page.set(lambda kind, target: "One").text, page.set(lambda kind, target: "Other").text
+    assert (one[:8], one.count("taken")) == ("See One.", 600)
+    assert (other[:10], other.count("taken")) == ("See Other.", 600)
+    assert (page.notices, desk.shelf.notices("page.md")) == ((), [])
+
+
+def test_what_is_missing_is_told_also_where_other_markup_stands_between(tmp_path: Path) -> None:
+    source = "```{include} gone.md\n```\n\n```{eval-rst}\n.. include:: away.rst\n```\n"
+    told = " ".join(notice.message for notice in draft(source, tmp_path).notices if notice.lost)
+    assert "gone.md" in told
+    assert "away.rst" in told
+
+
+def test_directives_that_are_nested_without_end_keep_their_words() -> None:
+    deep = ":::{note}\n" * 60
+    text = seen(f"{deep}Inner words.\n\n```\ncode = 1\n```\n\nLast words.")
+    assert all(words in text for words in ("Inner words.", "code = 1", "Last words."))
+    assert text.count(":::{note}") == 10
 
 
 def test_labels_name_the_heading_after_them() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from bookbound.book import Page
 from bookbound.read import markdown, text
+from bookbound.read.dialect import DOCUSAURUS, MARKDOWN, MDX, Dialect
 from bookbound.read.galley import Setting
-from bookbound.read.mask import DOCUSAURUS, MARKDOWN, MDX, Dialect
 
 MARKDOWN_PIECES = (
     "<Tabs>¦</Tabs>¦<a b='c'>¦<br/>¦<!--¦-->¦{/*¦*/}¦{¦}¦`¦```\n¦~~~\n¦$¦$$¦import a from 'b'\n¦export const x = {\n¦\n"

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.read.shapes import Shape, shape_of
 
-from bookbound.book import Block, Page
+from bookbound.book import Page
 from bookbound.read.galley import Setting
 from bookbound.read.sphinx.config import Config
 from bookbound.read.sphinx.draft import Desk, rst_draft
@@ -28,14 +29,8 @@ def seen(source: str) -> str:
     return typeset(source).text
 
 
-def shape(source: str) -> list[object]:
-    text, _, blocks = typeset(source)
-
-    def one(block: Block) -> object:
-        words = text[block.start : block.end]
-        return (block.kind, [one(child) for child in block.children]) if block.children else (block.kind, words)
-
-    return [one(block) for block in blocks]
+def shape(source: str) -> Shape:
+    return shape_of(typeset(source))
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from bookbound.book import Block
+from tests.read.shapes import Shape, shape_of
+
 from bookbound.read.text import typeset
 
 
-def shape(source: str) -> list[object]:
-    text, _, blocks = typeset(source)
-
-    def one(block: Block) -> object:
-        words = text[block.start : block.end]
-        return (block.kind, [one(child) for child in block.children]) if block.children else (block.kind, words)
-
-    return [one(block) for block in blocks]
+def shape(source: str) -> Shape:
+    return shape_of(typeset(source))
 
 
 def test_every_character_counts() -> None:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookbound.book import source_span
+from bookbound.read.dialect import MARKDOWN
 from bookbound.read.markdown import typeset
-from bookbound.read.mask import MARKDOWN
 from bookbound.read.woven import Swap, weave
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bookbound.book import Block, Page, Run
+from bookbound.read.dialect import MARKDOWN
 from bookbound.read.markdown import typeset
-from bookbound.read.mask import MARKDOWN
 from bookbound.split import split
 
 Build = Callable[..., Page]

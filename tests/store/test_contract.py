@@ -510,8 +510,8 @@ def test_an_older_generation_of_another_format_does_not_hide_the_published_one(
 def test_questions_at_the_same_time_get_what_they_get_one_after_the_other(
     store: Store, chunk: Make, vectors: Vectors, publish: Publish
 ) -> None:
-    many = [chunk(number, f"Robot {number} has {number % 7} arms.") for number in range(300)]
-    questions = vectors(50, seed=1)
+    many = [chunk(number, f"Robot {number} has {number % 7} arms.") for number in range(120)]
+    questions = vectors(20, seed=1)
 
     async def go() -> None:
         await publish(store, many)
@@ -520,7 +520,7 @@ def test_questions_at_the_same_time_get_what_they_get_one_after_the_other(
         def asked() -> list[Coroutine[Any, Any, object]]:
             return [
                 question
-                for number in range(50)
+                for number in range(20)
                 for question in (
                     index.search(f"robot {number}", questions[number], 5),
                     index.match(f"{number % 7} arms", 5),

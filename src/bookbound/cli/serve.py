@@ -69,7 +69,7 @@ def serve(
         if chosen.logging == "json":
             sys.stdout.write(said("serving", book=title, address=server.address(taken)))
         else:
-            put([*invitation(title, server.address(taken), key=chosen.access == "keys"), *_paths(books)])
+            put([*invitation(title, server.address(taken), key=chosen.access == "keys"), *paths(books)])
         flush()
         server.serve(taken, workers, chosen)
 
@@ -85,7 +85,7 @@ def invitation(title: str, address: str, question: str = "What is this book abou
     ]
 
 
-def _paths(books: list[Volume]) -> list[Line]:
+def paths(books: list[Volume]) -> list[Line]:
     """Where each book is asked that has a name."""
     named = [f"/books/{book}" for book in books if book != UNNAMED]
     more = [f"and {len(named) - NAMED} more"] if len(named) > NAMED else []

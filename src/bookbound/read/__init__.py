@@ -9,13 +9,12 @@ from bookbound.book import Manuscript
 from bookbound.errors import BadSource
 from bookbound.read import decode, files, prints
 from bookbound.read.kinds import reader_for
+from bookbound.read.reasons import reasons
 
 __all__ = ["READER", "read"]
 
-READER = "2"
+READER = "3"
 """The version of all readers: what an older one read may come out otherwise."""
-
-_REASONS = 3
 
 
 def read(source: Path, kind: str | None = None, edition: str | None = None) -> Manuscript:
@@ -24,17 +23,16 @@ def read(source: Path, kind: str | None = None, edition: str | None = None) -> M
     Where the source holds several editions, the named one is read; else an edition is only the name it is kept under.
     """
     _check(source)
-    reader = reader_for(source, kind)
     with decode.opened() as opened:
+        reader = reader_for(source, kind)
         editions = reader.editions(source)
         if edition is not None and edition not in editions and len(editions) > 1:
             raise BadSource(f"It holds no such edition: choose one of {', '.join(editions)}.")
         book = reader.read(source, edition) if edition in editions else reader.read(source)
     if not book.pages:
-        reasons = "".join(f" {file}: {message}." for file, message, _ in book.notices[:_REASONS])
         raise BadSource(
             f"No page was found of a book of the kind {book.kind}: name the folder that holds its pages,"
-            f" not a hidden or a built one.{reasons}"
+            f" not a hidden or a built one.{reasons(book.notices)}"
         )
     return replace(book, beside=prints.beside(source, opened))
 

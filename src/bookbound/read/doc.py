@@ -1,4 +1,4 @@
-"""One file of Markdown, set, before its place in the book is known."""
+"""One file, set, before its place in the book is known."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from bookbound.read.woven import Woven
 
 Weave = Callable[[str, Path, int], tuple[Woven, list[Notice]]]
 """Gives a page's source with the words that it takes from other files after its fields."""
+
+Words = Callable[[str, FrontMatter], tuple[Setting, list[Notice]]]
+"""Sets a page's source below its fields, and tells what is odd about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,29 @@ def load_doc(
     unpublished: tuple[str, ...] = (),
     titled: Callable[[FrontMatter], bool] = lambda front: False,
 ) -> tuple[Doc | None, list[Notice]]:
-    """The file's words, or nothing for one that cannot be read, shows none or is marked as one of the `unpublished`.
+    """The words of a file of Markdown, or nothing for one that `set_doc` leaves out.
 
     Where the generator shows a page's title above it, `titled` says so.
     """
+
+    def words(source: str, front: FrontMatter) -> tuple[Setting, list[Notice]]:
+        title = front.span("title", source) if titled(front) else None
+        if weave is None:
+            return markdown.typeset(source, dialect, front.end, title), []
+        woven, odd = weave(source, path, front.end)
+        return woven.unwoven(markdown.typeset(woven.text, dialect, front.end, title)), odd
+
+    return set_doc(path, file, words, fields, unpublished)
+
+
+def set_doc(
+    path: Path,
+    file: str,
+    words: Words,
+    fields: Callable[[str], FrontMatter] = lambda source: FrontMatter(),
+    unpublished: tuple[str, ...] = (),
+) -> tuple[Doc | None, list[Notice]]:
+    """The file's words, or nothing for one that cannot be read, shows none or is marked as one of the `unpublished`."""
     source, notices = decode.load(path, file)
     if source is None:
         return None, notices
@@ -60,13 +82,8 @@ def load_doc(
     for state in unpublished:
         if front.flag(state):
             return None, [*notices, Notice(file, f"is marked {state}; left out")]
-    title = front.span("title", source) if titled(front) else None
-    if weave is None:
-        setting = markdown.typeset(source, dialect, front.end, title)
-    else:
-        woven, odd = weave(source, path, front.end)
-        notices += odd
-        setting = woven.unwoven(markdown.typeset(woven.text, dialect, front.end, title))
+    setting, odd = words(source, front)
+    notices += odd
     if not setting.text:
         return None, [*notices, Notice(file, "shows no words; left out")]
     return Doc(path, file, source, front, setting), notices

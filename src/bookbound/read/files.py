@@ -13,6 +13,7 @@ _NEVER = frozenset(("node_modules", "__pycache__", "_build", "venv", "site-packa
 _OUTPUTS = frozenset(("build", "dist", "out", "site", "public", "book", "_book", "html", "target"))
 
 _NAMED = 5
+_LONGEST_NAME = 100
 
 
 def find(root: Path, suffixes: frozenset[str], built: bool = False) -> tuple[list[Path], list[Notice]]:
@@ -68,9 +69,9 @@ def readable(name: str) -> str:
 
 
 def first_of(names: Sequence[str]) -> str:
-    """The first of some names, and how many more there are."""
+    """The first of some names, cut where they are endless, and how many more there are."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    return ", ".join(name[:_LONGEST_NAME] for name in names[:_NAMED]) + more
 
 
 def shown(path: Path) -> str:
@@ -101,7 +102,11 @@ def is_inside(path: Path, folder: Path) -> bool:
 
 def beside(folder: Path, target: str) -> Path | None:
     """Where a path that was written in a file of `folder` leads; nothing where no file can be called so."""
-    return None if "\0" in target else Path(os.path.normpath(folder / target))
+    try:
+        written = os.fsencode(target)
+    except UnicodeEncodeError:  # half of a character
+        return None
+    return None if b"\0" in written else Path(os.path.normpath(folder / target))
 
 
 def _fault(path: Path, root: Path) -> str:

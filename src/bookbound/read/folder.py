@@ -8,56 +8,62 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bookbound.book import Manuscript, Notice, Page
-from bookbound.read import decode, files, markdown, text
-from bookbound.read.frontmatter import FrontMatter, front_matter
+from bookbound.read import endings, files
+from bookbound.read.doc import Doc
 from bookbound.read.galley import Setting
-from bookbound.read.included import included
-from bookbound.read.mask import MARKDOWN, MDX
+from bookbound.read.loose import Loose
 from bookbound.read.others import NOT_PAGES, others
-from bookbound.read.sphinx.draft import Desk, rst_draft
 from bookbound.read.summary import Entry, Summary, find_summary, read_summary
-from bookbound.read.titles import book_title, first_title
+from bookbound.read.titles import book_title
 from bookbound.read.toctree import fenced_order, find_toctree
-from bookbound.read.woven import Shelf, weave
+from bookbound.read.woven import Shelf
 
-MARKDOWN_SUFFIXES = frozenset((".md", ".mdx", ".markdown"))
-TEXT_SUFFIXES = frozenset((".rst", ".txt"))
 _INDEX = ("index", "_index", "readme")
 _NOTES = frozenset("license licence copying contributing changelog code_of_conduct security".split())
 
 
 def knows_markdown(source: Path) -> bool:
     """Whether this is a file of Markdown, or any folder."""
-    return files.is_folder(source) or source.suffix.lower() in MARKDOWN_SUFFIXES
+    return files.is_folder(source) or source.suffix.lower() in endings.MARKDOWN
 
 
 def knows_text(source: Path) -> bool:
     """Whether this is a file of text, or any folder."""
-    return files.is_folder(source) or source.suffix.lower() in TEXT_SUFFIXES
+    return files.is_folder(source) or source.suffix.lower() in endings.TEXT
 
 
 def read_markdown(source: Path) -> Manuscript:
     """The Markdown at `source`, and the text among it; a folder that is mostly text is one of text."""
-    return read_folder(source) if files.is_folder(source) else _read_file(source, "markdown")
+    if files.is_folder(source):
+        # The settings of GitBook, before it had others: its pages take words from each other.
+        return read_folder(source, includes=files.is_file(source / "book.json"))
+    return _read_file(source, "markdown")
 
 
 def read_text(source: Path) -> Manuscript:
     """The text at `source` alone."""
     if files.is_folder(source):
-        return replace(read_folder(source, TEXT_SUFFIXES), kind="text")
+        return replace(read_folder(source, endings.TEXT), kind="text")
     return _read_file(source, "text")
 
 
 def _read_file(source: Path, kind: str) -> Manuscript:
-    page, notices = read_page(source, Path(source.name), Path(), 0)
-    title = page.title if page else files.readable(source.stem)
-    return Manuscript(title, kind, (page,) if page else (), tuple(notices))
+    doc, notices = Loose(source.parent, Shelf(source.parent)).doc(source)
+    pages = [_page(doc, Path(source.name), Path(), 0)] if doc else []
+    title = pages[0].title if pages else files.readable(source.stem)
+    return Manuscript(title, kind, tuple(pages), tuple(notices))
 
 
 def read_folder(
-    root: Path, suffixes: frozenset[str] = MARKDOWN_SUFFIXES | TEXT_SUFFIXES, table: Path | None = None
+    root: Path,
+    suffixes: frozenset[str] = endings.MARKDOWN | endings.TEXT,
+    table: Path | None = None,
+    includes: bool = False,
 ) -> Manuscript:
-    """The pages below `root`, in the order of the `table` of contents that is named or found."""
+    """The pages below `root`, in the order of the `table` of contents that is named or found.
+
+    Where Markdown `includes` other files, their words are read in its place.
+    """
     paths, notices = files.find(root, suffixes)
     if any(path.suffix.lower() != ".txt" for path in paths):
         suffixes -= {".txt"}
@@ -69,48 +75,25 @@ def read_folder(
     kept = _in_book(paths, root, home, summary)
     notices += summary.notices(summary.path.relative_to(root).as_posix()) if summary else []
     notices += left_out(root, [path for path in paths if path not in kept], summary)
+    loose = Loose(root, Shelf(root), includes)
     pages: list[Page] = []
     for path in _in_order(root, kept, summary, fenced_order(paths)):
         entry = summary.entries.get(path) if summary else None
-        page, odd = read_page(path, path.relative_to(root), home.relative_to(root), len(pages), entry)
+        doc, odd = loose.doc(path)
         notices += odd
-        pages += [page] if page else []
+        pages += [_page(doc, path.relative_to(root), home.relative_to(root), len(pages), entry)] if doc else []
     texts = sum(page.file.lower().endswith((".rst", ".txt")) for page in pages)
     kind = "text" if texts * 2 > len(pages) else "markdown"
-    title = (summary and summary.title) or _title(root, pages, paths)
+    title = (summary and summary.title) or _title(loose, pages, paths)
     return Manuscript(title, kind, tuple(pages), tuple(notices))
 
 
-def read_page(
-    path: Path, relative: Path, home: Path, position: int, entry: Entry | None = None
-) -> tuple[Page | None, list[Notice]]:
-    """One file as a page, named by its table of contents and addressed by its path."""
-    file = relative.as_posix()
-    source, notices = decode.load(path, file)
-    if source is None:
-        return None, notices
-    front, root = FrontMatter(), path.parents[len(relative.parts) - 1]
-    if path.suffix.lower() in MARKDOWN_SUFFIXES:
-        front = front_matter(source)
-        dialect = MDX if path.suffix.lower() == ".mdx" else MARKDOWN
-        shelf = Shelf(root)
-        woven = weave(source, included(source, path, shelf, front.end))
-        notices += shelf.notices(file)
-        setting = woven.unwoven(markdown.typeset(woven.text, dialect, front.end))
-    elif path.suffix.lower() == ".rst":
-        draft = rst_draft(source, path, file, Desk(Shelf(root), root))
-        notices += draft.notices
-        setting = draft.set(lambda kind, target: None)
-    else:
-        setting = text.typeset(source)
-    if front.broken:
-        notices.append(Notice(file, "its front matter is not plain YAML; passed over"))
-    if not setting.text:
-        return None, [*notices, Notice(file, "shows no words; left out")]
-    title = front.text("title") or first_title(setting) or (entry and entry.label) or files.readable(_named(relative))
+def _page(doc: Doc, relative: Path, home: Path, position: int, entry: Entry | None = None) -> Page:
+    """A page, named by its table of contents and addressed by its path."""
+    title = doc.title or (entry and entry.label) or files.readable(_named(relative))
     inside = relative.relative_to(home).parts if relative.is_relative_to(home) else ()
     chapter = (entry and entry.chapter) or (files.readable(inside[0]) if len(inside) > 1 else title)
-    return Page(file, _url(relative, home), title, chapter, position, source, *setting), notices
+    return doc.page(_url(relative, home), title, chapter, position)
 
 
 def _home(root: Path, paths: list[Path]) -> Path:
@@ -154,13 +137,13 @@ def left_out(root: Path, paths: list[Path], summary: Summary | None) -> list[Not
     return [Notice(file, f"{count} left out, {why}: {files.first_of(names)}")]
 
 
-def _title(root: Path, pages: list[Page], paths: list[Path]) -> str:
+def _title(loose: Loose, pages: list[Page], paths: list[Path]) -> str:
     """The heading of the page at the book's own address, or of the README at its root; else the folder's name."""
-    openings = [page for page in pages if page.url == "/"]
+    openings = [Setting(page.text, page.runs, page.blocks) for page in pages if page.url == "/"]
     if not openings:
-        readmes = [path for path in paths if path.parent == root and path.stem.lower() == "readme"][:1]
-        openings = [page for path in readmes if (page := read_page(path, Path(path.name), Path(), 0)[0])]
-    return book_title(root, [Setting(page.text, page.runs, page.blocks) for page in openings])
+        readmes = [path for path in paths if path.parent == loose.root and path.stem.lower() == "readme"][:1]
+        openings = [doc.setting for path in readmes if (doc := loose.doc(path)[0])]
+    return book_title(loose.root, openings)
 
 
 def _opens(path: Path) -> bool:

@@ -49,15 +49,20 @@ class FrontMatter:
         return self.fields.get(name) is True
 
     def span(self, name: str, source: str) -> Span | None:
-        """Where a field's words stand, as they are read, in the source."""
-        opening = re.compile(rf"^[ \t{{,]*\"?{re.escape(name)}\"?[ \t]*[:=][ \t]*", re.MULTILINE)
-        line = opening.search(source, 0, self.end)
+        """Where a field's words stand, as they are read, in the source.
+
+        What is called the same within another field stands deeper.
+        """
         words = self.text(name)
-        if not line or not words:
+        if not words:
             return None
-        line_end = source.index("\n", line.end())
-        start = source.find(words, line.end(), line_end)
-        return (start, start + len(words)) if start >= 0 else None
+        opening = re.compile(
+            rf"^(?P<deep>[ \t]*+)[ \t{{,]*+\"?{re.escape(name)}\"?[ \t]*+[:=](?P<value>[^\n]*)", re.MULTILINE
+        )
+        lines = [line for line in opening.finditer(source, 0, self.end) if words in line["value"]]
+        line = min(lines, key=lambda line: len(line["deep"]), default=None)
+        start = source.index(words, line.start("value")) if line else 0
+        return (start, start + len(words)) if line else None
 
 
 def front_matter(source: str) -> FrontMatter:

@@ -15,18 +15,17 @@ _CONFIG, _SUMMARY = ".gitbook.yaml", "SUMMARY.md"
 
 def knows_gitbook(source: Path) -> bool:
     """Whether this is a folder with a table of contents, or a configuration that names one, as GitBook wants them."""
-    return files.is_file(source / _SUMMARY) or _table(source) is not None
+    return files.is_folder(source) and (files.is_file(source / _SUMMARY) or _table(source) is not None)
 
 
 def read_gitbook(source: Path) -> Manuscript:
     """The pages that the table of contents lists."""
-    return replace(read_folder(source, table=_table(source)), kind="gitbook")
+    return replace(read_folder(source, table=_table(source), includes=True), kind="gitbook")
 
 
 def _table(source: Path) -> Path | None:
     """The table of contents that the configuration names, inside of the folder."""
-    path = source / _CONFIG
-    text = decode.load(path, _CONFIG, decode.LARGEST_SETTINGS)[0] if files.is_file(path) else None
+    text, _ = decode.load(source / _CONFIG, _CONFIG, decode.LARGEST_SETTINGS)
     fields = load(text) if text is not None else None
     if not isinstance(fields, dict):
         return None

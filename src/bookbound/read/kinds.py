@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bookbound.book import Manuscript
 from bookbound.errors import BadSource
-from bookbound.read import files
+from bookbound.read import decode, files
 from bookbound.read.docusaurus import editions, knows_docusaurus, read_docusaurus
 from bookbound.read.epub import knows_epub, read_epub
 from bookbound.read.folder import (
@@ -28,7 +28,10 @@ from bookbound.read.sphinx import is_sphinx, knows_sphinx, read_sphinx
 
 
 class Reader(NamedTuple):
-    """Reads one kind of book; `knows` looks at names and configuration alone, and `sign` says what it looks for.
+    """Reads one kind of book; `knows` says whether a source looks like one, and `sign` what it looks for.
+
+    It looks at names and configuration and, where these do not tell, at the page that opens the source or at the first
+    pages for a list of others: so many alone, however large the source is.
 
     `editions` are the versions of the book that the source holds, where it keeps several; any may be named to `read`.
     `own` says whether a generator's sign stands in the source itself, and not only in folders below; a `single` book is
@@ -112,4 +115,6 @@ def _books(source: Path) -> list[str]:
         inside = sorted(path for path in source.iterdir() if files.is_folder(path) and files.is_source(path))
     except OSError:
         return []
-    return [files.shown(Path(path.name)) for path in inside if any(reader.own(path) for reader in READERS)]
+    with decode.opened():  # what is looked for there is no part of this book
+        found = [path for path in inside if any(reader.own(path) for reader in READERS)]
+    return [files.shown(Path(path.name)) for path in found]

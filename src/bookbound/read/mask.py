@@ -9,12 +9,10 @@ from functools import cache
 from bookbound.read import cut
 from bookbound.read.ahead import Ahead
 from bookbound.read.cut import NOTHING, Cut
-from bookbound.read.dialect import DOCUSAURUS, MARKDOWN, MDX, Dialect
+from bookbound.read.dialect import Dialect
 from bookbound.read.headings import EXPLICIT
 from bookbound.read.hidden import hidden_lines
-from bookbound.read.tags import Braces, statement_end, tag_end
-
-__all__ = ["DOCUSAURUS", "MARKDOWN", "MDX", "Dialect", "mask"]
+from bookbound.read.tags import Braces, Statements, tag_end
 
 _TOKEN = r"""
     (?P<fence>^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*(?P<ticks>`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$)
@@ -77,6 +75,7 @@ class _Scan:
         self.dialect = dialect
         self.token = _token(dialect.unseen)
         self.braces = Braces(source)
+        self.statements = Statements(source)
         self.ahead = Ahead(source)
         self.unwrapped: set[int] = set()
         self.terminal_end = 0
@@ -142,7 +141,7 @@ class _Scan:
         return end, cut.whole(self.source, found.start(), end)
 
     def _module(self, found: re.Match[str]) -> Step:
-        end = statement_end(self.source, found.start()) if self.dialect.modules else -1
+        end = self.statements.end(found.start()) if self.dialect.modules else -1
         return (end, [Cut(found.start(), end)]) if end >= 0 else (found.end(), [])
 
     def _anchor(self, found: re.Match[str]) -> Step:

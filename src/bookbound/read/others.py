@@ -6,18 +6,18 @@ import re
 from pathlib import Path
 
 from bookbound.book import Notice
-from bookbound.read import files
+from bookbound.read import endings, files
 
 NOT_PAGES = re.compile(r"(?i)(?:requirements[\w-]*|cmakelists|robots|licen[cs]e|constraints)\.txt")
 """Names of text that is none for readers."""
 
 _ENDINGS = {
-    "markdown": (".md", ".mdx", ".markdown"),
-    "text": (".rst", ".txt"),
-    "jupyter": (".ipynb",),
-    "html": (".html", ".htm", ".xhtml"),
-    "epub": (".epub",),
-    "pdf": (".pdf",),
+    "markdown": endings.MARKDOWN,
+    "text": endings.TEXT,
+    "jupyter": endings.NOTEBOOKS,
+    "html": endings.HTML,
+    "epub": endings.EPUB,
+    "pdf": endings.PDF,
 }
 # A folder of these can be read as one book.
 _TOGETHER = ("markdown", "jupyter", "html")
@@ -25,8 +25,8 @@ _TOGETHER = ("markdown", "jupyter", "html")
 
 def others(root: Path, read: frozenset[str]) -> list[Notice]:
     """One notice for each kind of files that end in none of what is `read`, counted and with the first names."""
-    endings = frozenset(ending for ending in sum(_ENDINGS.values(), ()) if ending not in read)
-    found = [path for path in files.find(root, endings)[0] if not NOT_PAGES.fullmatch(path.name)]
+    unread = frozenset().union(*_ENDINGS.values()) - read
+    found = [path for path in files.find(root, unread)[0] if not NOT_PAGES.fullmatch(path.name)]
     notices = []
     for kind, ends in _ENDINGS.items():
         names = [path.relative_to(root).as_posix() for path in found if path.suffix.lower() in ends]

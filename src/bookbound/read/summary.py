@@ -11,9 +11,10 @@ from urllib.parse import unquote
 from bookbound.book import Notice
 from bookbound.read import decode, files, toml
 from bookbound.read.cut import NOTHING
+from bookbound.read.dialect import MARKDOWN
 from bookbound.read.frontmatter import FrontMatter, plain_json
 from bookbound.read.markdown_it import Token, parse
-from bookbound.read.mask import MARKDOWN, mask
+from bookbound.read.mask import mask
 from bookbound.read.titles import LONGEST
 
 

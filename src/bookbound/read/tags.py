@@ -91,23 +91,36 @@ def _attribute_end(source: str, at: int, braces: Braces) -> int:
     return bare.end() if bare else -1
 
 
-def statement_end(source: str, start: int) -> int:
-    """The offset after the `import` or `export` statement at `start`, or -1 where there is none."""
-    imported = _IMPORT.match(source, start)
-    if imported:
-        return -1 if _BLANK_LINE.search(imported[0]) else imported.end()
-    if not _EXPORT.match(source, start):
-        return -1
-    first, depth, at = -1, 0, start
-    for _ in range(_PARTS):
-        blank = _BLANK_LINE.search(source, at)
-        stop = blank.start() + 1 if blank else len(source)
-        for found in _SCRIPT.finditer(source, at, stop):
-            bracket = found["bracket"] or " "
-            depth += (bracket in "{([") - (bracket in "})]")
-        if depth <= 0:
-            return stop
-        first, at = (stop if first < 0 else first), stop
-        if not blank:
-            break
-    return first
+class Statements:
+    """Finds where the `import` and `export` statements of one source end; a paragraph once looked through is known."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._known: dict[int, tuple[int, int]] = {}
+
+    def end(self, start: int) -> int:
+        """The offset after the statement at `start`, or -1 where there is none."""
+        imported = _IMPORT.match(self._source, start)
+        if imported:
+            return -1 if _BLANK_LINE.search(imported[0]) else imported.end()
+        if not _EXPORT.match(self._source, start):
+            return -1
+        first, depth, at = -1, 0, start
+        for _ in range(_PARTS):
+            at, opened = self._paragraph(at)
+            depth += opened
+            if depth <= 0:
+                return at
+            first = at if first < 0 else first
+            if at == len(self._source):
+                break
+        return first
+
+    def _paragraph(self, at: int) -> tuple[int, int]:
+        """Where the paragraph ends that goes on at `at`, and how many more brackets it opens than it closes."""
+        if at not in self._known:
+            blank = _BLANK_LINE.search(self._source, at)
+            stop = blank.start() + 1 if blank else len(self._source)
+            brackets = [found["bracket"] or " " for found in _SCRIPT.finditer(self._source, at, stop)]
+            self._known[at] = stop, sum((one in "{([") - (one in "})]") for one in brackets)
+        return self._known[at]

@@ -15,7 +15,6 @@ from bookbound.read.galley import Setting
 DEEPEST = 10
 """How many files may take words from each other in a row."""
 
-_NAMED = 3
 # The most characters that all pages together take from other files, and the most files that one page does.
 _ROOM = 5 * decode.LARGEST
 _MOST = 1_000
@@ -134,6 +133,5 @@ class Shelf:
         if not missing:
             return []
         count = "a file" if len(missing) == 1 else f"{len(missing)} files"
-        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-        named = ", ".join(name[:100] for name in missing[:_NAMED])
-        return [Notice(file, f"takes words from {count} that cannot be read here: {named}{more}", lost=True)]
+        told = f"takes words from {count} that cannot be read here: {files.first_of(missing)}"
+        return [Notice(file, told, lost=True)]

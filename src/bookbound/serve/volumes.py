@@ -51,7 +51,7 @@ class Opening:
         if scope["type"] == "http" and scope["path"] not in OPEN and (volume := READING.get()):
             try:
                 await self._shelf.ready(volume)
-            except (NoIndex, InvalidInput):
+            except (NoBook, NoIndex, InvalidInput):  # which others there are is nothing for readers
                 await self._answer(NoBook(NO_BOOK), scope)(scope, receive, send)
                 return
             except BookboundError as trouble:

@@ -11,21 +11,12 @@ from bookbound.errors import BadSetup, IndexBusy
 from bookbound.store.files import FRESH
 from bookbound.store.naming import is_id
 
-OURS = {
-    "books/",
-    "generations/",
-    "current",
-    "current.new",
-    "lock",
-    ".gitignore",
-    "operating-point.json",
-    "operating-point.json.new",
-}
+OURS = {"books/", "generations/", "current", "lock", ".gitignore", "operating-point.json"}
 EARLIER = {"demo-book": "demo-book", "demo/": "demo/demo-book"}
 """What Bookbound may have laid into a folder before the first index comes there, and the file to tell it by."""
 NOBODYS = {"lost+found/", ".DS_Store"}
 """What systems lay into folders that are otherwise empty."""
-GENERATION = {"shard/", "manifest.json", "manifest.json.new"}
+GENERATION = {"shard/", "manifest.json"}
 
 
 @contextmanager

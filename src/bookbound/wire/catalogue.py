@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bookbound.errors import BookboundError, InvalidInput, NoBook, NoIndex
 from bookbound.ports import Index
 from bookbound.settings import Settings
+from bookbound.store.naming import NOTHING_YET
 from bookbound.volume import UNNAMED, Volume, newest, newest_first
 from bookbound.wire.indexing import naming, store
 
@@ -45,7 +46,7 @@ def meant(name: Volume, among: Sequence[Volume]) -> Volume:
     if found := newest(of):
         return found
     if not among:
-        raise NoIndex("Nothing has been indexed here yet. Index a book first: bookbound index SOURCE")
+        raise NoIndex(NOTHING_YET)
     there = "; ".join(volume.options or "one without a name" for volume in among[:SHOWN])
     more = f" and {len(among) - SHOWN} more" if len(among) > SHOWN else ""
     raise NoBook(f"There is no such book here{'' if name.book else ' without a name'}. There is: {there}{more}")

@@ -21,19 +21,16 @@ if TYPE_CHECKING:
 
 def shelf(settings: Settings) -> Shelf:
     """The books of the settings' place; where nobody names one, that of the settings is asked."""
-    from bookbound.serve.shelf import NO_BOOK, Shelf
+    from bookbound.serve.shelf import Shelf
     from bookbound.watch.stations import WatchedIndex, watched
 
     catalogue = Catalogue(settings)
 
     async def open_(volume: Volume, parts: Pipeline | None) -> Pipeline:
         named = indexing.naming(settings, volume)
-        try:
-            if parts is None:
-                return watched(await answering.pipeline(named))
-            opened = await (gathered(settings, parts) if volume.book == EVERY else answering.beside(parts, named))
-        except NoBook as trouble:
-            raise NoBook(NO_BOOK) from trouble  # which others there are is nothing for readers
+        if parts is None:
+            return watched(await answering.pipeline(named))
+        opened = await (gathered(settings, parts) if volume.book == EVERY else answering.beside(parts, named))
         return replace(opened, index=WatchedIndex(opened.index))
 
     async def published(volume: Volume) -> str:

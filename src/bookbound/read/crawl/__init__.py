@@ -22,9 +22,8 @@ from bookbound.read.crawl.sitemap import mapped
 from bookbound.read.html.address import key
 from bookbound.read.html.charset import html_text
 from bookbound.read.html.page import HtmlPage, look
+from bookbound.read.reasons import reasons
 from bookbound.read.site.book import bind
-
-_REASONS = 3
 
 
 def crawl(
@@ -85,12 +84,15 @@ class _Crawl:
             self._fetch_all(self.met)
         if self.cut:
             self.notices.append(Notice(self.scope.home, "has more pages than a crawl may take", lost=True))
+        elif more := sum(key(url) not in self.seen for url in self.met):
+            told = f"links to {more} more addresses that neither its map nor its navigation lists; left out"
+            self.notices.append(Notice(self.scope.home, told))
         # What answers first depends on the weather; the book does not.
         pages = sorted(self.pages.values(), key=lambda page: page.url)
         book = bind(pages, self.scope.home, urlsplit(first.url).hostname or "", sorted(self.notices), own_map)
         if not book.pages:
-            reasons = "".join(f" {file}: {message}." for file, message, _ in book.notices[:_REASONS])
-            raise BadSource(f"No page of the site may be indexed or shows words: name another address.{reasons}")
+            why = reasons(book.notices)
+            raise BadSource(f"No page of the site may be indexed or shows words: name another address.{why}")
         return book
 
     def _fetch(self, url: str) -> Fetched:

@@ -141,13 +141,17 @@ def _unpacked(incoming: Incoming) -> Iterator[bytes]:
     if packing not in ("gzip", "x-gzip", "deflate"):
         raise NotFetched("is packed in a way that was not asked for")
     unpacker = zlib.decompressobj(47 if packing != "deflate" else 15)
+    begun = False
     try:
         for chunk in incoming.chunks:
+            begun = begun or bool(chunk)
             while chunk and not unpacker.eof:
                 yield unpacker.decompress(chunk, 1 << 16)
                 chunk = unpacker.unconsumed_tail
     except zlib.error as trouble:
         raise NotFetched("is packed and broken") from trouble
+    if begun and not unpacker.eof:
+        raise Passing("is packed and broke off")
 
 
 def _wait(text: str) -> float:

@@ -7,13 +7,12 @@ from pathlib import Path
 
 from bookbound.read import files
 from bookbound.read.frontmatter import front_matter
+from bookbound.read.prose import prose
 from bookbound.read.woven import DEEPEST, Shelf, Swap, weave
 
 _IMPORT = re.compile(
     r"""^import\s++(?P<name>[A-Z]\w*+)\s++from\s++(["'])(?P<target>[^"'\n]{1,500}\.mdx?)\2""", re.MULTILINE
 )
-_FENCE = re.compile(r"[ \t>]*(?P<fence>`{3,}|~{3,})(?P<info>.*)")
-_CODE = re.compile(r"`[^`\n]++`")
 _SITE = "@site/"
 _LONGEST = 1_000
 
@@ -27,7 +26,7 @@ class Partials:
 
     def swaps(self, source: str, path: Path, start: int = 0, depth: int = 0) -> list[Swap]:
         """The partials that the page at `path` shows from `start` on, each with its words."""
-        plain = _without_code(source)
+        plain = prose(source)
         targets = {found["name"]: found["target"] for found in _IMPORT.finditer(plain, start)}
         if not targets or depth >= DEEPEST:
             return []
@@ -47,19 +46,6 @@ class Partials:
         words = weave(body, self.swaps(body, other, depth=depth + 1)).text
         # A component shows its words as blocks of their own.
         return f"\n\n{_filled(words, props)}\n\n"
-
-
-def _without_code(source: str) -> str:
-    """The source with spaces for all that stands in code."""
-    lines, fence = [], ""
-    for line in source.split("\n"):
-        found = _FENCE.match(line)
-        if fence or found:
-            closes = found and found["fence"].startswith(fence) and not found["info"].strip()
-            fence = "" if fence and closes else fence or (found["fence"] if found else "")
-            line = " " * len(line)
-        lines.append(_CODE.sub(lambda code: " " * len(code[0]), line))
-    return "\n".join(lines)
 
 
 def _filled(words: str, props: str) -> str:

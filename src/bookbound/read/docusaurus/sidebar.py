@@ -28,16 +28,15 @@ class Placed(NamedTuple):
 class Category:
     """A folder of the generated sidebar; `link` is the page that its own file says it opens with."""
 
-    name: str
     label: str = ""
     position: float = LAST
     link: str = ""
     items: dict[str, Category | SitePage] = field(default_factory=dict)
 
-    def in_order(self, top: bool = False) -> list[SitePage]:
+    def in_order(self) -> list[SitePage]:
         """The pages as a reader meets them: the one that leads, then by position, then by name."""
         pages: list[SitePage] = []
-        waiting = self.entries(top)[::-1]
+        waiting = self.entries()[::-1]
         while waiting:
             item = waiting.pop()
             if isinstance(item, SitePage):
@@ -76,7 +75,7 @@ class Category:
 
 def generated(docs: Path, pages: list[SitePage], notices: list[Notice]) -> Category:
     """The sidebar that is made from the folders of the documentation."""
-    sidebar = Category("")
+    sidebar = Category()
     leads = {page.doc.path.parent: page for page in reversed(pages) if page.leads}
     for page in pages:
         here = sidebar
@@ -133,4 +132,4 @@ def _category(folder: Path, lead: SitePage | None, notices: list[Notice]) -> Cat
         placed = min(lead.position, LAST) if lead and lead.position != LAST else number
     link = own.fields.get("link")
     opening = FrontMatter(link).text("id") if isinstance(link, dict) else ""
-    return Category(folder.name, own.text("label") or (lead.label if lead else files.readable(name)), placed, opening)
+    return Category(own.text("label") or (lead.label if lead else files.readable(name)), placed, opening)

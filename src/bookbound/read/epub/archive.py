@@ -24,6 +24,9 @@ MOST_RATIO, FREE = 300, 1_000_000
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _END, _END_64 = b"PK\x05\x06", b"PK\x06\x07"
 _TAIL = 65_536 + 22 + 20
+# The bytes that a file takes in the table of contents of an archive, its name included; few take half of that.
+_ENTRY = 256
+_TOO_MANY = f"The archive holds more than {MOST_FILES} files: export the book anew."
 _BROKEN = "The file is cut off or no archive at all: fetch it again, or export the book anew."
 
 
@@ -40,6 +43,9 @@ class Archive:
             self._zip = zipfile.ZipFile(path)
         except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
             raise BadSource(_BROKEN) from error
+        if len(self._zip.infolist()) > MOST_FILES:  # whatever it declares
+            self._zip.close()
+            raise BadSource(_TOO_MANY)
         self._left = MOST_BYTES
         counted = Counter(info.filename for info in self._zip.infolist())
         self._files: dict[str, zipfile.ZipInfo] = {}
@@ -95,9 +101,9 @@ class Archive:
         at = tail.rfind(_END)
         if at < 0:
             raise BadSource(_BROKEN)
-        count = struct.unpack_from("<H", tail, at + 10)[0]
-        if count > MOST_FILES or _END_64 in tail[max(0, at - 20) : at]:
-            raise BadSource(f"The archive holds more than {MOST_FILES} files: export the book anew.")
+        count, size = struct.unpack_from("<HI", tail, at + 10)
+        if count > MOST_FILES or size > MOST_FILES * _ENTRY or _END_64 in tail[max(0, at - 20) : at]:
+            raise BadSource(_TOO_MANY)
 
 
 def _fault(info: zipfile.ZipInfo) -> str:

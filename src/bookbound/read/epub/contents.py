@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 from bookbound.read.defusedxml import local, named, parse_xml
 from bookbound.read.html.selectolax import Document
 from bookbound.read.html.tree import Element
+from bookbound.read.rootless import rootless
 
 DEEPEST, MOST_ENTRIES = 12, 50_000
 
@@ -37,27 +38,20 @@ def from_nav(html: str, name: str) -> Contents:
     navs = [node for node in (body.inside() if body else ()) if isinstance(node, Element) and node.tag == "nav"]
     lists = {kind: nav for nav in reversed(navs) for kind in (kinds(nav) or {"toc"})}
     read = {kind: tuple(_listed(nav, name)) for kind, nav in lists.items() if kind in ("toc", "page-list")}
-    return Contents(_without_root(read.get("toc", ())), read.get("page-list", ()))
+    return Contents(rootless(read.get("toc", ())), read.get("page-list", ()))
 
 
 def from_ncx(data: bytes, name: str) -> Contents:
     """The contents as EPUB 2 writes them: points within points."""
     root = parse_xml(data)
     tops = [next(named(root, top), None) for top in ("navMap", "pageList")]
-    return Contents(_without_root(tuple(_points(tops[0], name))), tuple(_points(tops[1], name)))
+    return Contents(rootless(tuple(_points(tops[0], name))), tuple(_points(tops[1], name)))
 
 
 def kinds(element: Element) -> frozenset[str]:
     """What an EPUB says that an element is."""
     roles = element.get("role").removeprefix("doc-")
     return frozenset(f"{element.get('epub:type')} {roles}".lower().split())
-
-
-def _without_root(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """The entries without a single one that all others stand under: that is the book."""
-    if len(entries) < 2 or entries[0].depth or any(not entry.depth for entry in entries[1:]):
-        return entries
-    return tuple(entry._replace(depth=entry.depth - 1) for entry in entries[1:])
 
 
 def _listed(nav: Element, name: str) -> Iterator[Entry]:

@@ -10,18 +10,17 @@ from itertools import islice
 from typing import NamedTuple
 
 from bookbound.book import Block, Run
-from bookbound.read import decode
 from bookbound.read.epub.contents import kinds
 from bookbound.read.galley import Setting
 from bookbound.read.html import typeset_element
+from bookbound.read.html.charset import xhtml_text
 from bookbound.read.html.main import UNSEEN
 from bookbound.read.html.selectolax import Document
-from bookbound.read.html.tree import Element
+from bookbound.read.html.tree import VOID, Element
 
 LEFT_OUT = frozenset(("cover", "titlepage", "halftitlepage", "toc", "landmarks", "page-list", "loi", "lot"))
 """What a document may say that it is, and then holds no words of the book's own."""
 _FEWEST_LINKS, _MOSTLY = 4, 0.8
-_DECLARED = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding=["']([\w.-]+)""")
 _PROLOGUE = re.compile(
     r"(?:\s++|\ufeff|<\?[^>]*+>|<!--.*?-->)*+"
     r"(?:<!DOCTYPE[^\[>]*+(?:\[(?:[^\]\"']++|\"[^\"]*+\"|'[^']*+')*+\]\s*+)?>)?",
@@ -29,7 +28,6 @@ _PROLOGUE = re.compile(
 )
 _VERBATIM = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
 _CLOSED = re.compile(r"<([A-Za-z][\w:.-]*+)((?:[^<>\"'/]++|\"[^\"]*+\"|'[^']*+'|/(?!>))*+)/>")
-_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 # Characters that no text has: each stands for a place while the text is set.
 _FIRST_MARK, _MOST_MARKS, _FEW = 0x100000, 60_000, 10
 _MARK = re.compile("[\U00100000-\U0010fffd]")
@@ -55,14 +53,9 @@ class Text(NamedTuple):
 
 def xhtml(data: bytes) -> str:
     """The text of a document as a parser of HTML takes it: what XML closes in one tag is closed by two."""
-    declared = _DECLARED.match(data)
-    try:
-        text = data.decode(declared[1].decode("ascii")) if declared else decode.decode(data)[0]
-    except (LookupError, UnicodeDecodeError):
-        text = decode.decode(data)[0]
-    text = _PROLOGUE.sub("", _MARK.sub("", text), count=1)
+    text = _PROLOGUE.sub("", _MARK.sub("", xhtml_text(data)), count=1)
     text = _VERBATIM.sub(lambda part: escape(part[1], quote=False), text)
-    return _CLOSED.sub(lambda tag: tag[0] if tag[1].lower() in _VOID else f"<{tag[1]}{tag[2]}></{tag[1]}>", text)
+    return _CLOSED.sub(lambda tag: tag[0] if tag[1].lower() in VOID else f"<{tag[1]}{tag[2]}></{tag[1]}>", text)
 
 
 def read_document(html: str, wanted: Collection[str]) -> Text | None:

@@ -34,13 +34,13 @@ def html_text(data: bytes, charset: str = "") -> str:
     return decode.decode(data)[0]
 
 
+def xhtml_text(data: bytes) -> str:
+    """The text of a document of an EPUB, which may be in UTF-8 or UTF-16 alone: what it says counts where it is not."""
+    text, odd = decode.decode(data)
+    return text if odd is None else html_text(data)
+
+
 def load_html(path: Path, file: str) -> tuple[str | None, list[Notice]]:
     """A file's text, or nothing, and what was odd about it."""
-    try:
-        with path.open("rb") as opened:
-            data = opened.read(decode.LARGEST + 1)
-    except OSError as error:
-        return None, [Notice(file, f"could not be read ({error.strerror or 'input error'}); left out", lost=True)]
-    if len(data) > decode.LARGEST:
-        return None, [Notice(file, f"is larger than {decode.LARGEST // 1000} kB; left out", lost=True)]
-    return html_text(data), []
+    data, notices = decode.content(path, file)
+    return (None if data is None else html_text(data)), notices

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from bookbound.read.html.tree import Element
 
@@ -20,6 +21,8 @@ _LAID_OUT = frozenset("highlighttable rouge-table lntable codehilitetable".split
 _PERMALINKS = frozenset(
     "headerlink hash-link anchorjs-link permalink td-heading-self-link heading-anchor header-anchor anchor".split()
 )
+# A mark is short, and links that stand in each other are not looked through again and again.
+_FEW = 100
 _WORD = re.compile(r"\w")
 _MARKS = frozenset(("#", "\u00b6", "\u00a7", "\u200b", "\U0001f517", "\u2693"))
 
@@ -33,7 +36,10 @@ def is_permalink(element: Element) -> bool:
     """Whether an element is a mark that links to its own place; a link with words is none."""
     if element.tag != "a" or not element.get("href").startswith("#"):
         return False
-    words = element.words()
+    inside = list(islice(element.inside(), _FEW))
+    words = "".join(node for node in inside if isinstance(node, str)).strip()
+    if len(inside) == _FEW or len(words) > _FEW:
+        return False
     return not _WORD.search(words) and (not words or words in _MARKS or bool(_PERMALINKS.intersection(element.classes)))
 
 

@@ -6,12 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 MOST_EFFORT = 100_000_000
 """The most steps that a parser may take over one page: about a second. No author wrote a page that takes more."""
 
 MOST_FORMATTING = 2_000_000
 """The most elements that a parser may make anew because the author did not close them."""
+
+VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+"""The elements that hold nothing and are never closed."""
 
 _SPACE = " \\t\\n\\f\\r"
 _VALUE = rf"""(?:"[^"]*+"|'[^']*+'|[^{_SPACE}>"'][^{_SPACE}>]*+)?+"""
@@ -26,7 +30,6 @@ _RAW = {
     for name in ("script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes")
 }
 _ENDED_BY_OTHERS = frozenset("p li dt dd tr td th thead tbody tfoot colgroup rt rp".split())
-_VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 _FORMATTING = frozenset("b big code em font i nobr s small strike strong tt u".split())
 
 
@@ -54,9 +57,10 @@ class Element:
             if isinstance(node, Element):
                 waiting += reversed(node.children)
 
-    def words(self) -> str:
-        """All words inside, white space as one space."""
-        return " ".join("".join(node for node in self.inside() if isinstance(node, str)).split())
+    def words(self, most: int | None = None) -> str:
+        """All words inside, white space as one space; or those within the first `most` nodes and characters of each."""
+        inside = islice(self.inside(), most)
+        return " ".join("".join(node[:most] for node in inside if isinstance(node, str)).split())
 
 
 def too_much(html: str) -> bool:
@@ -67,7 +71,7 @@ def too_much(html: str) -> bool:
         at = found.end()
         name = (found["name"] or "").lower()
         foreign = bool(opened["svg"] or opened["math"])
-        nests = name not in _VOID and (foreign or name not in _ENDED_BY_OTHERS)
+        nests = name not in VOID and (foreign or name not in _ENDED_BY_OTHERS)
         step = -1 if found["end"] else 1
         if nests and name and (step > 0 or opened[name]):
             opened[name] += step

@@ -20,7 +20,6 @@ from bookbound.read.sphinx.pages import References, draft, set_pages
 from bookbound.read.woven import Shelf
 
 _SUFFIXES = (".md", ".ipynb", ".rst")
-_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,8 @@ def _book(source: Path, book: Book, paths: list[Path], notices: list[Notice]) ->
             made, odd = draft(path, file, desk, book.mystmd)
             notices += odd
             if made:
-                drafts[name], found[name] = replace(made, toctrees=()), file
+                marks = tuple(mark for mark in made.outline if mark.kind != "toctree")
+                drafts[name], found[name] = replace(made, toctrees=(), outline=marks), file
     order = Order(drafts, _SUFFIXES)
     root = order.resolve(book.contents.root, "") if book.contents.root else ""
     for name, lists in book.contents.lists.items():
@@ -102,16 +102,14 @@ def _listed(order: Order, root: str) -> tuple[list[Listed], list[Notice]]:
     if not root or not left:
         return pages, []
     count = "1 page is" if len(left) == 1 else f"{len(left)} pages are"
-    more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
-    told = Notice("_toc.yml", f"{count} not listed and left out: {', '.join(left[:_NAMED])}{more}")
+    told = Notice("_toc.yml", f"{count} not listed and left out: {files.first_of(left)}")
     return [page for page in pages if page.reached], [told]
 
 
 def _missing(order: Order, listed: list[Listed]) -> list[Notice]:
     """Which pages are listed and are not there."""
     names = [name.lstrip("/") for page in listed for name in order.missing(page.name)]
-    named = ", ".join(name[:100] for name in names[:_NAMED])
-    return [Notice("_toc.yml", f"lists pages that are not there: {named}", lost=True)] if names else []
+    return [Notice("_toc.yml", f"lists pages that are not there: {files.first_of(names)}", lost=True)] if names else []
 
 
 def _find(source: Path) -> Book:

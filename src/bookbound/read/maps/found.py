@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bookbound.book import Notice
-from bookbound.read import files
+from bookbound.read import decode, files
 from bookbound.read.html.page import generator
 from bookbound.read.maps.lines import Line, lines
 
@@ -70,9 +70,4 @@ def _data(path: Path, root: Path) -> bytes:
     """What stands in a map; nothing where it is too large, cannot be read or lies elsewhere."""
     if not files.is_inside(path, root):
         return b""
-    try:
-        with path.open("rb") as opened:
-            data = opened.read(LARGEST + 1)
-    except OSError:
-        return b""
-    return data if len(data) <= LARGEST else b""
+    return decode.content(path, path.name, LARGEST)[0] or b""

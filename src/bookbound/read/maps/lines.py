@@ -81,7 +81,7 @@ def _sphinx(found: dict[str, str]) -> Iterator[tuple[object, str]]:
 
 def _inventory(data: bytes) -> Iterator[tuple[object, str]]:
     """Pages, and places on them; what Sphinx calls by name and is neither, such as its page of search, is left out."""
-    listed = read_inventory(data).entries
+    listed = read_inventory(data)
     yield from ((entry.address, entry.title) for entry in listed.get("std:doc", {}).values())
     places = (entry for kind, entries in listed.items() if kind != "std:doc" for entry in entries.values())
     yield from ((entry.address, entry.title) for entry in places if "#" in entry.address)

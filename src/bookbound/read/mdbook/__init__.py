@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import quote
 
 from bookbound.book import Manuscript, Notice, Page
-from bookbound.read import decode, files, toml
+from bookbound.read import decode, endings, files, toml
 from bookbound.read.dialect import MDBOOK_MARKDOWN, Dialect
 from bookbound.read.doc import load_doc
-from bookbound.read.folder import MARKDOWN_SUFFIXES, left_out
+from bookbound.read.folder import left_out
 from bookbound.read.frontmatter import FrontMatter
 from bookbound.read.mdbook.links import links
 from bookbound.read.summary import read_summary
@@ -61,7 +61,7 @@ def read_mdbook(root: Path) -> Manuscript:
     if book is None:
         return Manuscript("", "mdbook", (), (Notice(_CONFIG, "there is no table of contents, SUMMARY.md, beside it"),))
     above = root if book.src.is_relative_to(root) else book.src
-    paths, notices = files.find(book.src, MARKDOWN_SUFFIXES)
+    paths, notices = files.find(book.src, endings.MARKDOWN)
     summary = read_summary(book.src / _SUMMARY, paths, book.title)
     shelf = Shelf(root if book.home.is_relative_to(root) else book.home)
 

@@ -109,7 +109,7 @@ def _inherited(config: Path, root: Path) -> Iterator[tuple[Path, object]]:
         yield config, read
         parent = read.get("INHERIT") if isinstance(read, dict) else None
         above = files.beside(config.parent, parent) if isinstance(parent, str) else None
-        if above is None or not files.is_inside(above, root) or not files.is_file(above):
+        if above is None or not files.is_inside(above, root):
             return
         config = above
 

@@ -67,8 +67,8 @@ class Folders:
         return {label: self.nav(name, depth + 1)}
 
     def _settings(self, folder: str) -> FrontMatter:
-        path = self._docs / folder / self._order
-        if not self._order or not files.is_file(path) or not files.is_inside(path, self._docs):
+        path = files.beside(self._docs, f"{folder}{self._order}") if self._order else None
+        if path is None or not files.is_inside(path, self._docs):
             return FrontMatter()
         text, _ = decode.load(path, path.name, decode.LARGEST_SETTINGS)
         read = load(text or "")

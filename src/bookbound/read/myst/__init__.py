@@ -54,16 +54,17 @@ def _dialect(mystmd: bool, labels: Iterable[str]) -> Dialect:
 def myst_draft(source: str, path: Path, file: str, desk: Desk, mystmd: bool = False) -> Draft:
     """A page of MyST, which Sphinx builds or its own tools; where its references have titles, it is set with those."""
     front = front_matter(source)
-    page = _Page(path, file, desk, mystmd)
-    plain = page.set(source, front.end, lambda kind, target: None)
+    page = _Page(source, front.end, path, file, desk, mystmd)
+    plain = page.set(lambda kind, target: None)
     page.tops = spots.headings(plain)
     notices = [Notice(file, "its front matter is not plain YAML; passed over")] if front.broken else []
+    notices += page.notices
     return Draft(
         source,
         front.text("title") or first_title(plain),
         _labels(page.fences.labels, page.tops) | spots.captions(page.fences.spots),
         tuple(page.fences.toctrees),
-        lambda titles: page.set(source, front.end, titles) if page.refers or page.is_numbered(titles) else plain,
+        lambda titles: page.set(titles) if page.refers or page.is_numbered(titles) else plain,
         front.flag("orphan"),
         (*notices, *desk.shelf.notices(file)),
         spots.outline(page.tops, page.fences.spots),
@@ -72,38 +73,39 @@ def myst_draft(source: str, path: Path, file: str, desk: Desk, mystmd: bool = Fa
 
 
 class _Page:
-    """Makes plain Markdown of one page, and of the files that it takes words from."""
+    """Makes plain Markdown of one page, and of the files that it takes words from: once, however often it is set."""
 
-    def __init__(self, path: Path, file: str, desk: Desk, mystmd: bool) -> None:
+    def __init__(self, source: str, start: int, path: Path, file: str, desk: Desk, mystmd: bool) -> None:
+        self._source, self._start = source, start
         self._path, self._file, self._desk, self._mystmd = path, file, desk, mystmd
         self._depth = 0
-        self.fences = Fences("", 0, self._taken)
         self.refers = False
         self.tops: list[Spot] = []
+        self.notices: list[Notice] = []
+        self.fences = Fences(source, start, self._taken)
 
     def is_numbered(self, titles: Titles) -> bool:
         """Whether something on the page has a number."""
         return any(spots.numbers((*self.tops, *self.fences.spots), titles))
 
-    def set(self, source: str, start: int, titles: Titles) -> Setting:
-        woven = self._woven(source, start, titles)
-        return woven.unwoven(markdown.typeset(woven.text, _dialect(self._mystmd, self.fences.labels), start))
+    def set(self, titles: Titles) -> Setting:
+        numbers = spots.numbers((*self.tops, *self.fences.spots), titles)
+        woven = self._woven(self._source, self.fences, titles, numbers)
+        return woven.unwoven(markdown.typeset(woven.text, _dialect(self._mystmd, self.fences.labels), self._start))
 
-    def _woven(self, source: str, start: int, titles: Titles) -> Woven:
+    def _woven(self, source: str, fences: Fences, titles: Titles, numbers: Iterable[Swap] = ()) -> Woven:
         def wanted(kind: str, target: str) -> str | None:
             self.refers = True
             return titles(kind, target)
 
-        fences = Fences(source, start, self._taken)
-        self.fences = fences if not self._depth else self.fences
-        shown = spots.numbers((*self.tops, *fences.spots) if not self._depth else (), titles)
         inline = inline_swaps(source, fences.prose, wanted, self._desk.config)
-        return weave(source, _apart([*fences.swaps, *shown, *inline]))
+        return weave(source, _apart([*fences.swaps, *numbers, *inline]))
 
     def _taken(self, name: str, argument: str, options: dict[str, Any], body: str) -> str | None:
         """The Markdown for what stands in other files, or in another language."""
         if name == "eval-rst":
             rst = rst_draft(body, self._path, self._file, self._desk)
+            self.notices += rst.notices
             return escaped(rst.set(lambda kind, target: None).text)
         if name == "csv-table" and not options.get("file"):
             return from_commas(body, options)
@@ -116,10 +118,11 @@ class _Page:
             return from_commas(text, options)
         if text is None or name == "literalinclude" or "literal" in options:
             return as_code(chosen(text, options)) if text else None
+        words = chosen(text, options)
         self._depth += 1
-        shown = self._woven(chosen(text, options), 0, lambda kind, target: None).text
+        fences = Fences(words, 0, self._taken)
         self._depth -= 1
-        return shown
+        return self._woven(words, fences, lambda kind, target: None).text
 
 
 def _apart(swaps: list[Swap]) -> list[Swap]:

@@ -24,6 +24,8 @@ _UNSEEN_LINE = re.compile(r"%.*|\+\+\+.*|\^{3,}[ \t]*")
 _FORMULA = re.compile(r"[^\n]*?\$\$(?P<label>[ \t]*\((?P<name>[^()\s]+)\)[ \t]*)")
 _ATTRIBUTE = re.compile(r"\{#(?P<name>[\w.:-]+)[^{}\n]*\}[ \t]*\n(?=#{1,6}[ \t](?P<heading>[^\n]*))")
 _TAKEN = frozenset(("toctree", "eval-rst", "include", "literalinclude"))
+# Deeper than any author nests, a directive is set as it is written.
+_DEEPEST = 50
 
 Takes = Callable[[str, str, dict[str, Any], str], str | None]
 """Gives the Markdown for a directive that takes words from elsewhere: by its name, argument, options and body."""
@@ -74,11 +76,13 @@ class Fences:
         end = self._end(at)
         after = min(end + 1, len(self._source))
         fence = _FENCE.fullmatch(self._source, at, end)
-        if fence and not fence["name"] and not fence["rest"] and self._ends(fence["marks"]):
+        ended = self._ended(fence["marks"]) if fence and not fence["name"] and not fence["rest"] else -1
+        if fence and ended >= 0:
+            del self._open[ended + 1 :]
             self._close(fence.start("marks"), after)
         elif self._open and self._open[-1].plain.verbatim:
             pass
-        elif fence and (fence["name"] or fence["marks"][0] != ":"):
+        elif fence and (len(self._open) < _DEEPEST if fence["name"] else fence["marks"][0] != ":"):
             after = self._begin(fence, after)
         elif label := _LABEL.fullmatch(self._source, at, end):
             name = " ".join(label["name"].lower().split())
@@ -107,15 +111,13 @@ class Fences:
         else:
             self.prose.append((at, after))
 
-    def _ends(self, marks: str) -> bool:
-        """Whether these marks end the innermost fence of their kind that they are long enough for."""
-        if self._open and self._open[-1].plain.verbatim:
-            inner = self._open[-1].marks
-            return marks[0] == inner[0] and len(marks) >= len(inner)
-        fitting = [i for i, one in enumerate(self._open) if marks[0] == one.marks[0] and len(marks) >= len(one.marks)]
-        if fitting:
-            del self._open[fitting[-1] + 1 :]
-        return bool(fitting)
+    def _ended(self, marks: str) -> int:
+        """Which open fence these marks end: the innermost of their kind that they are long enough for, or -1."""
+        verbatim = bool(self._open) and self._open[-1].plain.verbatim
+        for i in range(len(self._open) - 1, len(self._open) - 2 if verbatim else -1, -1):
+            if marks.startswith(self._open[i].marks):
+                return i
+        return -1
 
     def _begin(self, fence: re.Match[str], after: int) -> int:
         """Open a fence; returns where its body begins."""

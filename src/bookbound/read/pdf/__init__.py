@@ -15,7 +15,7 @@ from bookbound.read import files
 from bookbound.read.called import called
 from bookbound.read.pdf.blocks import drafts
 from bookbound.read.pdf.chapters import Chapter, chapters
-from bookbound.read.pdf.contents import is_contents
+from bookbound.read.pdf.contents import contents
 from bookbound.read.pdf.folio import About, Folio, opened
 from bookbound.read.pdf.hyphens import Hyphens
 from bookbound.read.pdf.lines import Line, lines
@@ -52,7 +52,7 @@ def bound(source: Path, about: About, folios: Iterable[Folio]) -> Manuscript:
     if not any(page.lines for page in printed):
         pictured = any(page.folio.pictures for page in printed)
         raise BadSource(_NO_TEXT if pictured or not notices else f"The PDF shows no words: {notices[0].message}.")
-    listing = {page.folio.number for page in printed if is_contents(page.lines, about.outline)}
+    listing = contents({page.folio.number: page.lines for page in printed}, about.outline)
     listing = set() if len(listing) == len(printed) else listing
     notices += _notice(source.name, listing, "only a table of contents; left out")
     told = [page.lines if page.folio.number not in listing else [] for page in printed]

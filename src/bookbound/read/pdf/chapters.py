@@ -12,6 +12,7 @@ from bookbound.read.pdf.folio import Entry
 from bookbound.read.pdf.lines import Line
 from bookbound.read.pdf.outline import Mark, marks
 from bookbound.read.pdf.titles import Title, Type, levels, titles
+from bookbound.read.rootless import rootless
 
 TOGETHER = 20
 """How many pages stand together where neither outline nor headings tell where chapters begin."""
@@ -27,7 +28,7 @@ class Chapter(NamedTuple):
 
 def chapters(outline: Sequence[Entry], lines: Sequence[Line], heights: Sequence[float], face: Type) -> list[Chapter]:
     """The chapters of all lines of a book; what stands before the first is called as the outline begins."""
-    outline = _without_root(outline)
+    outline = rootless(outline)
     found = titles(lines, face)
     placed = marks(outline, lines, found, heights)
     known = {mark.heading.start: mark.heading for mark in placed if mark.heading}
@@ -42,13 +43,6 @@ def chapters(outline: Sequence[Entry], lines: Sequence[Line], heights: Sequence[
         for mark, end in zip(starts, ends, strict=True)
         if mark.at < end
     ]
-
-
-def _without_root(outline: Sequence[Entry]) -> Sequence[Entry]:
-    """The outline without a single entry that all others stand under: that is the book."""
-    if sum(entry.depth == 0 for entry in outline) != 1 or len(outline) == 1 or outline[0].depth:
-        return outline
-    return [entry._replace(depth=entry.depth - 1) for entry in outline[1:]]
 
 
 def _merged(found: Sequence[Title], known: Mapping[int, Title]) -> list[Title]:

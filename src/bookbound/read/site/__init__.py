@@ -8,37 +8,37 @@ from urllib.parse import quote, urlsplit
 
 from bookbound.book import Manuscript
 from bookbound.errors import BadSource
-from bookbound.read import files
+from bookbound.read import endings, files
 from bookbound.read.html.address import KEPT, key
 from bookbound.read.html.charset import load_html
 from bookbound.read.html.page import HtmlPage, canonical, generator, look
 from bookbound.read.html.selectolax import Document
 from bookbound.read.maps import drawn
 from bookbound.read.maps.found import in_folder
+from bookbound.read.reasons import reasons
 from bookbound.read.site.book import bind
 
-SUFFIXES = frozenset((".html", ".htm", ".xhtml"))
-_SOURCES = frozenset((".md", ".mdx", ".markdown", ".rst", ".ipynb"))
+_SOURCES = endings.MARKDOWN | endings.NOTEBOOKS | {".rst"}
 _NOWHERE = "http://book.invalid"
-_LOOKED_AT, _REASONS = 20, 3
+_LOOKED_AT = 20
 
 
 def knows_html(source: Path) -> bool:
     """Whether a source is a page of HTML, or a folder that opens with one and is a generator's or mostly such pages."""
     if files.is_file(source):
-        return source.suffix.lower() in SUFFIXES
+        return source.suffix.lower() in endings.HTML
     if not files.is_file(source / "index.html"):
         return False
     html, _ = load_html(source / "index.html", "index.html")
     if html and generator(html):
         return True
-    return len(files.find(source, SUFFIXES, built=True)[0]) > len(files.find(source, _SOURCES)[0])
+    return len(files.find(source, endings.HTML, built=True)[0]) > len(files.find(source, _SOURCES)[0])
 
 
 def read_html(source: Path) -> Manuscript:
     """The book of the site that stands in a folder, or of one page of HTML."""
     root = source.parent if files.is_file(source) else source
-    paths, notices = ([source], []) if files.is_file(source) else files.find(root, SUFFIXES, built=True)
+    paths, notices = ([source], []) if files.is_file(source) else files.find(root, endings.HTML, built=True)
     home = _home(root, paths[:_LOOKED_AT])
     pages: list[HtmlPage] = []
     taken: set[str] = set()
@@ -57,8 +57,8 @@ def read_html(source: Path) -> Manuscript:
     name = files.readable(files.shown(Path(root.resolve().name)))
     book = bind(pages, home + "/", name, [*notices, *odd], drawn(found, home + "/"))
     if not book.pages:
-        reasons = "".join(f" {file}: {message}." for file, message, _ in book.notices[:_REASONS])
-        raise BadSource(f"No page of HTML shows words: name the folder that a generator built its site into.{reasons}")
+        why = reasons(book.notices)
+        raise BadSource(f"No page of HTML shows words: name the folder that a generator built its site into.{why}")
     return replace(book, pages=tuple(replace(page, url=page.url.removeprefix(_NOWHERE)) for page in book.pages))
 
 

@@ -11,6 +11,8 @@ from bookbound.read.html.selectolax import Document
 from bookbound.read.html.tree import Element
 
 MOST_ENTRIES = 20_000
+# No entry says more; entries may stand in each other, and are not to be read through again and again.
+_FEW = 300
 
 _LISTED = (
     ".theme-doc-sidebar-menu",
@@ -85,9 +87,9 @@ def _lines(nav: Element, url: str, labels: list[str]) -> Iterator[_Line]:
                 labels.append(label)
                 top = len(labels) - 1
         elif node.tag in _NAMES and not depth:
-            part = node.words()
+            part = node.words(_FEW)
         if node.tag == "a" and (target := _target(node, url)):
-            yield _Line(part, top if depth else -1, target, node.words())
+            yield _Line(part, top if depth else -1, target, node.words(_FEW))
         waiting += [(child, depth) for child in reversed(node.children) if isinstance(child, Element)]
 
 
@@ -101,7 +103,7 @@ def _label(item: Element) -> str:
             words.append(node)
         elif node.tag in _GROUPS:
             break
-        elif node.tag in _LABELS and (label := node.words()):
+        elif node.tag in _LABELS and (label := node.words(_FEW)):
             return label
         else:
             waiting += reversed(node.children)

@@ -16,8 +16,6 @@ from bookbound.read.sphinx.project import Project, find_project, own_project
 from bookbound.read.titles import book_title
 from bookbound.read.woven import Shelf
 
-_NAMED = 5
-
 
 def knows_sphinx(source: Path) -> bool:
     """Whether a Sphinx project stands at or below this folder: by its `conf.py`, or by a list of pages.
@@ -65,12 +63,11 @@ def _told(order: Order, listed: list[Listed], found: dict[str, str], root: str) 
     notices = []
     if alone and root in order.drafts:
         count = "1 page is" if len(alone) == 1 else f"{len(alone)} pages are"
-        more = f" and {len(alone) - _NAMED} more" if len(alone) > _NAMED else ""
-        notices.append(Notice(found[root], f"{count} in no toctree: {', '.join(alone[:_NAMED])}{more}"))
+        notices.append(Notice(found[root], f"{count} in no toctree: {files.first_of(alone)}"))
     for page in listed:
         if missing := order.missing(page.name):
-            named = ", ".join(name[:100] for name in missing[:_NAMED])
-            notices.append(Notice(found[page.name], f"lists pages that are not there: {named}", lost=True))
+            told = f"lists pages that are not there: {files.first_of(missing)}"
+            notices.append(Notice(found[page.name], told, lost=True))
     return notices
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bookbound.book import Notice
-from bookbound.read import text
+from bookbound.read import files, text
 from bookbound.read.galley import Setting
 from bookbound.read.sphinx.config import Config
 from bookbound.read.sphinx.outline import Outline
@@ -19,8 +19,6 @@ Titles = Callable[[str, str], str | None]
 
 The `number` of an id on the page itself is what is set before a heading or a caption.
 """
-
-_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +81,4 @@ def _told(described: list[str], file: str) -> list[Notice]:
     """That words of a page stand in code, which is not read."""
     if not described:
         return []
-    named = ", ".join(name[:100] for name in described[:_NAMED])
-    more = f" and {len(described) - _NAMED} more" if len(described) > _NAMED else ""
-    return [Notice(file, f"shows what autodoc takes from code, which is not read: {named}{more}")]
+    return [Notice(file, f"shows what autodoc takes from code, which is not read: {files.first_of(described)}")]

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import re
 import zlib
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 from bookbound.read import decode
 
-_HEAD = re.compile(
-    rb"# Sphinx inventory version 2[^\n]*\n"
-    rb"# Project:(?P<project>[^\n]*)\n# Version:(?P<version>[^\n]*)\n[^\n]*\n"
-)
+_HEAD = re.compile(rb"# Sphinx inventory version 2[^\n]*\n# Project:[^\n]*\n# Version:[^\n]*\n[^\n]*\n")
 # The page at the root of a site has no address of its own: two spaces stand where it would be.
 _LINE = re.compile(r"(?P<name>\S(?:.*?\S)??)\s++(?P<kind>[^\s:]++:\S++)\s++-?\d++\s(?P<address>\S*+)\s++(?P<title>.*)")
 _LONGEST_LINE = 2_000
@@ -26,46 +21,24 @@ class Entry(NamedTuple):
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class Inventory:
-    """All that a book lists, by kind (`std:label`, `std:doc`, `py:function`) and name."""
-
-    project: str = ""
-    version: str = ""
-    entries: dict[str, dict[str, Entry]] = field(default_factory=dict)
-
-    def find(self, kind: str, name: str) -> Entry | None:
-        return self.entries.get(kind, {}).get(name)
-
-
-def load_inventory(path: Path) -> Inventory:
-    """The inventory in a file; an empty one where the file cannot be read or is none."""
-    try:
-        with path.open("rb") as opened:
-            data = opened.read(decode.LARGEST)
-    except OSError:
-        return Inventory()
-    return read_inventory(data)
+Inventory = dict[str, dict[str, Entry]]
+"""All that a book lists, by kind (`std:label`, `std:doc`, `py:function`) and name."""
 
 
 def read_inventory(data: bytes) -> Inventory:
     """The inventory that stands in the bytes of a file; an empty one where they are none."""
     head = _HEAD.match(data)
     if not head:
-        return Inventory()
+        return {}
     try:
         listed = zlib.decompressobj().decompress(data[head.end() :], decode.LARGEST)
     except zlib.error:
-        return Inventory()
-    entries: dict[str, dict[str, Entry]] = {}
+        return {}
+    entries: Inventory = {}
     for line in listed.decode("utf-8", "replace").split("\n"):
         found = _LINE.fullmatch(line) if len(line) <= _LONGEST_LINE else None
         if found:
             name, address, title = found["name"], found["address"], found["title"]
             address = address.removesuffix("$") + name * address.endswith("$")
             entries.setdefault(found["kind"], {})[name] = Entry(address, name if title == "-" else title)
-    return Inventory(_text(head["project"]), _text(head["version"]), entries)
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace").strip()
+    return entries

@@ -37,7 +37,7 @@ class References:
         self._order, self._numbers = order, numbers
         drafts = order.drafts.items()
         self._targets = {label: (page, to) for page, each in drafts for label, to in each.targets.items()}
-        listed = built.entries.get("std:label", {}) if built else {}
+        listed = built.get("std:label", {}) if built else {}
         written = {name: title for each in order.drafts.values() for name, title in each.labels.items()}
         self._labels = _MADE | {name: entry.title for name, entry in listed.items()} | written
 

@@ -12,12 +12,13 @@ from urllib.parse import quote
 from bookbound.book import Notice
 from bookbound.read import decode, files
 from bookbound.read.sphinx.config import Config, load_config
-from bookbound.read.sphinx.inventory import Inventory, load_inventory
+from bookbound.read.sphinx.inventory import Inventory, read_inventory
 from bookbound.read.sphinx.order import pattern
 
 _HOMES = ("", "source", "src", "docs", "doc", "docs/source", "doc/source", "docs/src")
 _BUILT = ("", "_build/html", "build/html", "../build/html", "../_build/html")
 _ALSO = (".md", ".ipynb")
+_LOOKED_INTO = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,13 @@ class Project:
         return f"{self.config.address.rstrip('/')}/{quote(name)}.html"
 
     def inventory(self) -> Inventory:
-        """What a built copy beside the project lists."""
-        beside = (self.home / name / "objects.inv" for name in _BUILT)
-        path = next(filter(files.is_file, beside), None)
-        return load_inventory(path) if path else Inventory()
+        """What a built copy in the project or beside it lists."""
+        for name in _BUILT:
+            path = self.home / name / "objects.inv"
+            data = decode.content(path, path.name)[0] if files.is_inside(path, self.home / "..") else None
+            if data is not None:
+                return read_inventory(data)
+        return {}
 
 
 def find_project(source: Path) -> Project | None:
@@ -60,7 +64,9 @@ def find_project(source: Path) -> Project | None:
     own = own_project(source)
     if own:
         return own
-    listing = [path for path in files.find(source, frozenset((".rst",)))[0] if _lists_pages(path)]
+    # What lists the pages of others stands above them.
+    pages = sorted(files.find(source, frozenset((".rst",)))[0], key=lambda path: len(path.parts))
+    listing = [path for path in pages[:_LOOKED_INTO] if _lists_pages(path)]
     return Project(Path(os.path.commonpath([path.parent for path in listing]))) if listing else None
 
 
