@@ -15,7 +15,7 @@ demo: $(VENV)/.run    ## index the example book and take questions
 
 test: check      ## run every check and every test
 	$(BIN)/python -m compileall -q src tests
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.dev   ## format, lint and types
 	$(BIN)/ruff format --check .

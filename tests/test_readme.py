@@ -56,7 +56,7 @@ def place(example_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(example_book, folder / "examples" / "book")
     (folder / "evals").mkdir()
     asked = (REPOSITORY / "evals" / "example.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    (folder / "evals" / "example.jsonl").write_text("".join(asked[::6]), encoding="utf-8")
+    (folder / "evals" / "example.jsonl").write_text("".join(asked[::16]), encoding="utf-8")
     done = run(folder, sys.executable, "-m", "bookbound", "demo", "--no-serve")
     assert (done.returncode, done.stderr) == (0, "")
     for command in COMMANDS:

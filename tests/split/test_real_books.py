@@ -23,8 +23,8 @@ BUDGET = 256
 MANY = 60
 """Of a book with more pages than this, every second, third or fourth one is enough."""
 BOOKS = [
-    "byte_of_python", "d2l_en", "docusaurus_docs", "fastapi_docs", "hf_deep_rl_course", "isaaclab_docs", "learn2love",
-    "mdbook_guide", "mkdocs_docs", "physical_ai_2", "python_robotics_docs", "ros2_docs",
+    "byte_of_python", "docusaurus_docs", "fastapi_docs", "hf_deep_rl_course", "isaaclab_docs", "learn2love",
+    "mdbook_guide", "mkdocs_docs", "physical_ai_2", "python_robotics_docs",
 ]  # fmt: skip
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -16,6 +19,7 @@ from bookbound.ports import Store
 from bookbound.store.edge import EdgeStore
 
 DIMENSION = 8
+SHARED, ROOM = Path("/dev/shm"), 1 << 30
 TEXTS = (
     "A harmonic drive trades speed for torque in very little space.",
     "The gripper closes until its fingers feel the object.",
@@ -109,3 +113,13 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def edge(folder: Path) -> EdgeStore:
     return EdgeStore(folder)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory, where there is room: what a killed process has written stays there as on a disk."""
+    if not os.access(SHARED, os.W_OK) or shutil.disk_usage(SHARED).free < ROOM:
+        yield tmp_path
+        return
+    with TemporaryDirectory(dir=SHARED, prefix="bookbound-") as folder:
+        yield Path(folder)

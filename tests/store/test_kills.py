@@ -33,11 +33,11 @@ async def published(store: EdgeStore) -> str:
     return index.manifest.digest
 
 
-def test_after_each_of_200_kills_the_live_index_is_one_that_was_published(tmp_path: Path) -> None:
+def test_after_each_of_200_kills_the_live_index_is_one_that_was_published(memory: Path) -> None:
     chance, processes = random.Random(7), multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload(["tests.store.life"])
-    store, exported = EdgeStore(tmp_path / "index"), tmp_path / "book.bookbound"
-    forms = EdgeStore(tmp_path / "forms")
+    store, exported = EdgeStore(memory / "index"), memory / "book.bookbound"
+    forms = EdgeStore(memory / "forms")
     known = {asyncio.run(life.publish(forms, life.variant(number))) for number in range(life.VARIANTS)}
     start = perf_counter()
     asyncio.run(life.publish(store, life.variant(0)))
@@ -45,7 +45,7 @@ def test_after_each_of_200_kills_the_live_index_is_one_that_was_published(tmp_pa
     pause, seen = threading.Event(), set()
     for kill in range(KILLS):
         begun, step = processes.Event(), chance.randrange(1, STEPS) if kill % 2 else 0
-        process = processes.Process(target=life.live, args=(str(tmp_path), kill, begun, step))
+        process = processes.Process(target=life.live, args=(str(memory), kill, begun, step))
         process.start()
         begun.wait()
         if not step:
@@ -58,11 +58,10 @@ def test_after_each_of_200_kills_the_live_index_is_one_that_was_published(tmp_pa
         seen.add(found)
         if exported.exists() and not kill % 20:
             assert (
-                asyncio.run(import_(exported, EdgeStore(tmp_path / "moved"), lambda *_: None, force=True)).digest
-                in known
+                asyncio.run(import_(exported, EdgeStore(memory / "moved"), lambda *_: None, force=True)).digest in known
             )
     assert len(seen) > 1, "the book changed meanwhile"
     asyncio.run(life.publish(store, life.variant(1), force=True))
     kept = [manifest.generation for manifest in asyncio.run(store.generations())]
-    assert sorted(path.name for path in (tmp_path / "index" / "generations").iterdir()) == sorted(kept)
+    assert sorted(path.name for path in (memory / "index" / "generations").iterdir()) == sorted(kept)
     assert len(kept) <= 3

@@ -79,9 +79,9 @@ class Shelf:
         assert found == holding, words
 
 
-def test_20000_random_operations_leave_what_a_dictionary_holds(tmp_path: Path) -> None:
+def test_20000_random_operations_leave_what_a_dictionary_holds(memory: Path) -> None:
     async def go() -> None:
-        shelf = Shelf(tmp_path / "index")
+        shelf = Shelf(memory / "index")
         await shelf.publish()
         ways = [
             (shelf.edit, 400),
