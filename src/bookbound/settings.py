@@ -115,6 +115,10 @@ class Settings:
         """The book and edition that are named, if any."""
         return Volume(self.book or "", self.edition or "").checked()
 
+    def naming(self, volume: Volume) -> Settings:
+        """The same settings, with the name of a volume."""
+        return replace(self, book=volume.book or None, edition=volume.edition or None)
+
     def __repr__(self) -> str:
         shown = {f.name: getattr(self, f.name) for f in fields(self) if not f.name.endswith(HIDDEN)}
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"

@@ -8,19 +8,42 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
 
 Run = Callable[..., CompletedProcess[str]]
+Watching = Callable[..., AbstractContextManager[tuple[Iterator[str], Iterator[str]]]]
 
 
 @pytest.fixture
 def book(little_book: Path, tmp_path: Path) -> Path:
     """The little book, to be changed."""
     return Path(shutil.copytree(little_book, tmp_path / "book"))
+
+
+@pytest.fixture
+def watching(tmp_path: Path, environment: dict[str, str]) -> Watching:
+    """Watches a source after so many warnings until Ctrl-C: a line for each publication, and one for each trouble."""
+
+    @contextmanager
+    def watched(source: Path, warned: int = 0) -> Iterator[tuple[Iterator[str], Iterator[str]]]:
+        command = [sys.executable, "-u", "-m", "bookbound", "index", str(source), "--watch", "--index", "i"]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as process:
+            assert process.stdout
+            assert process.stderr
+            said, told = iter(process.stdout.readline, ""), iter(process.stderr.readline, "")
+            assert "Watching" in [next(told) for _ in range(warned + 1)][-1]
+            yield (line for line in said if line.startswith("Published")), (line for line in told if "Error" in line)
+            os.kill(process.pid, signal.SIGINT)
+            process.communicate(timeout=60)
+        assert process.returncode == 130
+
+    return watched
 
 
 def test_indexing_again_says_what_changed_and_embeds_no_more(bookbound: Run, book: Path, tmp_path: Path) -> None:
@@ -100,75 +123,41 @@ def test_what_to_index_is_one_thing_that_can_be_watched(
     assert bookbound(*arguments, cwd=tmp_path).returncode == 2
 
 
-def test_a_watched_book_is_published_after_each_change_until_somebody_ends_it(
-    book: Path, tmp_path: Path, environment: dict[str, str]
-) -> None:
-    command = [sys.executable, "-u", "-m", "bookbound", "index", str(book), "--watch", "--index", str(tmp_path / "i")]
-    with subprocess.Popen(
-        command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout
-        assert process.stderr
-        assert "Watching" in process.stderr.readline()
-        lines = iter(process.stdout.readline, "")
+def test_a_watched_book_is_published_after_each_change_until_somebody_ends_it(book: Path, watching: Watching) -> None:
+    with watching(book) as (published, _):
         (book / "new.md").write_text("# New\n\nA page more.\n")
-        assert "1 page added" in next(line for line in lines if line.startswith("Published"))
+        assert "1 page added" in next(published)
         (book / "new.md").write_bytes(b"\0")
         (book / "newer.md").write_text("# Newer\n\nAnother page.\n")
-        assert "removed" in next(line for line in lines if line.startswith("Published"))
-        os.kill(process.pid, signal.SIGINT)
-        process.communicate(timeout=60)
-    assert process.returncode == 130
+        assert "removed" in next(published)
 
 
-def test_a_watched_file_may_be_replaced_again_and_again_and_its_folder_too(
-    tmp_path: Path, environment: dict[str, str]
-) -> None:
+def test_a_watched_file_may_be_replaced_again_and_again_and_its_folder_too(tmp_path: Path, watching: Watching) -> None:
     (folder := tmp_path / "notes").mkdir()
     (note := folder / "note.md").write_text("# Note\n\nThe first words.\n")
-    command = [sys.executable, "-u", "-m", "bookbound", "index", str(note), "--watch", "--index", str(tmp_path / "i")]
-    with subprocess.Popen(
-        command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout
-        assert process.stderr
-        assert "Watching" in process.stderr.readline()
-        lines = iter(process.stdout.readline, "")
+    with watching(note) as (published, troubles):
         for words in ("second", "third"):
             (fresh := folder / "fresh").write_text(f"# Note\n\nThe {words} words.\n")
             fresh.replace(note)
-            assert "1 page changed" in next(line for line in lines if line.startswith("Published"))
+            assert "1 page changed" in next(published)
         folder.rename(tmp_path / "away")
-        assert "no such file" in next(line for line in process.stderr if "Error" in line)
+        assert "no such file" in next(troubles)
         folder.mkdir()
         note.write_text("# Note\n\nThe last words.\n")
-        assert "1 page changed" in next(line for line in lines if line.startswith("Published"))
-        os.kill(process.pid, signal.SIGINT)
-        process.communicate(timeout=60)
+        assert "1 page changed" in next(published)
 
 
-def test_settings_above_a_watched_folder_and_files_beside_it_are_watched(
-    tmp_path: Path, environment: dict[str, str]
-) -> None:
+def test_settings_above_a_watched_folder_and_files_beside_it_are_watched(tmp_path: Path, watching: Watching) -> None:
     (docs := tmp_path / "site" / "docs").mkdir(parents=True)
     (settings := tmp_path / "site" / "mkdocs.yml").write_text("site_name: One\nnav: [index.md]\n")
     (docs / "index.md").write_text("# Start\n\nSome words.\n")
     (docs / "bad.md").write_bytes(b"\0")
-    command = [sys.executable, "-u", "-m", "bookbound", "index", str(docs), "--watch", "--index", str(tmp_path / "i")]
-    with subprocess.Popen(
-        command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout
-        assert process.stderr
-        assert any("Watching" in line for line in process.stderr)
+    with watching(docs, warned=1) as (published, _):
         settings.write_text("site_name: Another\nnav: [index.md, more.md]\n")
         (docs / "more.md").write_text("# More\n\nMore words.\n")
-        lines = iter(process.stdout.readline, "")
-        assert "Published" in next(line for line in lines if line.startswith("Published"))
+        assert "Published" in next(published)
         settings.write_text("site_name: A third\nnav: [more.md, index.md]\n")
-        assert "Published" in next(line for line in lines if line.startswith("Published"))
-        os.kill(process.pid, signal.SIGINT)
-        process.communicate(timeout=60)
+        assert "Published" in next(published)
 
 
 def test_whoever_watches_makes_no_dry_run(bookbound: Run, book: Path, tmp_path: Path) -> None:
@@ -194,26 +183,15 @@ def test_where_every_book_has_a_name_status_names_them_and_asking_says_to_name_o
     assert "robots" in bookbound("status", "--book", "robots", cwd=tmp_path).stdout
 
 
-def test_a_watched_folder_may_go_and_come_back_and_be_hidden_itself(
-    tmp_path: Path, environment: dict[str, str]
-) -> None:
+def test_a_watched_folder_may_go_and_come_back_and_be_hidden_itself(tmp_path: Path, watching: Watching) -> None:
     (folder := tmp_path / ".hidden").mkdir()
     (note := folder / "note.md").write_text("# Note\n\nThe first words.\n")
-    command = [sys.executable, "-u", "-m", "bookbound", "index", str(folder), "--watch", "--index", str(tmp_path / "i")]
-    with subprocess.Popen(
-        command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout
-        assert process.stderr
-        assert "Watching" in process.stderr.readline()
-        lines = iter(process.stdout.readline, "")
+    with watching(folder) as (published, troubles):
         note.write_text("# Note\n\nThe second words.\n")
-        assert "1 page changed" in next(line for line in lines if line.startswith("Published"))
+        assert "1 page changed" in next(published)
         folder.rename(tmp_path / "away")
-        assert "no such file" in next(line for line in process.stderr if "Error" in line)
+        assert "no such file" in next(troubles)
         (tmp_path / "away").rename(folder)
         for words in ("third", "fourth"):
             note.write_text(f"# Note\n\nThe {words} words.\n")
-            assert "1 page changed" in next(line for line in lines if line.startswith("Published"))
-        os.kill(process.pid, signal.SIGINT)
-        process.communicate(timeout=60)
+            assert "1 page changed" in next(published)

@@ -97,8 +97,7 @@ async def _books(parts: Recording, chosen: settings.Settings, of: Volume, asked:
     try:
         volumes = await parts.volumes(chosen)
         for volume in filter(of.holds, volumes):
-            named = replace(chosen, book=volume.book or None, edition=volume.edition or None)
-            if kept := await parts.store(named).generations():
+            if kept := await parts.store(chosen.naming(volume)).generations():
                 found[volume] = kept[0]
     except (IndexTrouble, ServiceTrouble) as trouble:
         note([show.warning(f"Chapters that never answered are not told. {trouble}")])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -74,8 +74,7 @@ def _rows(manifest: Manifest, kept: list[Manifest], place: str, size: int | None
 
 async def _books(parts: Parts, chosen: settings.Settings, volumes: list[Volume]) -> dict[Volume, Manifest]:
     """What each book and edition says of itself."""
-    named = {volume: replace(chosen, book=volume.book or None, edition=volume.edition or None) for volume in volumes}
-    return {volume: (await parts.store(where_).generations())[0] for volume, where_ in named.items()}
+    return {volume: (await parts.store(chosen.naming(volume)).generations())[0] for volume in volumes}
 
 
 def overview(books: dict[Volume, Manifest], as_json: bool) -> None:

@@ -16,7 +16,7 @@ from bookbound.settings import Settings, index_option
 from bookbound.volume import EVERY
 from bookbound.wire.catalogue import editions
 from bookbound.wire.catalogue import opened as opened_volume
-from bookbound.wire.indexing import embedder, naming, placed
+from bookbound.wire.indexing import embedder, placed
 
 
 def point(settings: Settings, book: Manifest) -> InForce:
@@ -53,7 +53,7 @@ async def pipeline(settings: Settings) -> Pipeline:
         writer, spare, agent = _writers(settings, opened)
         volume, index = await opened_volume(settings)
         reading.push_async_callback(index.close)
-        settings = naming(settings, volume)
+        settings = settings.naming(volume)
         words = embedder(settings, models, index.manifest.dimension)
         opened.push_async_callback(words.close)
         reader = Reader(models)
@@ -80,7 +80,7 @@ async def pipeline(settings: Settings) -> Pipeline:
 async def beside(pipeline: Pipeline, settings: Settings) -> Pipeline:
     """What the settings name, open, with the parts of a pipeline; they stay that pipeline's to let go of."""
     volume, index = await opened_volume(settings)
-    settings = naming(settings, volume)
+    settings = settings.naming(volume)
     try:
         held = _fitting(settings, index, pipeline.embedder)
     except BaseException:

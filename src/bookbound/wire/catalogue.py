@@ -12,7 +12,7 @@ from bookbound.ports import Index
 from bookbound.settings import Settings
 from bookbound.store.naming import NOTHING_YET
 from bookbound.volume import UNNAMED, Volume, newest, newest_first
-from bookbound.wire.indexing import naming, store
+from bookbound.wire.indexing import store
 
 if TYPE_CHECKING:
     from bookbound.retrieve.editions import Editions
@@ -27,7 +27,7 @@ AGAIN = 10.0
 
 async def volumes(settings: Settings) -> list[Volume]:
     """Every volume that is published."""
-    here = store(naming(settings, UNNAMED))
+    here = store(settings.naming(UNNAMED))
     named = [volume for name in await here.books() if (volume := _known(name))]
     return [*([UNNAMED] if await here.published() else []), *named]
 
@@ -54,7 +54,7 @@ def meant(name: Volume, among: Sequence[Volume]) -> Volume:
 
 async def asked(settings: Settings) -> Settings:
     """The settings with the name of the volume that they mean."""
-    return naming(settings, meant(settings.volume, await volumes(settings)))
+    return settings.naming(meant(settings.volume, await volumes(settings)))
 
 
 async def opened(settings: Settings) -> tuple[Volume, Index]:
@@ -76,7 +76,7 @@ def editions(settings: Settings, volume: Volume) -> Editions:
         opened: dict[str, Index] = {}
         for other in others(volume, await volumes(settings)):
             with suppress(BookboundError):
-                opened[other.edition] = await store(naming(settings, other)).open()
+                opened[other.edition] = await store(settings.naming(other)).open()
         return opened
 
     return Editions(open_)
@@ -106,5 +106,5 @@ class Catalogue:
 
     async def generations(self, named: Sequence[Volume]) -> str:
         """The generations that are published of some volumes, as one text that changes with any of them."""
-        stores = [store(naming(self._settings, volume)) for volume in named]
+        stores = [store(self._settings.naming(volume)) for volume in named]
         return " ".join([await each.published() for each in stores])

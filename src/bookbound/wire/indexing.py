@@ -14,7 +14,7 @@ from bookbound.errors import InvalidInput
 from bookbound.library import Worker
 from bookbound.ports import Embedder, Store
 from bookbound.settings import Settings
-from bookbound.volume import EVERY, UNNAMED, Volume
+from bookbound.volume import EVERY, UNNAMED
 
 if TYPE_CHECKING:
     from bookbound.book import Manuscript
@@ -71,11 +71,6 @@ def placed(settings: Settings) -> Settings:
         book=None,
         edition=None,
     )
-
-
-def naming(settings: Settings, volume: Volume) -> Settings:
-    """The same settings, with the name of a volume."""
-    return replace(settings, book=volume.book or None, edition=volume.edition or None)
 
 
 def index_book(

@@ -27,7 +27,7 @@ def shelf(settings: Settings) -> Shelf:
     catalogue = Catalogue(settings)
 
     async def open_(volume: Volume, parts: Pipeline | None) -> Pipeline:
-        named = indexing.naming(settings, volume)
+        named = settings.naming(volume)
         if parts is None:
             return watched(await answering.pipeline(named))
         opened = await (gathered(settings, parts) if volume.book == EVERY else answering.beside(parts, named))
@@ -50,14 +50,14 @@ async def gathered(settings: Settings, parts: Pipeline | None = None) -> Pipelin
     from bookbound.retrieve.gathered import Gathered
 
     newest = latest(await volumes(settings))
-    whole = parts or await answering.pipeline(indexing.naming(settings, newest[0]))
+    whole = parts or await answering.pipeline(settings.naming(newest[0]))
     async with AsyncExitStack() as opened:
         if parts is None:
             opened.push_async_callback(whole.close)
         indexes: dict[str, Index] = {}
         for each in newest:
             fresh = parts is None and each is newest[0]
-            one = whole if fresh else await answering.beside(whole, indexing.naming(settings, each))
+            one = whole if fresh else await answering.beside(whole, settings.naming(each))
             if not fresh:
                 opened.push_async_callback(one.index.close)
             title = one.index.manifest.title
@@ -72,7 +72,7 @@ async def store(settings: Settings, volume: Volume | None) -> Store:
     """Where the index of a volume lives, or that of the book that is asked where nobody names one."""
     if volume and volume.book == EVERY:
         raise NoBook("Name one book: what changes an index changes one.")
-    named = settings if volume is None else indexing.naming(settings, volume)
+    named = settings if volume is None else settings.naming(volume)
     return indexing.store(await asked(named))
 
 
