@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from bookbound.models import CONSTANTS, DIGESTS, EMBEDDER, MODELS, READER, TOKEN
 from bookbound.models.onnx import Models
 
 MODELS_AT_HAND = Models()
+GOLDEN = [json.loads(line) for line in (Path(__file__).parent / "golden.jsonl").read_text("utf-8").splitlines()]
 ANY = st.characters(exclude_categories=["Cs"])
 
 
@@ -95,3 +98,20 @@ def test_word_pieces_counted_word_by_word_are_those_of_the_whole_text(text: str)
 def test_special_words_and_words_without_end_are_counted_as_they_are_read() -> None:
     text = f"[CLS] a[SEP]b [MASK]\n[PAD] {'x' * 99} {'x' * 101}  two  spaces\n\n"
     assert MODELS_AT_HAND.count(text) == len(MODELS_AT_HAND.ids(text))
+
+
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda golden: golden["second"][:24])
+def test_the_networks_say_the_same_on_every_processor(golden: dict[str, Any]) -> None:
+    opening, closing = MODELS_AT_HAND.marks
+    first = [opening, *MODELS_AT_HAND.ids(golden["first"]), closing]
+    second = [*MODELS_AT_HAND.ids(golden["second"]), closing]
+    said = MODELS_AT_HAND.network(READER).read(first + second, token_type_ids=[0] * len(first) + [1] * len(second))
+    assert said["answers"] == pytest.approx(golden["answers"], abs=0.1)
+    assert said["supported"] == pytest.approx(golden["supported"], abs=0.1)
+    assert (said["start"].argmax(), said["end"].argmax()) == (golden["start"], golden["end"])
+    embedder = MODELS_AT_HAND.network(EMBEDDER)
+    (origin, vector) = (
+        embedder.read([opening, *MODELS_AT_HAND.ids(text), closing])["embedding"]
+        for text in (GOLDEN[0]["second"], golden["second"])
+    )
+    assert float(origin @ vector) == pytest.approx(golden["cosine_to_first"], abs=0.01)
