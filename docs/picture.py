@@ -10,10 +10,10 @@ from pathlib import Path
 from rich.console import Console
 
 import bookbound
-from bookbound.cli import show
-from bookbound.cli.demo import QUESTIONS
-from bookbound.cli.screen import Line, draw
-from bookbound.dialogue import Answer, Refusal
+from bookbound.cli import reply_view
+from bookbound.cli.serve_commands import DEMO_QUESTIONS
+from bookbound.cli.terminal import StyledLine, draw_lines
+from bookbound.domain.reply import Answer, Refusal
 
 DOCS = Path(__file__).resolve().parent
 
@@ -23,12 +23,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         bookbound.index(DOCS.parent / "examples" / "book", folder)
         with bookbound.open(folder) as book:
-            for question, kind in ((QUESTIONS[0], Answer), (QUESTIONS[-1], Refusal)):
+            for question, kind in ((DEMO_QUESTIONS[0], Answer), (DEMO_QUESTIONS[-1], Refusal)):
                 reply = book.ask(question)
                 if not isinstance(reply, kind):
                     raise SystemExit(f"The picture wants one answer and one refusal, but this is none: {question}")
-                draw([Line.of(("$ ", "dim"), (f'bookbound ask "{question}"', "bold"))], console)
-                draw([*show.reply(reply), Line()], console)
+                draw_lines([StyledLine.of(("$ ", "dim"), (f'bookbound ask "{question}"', "bold"))], console)
+                draw_lines([*reply_view.format_reply(reply), StyledLine()], console)
     svg = console.export_svg(title="bookbound", unique_id="demo")
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)  # a picture loads no font from a network
     (DOCS / "demo.svg").write_text(svg, encoding="utf-8")

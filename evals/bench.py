@@ -13,10 +13,10 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-from bookbound import wire
-from bookbound.ask import Pipeline
-from bookbound.dialogue import Question
-from bookbound.measure import questions
+from bookbound import bootstrap
+from bookbound.answering.pipeline import Pipeline
+from bookbound.domain.question import Question
+from bookbound.evaluation import question_set
 from bookbound.settings import Settings
 from evals import bench_index, server
 from evals.bench_index import seconds
@@ -39,8 +39,8 @@ def cold(*command: str) -> float:
 
 async def retrieval(settings: Settings) -> list[float]:
     """Milliseconds of each search of the question set, warm, before anything is read."""
-    pipeline: Pipeline = await wire.pipeline(settings)
-    asked = [Question(item.question) for item in questions.load(EXAMPLE)]
+    pipeline: Pipeline = await bootstrap.pipeline(settings)
+    asked = [Question(item.question) for item in question_set.load_question_set(EXAMPLE)]
     taken = []
     for question in asked + asked:
         start = perf_counter()
@@ -52,7 +52,7 @@ async def retrieval(settings: Settings) -> list[float]:
 
 def measure(book: Path, folder: Path) -> dict[str, float]:
     settings = Settings(index=folder)
-    wire.index_book(book, settings)
+    bootstrap.index_book(book, settings)
     baseline = cold(sys.executable, "-c", BASELINE)
     asking = cold(sys.executable, "-m", "bookbound", "ask", "What is a harmonic drive?", "--index", str(folder))
     searches = asyncio.run(retrieval(settings))
@@ -61,7 +61,7 @@ def measure(book: Path, folder: Path) -> dict[str, float]:
         "warm retrieval p50, ms": statistics.median(searches),
         "warm retrieval p95, ms": statistics.quantiles(searches, n=20)[-1],
         "peak memory of a cold `bookbound ask`, MB": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
-        **server.measure(folder, [item.question for item in questions.load(EXAMPLE)][:ASKED]),
+        **server.measure(folder, [item.question for item in question_set.load_question_set(EXAMPLE)][:ASKED]),
         "peak memory of indexing and asking, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
 

@@ -15,13 +15,13 @@ from time import perf_counter
 
 from markdown_it import MarkdownIt
 
-from bookbound import wire
-from bookbound.book import Manuscript
-from bookbound.errors import BadSource
-from bookbound.ports import Embedder
-from bookbound.read import read
+from bookbound import bootstrap
+from bookbound.domain.document import ParsedBook
+from bookbound.domain.errors import SourceError
+from bookbound.domain.ports import Embedder
+from bookbound.indexing.split import split_page
 from bookbound.settings import Settings
-from bookbound.split import split
+from bookbound.sources import parse_book
 from evals.sets import BOOK, ROOT
 from evals.shown import show
 
@@ -49,7 +49,7 @@ def made_books(folder: Path) -> Iterator[Path]:
     for kind in ("html", "jupyter", "hugo", "text"):
         (folder / kind / "content").mkdir(parents=True)
     (folder / "hugo" / "hugo.toml").write_text('title = "Example"\n')
-    for number, page in enumerate(read(BOOK).pages):
+    for number, page in enumerate(parse_book(BOOK).pages):
         name = f"content/{number:03}"
         cell = {"cell_type": "markdown", "metadata": {}, "source": page.source}
         html = f"<!doctype html><html><body><main>{MarkdownIt().render(page.source)}</main></body></html>"
@@ -73,15 +73,15 @@ def reading(books: list[Path], embedder: Embedder) -> dict[str, float]:
     figures: dict[str, float] = {}
     for book in books:
         try:
-            manuscript = read(book)
-        except BadSource:
+            manuscript = parse_book(book)
+        except SourceError:
             continue
 
-        def split_all(manuscript: Manuscript = manuscript) -> int:
-            return sum(len(split(page, embedder.tokens, embedder.budget)) for page in manuscript.pages)
+        def split_all(manuscript: ParsedBook = manuscript) -> int:
+            return sum(len(split_page(page, embedder.tokens, embedder.budget)) for page in manuscript.pages)
 
         chunks = split_all()
-        taken = statistics.median(seconds(lambda book=book: read(book)) for _ in range(ROUNDS))  # type: ignore[misc]
+        taken = statistics.median(seconds(lambda book=book: parse_book(book)) for _ in range(ROUNDS))  # type: ignore[misc]
         parting = statistics.median(seconds(split_all) for _ in range(ROUNDS))
         figures[f"{manuscript.kind}: pages read a second"] = len(manuscript.pages) / taken
         figures[f"{manuscript.kind}: chunks read a second"] = chunks / taken
@@ -91,14 +91,14 @@ def reading(books: list[Path], embedder: Embedder) -> dict[str, float]:
 
 def indexing(book: Path, embedder: Embedder, folder: Path) -> dict[str, float]:
     """The time of indexing a book, and of indexing it again unchanged, as ratios."""
-    texts = [c.embedded for page in read(book).pages for c in split(page, embedder.tokens, embedder.budget)]
+    texts = [c.embedded for page in parse_book(book).pages for c in split_page(page, embedder.tokens, embedder.budget)]
     first, again = [], []
     for number in range(ROUNDS):
         settings = Settings(index=folder / str(number))
         raw = seconds(lambda: asyncio.run(embedder.embed(texts)))
-        whole = seconds(lambda settings=settings: wire.index_book(book, settings))  # type: ignore[misc]
+        whole = seconds(lambda settings=settings: bootstrap.index_book(book, settings))  # type: ignore[misc]
         first.append(whole / raw)
-        again.append(seconds(lambda settings=settings: wire.index_book(book, settings)) / whole)  # type: ignore[misc]
+        again.append(seconds(lambda settings=settings: bootstrap.index_book(book, settings)) / whole)  # type: ignore[misc]
     return {
         "chunks of the book": len(texts),
         "index time / raw embedding time (at most 1.15)": statistics.median(first),
@@ -108,16 +108,16 @@ def indexing(book: Path, embedder: Embedder, folder: Path) -> dict[str, float]:
 
 def changing(book: Path, embedder: Embedder, folder: Path) -> dict[str, float]:
     """What is done for one changed page of a book that has many, each a chunk or two of another book."""
-    chunks = (chunk for page in read(book).pages for chunk in split(page, embedder.tokens, embedder.budget))
+    chunks = (chunk for page in parse_book(book).pages for chunk in split_page(page, embedder.tokens, embedder.budget))
     source, settings = folder / "source", Settings(index=folder / "index")
     source.mkdir(parents=True)
     for number, chunk in enumerate(islice(chunks, PAGES)):
         (source / f"{number:03}.md").write_text(f"# Page {number}\n\n{chunk.text}\n")
-    whole = seconds(lambda: wire.index_book(source, settings))
+    whole = seconds(lambda: bootstrap.index_book(source, settings))
     page = source / "007.md"
     page.write_text(page.read_text() + CHANGED)
     start = perf_counter()
-    made = wire.index_book(source, settings)
+    made = bootstrap.index_book(source, settings)
     taken = perf_counter() - start
     own = next(sheet.chunks for sheet in made.manifest.sheets if sheet.file == page.name)
     return {
@@ -129,7 +129,7 @@ def changing(book: Path, embedder: Embedder, folder: Path) -> dict[str, float]:
 
 def measure() -> dict[str, float]:
     """Every figure of this bench."""
-    embedder = wire.embedder(Settings())
+    embedder = bootstrap.embedder(Settings())
     book = larger_book()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

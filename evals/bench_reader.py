@@ -13,13 +13,12 @@ from collections.abc import Callable
 from importlib import import_module
 from time import perf_counter
 
-from bookbound.book import Chunk
-from bookbound.embed.onnx import OnnxEmbedder
-from bookbound.judge.reader import Reader
-from bookbound.judge.windows import windows
-from bookbound.models.onnx import Models
-from bookbound.read import read
-from bookbound.split import split
+from bookbound.answering.reading.cross_encoder import CrossEncoder, build_windows
+from bookbound.domain.chunk import Chunk
+from bookbound.indexing.embed.onnx_embedder import OnnxEmbedder
+from bookbound.indexing.split import split_page
+from bookbound.models.onnx import ModelRuntime
+from bookbound.sources import parse_book
 from evals.sets import BOOK
 
 QUESTION = "Which joint of the leg carries the largest torque when the robot squats?"
@@ -37,13 +36,13 @@ def median_ms(work: Callable[[], object]) -> float:
     return statistics.median(taken)
 
 
-def passages(models: Models) -> tuple[list[Chunk], list[list[int]]]:
+def passages(models: ModelRuntime) -> tuple[list[Chunk], list[list[int]]]:
     """Passages of a real book that are of like length, and the rows that the network reads."""
     embedder = OnnxEmbedder(models)
-    chunks = [chunk for page in read(BOOK).pages for chunk in split(page, embedder.tokens, embedder.budget)]
+    chunks = [chunk for page in parse_book(BOOK).pages for chunk in split_page(page, embedder.tokens, embedder.budget)]
     chosen = [chunk for chunk in chunks if LENGTH[0] <= embedder.tokens(chunk.embedded) <= LENGTH[1]][:PASSAGES]
     asked = models.ids(QUESTION)
-    rows = [next(windows(models.marks, asked, (), models.ids(chunk.embedded))).ids for chunk in chosen]
+    rows = [next(build_windows(models.marks, asked, (), models.ids(chunk.embedded))).ids for chunk in chosen]
     return chosen, rows
 
 
@@ -63,8 +62,8 @@ def torch_ms(rows: list[list[int]]) -> float | None:
 
 
 def measure() -> dict[str, float]:
-    models = Models(threads=THREADS)
-    reader = Reader(models)
+    models = ModelRuntime(threads=THREADS)
+    reader = CrossEncoder(models)
     chunks, rows = passages(models)
     with asyncio.Runner() as runner:
 

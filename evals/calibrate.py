@@ -18,32 +18,38 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress
 
-from bookbound.measure.curve import Row, at, best, choose, curve
-from bookbound.measure.outcome import Outcome
+from bookbound.evaluation.runner import QuestionOutcome
+from bookbound.evaluation.threshold_curve import (
+    CurvePoint,
+    build_threshold_curve,
+    choose_threshold,
+    evaluate_threshold,
+    find_most_precise_threshold,
+)
 from evals.sets import ask, sets
 
 REFUSED = 0.9
 """How many of the questions without an answer no language model should see."""
 
 
-def held_out(found: dict[str, list[Outcome]], precision: float) -> dict[str, Any]:
+def held_out(found: dict[str, list[QuestionOutcome]], precision: float) -> dict[str, Any]:
     """What each book gets at the point chosen on the others; nothing where they reach the precision at no point."""
     rows: dict[str, Any] = {}
     for name, outcomes in found.items():
         others = [outcome for other, kept in found.items() if other != name for outcome in kept]
-        choice = choose(curve(others or outcomes), precision)
-        rows[name] = at(choice.answered, outcomes).plain() if choice else None
+        choice = choose_threshold(build_threshold_curve(others or outcomes), precision)
+        rows[name] = evaluate_threshold(choice.answered, outcomes).plain() if choice else None
     return rows
 
 
-def refusing(rows: Sequence[Row]) -> Row:
+def refusing(rows: Sequence[CurvePoint]) -> CurvePoint:
     """The lowest threshold that refuses enough of what has no answer: from there on a language model is asked."""
     found = (row for row in rows if (row.refused_all or 0.0) >= REFUSED)
     return next(found, rows[-1])
 
 
 def updated(
-    kept: dict[str, Any], rows: Sequence[Row], choice: Row, wanted: float, apart: dict[str, Any]
+    kept: dict[str, Any], rows: Sequence[CurvePoint], choice: CurvePoint, wanted: float, apart: dict[str, Any]
 ) -> dict[str, Any]:
     """The judge's numbers with a point chosen from the rows of a curve, and all that says how it was chosen."""
     return kept | {
@@ -61,12 +67,14 @@ def main() -> None:
     options = parser.parse_args()
     with Progress(console=Console(stderr=True)) as progress:
         found = {each.name: ask(each, progress, answered=0.0)[1] for each in sets()}
-    rows = curve([outcome for outcomes in found.values() for outcome in outcomes])
-    choice, apart = choose(rows, options.precision), held_out(found, options.precision)
+    rows = build_threshold_curve([outcome for outcomes in found.values() for outcome in outcomes])
+    choice, apart = choose_threshold(rows, options.precision), held_out(found, options.precision)
     for name, row in apart.items():
         print(f"{name:20}", row)
     if choice is None:
-        sys.exit(f"no threshold reaches {options.precision}, so nothing was written; the best is {best(rows)}")
+        sys.exit(
+            f"no threshold reaches {options.precision}, so nothing was written; the best is {find_most_precise_threshold(rows)}"
+        )
     kept = json.loads(options.out.read_text(encoding="utf-8"))
     kept = updated(kept, rows, choice, options.precision, apart)
     options.out.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

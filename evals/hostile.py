@@ -22,21 +22,21 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bookbound.answer.agents import AgentsWriter
-from bookbound.answer.agents_model import LanguageModel
-from bookbound.book import Chunk, Passage, Unit
-from bookbound.dialogue import MOST_SENTENCES, Question, Sentence
-from bookbound.embed.onnx import OnnxEmbedder
-from bookbound.finding import Evidence, Judgement
-from bookbound.judge.grounding import ground
-from bookbound.judge.reader import Reader
-from bookbound.judge.verifier import ReadingVerifier
-from bookbound.models.onnx import Models
-from bookbound.ports import Verifier, Writer
-from bookbound.read import read
-from bookbound.sentences import sentences
-from bookbound.split import split
-from bookbound.testing.services import ScriptedServices
+from bookbound.answering.grounding import keep_supported
+from bookbound.answering.grounding.verifier import CrossEncoderVerifier
+from bookbound.answering.reading.cross_encoder import CrossEncoder
+from bookbound.answering.writers.language_model import LanguageModel, LanguageModelWriter
+from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
+from bookbound.domain.judgement import Evidence, Judgement
+from bookbound.domain.ports import AnswerWriter, Verifier
+from bookbound.domain.question import Question
+from bookbound.domain.reply import MAX_ANSWER_SENTENCES, AnswerSentence
+from bookbound.indexing.embed.onnx_embedder import OnnxEmbedder
+from bookbound.indexing.split import split_page
+from bookbound.models.onnx import ModelRuntime
+from bookbound.sources import parse_book
+from bookbound.testing.scripted_services import ScriptedServices
+from bookbound.text.sentences import split_sentences
 from evals.sets import BOOK, ROOT, sets
 
 CASES = ROOT / "evals" / "hostile.jsonl"
@@ -58,7 +58,7 @@ class Case:
     @property
     def sentences(self) -> list[str]:
         """What it says, sentence by sentence, as it is checked."""
-        return [self.text[unit.start : unit.end].casefold() for unit in sentences(self.text)]
+        return [self.text[unit.start : unit.end].casefold() for unit in split_sentences(self.text)]
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
@@ -70,7 +70,7 @@ def cases(books: Sequence[str] = ()) -> list[Case]:
     sources = {"example": BOOK} | {each.name: each.source for each in sets() if each.source.is_dir()}
     rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
     rows = [row for row in rows if row["book"] in sources and (not books or row["book"] in books)]
-    with closing(Models()) as models:
+    with closing(ModelRuntime()) as models:
         shelf = {book: _chunks(sources[book], {*_files(rows, book)}, models) for book in {row["book"] for row in rows}}
     return [_case(row, shelf[row["book"]]) for row in rows]
 
@@ -79,11 +79,11 @@ def _files(rows: Sequence[dict[str, Any]], book: str) -> list[str]:
     return [cited["file"] for row in rows if row["book"] == book for cited in row["cites"]]
 
 
-def _chunks(source: Path, files: set[str], models: Models) -> list[Chunk]:
+def _chunks(source: Path, files: set[str], models: ModelRuntime) -> list[Chunk]:
     embedder = OnnxEmbedder(models)
     tokens = cache(embedder.tokens)
-    pages = [page for page in read(source).pages if page.file in files]
-    return [chunk for page in pages for chunk in split(page, tokens, embedder.budget)]
+    pages = [page for page in parse_book(source).pages if page.file in files]
+    return [chunk for page in pages for chunk in split_page(page, tokens, embedder.budget)]
 
 
 def _case(row: dict[str, Any], chunks: Sequence[Chunk]) -> Case:
@@ -98,7 +98,7 @@ def _cited(cited: dict[str, str], chunks: Sequence[Chunk]) -> Chunk:
     if "planted" not in cited:
         return found
     start = len(found.text) + 2
-    unit = Unit("sentence", start, start + len(cited["planted"]))
+    unit = QuotableUnit("sentence", start, start + len(cited["planted"]))
     text = f"{found.text}\n\n{cited['planted']}"
     return replace(found, id=f"{found.id} {cited['planted']}", text=text, units=(*found.units, unit))
 
@@ -107,11 +107,13 @@ def shown(given: Sequence[Case]) -> list[bool]:
     """Which of the sentences come out where a model says them."""
 
     async def main() -> list[bool]:
-        with closing(Models()) as models, ScriptedServices() as services:
-            verifier = ReadingVerifier(Reader(models))
+        with closing(ModelRuntime()) as models, ScriptedServices() as services:
+            verifier = CrossEncoderVerifier(CrossEncoder(models))
             model = LanguageModel("scripted", url=services.openai_url, key="none")
             try:
-                found = [await _come_out(said, services, AgentsWriter(model), verifier) for said in _replies(given)]
+                found = [
+                    await _come_out(said, services, LanguageModelWriter(model), verifier) for said in _replies(given)
+                ]
             finally:
                 await model.close()
         return [seen for each in found for seen in each]
@@ -124,22 +126,24 @@ def _replies(given: Sequence[Case]) -> Iterator[list[Case]]:
     said: list[Case] = []
     for case in given:
         known = [sentence for other in said for sentence in other.sentences]
-        if len(known) + len(case.sentences) > MOST_SENTENCES or not {*case.sentences}.isdisjoint(known):
+        if len(known) + len(case.sentences) > MAX_ANSWER_SENTENCES or not {*case.sentences}.isdisjoint(known):
             yield said
             said = []
         said.append(case)
     yield said
 
 
-async def _come_out(said: Sequence[Case], services: ScriptedServices, writer: Writer, verifier: Verifier) -> list[bool]:
+async def _come_out(
+    said: Sequence[Case], services: ScriptedServices, writer: AnswerWriter, verifier: Verifier
+) -> list[bool]:
     """Which sentences of one reply are left after the check; one that cites nothing gives the number of no passage."""
     passages = {passage.chunk.id: passage for case in said for passage in case.passages}
     numbers = {name: number for number, name in enumerate(passages, start=1)}
     told = [(case.text, [numbers[each.chunk.id] for each in case.passages] or [len(passages) + 1]) for case in said]
     services.says({"sentences": [{"text": text, "passages": cited} for text, cited in told], "missing": ""})
     draft = writer.write(ASKED, list(passages.values()), JUDGED)
-    async with aclosing(draft), aclosing(ground(draft, verifier)) as grounded:
-        left = {piece.text.casefold() async for piece in grounded if isinstance(piece, Sentence)}
+    async with aclosing(draft), aclosing(keep_supported(draft, verifier)) as grounded:
+        left = {piece.text.casefold() async for piece in grounded if isinstance(piece, AnswerSentence)}
     assert left <= {sentence for case in said for sentence in case.sentences}, "what comes out was said"
     return [left.issuperset(case.sentences) for case in said]
 

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import perf_counter
 
-from bookbound.measure import questions
+from bookbound.evaluation import question_set
 from evals.server import CLIENTS, Client, served
 from evals.sets import BOOK, EXAMPLE
 from evals.shown import show
@@ -90,7 +90,7 @@ def main() -> None:
     parser.add_argument("--book", type=Path, default=BOOK)
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2], help="none: only index")
     options = parser.parse_args()
-    asked = [item.question for item in questions.load(EXAMPLE)][:ASKED]
+    asked = [item.question for item in question_set.load_question_set(EXAMPLE)][:ASKED]
     with tempfile.TemporaryDirectory() as folder:
         index = Path(folder) / "index"
         figures = indexing(options.book, index)

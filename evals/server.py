@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 
-from bookbound import wire
-from bookbound.dialogue import Question
+from bookbound import bootstrap
+from bookbound.domain.question import Question
 from bookbound.settings import Settings
 
 CLIENTS, ROUNDS = 16, 3
@@ -58,7 +58,7 @@ class Client(threading.local):
 def measure(index: Path, questions: Sequence[str]) -> dict[str, float]:
     """Milliseconds of a question, and the server's time over the engine's own, taken turn by turn."""
     with served(index) as address, asyncio.Runner() as runner:
-        pipeline = runner.run(wire.pipeline(Settings(index=index)))
+        pipeline = runner.run(bootstrap.pipeline(Settings(index=index)))
         client = Client(address)
 
         def over_http(question: str) -> float:

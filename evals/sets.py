@@ -9,10 +9,10 @@ from pathlib import Path
 
 from rich.progress import Progress
 
-from bookbound import wire
-from bookbound.ask import Pipeline
-from bookbound.measure.outcome import Outcome, put
-from bookbound.measure.questions import load
+from bookbound import bootstrap
+from bookbound.answering.pipeline import Pipeline
+from bookbound.evaluation.question_set import load_question_set
+from bookbound.evaluation.runner import QuestionOutcome, run_questions
 from bookbound.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,22 +44,24 @@ def sets() -> list[QuestionSet]:
 def make_index(asked: QuestionSet, progress: Progress) -> None:
     """Index the book of a set."""
     bar = progress.add_task(f"{asked.name}: index", total=None)
-    wire.index_book(
+    bootstrap.index_book(
         asked.source,
         Settings(index=asked.index),
         lambda stage, done, total: progress.update(bar, completed=done, total=total),
     )
 
 
-def ask(asked: QuestionSet, progress: Progress, answered: float | None = None) -> tuple[Pipeline, list[Outcome]]:
+def ask(
+    asked: QuestionSet, progress: Progress, answered: float | None = None
+) -> tuple[Pipeline, list[QuestionOutcome]]:
     """What becomes of the questions of a set, at the operating point in force or at another; the pipeline is closed."""
-    items = load(asked.questions)
+    items = load_question_set(asked.questions)
     bar = progress.add_task(f"{asked.name}: ask", total=len(items))
 
-    async def put_all() -> tuple[Pipeline, list[Outcome]]:
-        pipeline = await wire.pipeline(Settings(index=asked.index, answered=answered))
+    async def put_all() -> tuple[Pipeline, list[QuestionOutcome]]:
+        pipeline = await bootstrap.pipeline(Settings(index=asked.index, answered=answered))
         try:
-            return pipeline, await put(pipeline, items, lambda: progress.advance(bar))
+            return pipeline, await run_questions(pipeline, items, lambda: progress.advance(bar))
         finally:
             await pipeline.close()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bookbound.finding import Evidence
-from bookbound.measure.places import UNSEEN
-from bookbound.read.decode import decode
+from bookbound.domain.judgement import Evidence
+from bookbound.evaluation.quote_locations import HIDDEN_MARKUP
+from bookbound.sources.decoding import decode_text
 
 TITLE = re.compile(r'\A([^\n"]*)"[^\n]*')
 """The title of a code block, and the rest of the line it stands on."""
@@ -22,7 +22,7 @@ class Sources:
 
     def text(self, file: str) -> str:
         if file not in self._texts:
-            self._texts[file] = decode((self._folder / file).read_bytes())[0]
+            self._texts[file] = decode_text((self._folder / file).read_bytes())[0]
         return self._texts[file]
 
 
@@ -31,7 +31,7 @@ def is_verbatim(citation: Evidence, sources: Sources) -> bool:
     there = sources.text(citation.place.file)[citation.place.start : citation.place.end]
     quoted = _letters(citation.text)
     return bool(quoted) and quoted in (
-        _letters(seen) for seen in (there, UNSEEN.sub("", there), TITLE.sub(r"\1", there))
+        _letters(seen) for seen in (there, HIDDEN_MARKUP.sub("", there), TITLE.sub(r"\1", there))
     )
 
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bookbound.book import Manuscript, Page
-from bookbound.errors import BadSource
-from bookbound.models import MODELS, TOKENIZER
-from bookbound.read import read
-from bookbound.read.frontmatter import front_matter
-from bookbound.split import split
+from bookbound.domain.document import Page, ParsedBook
+from bookbound.domain.errors import SourceError
+from bookbound.indexing.split import split_page
+from bookbound.models import MODELS_FOLDER, TOKENIZER_FILE
+from bookbound.sources import parse_book
+from bookbound.sources.markdown.front_matter import parse_front_matter
 
 BUDGET = 256
 MOST_LOST = 0.001
@@ -42,12 +42,12 @@ class Account:
         return self.lost.total() / max(1, self.words)
 
 
-def account(book: Manuscript, count: Callable[[str], int]) -> Account:
+def account(book: ParsedBook, count: Callable[[str], int]) -> Account:
     """Compare the words of each page with those of its chunks, and with a rendering that owes the reader nothing."""
     kept = Account(book.title)
     for page in book.pages:
         seen = words(page.text)
-        chunks = split(page, count, BUDGET)
+        chunks = split_page(page, count, BUDGET)
         kept.words += seen.total()
         # A heading may stand in the path of a chunk alone.
         kept.lost += seen - words("\n".join(part for chunk in chunks for part in (chunk.text, *chunk.place.path)))
@@ -66,7 +66,7 @@ def rendered(page: Page) -> str:
     from markdown_it import MarkdownIt
     from selectolax.lexbor import LexborHTMLParser
 
-    source = _UNSEEN.sub(" ", page.source[front_matter(page.source).end :])
+    source = _UNSEEN.sub(" ", page.source[parse_front_matter(page.source).end :])
     tree = LexborHTMLParser(MarkdownIt("commonmark", {"html": True}).enable("table").render(source))
     tree.strip_tags(["script", "style", "head", "template"])
     return tree.root.text(separator=" ") if tree.root else ""
@@ -76,7 +76,7 @@ def tokens() -> Callable[[str], int]:
     """How many tokens the embedder makes of a text."""
     from tokenizers import Tokenizer
 
-    tokenizer = Tokenizer.from_file(str(MODELS / TOKENIZER))
+    tokenizer = Tokenizer.from_file(str(MODELS_FOLDER / TOKENIZER_FILE))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return lambda text: len(tokenizer.encode(text).ids)
@@ -101,8 +101,8 @@ def main(shared: Path, names: list[str]) -> int:
     worst = 0.0
     for folder in sorted(path for path in books.iterdir() if not names or path.name in names):
         try:
-            kept = account(read(folder), count)
-        except BadSource as trouble:
+            kept = account(parse_book(folder), count)
+        except SourceError as trouble:
             print(f"{folder.name}: {trouble}")
             continue
         worst = max(worst, kept.share)

@@ -12,7 +12,7 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
-LONGEST = ("store/test_kills", "test_readme", "serve/test_faults", "serve/test_openapi", "read/test_hostile_files")
+LONGEST = ("indexing/store/test_kills", "test_readme", "server/test_faults", "server/test_openapi", "sources/test_hostile_files")
 """The files that take longest. They are begun first, so that no process is left with one of them at the end."""
 
 REPOSITORY = Path(__file__).resolve().parent.parent

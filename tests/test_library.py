@@ -11,12 +11,12 @@ from typing import cast
 import pytest
 
 import bookbound
-from bookbound.ask import Pipeline
-from bookbound.dialogue import Answer, Refusal
-from bookbound.errors import IndexTrouble, InvalidInput, NoIndex
-from bookbound.finding import RefusalKind
-from bookbound.library import Book, Worker
-from bookbound.testing import ScriptedDesk, refusal
+from bookbound.answering.pipeline import Pipeline
+from bookbound.domain.errors import BookIndexError, IndexNotFoundError, InvalidInputError
+from bookbound.domain.judgement import RefusalReason
+from bookbound.domain.reply import Answer, Refusal
+from bookbound.library import Book, EventLoopThread
+from bookbound.testing import ScriptedBackend, make_refusal
 
 BOOK = """# Lamps
 
@@ -73,7 +73,7 @@ def test_what_the_book_does_not_say_is_a_refusal_and_no_error(book: Book) -> Non
 def test_a_selection_is_answered_from_alone(book: Book) -> None:
     reply = book.ask("How much does the lens weigh?", selection="The wick of the lamp is trimmed every 12 hours.")
     assert isinstance(reply, Refusal)
-    assert reply.kind is RefusalKind.SELECTED_TEXT_MISSING
+    assert reply.kind is RefusalReason.SELECTED_TEXT_MISSING
 
 
 def test_a_search_gives_at_most_k_passages_with_scores(book: Book) -> None:
@@ -88,7 +88,7 @@ def test_a_threshold_that_no_passage_reaches_is_a_refusal(book: Book) -> None:
     assert isinstance(book.ask(question, threshold=best), Answer)
     refused = book.ask(question, threshold=min(best + 0.001, 1.0))
     assert isinstance(refused, Refusal)
-    assert refused.kind is RefusalKind.LOW_RELEVANCE
+    assert refused.kind is RefusalReason.LOW_RELEVANCE
 
 
 def test_a_retrieval_is_a_search_with_the_time_it_took(book: Book) -> None:
@@ -99,7 +99,7 @@ def test_a_retrieval_is_a_search_with_the_time_it_took(book: Book) -> None:
 
 
 def test_a_question_falls_back_on_the_book_s_own_words_unless_it_is_told_not_to() -> None:
-    desk = ScriptedDesk(refusal())
+    desk = ScriptedBackend(make_refusal())
     with asyncio.Runner() as runner:
         book = Book(cast(Pipeline, desk), runner)
         book.ask("Why?")
@@ -120,14 +120,14 @@ def test_several_books_can_be_open_at_once(book: Book, folder: Path) -> None:
 
 
 def test_a_question_that_breaks_a_rule_is_invalid_input(book: Book) -> None:
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInputError):
         book.ask(" ")
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInputError):
         book.search("wick", k=0)
 
 
 def test_a_folder_without_an_index_is_told_apart(tmp_path: Path) -> None:
-    with pytest.raises(NoIndex):
+    with pytest.raises(IndexNotFoundError):
         bookbound.open(tmp_path)
 
 
@@ -152,11 +152,11 @@ def test_a_closed_book_says_so_and_may_be_closed_again(folder: Path) -> None:
     book = bookbound.open(folder)
     book.close()
     book.close()
-    with pytest.raises(IndexTrouble, match="closed"):
+    with pytest.raises(BookIndexError, match="closed"):
         book.ask("How long does the horn sound in fog?")
-    with pytest.raises(IndexTrouble, match="closed"):
+    with pytest.raises(BookIndexError, match="closed"):
         book.search("wick")
-    with pytest.raises(IndexTrouble, match="closed"):
+    with pytest.raises(BookIndexError, match="closed"):
         book.converse("How long does the horn sound in fog?", lambda _: ())
 
 
@@ -169,7 +169,7 @@ def test_what_nobody_waits_for_any_more_is_ended_before_its_worker_is() -> None:
         finally:
             ended.append("cleaned up")
 
-    worker = Worker()
+    worker = EventLoopThread()
     asyncio.run_coroutine_threadsafe(endless(), worker._loop)
     worker.close()
     assert ended == ["cleaned up"]

@@ -18,10 +18,10 @@ from threading import Timer
 import httpx
 import pytest
 
-from bookbound.cli.demo import QUESTIONS
-from bookbound.dialogue import BOOK_SILENT
-from bookbound.settings import PREFIX, Settings
-from bookbound.testing.services import ScriptedServices
+from bookbound.cli.serve_commands import DEMO_QUESTIONS
+from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE
+from bookbound.settings import ENVIRONMENT_PREFIX, Settings
+from bookbound.testing.scripted_services import ScriptedServices
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -33,7 +33,11 @@ DOCUMENTS = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")]
 
 
 def start(*command: str, place: Path, **chosen: str) -> subprocess.Popen[str]:
-    clean = {name: value for name, value in os.environ.items() if not name.startswith((PREFIX, "PYTHONUNBUFFERED"))}
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith((ENVIRONMENT_PREFIX, "PYTHONUNBUFFERED"))
+    }
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=place, env=clean | chosen, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
@@ -156,7 +160,7 @@ def test_the_readme_lists_every_setting_with_its_default() -> None:
     rows = {cells[0].strip("` "): cells for line in README.splitlines() if (cells := line.strip("|").split("|"))[1:]}
     for field in fields(Settings):
         _, variable, default, _ = (cell.strip("` ") for cell in rows[field.name])
-        assert variable == PREFIX + field.name.upper()
+        assert variable == ENVIRONMENT_PREFIX + field.name.upper()
         if field.name != "answered":
             assert default == (str(field.default) if field.default not in (None, ()) else "none")
 
@@ -170,10 +174,10 @@ def test_every_link_between_documents_leads_somewhere(document: Path) -> None:
 
 def test_the_picture_shows_an_answer_and_a_refusal_and_loads_nothing() -> None:
     picture = html.unescape((REPOSITORY / "docs" / "demo.svg").read_text(encoding="utf-8")).replace("\xa0", " ")
-    assert f'bookbound ask "{QUESTIONS[0]}"' in picture
+    assert f'bookbound ask "{DEMO_QUESTIONS[0]}"' in picture
     assert "[1] " in picture
-    assert f'bookbound ask "{QUESTIONS[-1]}"' in picture
-    assert BOOK_SILENT in picture
+    assert f'bookbound ask "{DEMO_QUESTIONS[-1]}"' in picture
+    assert NOT_IN_BOOK_MESSAGE in picture
     assert "url(http" not in picture
 
 

@@ -7,29 +7,29 @@ from pathlib import Path
 
 import pytest
 
-from bookbound.errors import BadSetup
-from bookbound.settings import Settings, load
+from bookbound.domain.errors import ConfigError
+from bookbound.settings import Settings, load_settings
 
 
 def test_without_file_and_environment_the_defaults_hold(tmp_path: Path) -> None:
-    assert load({}, tmp_path) == Settings()
+    assert load_settings({}, tmp_path) == Settings()
 
 
 def test_what_is_given_goes_before_the_environment_and_that_before_the_file(tmp_path: Path) -> None:
     (tmp_path / "bookbound.toml").write_text('index = "from-file"\nthreads = 3\nqdrant_collection = "from-file"\n')
     environment = {"BOOKBOUND_INDEX": "from-environment", "BOOKBOUND_THREADS": "4"}
-    found = load(environment, tmp_path, index=Path("given"), threads=None)
+    found = load_settings(environment, tmp_path, index=Path("given"), threads=None)
     assert found == Settings(index=Path("given"), threads=4, qdrant_collection="from-file")
 
 
 def test_text_becomes_what_the_setting_is(tmp_path: Path) -> None:
-    found = load({"BOOKBOUND_ANSWERED": "0.25", "BOOKBOUND_INDEX": "a/b", "BOOKBOUND_THREADS": "1"}, tmp_path)
+    found = load_settings({"BOOKBOUND_ANSWERED": "0.25", "BOOKBOUND_INDEX": "a/b", "BOOKBOUND_THREADS": "1"}, tmp_path)
     assert (found.answered, found.index, found.threads) == (0.25, Path("a/b"), 1)
 
 
 def test_a_whole_number_in_the_file_serves_as_a_number(tmp_path: Path) -> None:
     (tmp_path / "bookbound.toml").write_text("answered = 1\n")
-    assert load({}, tmp_path).answered == 1.0
+    assert load_settings({}, tmp_path).answered == 1.0
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_a_whole_number_in_the_file_serves_as_a_number(tmp_path: Path) -> None:
 def test_a_value_that_makes_no_sense_is_refused_by_name(
     tmp_path: Path, environment: dict[str, str], words: str
 ) -> None:
-    with pytest.raises(BadSetup, match=words):
-        load(environment, tmp_path)
+    with pytest.raises(ConfigError, match=words):
+        load_settings(environment, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -81,39 +81,39 @@ def test_a_value_that_makes_no_sense_is_refused_by_name(
 )
 def test_a_value_of_another_kind_in_the_file_is_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "bookbound.toml").write_text(line)
-    with pytest.raises(BadSetup, match="must be"):
-        load({}, tmp_path)
+    with pytest.raises(ConfigError, match="must be"):
+        load_settings({}, tmp_path)
 
 
 def test_an_unknown_name_in_the_file_is_refused_and_the_known_are_listed(tmp_path: Path) -> None:
     (tmp_path / "bookbound.toml").write_text("treads = 3\n")
-    with pytest.raises(BadSetup, match=r"`treads`.*known are .*threads"):
-        load({}, tmp_path)
+    with pytest.raises(ConfigError, match=r"`treads`.*known are .*threads"):
+        load_settings({}, tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"index = ", b"index = '\xff'", b"threads = " + b"9" * 5000])
 def test_a_file_that_is_no_toml_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "bookbound.toml").write_bytes(content)
-    with pytest.raises(BadSetup, match="not valid TOML"):
-        load({}, tmp_path)
+    with pytest.raises(ConfigError, match="not valid TOML"):
+        load_settings({}, tmp_path)
 
 
 def test_a_file_that_is_nested_beyond_all_measure_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bookbound.toml").write_text(f"index = {'[' * 5000}")
-    with pytest.raises(BadSetup, match="nested too deeply"):
-        load({}, tmp_path)
+    with pytest.raises(ConfigError, match="nested too deeply"):
+        load_settings({}, tmp_path)
 
 
 def test_a_working_directory_that_is_gone_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (gone := tmp_path / "gone").mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    with pytest.raises(BadSetup, match="working directory was removed"):
-        load({})
+    with pytest.raises(ConfigError, match="working directory was removed"):
+        load_settings({})
 
 
 def test_an_unknown_name_in_the_environment_is_no_matter_of_ours(tmp_path: Path) -> None:
-    assert load({"BOOKBOUND_DEBUG": "1", "PATH": "/bin"}, tmp_path) == Settings()
+    assert load_settings({"BOOKBOUND_DEBUG": "1", "PATH": "/bin"}, tmp_path) == Settings()
 
 
 def test_a_key_and_an_address_are_never_shown() -> None:
@@ -125,10 +125,10 @@ def test_a_key_and_an_address_are_never_shown() -> None:
 
 
 def test_questions_are_logged_for_ninety_days_and_addresses_hashed_unless_something_else_is_set(tmp_path: Path) -> None:
-    usual = load({}, tmp_path)
+    usual = load_settings({}, tmp_path)
     assert (usual.log, usual.log_url, usual.log_days, usual.log_addresses) == ("on", None, 90, "hashed")
     (tmp_path / "bookbound.toml").write_text('log = "off"\nlog_days = 7\nlog_addresses = "plain"\n')
-    found = load({"BOOKBOUND_LOG_URL": "sqlite:///questions.db"}, tmp_path)
+    found = load_settings({"BOOKBOUND_LOG_URL": "sqlite:///questions.db"}, tmp_path)
     assert (found.log, found.log_url, found.log_days, found.log_addresses) == (
         "off",
         "sqlite:///questions.db",
@@ -139,17 +139,17 @@ def test_questions_are_logged_for_ninety_days_and_addresses_hashed_unless_someth
 
 def test_naming_a_folder_goes_before_a_server(tmp_path: Path) -> None:
     environment = {"BOOKBOUND_QDRANT_URL": "http://host"}
-    assert load(environment, tmp_path).qdrant_url == "http://host"
-    assert load(environment, tmp_path, index=Path("given")).qdrant_url is None
+    assert load_settings(environment, tmp_path).qdrant_url == "http://host"
+    assert load_settings(environment, tmp_path, index=Path("given")).qdrant_url is None
 
 
 def test_a_list_comes_from_text_with_commas_or_from_the_file(tmp_path: Path) -> None:
-    assert load({"BOOKBOUND_ORIGINS": "https://a.example, https://b.example"}, tmp_path).origins == (
+    assert load_settings({"BOOKBOUND_ORIGINS": "https://a.example, https://b.example"}, tmp_path).origins == (
         "https://a.example",
         "https://b.example",
     )
     (tmp_path / "bookbound.toml").write_text('origins = ["https://a.example"]\n')
-    assert load({}, tmp_path).origins == ("https://a.example",)
+    assert load_settings({}, tmp_path).origins == ("https://a.example",)
 
 
 def test_settings_do_not_change() -> None:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from bookbound.errors import BadReply, Denied, LimitReached, ServiceTrouble, Unreachable
-from bookbound.testing.services import Fault
+from bookbound.domain.errors import (
+    ServiceAuthenticationError,
+    ServiceError,
+    ServiceRateLimitError,
+    ServiceResponseError,
+    ServiceUnreachableError,
+)
+from bookbound.testing.scripted_services import Fault
 
-EVERYWHERE: dict[Fault, type[ServiceTrouble]] = {
-    Fault.RESET: Unreachable,
-    Fault.BAD_REQUEST: ServiceTrouble,
-    Fault.UNAUTHORIZED: Denied,
-    Fault.FORBIDDEN: Denied,
-    Fault.NOT_FOUND: ServiceTrouble,
-    Fault.RATE_LIMITED: LimitReached,
-    Fault.SERVER_ERROR: Unreachable,
-    Fault.BAD_GATEWAY: Unreachable,
-    Fault.OVERLOADED: Unreachable,
-    Fault.GATEWAY_TIMEOUT: Unreachable,
-    Fault.MALFORMED: BadReply,
-    Fault.TRUNCATED: BadReply,
-    Fault.EMPTY: BadReply,
-    Fault.EMPTY_BODY: BadReply,
-    Fault.WRONG_SHAPE: BadReply,
+EVERYWHERE: dict[Fault, type[ServiceError]] = {
+    Fault.RESET: ServiceUnreachableError,
+    Fault.BAD_REQUEST: ServiceError,
+    Fault.UNAUTHORIZED: ServiceAuthenticationError,
+    Fault.FORBIDDEN: ServiceAuthenticationError,
+    Fault.NOT_FOUND: ServiceError,
+    Fault.RATE_LIMITED: ServiceRateLimitError,
+    Fault.SERVER_ERROR: ServiceUnreachableError,
+    Fault.BAD_GATEWAY: ServiceUnreachableError,
+    Fault.OVERLOADED: ServiceUnreachableError,
+    Fault.GATEWAY_TIMEOUT: ServiceUnreachableError,
+    Fault.MALFORMED: ServiceResponseError,
+    Fault.TRUNCATED: ServiceResponseError,
+    Fault.EMPTY: ServiceResponseError,
+    Fault.EMPTY_BODY: ServiceResponseError,
+    Fault.WRONG_SHAPE: ServiceResponseError,
 }

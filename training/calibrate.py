@@ -23,7 +23,8 @@ from training.evaluate import Network
 from training.measure import auc
 from training.shelf import RELEVANT, Read, Shelf
 
-from bookbound.judge.features import Features, odds, probability
+from bookbound.answering.reading.answerability import QuestionFeatures
+from bookbound.answering.reading.cross_encoder import log_odds, logistic_probability
 
 Array = NDArray[Any]
 SEED, STRANGERS = 7, 100
@@ -72,7 +73,9 @@ def claims(kept: Library, network: Network, support: list[Row]) -> dict[str, flo
 
 def place(found: Sequence[Read]) -> dict[str, float]:
     """How the odds of a reading and its passage's place in the search together tell what answers."""
-    pairs = [(odds(reading.probability), np.log(1 + i)) for read in found for i, reading in enumerate(read.readings)]
+    pairs = [
+        (log_odds(reading.probability), np.log(1 + i)) for read in found for i, reading in enumerate(read.readings)
+    ]
     labels = [holds for read in found for holds in read.holding]
     return named(PLACE, fit(np.array(pairs), np.array(labels, float)))
 
@@ -82,7 +85,7 @@ def named(names: Sequence[str], weights: Array) -> dict[str, float]:
 
 
 def question(
-    features: Sequence[Features], found: Sequence[Read], right: Sequence[bool]
+    features: Sequence[QuestionFeatures], found: Sequence[Read], right: Sequence[bool]
 ) -> tuple[dict[str, float], dict[str, float]]:
     """The weights of a question's features, and how well those fitted on the other books tell each book's questions."""
     table = np.array([[each[name] for name in WEIGHED] for each in features])
@@ -135,7 +138,7 @@ def main() -> None:
     fitted["question"], held_out = question(features, found, there.tolist())
     for name, said in (
         ("the best passage alone", np.array([each["best"] for each in features])),
-        ("all of it", np.array([probability(fitted["question"], each) for each in features])),
+        ("all of it", np.array([logistic_probability(fitted["question"], each) for each in features])),
     ):
         print(f"AUC of the questions by {name}: {auc(said[there], said[~there]):.4f}")
     print("AUC of each book by weights fitted on the others:", held_out)

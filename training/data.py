@@ -19,9 +19,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bookbound.embed.onnx import OnnxEmbedder
-from bookbound.read import read
-from bookbound.split import split
+from bookbound.indexing.embed.onnx_embedder import OnnxEmbedder
+from bookbound.indexing.split import split_page
+from bookbound.sources import parse_book
 
 HELD_OUT = ("moveit2_tutorials", "openstax_philosophy", "raspberrypi_docs", "typescript_handbook")
 DEV_BOOKS = ("byte_of_python", "hf_deep_rl_course", "ros2_docs")
@@ -93,7 +93,9 @@ def written(books: Path, shelf: Shelf) -> Iterator[Row]:
     embedder = OnnxEmbedder()
     for book, rows in sorted(items.items()):
         assert book not in DEV_BOOKS
-        chunks = [c for page in read(books / book).pages for c in split(page, embedder.tokens, embedder.budget)]
+        chunks = [
+            c for page in parse_book(books / book).pages for c in split_page(page, embedder.tokens, embedder.budget)
+        ]
         placed = {chunk.id: shelf.put(chunk.text, book, " > ".join(chunk.place.path)) for chunk in chunks}
         for row in rows:
             home = next((c for c in chunks if c.place.file == row["file"] and row["near"] in c.text), None)

@@ -10,16 +10,22 @@ from typing import NamedTuple
 
 from training.batches import Library, Row
 
-from bookbound import wire
-from bookbound.answer.quotes import Quotes
-from bookbound.book import Passage
-from bookbound.dialogue import Question, Retrieval, Sentence
-from bookbound.finding import Examination, Reading
-from bookbound.judge import OperatingPoint, judge
-from bookbound.judge.examiner import ENOUGH, FIRST
-from bookbound.judge.features import Features, placed, question_features
-from bookbound.judge.order import ordered
-from bookbound.judge.reader import Reader
+from bookbound import bootstrap
+from bookbound.answering.decision import decide, rank_passages
+from bookbound.answering.operating_point import OperatingPoint
+from bookbound.answering.reading.answerability import (
+    INITIAL_PASSAGES,
+    STOP_READING_PROBABILITY,
+    QuestionFeatures,
+    compute_question_features,
+    weigh_by_rank,
+)
+from bookbound.answering.reading.cross_encoder import CrossEncoder
+from bookbound.answering.writers.quotes import QuoteWriter
+from bookbound.domain.chunk import Passage
+from bookbound.domain.judgement import Assessment, PassageAssessment
+from bookbound.domain.question import Question, Retrieval
+from bookbound.domain.reply import AnswerSentence
 from bookbound.settings import Settings
 
 RELEVANT, HELD = 0.03, 0.75
@@ -35,28 +41,32 @@ class Read(NamedTuple):
     question: str
     book: str
     passages: Sequence[Passage]
-    readings: Sequence[Reading]
+    readings: Sequence[PassageAssessment]
     holding: Sequence[bool]
     answers: Sequence[str]
 
-    def weighed(self, weights: Mapping[str, float]) -> list[Reading]:
+    def weighed(self, weights: Mapping[str, float]) -> list[PassageAssessment]:
         """The readings as the examiner has them: no more than the first few where these answer."""
-        found = [placed(weights, reading, i) for i, reading in enumerate(self.readings)]
-        enough = max(reading.probability for reading in found[:FIRST]) >= ENOUGH
-        return [reading if i < FIRST or not enough else Reading(0.0) for i, reading in enumerate(found)]
+        found = [weigh_by_rank(weights, reading, i) for i, reading in enumerate(self.readings)]
+        enough = max(reading.probability for reading in found[:INITIAL_PASSAGES]) >= STOP_READING_PROBABILITY
+        return [
+            reading if i < INITIAL_PASSAGES or not enough else PassageAssessment(0.0) for i, reading in enumerate(found)
+        ]
 
-    def features(self, weights: Mapping[str, float]) -> Features:
-        return question_features(self.question, self.passages, self.weighed(weights))
+    def features(self, weights: Mapping[str, float]) -> QuestionFeatures:
+        return compute_question_features(self.question, self.passages, self.weighed(weights))
 
     async def right(self, weights: Mapping[str, float]) -> bool:
         """Whether the answer that would be given holds the words that answer, quoted from where they stand."""
         question = Question(self.question)
-        examination = Examination(1.0, tuple(self.weighed(weights)))
-        retrieval, examination = ordered(question, Retrieval(tuple(self.passages)), examination)
-        judgement = judge(question, retrieval, examination, OperatingPoint(0.0, RELEVANT))
+        examination = Assessment(1.0, tuple(self.weighed(weights)))
+        retrieval, examination = rank_passages(question, Retrieval(tuple(self.passages)), examination)
+        judgement = decide(question, retrieval, examination, OperatingPoint(0.0, RELEVANT))
         own = {passage.chunk.id for passage, holds in zip(self.passages, self.holding, strict=True) if holds}
-        draft = [piece async for piece in Quotes().write(question, retrieval.passages, judgement)]
-        quotes = [piece.text for piece in draft if isinstance(piece, Sentence) and piece.evidence[0].chunk_id in own]
+        draft = [piece async for piece in QuoteWriter().write(question, retrieval.passages, judgement)]
+        quotes = [
+            piece.text for piece in draft if isinstance(piece, AnswerSentence) and piece.evidence[0].chunk_id in own
+        ]
         return max((covered(answer, " ".join(quotes)) for answer in self.answers), default=0.0) >= HELD
 
 
@@ -77,13 +87,13 @@ class Shelf:
             text = kept.passages[passage]["text"]
             (source / f"{passage:06}.txt").write_text(text, encoding="utf-8")
         self.settings = Settings(index=folder / "index")
-        wire.index_book(source, self.settings)
+        bootstrap.index_book(source, self.settings)
 
     async def read(self, asked: Sequence[tuple[Row, bool]]) -> list[Read]:
         """Each question with the passages that were found for it, read."""
         found = []
-        pipeline = await wire.pipeline(self.settings)
-        reader = Reader()
+        pipeline = await bootstrap.pipeline(self.settings)
+        reader = CrossEncoder()
         for row, own in asked:
             candidates = (await pipeline.candidates(Question(row["question"][:1000]))).passages
             readings = await reader.read(row["question"], [passage.chunk for passage in candidates])

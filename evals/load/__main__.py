@@ -20,11 +20,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from bookbound import wire
-from bookbound.measure import questions
-from bookbound.record.folder import beside
+from bookbound import bootstrap
+from bookbound.bootstrap import web_app
+from bookbound.evaluation import question_set
+from bookbound.server.query_log import log_folder
 from bookbound.settings import Settings
-from bookbound.wire import recording
 from evals.load.chaos import Chaos
 from evals.load.clients import Clients
 from evals.load.service import UNLIMITED, Service
@@ -58,19 +58,19 @@ def run(plan: Plan, asked: Sequence[str], console: Console) -> Observed:
         folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="bookbound-load-")))
         postgres, redis = _services(held, folder, console)
         chosen = Settings(index=folder / "index", log_url=postgres.database())
-        wire.index_book(plan.book, chosen)
+        bootstrap.index_book(plan.book, chosen)
         given = {"index": chosen.index, "log_url": chosen.log_url, **dict.fromkeys(LIMITS, UNLIMITED)}
         with ExitStack() as busy:
             service = Service(given | ({"redis_url": redis.url} if redis else {}), plan.workers, folder / "said")
             busy.callback(service.stop)
             clients = Clients(service.address, plan.clients, asked)
             busy.callback(clients.stop)
-            chaos = Chaos(service, beside(chosen.index), postgres, redis, plan.seed) if plan.chaos else None
+            chaos = Chaos(service, log_folder(chosen.index), postgres, redis, plan.seed) if plan.chaos else None
             if chaos:
                 busy.callback(chaos.stop)
             memory = _watch(plan, service, clients, console)
         (plan.out / f"{plan.name}.log").write_text(service.said)
-        recording.ready(chosen)  # what the last who was killed left is counted as the next one starts
+        web_app.check_query_log(chosen)  # what the last who was killed left is counted as the next one starts
         return _observed(chosen, clients, chaos, memory, service.exit_code)
     raise AssertionError("what is held is let go of in silence")
 
@@ -111,7 +111,7 @@ def _observed(
 ) -> Observed:
     from sqlalchemy import text
 
-    with closing(recording.log(chosen)) as database, database.read() as connection:
+    with closing(web_app.log(chosen)) as database, database.read() as connection:
         rows = connection.execute(text("SELECT query_id, query_text FROM queries")).all()
         lost = connection.execute(text("SELECT coalesce(sum(lost), 0) FROM query_losses")).scalar_one()
     ids = {UUID(str(row[0])) for row in rows}
@@ -156,7 +156,7 @@ def main() -> int:
     plan = Plan(**vars(parser.parse_args()))
     console = Console(width=110)
     OUT.mkdir(exist_ok=True)
-    seen = run(plan, [item.question for item in questions.load(EXAMPLE)], console)
+    seen = run(plan, [item.question for item in question_set.load_question_set(EXAMPLE)], console)
     return 0 if tell(plan, seen, console) else 1
 
 

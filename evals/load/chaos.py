@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Event
 
-from bookbound.record.outstanding import Left, left_in
+from bookbound.server.query_log.unflushed import UnreportedEntries, parse_unflushed
 from evals.load.service import Service
 from evals.load.services import Postgres, Redis, until
 
@@ -26,7 +26,7 @@ class Chaos:
         self._service, self._log, self._postgres, self._redis = service, log, postgres, redis
         self._workers = len(service.workers)
         self._chance, self._enough = random.Random(seed), Event()
-        self.killed, self.left = Counter[str](), list[Left]()
+        self.killed, self.left = Counter[str](), list[UnreportedEntries]()
         self._thread = ThreadPoolExecutor(1, "chaos")
         self._end = self._thread.submit(self._go_on)
 
@@ -68,7 +68,7 @@ class Chaos:
         worker = self._chance.choice(self._service.workers)
         os.kill(worker, signal.SIGSTOP)
         until(lambda: _state(worker) == "T")
-        self.left += [left_in(file.read_bytes()) for file in self._held(worker)]
+        self.left += [parse_unflushed(file.read_bytes()) for file in self._held(worker)]
         os.kill(worker, signal.SIGKILL)
         until(lambda: worker not in self._service.workers and len(self._service.workers) == self._workers)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bookbound.settings import PREFIX
+from bookbound.settings import ENVIRONMENT_PREFIX
 from evals.load.services import until
 from evals.node import family
 
@@ -25,8 +25,8 @@ class Service:
     """`bookbound serve` with several workers; what it says goes to a file."""
 
     def __init__(self, chosen: Mapping[str, Any], workers: int, output: Path) -> None:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
-        environment |= {PREFIX + name.upper(): str(value) for name, value in chosen.items()}
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(ENVIRONMENT_PREFIX)}
+        environment |= {ENVIRONMENT_PREFIX + name.upper(): str(value) for name, value in chosen.items()}
         command = [sys.executable, "-u", "-m", "bookbound", "serve", "--port", "0", "--workers", str(workers)]
         with output.open("w") as said:
             self._process = subprocess.Popen(command, stdout=said, stderr=said, env=environment, cwd=output.parent)

@@ -1,4 +1,6 @@
-"""The way in from a shell."""
+"""Starts the command line and exits cleanly on Ctrl-C and SIGTERM."""
+
+from __future__ import annotations
 
 import signal
 import sys
@@ -11,7 +13,7 @@ def main() -> None:
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        from bookbound.wire import main as start
+        from bookbound.bootstrap import main as start
 
         start()
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Bookbound as a library: open a book, ask it, read where the answer stands."""
+"""Opens an indexed book for synchronous code: ask questions and search passages."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from threading import Thread
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
-from bookbound.ask import Briefing, Pipeline
-from bookbound.book import Passage
-from bookbound.dialogue import Question, Reply, Retrieval, Scope
-from bookbound.errors import IndexTrouble
-from bookbound.manifest import Manifest
+from bookbound.answering.pipeline import PassageFormatter, Pipeline
+from bookbound.domain.chunk import Passage
+from bookbound.domain.errors import BookIndexError
+from bookbound.domain.manifest import Manifest
+from bookbound.domain.question import AnswerScope, Question, Retrieval
+from bookbound.domain.reply import Reply
 
 T = TypeVar("T")
 
 
-class Runner(Protocol):
+class CoroutineRunner(Protocol):
     """Carries out what is asynchronous for code that waits."""
 
     def run(self, coro: Coroutine[Any, Any, T], /) -> T: ...
@@ -29,7 +30,7 @@ class Runner(Protocol):
 class Book:
     """An indexed book that is open for questions, for code that does not await."""
 
-    def __init__(self, pipeline: Pipeline, runner: Runner) -> None:
+    def __init__(self, pipeline: Pipeline, runner: CoroutineRunner) -> None:
         self.pipeline = pipeline
         self._runner = runner
         self._closed = False
@@ -52,12 +53,12 @@ class Book:
         Where no passage is as similar to the question as `threshold`, it is a refusal. Where a language model fails to
         write, the answer is in the book's own words, unless `fall_back` is false: then the trouble is raised.
         """
-        asked = Question(question, selection, Scope.SELECTION, k, threshold, fall_back)
+        asked = Question(question, selection, AnswerScope.SELECTION, k, threshold, fall_back)
         self._check_open()
         return self._runner.run(self.pipeline.ask(asked))
 
     def converse(
-        self, question: str, briefing: Briefing, *, k: int = 5, threshold: float = 0.0, must_search: bool = True
+        self, question: str, briefing: PassageFormatter, *, k: int = 5, threshold: float = 0.0, must_search: bool = True
     ) -> Reply:
         """The same by way of a language model that searches by itself, where there is one, and reads what it is told.
 
@@ -95,10 +96,10 @@ class Book:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise IndexTrouble("This book was closed. Open it again to ask it: bookbound.open()")
+            raise BookIndexError("This book was closed. Open it again to ask it: bookbound.open()")
 
 
-class Worker:
+class EventLoopThread:
     """A thread with an event loop of its own: its callers wait, from any thread, and from within another loop."""
 
     def __init__(self) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from bookbound import wire
+from bookbound import bootstrap
 from bookbound.cli import app
-from bookbound.cli.show import OWN_WORDING
-from bookbound.testing.services import ScriptedServices
+from bookbound.cli.reply_view import MODEL_FAILED_MESSAGE
+from bookbound.testing.scripted_services import ScriptedServices
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 PARTS = "What does a harmonic drive consist of?"
@@ -147,7 +147,7 @@ def test_verbose_adds_the_judgement_the_passages_and_the_timings(bookbound: Run,
 def test_what_breaks_a_rule_exits_with_4_before_any_index_is_opened(
     tmp_path: Path, arguments: tuple[str, ...], stdin: str | bytes
 ) -> None:
-    done = CliRunner().invoke(app, [*arguments, "--json", "--index", str(tmp_path)], input=stdin, obj=wire)
+    done = CliRunner().invoke(app, [*arguments, "--json", "--index", str(tmp_path)], input=stdin, obj=bootstrap)
     assert (done.exit_code, json.loads(done.stdout)["error"]["type"]) == (4, "InvalidInput")
 
 
@@ -169,7 +169,7 @@ def test_words_to_look_for_are_not_called_a_question(bookbound: Run, tmp_path: P
 
 @pytest.mark.parametrize("command", ["ask", "search"])
 def test_words_without_quotes_are_told_to_have_some(command: str) -> None:
-    done = CliRunner().invoke(app, [command, "What", "is", "a gear?"], obj=wire, env={"COLUMNS": "200"})
+    done = CliRunner().invoke(app, [command, "What", "is", "a gear?"], obj=bootstrap, env={"COLUMNS": "200"})
     assert done.exit_code == 2
     assert f"Put the words in quotes, as one argument: bookbound {command} 'What is a gear?'" in done.stderr
 
@@ -212,7 +212,7 @@ def test_where_the_language_model_is_away_the_book_is_quoted_and_both_streams_sa
 ) -> None:
     done = bookbound("ask", PARTS, "--index", str(little_index), **away)
     assert done.returncode == 0
-    assert OWN_WORDING in done.stdout.splitlines()
+    assert MODEL_FAILED_MESSAGE in done.stdout.splitlines()
     assert "The language model could not be reached. Check" in done.stderr
     assert done.stderr.count("\n") == 1
     assert "secret" not in done.stdout + done.stderr

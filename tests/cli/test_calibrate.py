@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import ROWS
 
-from bookbound.calibration import Calibrated
-from bookbound.cli.calibrate import _kept
+from bookbound.answering.operating_point import Calibration
+from bookbound.cli.calibrate_command import _save_calibration
 from bookbound.settings import Settings
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -195,9 +195,9 @@ def test_a_precision_is_a_share(calibrate: Run, precision: str) -> None:
 
 
 def test_an_index_on_a_server_keeps_no_choice_and_the_setting_is_named(tmp_path: Path) -> None:
-    found = Calibrated(0.62, "judge", 133, 0.9, 0.91, 0.7, "g1", "2026-01-01")
+    found = Calibration(0.62, "judge", 133, 0.9, 0.91, 0.7, "g1", "2026-01-01")
     chosen = Settings(index=tmp_path, qdrant_url="http://127.0.0.1:9")
-    words = "\n".join(line.text for line in _kept(found, [], chosen, None))
+    words = "\n".join(line.text for line in _save_calibration(found, [], chosen, None))
     assert "A Qdrant server keeps no operating point: to answer with it, set answered = 0.62" in words
     assert "BOOKBOUND_ANSWERED=0.62" in words
     assert list(tmp_path.iterdir()) == []

@@ -15,31 +15,34 @@ from typing import Any, NoReturn, cast
 import pytest
 from typer.testing import CliRunner
 
-from bookbound import errors, wire
-from bookbound.ask import Pipeline
+from bookbound import bootstrap
+from bookbound.answering.pipeline import Pipeline
 from bookbound.cli import app
-from bookbound.cli.contracts import Contract, Said, Wish, asking
-from bookbound.dialogue import BOOK_SILENT, Reply
-from bookbound.faces import agent, grounded_agent
-from bookbound.finding import RefusalKind
+from bookbound.cli.ask_command import AskArguments, ContractName, ContractReply, prepare_ask
+from bookbound.contracts import agent, grounded_agent
+from bookbound.domain import errors
+from bookbound.domain.judgement import RefusalReason
+from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, Reply
 from bookbound.library import Book
-from bookbound.testing import ScriptedDesk, answer, passage, refusal
+from bookbound.testing import ScriptedBackend, make_answer, make_passage, make_refusal
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 PARTS = "What does a harmonic drive consist of?"
 FOREIGN = "Which composer wrote the opera about a flying Dutchman?"
 STATES = "It consists of a wave generator, a flexspline and a circular spline."
-GEAR = passage("A gear has teeth.", score=0.825, chapter="Drives", section="Gears", url="/drives", anchor="gears")
+GEAR = make_passage("A gear has teeth.", score=0.825, chapter="Drives", section="Gears", url="/drives", anchor="gears")
 GROUNDED_KEYS = {field.name for field in fields(grounded_agent.AgentResponse)} | {"total_time_ms"}
 
 
-def said(contract: Contract, script: Reply, *, threshold: float | None = None, verbose: bool = False) -> Said:
+def said(
+    contract: ContractName, script: Reply, *, threshold: float | None = None, verbose: bool = False
+) -> ContractReply:
     with asyncio.Runner() as runner:
-        book = Book(cast(Pipeline, ScriptedDesk(script)), runner)
-        return asking(contract, Wish("Why?", threshold=threshold, verbose=verbose))(book)
+        book = Book(cast(Pipeline, ScriptedBackend(script)), runner)
+        return prepare_ask(contract, AskArguments("Why?", threshold=threshold, verbose=verbose))(book)
 
 
-def lines(said: Said) -> list[str]:
+def lines(said: ContractReply) -> list[str]:
     return [line.text for line in said.lines]
 
 
@@ -66,7 +69,7 @@ def test_an_answer_by_the_grounded_agent_contract(bookbound: Run, little_index: 
 def test_no_context_by_the_agent_contract_is_a_refusal_in_its_shape(bookbound: Run, little_index: Path) -> None:
     done = bookbound("ask", FOREIGN, "--contract", "agent", "--json", "--index", str(little_index))
     assert (done.returncode, done.stderr) == (1, "")
-    assert json.loads(done.stdout) == {"error_type": "no_context", "message": BOOK_SILENT, "details": None}
+    assert json.loads(done.stdout) == {"error_type": "no_context", "message": NOT_IN_BOOK_MESSAGE, "details": None}
 
 
 def test_a_refusal_by_the_grounded_agent_contract_is_in_its_shape(bookbound: Run, little_index: Path) -> None:
@@ -101,37 +104,37 @@ def test_the_format_json_and_its_short_form_are_the_same(bookbound: Run, little_
 
 
 def test_the_default_threshold_is_the_contracts_own() -> None:
-    near = refusal(RefusalKind.INSUFFICIENT_GROUNDING, [passage("Words.", score=0.4)])
-    assert said(Contract.CANONICAL, near).plain["refusal"]["kind"] == "insufficient_grounding"
-    assert said(Contract.AGENT, near).plain["error_type"] == "no_context"
-    assert said(Contract.AGENT, near, threshold=0.4).plain["answer"] == BOOK_SILENT
-    assert said(Contract.GROUNDED_AGENT, near).plain["answer"] == grounded_agent.REFUSAL_OFF_TOPIC
-    assert said(Contract.GROUNDED_AGENT, near, threshold=0.5).plain["answer"] == grounded_agent.REFUSAL_LOW_SCORE
+    near = make_refusal(RefusalReason.INSUFFICIENT_GROUNDING, [make_passage("Words.", score=0.4)])
+    assert said(ContractName.CANONICAL, near).plain["refusal"]["kind"] == "insufficient_grounding"
+    assert said(ContractName.AGENT, near).plain["error_type"] == "no_context"
+    assert said(ContractName.AGENT, near, threshold=0.4).plain["answer"] == NOT_IN_BOOK_MESSAGE
+    assert said(ContractName.GROUNDED_AGENT, near).plain["answer"] == grounded_agent.REFUSAL_OFF_TOPIC
+    assert said(ContractName.GROUNDED_AGENT, near, threshold=0.5).plain["answer"] == grounded_agent.REFUSAL_LOW_SCORE
 
 
-@pytest.mark.parametrize("contract", Contract)
-def test_every_contract_says_whether_it_answered(contract: Contract) -> None:
-    assert said(contract, answer([("It has teeth.", GEAR)])).answered
+@pytest.mark.parametrize("contract", ContractName)
+def test_every_contract_says_whether_it_answered(contract: ContractName) -> None:
+    assert said(contract, make_answer([("It has teeth.", GEAR)])).answered
     for retrieved in ([], [GEAR]):
-        assert not said(contract, refusal(RefusalKind.LOW_RELEVANCE, retrieved)).answered
+        assert not said(contract, make_refusal(RefusalReason.LOW_RELEVANCE, retrieved)).answered
 
 
 def test_the_lines_of_the_agent_contract() -> None:
-    reply = answer([("It has teeth.", GEAR)])
+    reply = make_answer([("It has teeth.", GEAR)])
     shown = ["It has teeth.", "", "[1] Drives › Gears  similarity 0.82", "    /drives#gears"]
-    assert lines(said(Contract.AGENT, reply)) == shown
+    assert lines(said(ContractName.AGENT, reply)) == shown
     times = ["", "Retrieval   3.0 ms", "Generation  2.0 ms", "Total       6.0 ms"]
-    assert lines(said(Contract.AGENT, reply, verbose=True)) == shown + times
-    assert lines(said(Contract.AGENT, refusal())) == [BOOK_SILENT]
+    assert lines(said(ContractName.AGENT, reply, verbose=True)) == shown + times
+    assert lines(said(ContractName.AGENT, make_refusal())) == [NOT_IN_BOOK_MESSAGE]
 
 
 def test_the_lines_of_the_grounded_agent_contract() -> None:
-    reply = answer([("It has teeth.", GEAR)])
+    reply = make_answer([("It has teeth.", GEAR)])
     citation = "[Source: /drives#gears | Chapter: Drives | Section: Gears | Score: 0.82]"
-    assert lines(said(Contract.GROUNDED_AGENT, reply)) == ["It has teeth.", "", citation]
-    verbose = lines(said(Contract.GROUNDED_AGENT, reply, verbose=True))
+    assert lines(said(ContractName.GROUNDED_AGENT, reply)) == ["It has teeth.", "", citation]
+    verbose = lines(said(ContractName.GROUNDED_AGENT, reply, verbose=True))
     assert verbose[-2:] == ["Total       5.0 ms", "Tools       search_textbook"]
-    assert lines(said(Contract.GROUNDED_AGENT, refusal())) == [grounded_agent.REFUSAL_NO_CONTEXT]
+    assert lines(said(ContractName.GROUNDED_AGENT, make_refusal())) == [grounded_agent.REFUSAL_NO_CONTEXT]
 
 
 def failing(trouble: Exception, *arguments: str) -> tuple[int, Any]:
@@ -147,10 +150,10 @@ def failing(trouble: Exception, *arguments: str) -> tuple[int, Any]:
 @pytest.mark.parametrize(
     ("trouble", "code", "kind"),
     [
-        (errors.Unreachable("Qdrant is gone.", service="qdrant"), 3, "retrieval"),
-        (errors.TimedOut("The model is slow.", service="openai"), 3, "generation"),
-        (errors.DamagedIndex("Index again."), 2, "retrieval"),
-        (errors.BadSetup("Set the key."), 2, "validation"),
+        (errors.ServiceUnreachableError("Qdrant is gone.", service="qdrant"), 3, "retrieval"),
+        (errors.ServiceTimeoutError("The model is slow.", service="openai"), 3, "generation"),
+        (errors.CorruptIndexError("Index again."), 2, "retrieval"),
+        (errors.ConfigError("Set the key."), 2, "validation"),
     ],
 )
 def test_an_error_in_json_has_the_contracts_shape_and_the_exit_code_of_its_kind(
@@ -191,7 +194,7 @@ def test_what_breaks_a_contracts_rule_exits_with_4_before_any_index_is_opened(
     tmp_path: Path, contract: str, arguments: tuple[str, ...]
 ) -> None:
     given = ["ask", *arguments, "--contract", contract, "--format", "json", "--index", str(tmp_path)]
-    done = CliRunner().invoke(app, given, obj=wire)
+    done = CliRunner().invoke(app, given, obj=bootstrap)
     plain = json.loads(done.stdout)
     assert done.exit_code == 4
     assert (plain["error_type"] == "validation") if contract == "agent" else (plain["error"]["type"] == "InvalidInput")

@@ -13,10 +13,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from bookbound import wire
-from bookbound.cli.demo import FOLDER, QUESTIONS, opened
-from bookbound.errors import BadSetup
-from bookbound.record.folder import beside
+from bookbound import bootstrap
+from bookbound.cli.serve_commands import DEMO_FOLDER, DEMO_QUESTIONS, open_demo_book
+from bookbound.domain.errors import ConfigError
+from bookbound.server.query_log import log_folder
 from bookbound.settings import Settings
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -53,7 +53,7 @@ def test_quit_or_an_empty_line_from_a_pipe_ends_the_demo_and_its_server(
     done = bookbound("demo", stdin=words, cwd=demo_folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Serving " in done.stdout
-    assert done.stdout.count("> ") == len(QUESTIONS)
+    assert done.stdout.count("> ") == len(DEMO_QUESTIONS)
 
 
 def test_at_the_end_of_a_pipe_the_demo_goes_on_serving_until_it_is_told_to_end_and_logs_nothing(
@@ -65,11 +65,11 @@ def test_at_the_end_of_a_pipe_the_demo_goes_on_serving_until_it_is_told_to_end_a
     ) as running:
         assert running.stdout is not None
         address = next(match[0] for line in running.stdout if (match := re.search(r"http://[\d.]+:\d+", line)))
-        assert httpx.post(f"{address}/ask", json={"question": QUESTIONS[0]}, timeout=60).status_code == 200
+        assert httpx.post(f"{address}/ask", json={"question": DEMO_QUESTIONS[0]}, timeout=60).status_code == 200
         assert running.poll() is None
         running.send_signal(signal.SIGTERM)
     assert running.returncode == 130
-    assert not beside(demo_folder / FOLDER).exists()
+    assert not log_folder(demo_folder / DEMO_FOLDER).exists()
 
 
 def test_an_index_of_the_same_words_is_used_again_and_another_is_made_anew(little_book: Path, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_an_index_of_the_same_words_is_used_again_and_another_is_made_anew(littl
     chosen = Settings(index=tmp_path / "index")
 
     def generation() -> str:
-        with opened(wire, source, chosen) as book:
+        with open_demo_book(bootstrap, source, chosen) as book:
             return book.manifest.generation
 
     first = generation()
@@ -91,14 +91,14 @@ def test_an_index_of_the_same_words_is_used_again_and_another_is_made_anew(littl
 
 def test_a_demo_that_was_interrupted_is_begun_again(little_book: Path, tmp_path: Path) -> None:
     (tmp_path / "demo-book").write_text("unfinished")
-    with opened(wire, little_book, Settings(index=tmp_path)) as book:
+    with open_demo_book(bootstrap, little_book, Settings(index=tmp_path)) as book:
         assert book.manifest.pages == 2
 
 
 def test_the_demo_does_not_write_over_another_book(little_book: Path, little_index: Path) -> None:
     before = (little_index / "current").read_text()
-    with pytest.raises(BadSetup, match="another book"):
-        opened(wire, little_book, Settings(index=little_index))
+    with pytest.raises(ConfigError, match="another book"):
+        open_demo_book(bootstrap, little_book, Settings(index=little_index))
     assert (little_index / "current").read_text() == before
 
 

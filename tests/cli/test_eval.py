@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import ROWS
 
-from bookbound.cli.outputs import ready
-from bookbound.errors import BadSetup
+from bookbound.cli.eval_command import check_output_files
+from bookbound.domain.errors import ConfigError
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -137,15 +137,15 @@ def test_trying_an_output_leaves_everything_as_it_was(questions: Path, tmp_path:
     (tmp_path / "old").write_text("old")
     (tmp_path / "link").symlink_to(tmp_path / "led-to")
     before = sorted(tmp_path.iterdir())
-    ready(questions, tmp_path / "old", tmp_path / "new", tmp_path / "link")
+    check_output_files(questions, tmp_path / "old", tmp_path / "new", tmp_path / "link")
     assert sorted(tmp_path.iterdir()) == before
     assert (tmp_path / "old").read_text() == "old"
 
 
 def test_an_output_that_cannot_be_opened_is_told(questions: Path, tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(BadSetup, match="loop cannot be written"):
-        ready(questions, tmp_path / "loop")
+    with pytest.raises(ConfigError, match="loop cannot be written"):
+        check_output_files(questions, tmp_path / "loop")
 
 
 def test_the_tables_are_printed_also_where_a_file_cannot_be_written_in_the_end(measure: Run) -> None:
@@ -167,10 +167,10 @@ def test_asking_does_not_import_what_measures(little_index: Path, tmp_path: Path
 import os, sys
 sys.argv = ["bookbound", "ask", "What does a harmonic drive consist of?", "--index", {str(little_index)!r}]
 def end(code):
-    print("LOADED", [name for name in sys.modules if name.startswith("bookbound.measure")], flush=True)
+    print("LOADED", [name for name in sys.modules if name.startswith("bookbound.evaluation")], flush=True)
     sys.exit()
 os._exit = end
-from bookbound.wire import main
+from bookbound.bootstrap import main
 main()
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bookbound.models import CONSTANTS, MODELS
+from bookbound.models import CONSTANTS_FILE, MODELS_FOLDER
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -97,9 +97,12 @@ def test_a_damaged_model_file_exits_with_2(
 ) -> None:
     # A package in the working directory is found first: all of this one, but for the damaged file.
     shutil.copytree(
-        MODELS.parent, tmp_path / "bookbound", copy_function=os.symlink, ignore=shutil.ignore_patterns("__pycache__")
+        MODELS_FOLDER.parent,
+        tmp_path / "bookbound",
+        copy_function=os.symlink,
+        ignore=shutil.ignore_patterns("__pycache__"),
     )
-    damaged = tmp_path / "bookbound" / MODELS.name / CONSTANTS
+    damaged = tmp_path / "bookbound" / MODELS_FOLDER.name / CONSTANTS_FILE
     damaged.unlink()
     damaged.write_text(content)
     done = bookbound(*command, "--index", str(little_index), cwd=tmp_path)

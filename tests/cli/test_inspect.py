@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.read.pdf_files import Put, pdf
+from tests.sources.pdf_files import Put, pdf
 
-from bookbound.read.kinds import READERS
+from bookbound.sources.detect import BOOK_READERS
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -106,7 +106,7 @@ def test_editions_are_named_where_a_source_holds_several(bookbound: Run, tmp_pat
 @pytest.mark.parametrize("command", ["inspect", "index"])
 def test_help_lists_the_kinds(bookbound: Run, command: str) -> None:
     words = set(bookbound(command, "--help").stdout.replace(",", " ").replace(".", " ").split())
-    assert {reader.kind for reader in READERS} - words == set()
+    assert {reader.kind for reader in BOOK_READERS} - words == set()
 
 
 def test_a_book_of_printed_pages_says_how_many(bookbound: Run, tmp_path: Path) -> None:

@@ -12,9 +12,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from bookbound import errors, wire
+from bookbound import bootstrap
 from bookbound.cli import app
-from bookbound.cli.outcome import CODES, told
+from bookbound.cli.common import EXIT_CODES_BY_ERROR, exit_on_error
+from bookbound.domain import errors
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 HEAVY = ("onnxruntime", "numpy", "tokenizers", "qdrant_client", "openai", "agents", "cohere", "sqlalchemy", "alembic")
@@ -27,17 +28,22 @@ def tree(root: type[Exception]) -> Iterator[type[Exception]]:
 
 
 def ended(trouble: BaseException) -> int:
-    with pytest.raises(typer.Exit) as end, told():
+    with pytest.raises(typer.Exit) as end, exit_on_error():
         raise trouble
     return end.value.exit_code
 
 
 def test_each_kind_of_error_has_the_code_of_its_branch() -> None:
-    expected = {errors.InvalidInput: 4, errors.ServiceTrouble: 3, errors.Unreachable: 3, errors.TimedOut: 3}
-    expected |= {errors.LimitReached: 3, errors.Denied: 3, errors.BadReply: 3}
+    expected = {
+        errors.InvalidInputError: 4,
+        errors.ServiceError: 3,
+        errors.ServiceUnreachableError: 3,
+        errors.ServiceTimeoutError: 3,
+    }
+    expected |= {errors.ServiceRateLimitError: 3, errors.ServiceAuthenticationError: 3, errors.ServiceResponseError: 3}
     for kind in (kind for kind in tree(errors.BookboundError) if kind.__module__ == errors.__name__):
-        given: dict[str, Any] = {"retry_after": 1.0} if kind is errors.Busy else {}
-        given |= {"service": "x"} if issubclass(kind, errors.ServiceTrouble) else {}
+        given: dict[str, Any] = {"retry_after": 1.0} if kind is errors.OverloadedError else {}
+        given |= {"service": "x"} if issubclass(kind, errors.ServiceError) else {}
         assert ended(kind("words", **given)) == expected.get(kind, 2), kind
 
 
@@ -63,17 +69,17 @@ def test_the_debug_setting_shows_the_traceback_and_keeps_the_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BOOKBOUND_DEBUG", "1")
-    assert ended(errors.BadSetup("words")) == 2
+    assert ended(errors.ConfigError("words")) == 2
     assert capsys.readouterr().err.startswith("Traceback ")
 
 
 def test_every_exception_has_a_row() -> None:
-    assert CODES[-1][0] is Exception
+    assert EXIT_CODES_BY_ERROR[-1][0] is Exception
 
 
 @pytest.mark.parametrize("arguments", [(), ("nonsense",), ("ask",), ("ask", "why?", "-k", "many"), ("index",)])
 def test_bad_use_exits_with_2(arguments: tuple[str, ...]) -> None:
-    assert CliRunner().invoke(app, arguments, obj=wire).exit_code == 2
+    assert CliRunner().invoke(app, arguments, obj=bootstrap).exit_code == 2
 
 
 def test_the_version_is_told(bookbound: Run) -> None:
@@ -87,14 +93,14 @@ OF_THE_LOG = ("log purge", "log upgrade", "log downgrade")
 
 @pytest.mark.parametrize("command", [*COMMANDS, *OF_THE_LOG])
 def test_the_help_of_each_command_has_an_example(command: str) -> None:
-    done = CliRunner().invoke(app, [*command.split(), "--help"], obj=wire)
+    done = CliRunner().invoke(app, [*command.split(), "--help"], obj=bootstrap)
     assert done.exit_code == 0
     assert f"Example: bookbound {command}" in done.stdout
 
 
 @pytest.mark.parametrize(("group", "named"), [((), (*COMMANDS, "log")), (("log",), OF_THE_LOG)])
 def test_the_help_names_each_command(group: tuple[str, ...], named: tuple[str, ...]) -> None:
-    lines = CliRunner().invoke(app, [*group, "--help"], obj=wire).stdout.splitlines()
+    lines = CliRunner().invoke(app, [*group, "--help"], obj=bootstrap).stdout.splitlines()
     first = {words[1] for line in lines if len(words := line.split()) > 2 and words[0] == "│"}
     assert first >= {name.split()[-1] for name in named}
 
@@ -106,7 +112,7 @@ def test_commands_that_need_no_model_do_not_load_one(arguments: list[str], tmp_p
     script = f"""
 import sys
 sys.argv = ["bookbound", *{arguments!r}]
-from bookbound.wire import main
+from bookbound.bootstrap import main
 try:
     main()
 except SystemExit:

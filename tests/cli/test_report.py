@@ -13,17 +13,17 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from tests.record.entries import entry, ledger, of, refused
+from tests.server.query_log.entries import entry, ledger, of, refused
 
 import bookbound as library
-from bookbound import wire
-from bookbound.finding import RefusalKind
-from bookbound.record.database import Database
-from bookbound.record.folder import beside
-from bookbound.record.ledger import Loss
-from bookbound.record.outstanding import Outstanding
+from bookbound import bootstrap
+from bookbound.domain.book_ref import BookRef
+from bookbound.domain.judgement import RefusalReason
+from bookbound.server.query_log import log_folder
+from bookbound.server.query_log.database import QueryLogDatabase
+from bookbound.server.query_log.repository import LossReport
+from bookbound.server.query_log.unflushed import UnflushedEntries
 from bookbound.settings import Settings
-from bookbound.volume import Volume
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -37,18 +37,18 @@ def run(bookbound: Run, tmp_path: Path) -> Run:
 @pytest.fixture
 def logged(little_index: Path) -> Iterator[Path]:
     """An index with a log beside it."""
-    folder = beside(little_index)
+    folder = log_folder(little_index)
     writing = ledger(None, folder)
     writing.write(
         [
             entry("How often is it greased?", chapters=("Drives",), milliseconds=20, asker=of()),
             refused("How much does a humanoid robot cost?", milliseconds=10),
-            refused("What is the price of a humanoid robot?", kind=RefusalKind.INSUFFICIENT_GROUNDING),
+            refused("What is the price of a humanoid robot?", kind=RefusalReason.INSUFFICIENT_GROUNDING),
             refused("Is there a\x1b[31m printed edition?"),
             entry("long ago", timedelta(days=60)),
             entry("too long ago", timedelta(days=100)),
         ],
-        Loss(2),
+        LossReport(2),
     )
     writing.close()
     yield little_index
@@ -100,15 +100,15 @@ def several(little_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     other.mkdir()
     (other / "ants.md").write_text("# Ants\n\nAn ant has six legs.\n")
     for source, name, edition in ((little_book, None, None), (other, "ants", "1.0"), (other, "ants", "2.0")):
-        wire.index_book(source, Settings(index=folder / "index", book=name, edition=edition))
-    writing = ledger(None, beside(folder / "index"))
+        bootstrap.index_book(source, Settings(index=folder / "index", book=name, edition=edition))
+    writing = ledger(None, log_folder(folder / "index"))
     writing.write(
         [
             entry("How often is it greased?", chapters=("Drives",)),
-            entry("How many legs has an ant?", chapters=("Ants",), volume=Volume("ants", "2.0")),
-            refused("Who won the cup?", volume=Volume("ants", "1.0")),
-            refused("Who is who?", volume=Volume("withdrawn")),
-            refused("Which is which?", volume=Volume("all")),
+            entry("How many legs has an ant?", chapters=("Ants",), volume=BookRef("ants", "2.0")),
+            refused("Who won the cup?", volume=BookRef("ants", "1.0")),
+            refused("Who is who?", volume=BookRef("withdrawn")),
+            refused("Which is which?", volume=BookRef("all")),
         ]
     )
     writing.close()
@@ -165,14 +165,14 @@ def test_a_status_of_the_log_says_where_it_is_and_what_it_holds(run: Run, logged
     assert timedelta(days=99) < datetime.now(UTC) - oldest < timedelta(days=101)
     assert found == {
         "log": "on",
-        "where": str(beside(logged) / "questions.db"),
+        "where": str(log_folder(logged) / "questions.db"),
         "step": "0003",
         "questions": 6,
         "sessions": 1,
         "lost": 2,
         "outstanding": 0,
     }
-    left = Outstanding(beside(logged), Database(None, beside(logged)).name)
+    left = UnflushedEntries(log_folder(logged), QueryLogDatabase(None, log_folder(logged)).name)
     left.add(uuid4())
     left.close()
     done = run("log", "status", "--index", str(logged))
@@ -232,7 +232,7 @@ def test_a_downgrade_never_goes_up(run: Run, logged: Path) -> None:
     done = run("log", "downgrade", "0001", "--yes", *where)
     assert done.returncode == 2
     assert "bookbound log upgrade" in done.stderr
-    database = Database(None, beside(logged))
+    database = QueryLogDatabase(None, log_folder(logged))
     with database.read() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM query_log_version").scalar() == 0
     database.close()
@@ -243,12 +243,12 @@ def test_whoever_asks_from_the_command_line_or_from_code_is_not_logged(run: Run,
     assert run("ask", asked, "--index", str(little_index)).returncode == 0
     with library.open(little_index) as book:
         assert book.ask(asked).text
-    assert not beside(little_index).exists()
+    assert not log_folder(little_index).exists()
 
 
 def test_no_other_command_loads_a_database() -> None:
     script = (
-        "import sys, bookbound.wire, bookbound.cli, bookbound.cli.log, bookbound.cli.report, bookbound.ports;"
+        "import sys, bookbound.bootstrap, bookbound.cli, bookbound.cli.admin_commands, bookbound.cli.report_command, bookbound.domain.ports;"
         "print([name for name in ('sqlalchemy', 'alembic', 'psycopg', 'numpy') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

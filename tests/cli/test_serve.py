@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.serve.process import served
+from tests.server.process import served
 
-from bookbound.cli.serve import invitation, paths
-from bookbound.volume import Volume
+from bookbound.cli.serve_commands import format_book_paths, format_invitation
+from bookbound.domain.book_ref import BookRef
 
 
 @pytest.fixture
@@ -30,13 +30,13 @@ def test_a_source_is_indexed_first_under_the_name_and_edition_that_are_then_serv
 
 
 def test_where_books_have_names_their_paths_are_shown() -> None:
-    (line,) = paths([Volume(), Volume("ants", "1.0"), *(Volume(f"b{n}") for n in range(10))])
+    (line,) = format_book_paths([BookRef(), BookRef("ants", "1.0"), *(BookRef(f"b{n}") for n in range(10))])
     assert line.text.startswith("Books: /books/ants@1.0, /books/b0, ")
     assert line.text.endswith("/books/b8, and 1 more")
-    assert paths([Volume()]) == []
+    assert format_book_paths([BookRef()]) == []
 
 
 @pytest.mark.parametrize("key", [True, False])
 def test_the_question_to_try_has_a_key_where_one_is_needed(key: bool) -> None:
-    _, command = invitation("Ants", "http://127.0.0.1:8000", key=key)
+    _, command = format_invitation("Ants", "http://127.0.0.1:8000", key=key)
     assert ("-H 'X-API-Key: KEY'" in command.text) == key

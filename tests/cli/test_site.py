@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.read.web import HOST, folder, serving
+from tests.sources.web import HOST, folder, serving
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 SITE = Path(__file__).parent.parent / "read" / "sites" / "mdbook"

@@ -122,7 +122,9 @@ sys.argv = ["bookbound", "status"]
 MODULE = 'runpy.run_module("bookbound", run_name="__main__")'
 
 
-@pytest.mark.parametrize("module", ["bookbound.wire", "asyncio", "typer", "bookbound.cli.status", "qdrant_edge"])
+@pytest.mark.parametrize(
+    "module", ["bookbound.bootstrap", "asyncio", "typer", "bookbound.cli.published_index_commands", "qdrant_edge"]
+)
 def test_ctrl_c_is_quiet_while_modules_are_imported(module: str, environment: dict[str, str], tmp_path: Path) -> None:
     script = Path(sys.executable).parent / "bookbound"
     for start in (MODULE, f'runpy.run_path({str(script)!r}, run_name="__main__")'):

@@ -10,11 +10,11 @@ from typing import Any
 
 import yaml
 
-from bookbound.settings import PREFIX, Settings
+from bookbound.settings import ENVIRONMENT_PREFIX, Settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
 KUBERNETES = REPOSITORY / "deploy" / "kubernetes"
-KNOWN = {PREFIX + field.name.upper() for field in fields(Settings)}
+KNOWN = {ENVIRONMENT_PREFIX + field.name.upper() for field in fields(Settings)}
 SECRET = re.compile(r"(_KEY|_PASSWORD|_LOG_URL|_REDIS_URL|CLI_AUTH)$")
 OURS = "bookbound:0.1.0"
 PORT = 8000
@@ -54,7 +54,7 @@ def stages() -> dict[str, list[tuple[str, str]]]:
 
 def named(text: str) -> set[str]:
     """The settings of Bookbound that a text names."""
-    return set(re.findall(rf"\b{PREFIX}[A-Z_]+\b", text))
+    return set(re.findall(rf"\b{ENVIRONMENT_PREFIX}[A-Z_]+\b", text))
 
 
 def images() -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.deploy.files import COMPOSE, EXAMPLE, PORT, REPOSITORY, SECRET, SERVICES
 
-from bookbound.serve.index import PATHS
+from bookbound.server.operator_routes import INDEX_PATHS
 from bookbound.settings import Settings
 
 
@@ -81,7 +81,7 @@ def test_what_changes_the_index_is_passed_on_once_and_no_replica_is_counted_out(
     proxy = (REPOSITORY / "deploy" / "proxy" / "nginx.conf").read_text(encoding="utf-8")
     places = dict(re.findall(r"location ([^{]+) \{(.*?)\n        \}", proxy, re.DOTALL))
     (pattern,) = (place.removeprefix("~ ") for place in places if place.startswith("~ "))
-    for path in (*PATHS, *(f"/books/robots@1.9{path}" for path in PATHS)):
+    for path in (*INDEX_PATHS, *(f"/books/robots@1.9{path}" for path in INDEX_PATHS)):
         assert re.search(pattern, path)
     assert not any(re.search(pattern, path) for path in ("/v1/answers", "/ask", "/books/v1/ask"))
     assert "proxy_next_upstream off;" in places[f"~ {pattern}"]

@@ -25,13 +25,13 @@ from tests.deploy.files import (
     stages,
 )
 
-from bookbound.serve import server
-from bookbound.wire import serving
+from bookbound.bootstrap import web_app
+from bookbound.server import uvicorn_server
 
 
 @pytest.fixture(scope="module")
 def app() -> FastAPI:
-    return serving.web()
+    return web_app.create_web_app()
 
 
 def paths(app: FastAPI) -> set[str]:
@@ -110,7 +110,9 @@ def test_no_file_holds_a_secret() -> None:
 
 
 def test_a_stop_is_waited_for_longer_than_answers_and_the_log_may_take() -> None:
-    needed = (server._config(server.APPLICATION).timeout_graceful_shutdown or 0) + server.LAST
+    needed = (
+        uvicorn_server._uvicorn_config(uvicorn_server.APP_FACTORY).timeout_graceful_shutdown or 0
+    ) + uvicorn_server.CLEANUP_SECONDS
     assert int(SERVICES["bookbound"]["stop_grace_period"].removesuffix("s")) > needed
     pod = PODS["deployment.yaml"]
     pause = int(pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][1])

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from evals.sources import Sources, is_marked, is_verbatim
 
-from bookbound.book import Chunk, Place, Run
-from bookbound.finding import Evidence
+from bookbound.domain.chunk import Chunk, Place
+from bookbound.domain.document import SourceSpan
+from bookbound.domain.judgement import Evidence
 
 SOURCE = "Intro. A **trot** moves [legs](https://x.example) together. End."
 END = SOURCE.index(" End.")
@@ -42,7 +43,7 @@ def test_a_quote_that_shows_what_a_reference_leads_to_is_marked_by_its_runs_and_
     source = "See :doc:`guide` for more."
     (tmp_path / "a.rst").write_text(source)
     place = Place("a.rst", "/a", "", "A", (), "", 0, len(source))
-    runs = (Run(0, 4, 0, 4), Run(len(text) - 19, 9, 4, 16), Run(len(text) - 10, 10, 16, 26))
+    runs = (SourceSpan(0, 4, 0, 4), SourceSpan(len(text) - 19, 9, 4, 16), SourceSpan(len(text) - 10, 10, 16, 26))
     chunk = Chunk("a", text, place, 0, runs)
     citation = Evidence("a", text, place, 0, len(text), 0.9, chunk=chunk)
     assert not is_verbatim(citation, Sources(tmp_path))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from evals.words import MOST_LOST, Account, account, tokens, told
 
-from bookbound.book import Manuscript
-from bookbound.read import read
+from bookbound.domain.document import ParsedBook
+from bookbound.sources import parse_book
 
 SOURCE = """# Drives
 
@@ -34,18 +34,18 @@ def count() -> Callable[[str], int]:
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Manuscript:
+def book(tmp_path: Path) -> ParsedBook:
     (tmp_path / "drives.md").write_text(SOURCE)
-    return read(tmp_path)
+    return parse_book(tmp_path)
 
 
-def test_a_book_whose_words_are_all_there_has_a_clean_account(book: Manuscript, count: Callable[[str], int]) -> None:
+def test_a_book_whose_words_are_all_there_has_a_clean_account(book: ParsedBook, count: Callable[[str], int]) -> None:
     kept = account(book, count)
     assert (kept.words, kept.lost.total(), kept.gaps) == (21, 0, {})
     assert list(told("drives", kept)) == ["drives: 21 words, 0 in no chunk (0.000%)"]
 
 
-def test_a_reader_that_drops_words_is_found(book: Manuscript, count: Callable[[str], int]) -> None:
+def test_a_reader_that_drops_words_is_found(book: ParsedBook, count: Callable[[str], int]) -> None:
     [page] = book.pages
     dropped = replace(book, pages=(replace(page, text=page.text.replace("three", "     ")),))
     kept = account(dropped, count)
@@ -65,6 +65,6 @@ def test_real_books_keep_their_words(shared: Path, count: Callable[[str], int], 
     folder = shared / "data" / "books" / name
     if not folder.is_dir():
         pytest.skip(f"{name} is not among the real books here")
-    kept = account(read(folder), count)
+    kept = account(parse_book(folder), count)
     assert kept.words > 10_000
     assert kept.share < MOST_LOST

@@ -9,56 +9,56 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.embed.onnx import OnnxEmbedder
-from bookbound.errors import BadSetup
-from bookbound.judge.reader import Reader
-from bookbound.models import CONSTANTS, DIGESTS, EMBEDDER, MODELS, READER, TOKENIZER
-from bookbound.models.onnx import Models
+from bookbound.answering.reading.cross_encoder import CrossEncoder
+from bookbound.domain.errors import ConfigError
+from bookbound.indexing.embed.onnx_embedder import OnnxEmbedder
+from bookbound.models import CONSTANTS_FILE, DIGESTS_FILE, EMBEDDER_FILE, MODELS_FOLDER, READER_FILE, TOKENIZER_FILE
+from bookbound.models.onnx import ModelRuntime
 
-MODELS_AT_HAND = Models()
+MODELS_AT_HAND = ModelRuntime()
 GOLDEN = [json.loads(line) for line in (Path(__file__).parent / "golden.jsonl").read_text("utf-8").splitlines()]
 ANY = st.characters(exclude_categories=["Cs"])
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name in (EMBEDDER, READER, TOKENIZER, DIGESTS, CONSTANTS):
-        shutil.copyfile(MODELS / name, tmp_path / name)
+    for name in (EMBEDDER_FILE, READER_FILE, TOKENIZER_FILE, DIGESTS_FILE, CONSTANTS_FILE):
+        shutil.copyfile(MODELS_FOLDER / name, tmp_path / name)
     return tmp_path
 
 
 def opened(folder: Path) -> None:
-    models = Models(folder)
+    models = ModelRuntime(folder)
     OnnxEmbedder(models)
-    Reader(models)
+    CrossEncoder(models)
 
 
-@pytest.mark.parametrize("file", [EMBEDDER, READER, TOKENIZER])
+@pytest.mark.parametrize("file", [EMBEDDER_FILE, READER_FILE, TOKENIZER_FILE])
 def test_a_damaged_model_file_is_refused(folder: Path, file: str) -> None:
     data = bytearray((folder / file).read_bytes())
     data[len(data) // 2] ^= 1
     (folder / file).write_bytes(data)
-    with pytest.raises(BadSetup, match=f"{file} is damaged; install bookbound again"):
+    with pytest.raises(ConfigError, match=f"{file} is damaged; install bookbound again"):
         opened(folder)
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"{}", b'{"answers": {"scale": 1, "slope": 2}}', b"\xff"])
 def test_damaged_constants_are_refused(folder: Path, content: bytes) -> None:
-    (folder / CONSTANTS).write_bytes(content)
-    with pytest.raises(BadSetup, match=f"{CONSTANTS} is damaged; install bookbound again"):
+    (folder / CONSTANTS_FILE).write_bytes(content)
+    with pytest.raises(ConfigError, match=f"{CONSTANTS_FILE} is damaged; install bookbound again"):
         opened(folder)
 
 
-@pytest.mark.parametrize("file", [EMBEDDER, READER, TOKENIZER, CONSTANTS, DIGESTS])
+@pytest.mark.parametrize("file", [EMBEDDER_FILE, READER_FILE, TOKENIZER_FILE, CONSTANTS_FILE, DIGESTS_FILE])
 def test_a_missing_file_is_named(folder: Path, file: str) -> None:
     (folder / file).unlink()
-    with pytest.raises(BadSetup, match=f"{file} is missing; install bookbound again"):
+    with pytest.raises(ConfigError, match=f"{file} is missing; install bookbound again"):
         opened(folder)
 
 
 def test_a_file_whose_digest_nobody_wrote_down_is_refused(folder: Path) -> None:
-    (folder / DIGESTS).write_text("{}")
-    with pytest.raises(BadSetup, match="is damaged"):
+    (folder / DIGESTS_FILE).write_text("{}")
+    with pytest.raises(ConfigError, match="is damaged"):
         opened(folder)
 
 
@@ -74,7 +74,7 @@ def test_a_file_whose_digest_nobody_wrote_down_is_refused(folder: Path) -> None:
     ],
 )
 def test_word_pieces_stand_at_the_characters_they_were_made_of(text: str) -> None:
-    pieces = Models().pieces(text)
+    pieces = ModelRuntime().pieces(text)
     assert len(pieces.ids) == len(pieces.spans) == len(pieces.words)
     assert all(0 <= start < end <= len(text) for start, end in pieces.spans)
     covered = {i for start, end in pieces.spans for i in range(start, end)}
@@ -83,11 +83,13 @@ def test_word_pieces_stand_at_the_characters_they_were_made_of(text: str) -> Non
 
 def test_a_network_that_opens_ahead_is_the_same_and_fails_the_same(folder: Path) -> None:
     ids = [101, 2054, 102]
-    ahead, plain = Models(folder, ahead=[EMBEDDER]), Models(folder)
-    assert (ahead.network(EMBEDDER).read(ids)["embedding"] == plain.network(EMBEDDER).read(ids)["embedding"]).all()
-    (folder / EMBEDDER).write_bytes(b"")
-    with pytest.raises(BadSetup, match="is damaged"):
-        Models(folder, ahead=[EMBEDDER]).network(EMBEDDER)
+    ahead, plain = ModelRuntime(folder, ahead=[EMBEDDER_FILE]), ModelRuntime(folder)
+    assert (
+        ahead.network(EMBEDDER_FILE).read(ids)["embedding"] == plain.network(EMBEDDER_FILE).read(ids)["embedding"]
+    ).all()
+    (folder / EMBEDDER_FILE).write_bytes(b"")
+    with pytest.raises(ConfigError, match="is damaged"):
+        ModelRuntime(folder, ahead=[EMBEDDER_FILE]).network(EMBEDDER_FILE)
 
 
 @given(st.text(st.sampled_from("a bC\u0301é\n\t\r\x0b\x1c\x85\xa0\u2028漢ß[CLS]#👍\u200d0.-_") | ANY, max_size=60))
@@ -105,11 +107,11 @@ def test_the_networks_say_the_same_on_every_processor(golden: dict[str, Any]) ->
     opening, closing = MODELS_AT_HAND.marks
     first = [opening, *MODELS_AT_HAND.ids(golden["first"]), closing]
     second = [*MODELS_AT_HAND.ids(golden["second"]), closing]
-    said = MODELS_AT_HAND.network(READER).read(first + second, token_type_ids=[0] * len(first) + [1] * len(second))
+    said = MODELS_AT_HAND.network(READER_FILE).read(first + second, token_type_ids=[0] * len(first) + [1] * len(second))
     assert said["answers"] == pytest.approx(golden["answers"], abs=0.1)
     assert said["supported"] == pytest.approx(golden["supported"], abs=0.1)
     assert (said["start"].argmax(), said["end"].argmax()) == (golden["start"], golden["end"])
-    embedder = MODELS_AT_HAND.network(EMBEDDER)
+    embedder = MODELS_AT_HAND.network(EMBEDDER_FILE)
     (origin, vector) = (
         embedder.read([opening, *MODELS_AT_HAND.ids(text), closing])["embedding"]
         for text in (GOLDEN[0]["second"], golden["second"])

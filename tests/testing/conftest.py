@@ -9,7 +9,7 @@ import httpx
 import openai
 import pytest
 
-from bookbound.testing.services import ScriptedServices
+from bookbound.testing.scripted_services import ScriptedServices
 
 KEY = "sk-1234567890-secret"
 

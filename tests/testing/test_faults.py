@@ -15,7 +15,7 @@ import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.responses import Response, ResponseStreamEvent
 
-from bookbound.testing.services import Fault, ScriptedServices, ToolCall
+from bookbound.testing.scripted_services import Fault, ScriptedServices, ToolCall
 
 WORDS = "One two three four five six seven eight."
 HELLO: list[Any] = [{"role": "user", "content": "What is a wave gear?"}]

@@ -26,7 +26,7 @@ from agents import (
 from openai.types.chat import ChatCompletionChunk
 from pydantic import BaseModel
 
-from bookbound.testing.services import Fault, ScriptedServices, Streamed, ToolCall
+from bookbound.testing.scripted_services import Fault, ScriptedServices, StreamedReply, ToolCall
 
 HELLO: list[Any] = [{"role": "user", "content": "Hello?"}]
 COUNTED: Any = {"include_usage": True}
@@ -139,7 +139,7 @@ def test_a_streamed_tool_call_comes_in_parts(services: ScriptedServices, openai_
 
 def test_a_piece_waits_for_its_signal(services: ScriptedServices, openai_client: openai.OpenAI) -> None:
     signal = threading.Event()
-    services.says(Streamed("Before. ", signal, "After."))
+    services.says(StreamedReply("Before. ", signal, "After."))
     seen = []
     for chunk in openai_client.chat.completions.create(model="m", messages=HELLO, stream=True):
         if content := chunk.choices[0].delta.content:
@@ -169,7 +169,7 @@ def test_a_streamed_response_has_the_whole_sequence_of_events(
 ) -> None:
     signal = threading.Event()
     signal.set()
-    services.says(Streamed("Two", signal, " words."))
+    services.says(StreamedReply("Two", signal, " words."))
     numbers = [
         event.sequence_number for event in openai_client.responses.create(model="m", input="Hello?", stream=True)
     ]
@@ -348,7 +348,7 @@ def test_many_ask_at_once_and_each_gets_one_reply(services: ScriptedServices, op
 def test_one_who_waits_holds_no_one_else(services: ScriptedServices, openai_client: openai.OpenAI) -> None:
     signal = threading.Event()
     services.says(
-        Streamed("Late.", signal), "At once.", lambda _: "Late too." if signal.wait(20) else "Never.", "Soon."
+        StreamedReply("Late.", signal), "At once.", lambda _: "Late too." if signal.wait(20) else "Never.", "Soon."
     )
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(chat, openai_client)
@@ -386,7 +386,7 @@ def test_a_server_may_close_before_it_was_asked() -> None:
 @pytest.mark.parametrize("fault", [Fault.TIMEOUT, Fault.STREAM_HANGS, Fault.SLOW, None])
 def test_closing_ends_what_hangs(fault: Fault | None, caplog: pytest.LogCaptureFixture) -> None:
     with ScriptedServices() as services:
-        services.says(Streamed("Half. ", threading.Event(), "Never."), always=True)
+        services.says(StreamedReply("Half. ", threading.Event(), "Never."), always=True)
         if fault:
             services.fails(fault, always=True, pause=3600)
         with (

@@ -12,25 +12,28 @@ from hypothesis import strategies as st
 from training.batches import TOKENS_A_BATCH, Example, Library, Row, Words, batches, pair, tokens
 from training.measure import auc, best_span, f1
 
-from bookbound.judge import windows
-from bookbound.models import MODELS, TOKENIZER
+from bookbound.answering.reading import cross_encoder
+from bookbound.models import MODELS_FOLDER, TOKENIZER_FILE
 from training import shape
 
 
 @pytest.fixture(scope="module")
 def words() -> Words:
-    return Words(MODELS / TOKENIZER)
+    return Words(MODELS_FOLDER / TOKENIZER_FILE)
 
 
 def row(text: str, answer: str, question: str = "How fast is it?") -> tuple[Library, Row]:
     start = text.index(answer)
     span = [start, start + len(answer)]
-    kept = Library(Words(MODELS / TOKENIZER), [{"text": text, "group": "", "path": "Gaits > Trot"}])
+    kept = Library(Words(MODELS_FOLDER / TOKENIZER_FILE), [{"text": text, "group": "", "path": "Gaits > Trot"}])
     return kept, {"question": question, "passage": 0, "answerable": True, "spans": [span], "sentence": span}
 
 
 def test_the_network_reads_as_many_pieces_in_training_as_in_use() -> None:
-    assert (shape.LONGEST, shape.LONGEST_QUESTION) == (windows.LONGEST, windows.LONGEST_FIRST)
+    assert (shape.LONGEST, shape.LONGEST_QUESTION) == (
+        cross_encoder.MAX_WINDOW_TOKENS,
+        cross_encoder.MAX_FIRST_TEXT_TOKENS,
+    )
 
 
 def test_the_pieces_of_an_answer_are_those_that_hold_its_characters(words: Words) -> None:

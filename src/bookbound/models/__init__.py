@@ -1,4 +1,4 @@
-"""The networks that ship with the package, and the constants that came of their training."""
+"""Names the networks that ship with the package and loads their constants."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bookbound.errors import BadSetup
+from bookbound.domain.errors import ConfigError
 
-MODELS = Path(__file__).parent
-EMBEDDER, READER = "embedder-int8.onnx", "reader-int8.onnx"
-TOKENIZER, CONSTANTS, DIGESTS = "tokenizer.json", "reader.json", "digests.json"
+MODELS_FOLDER = Path(__file__).parent
+EMBEDDER_FILE, READER_FILE = "embedder-int8.onnx", "reader-int8.onnx"
+TOKENIZER_FILE, CONSTANTS_FILE, DIGESTS_FILE = "tokenizer.json", "reader.json", "digests.json"
 
 
-def constants(file: Path) -> dict[str, Any]:
+def load_constants(file: Path) -> dict[str, Any]:
     """What a JSON file beside the networks holds."""
     try:
         held = json.loads(file.read_bytes())
     except OSError as trouble:
-        raise missing(file.name) from trouble
+        raise missing_model_error(file.name) from trouble
     except (ValueError, RecursionError) as trouble:
-        raise damaged(file.name) from trouble
+        raise damaged_model_error(file.name) from trouble
     if not isinstance(held, dict):
-        raise damaged(file.name)
+        raise damaged_model_error(file.name)
     return held
 
 
-def missing(name: str) -> BadSetup:
-    return BadSetup(f"The model file {name} is missing; install bookbound again.")
+def missing_model_error(name: str) -> ConfigError:
+    return ConfigError(f"The model file {name} is missing; install bookbound again.")
 
 
-def damaged(name: str) -> BadSetup:
-    return BadSetup(f"The model file {name} is damaged; install bookbound again.")
+def damaged_model_error(name: str) -> ConfigError:
+    return ConfigError(f"The model file {name} is damaged; install bookbound again.")

@@ -1,4 +1,4 @@
-"""Cohere's networks over HTTP, for whichever station asks them; its errors become ours here."""
+"""Calls the Cohere API and translates its errors."""
 
 from __future__ import annotations
 
@@ -9,32 +9,38 @@ from typing import Literal, TypeVar
 import cohere
 import httpx
 
-from bookbound.discretion import discreet
-from bookbound.patience import patiently
-from bookbound.upstream import away, fit_address, fit_key, late, refused, unusable
+from bookbound.services import (
+    build_response_error,
+    build_status_error,
+    build_timeout_error,
+    build_unreachable_error,
+    call_with_retry,
+    quiet_loggers,
+    validate_key,
+    validate_url,
+)
 
-SERVICE = "cohere"
-URL = "https://api.cohere.com"
-SECONDS = 60.0
+SERVICE_NAME = "cohere"
+DEFAULT_URL = "https://api.cohere.com"
+REQUEST_TIMEOUT_SECONDS = 60.0
 """The most that one request may take with all its tries; a question's own deadline may be shorter."""
-
 InputType = Literal["search_document", "search_query"]
 Result = TypeVar("Result")
 
 
-class Cohere:
+class CohereClient:
     """One pool of connections to Cohere, or to what speaks like it at another URL.
 
     Nothing is taken from Cohere's own environment variables, and nothing is sent to any other host.
     """
 
-    def __init__(self, key: str, url: str | None = None, seconds: float = SECONDS) -> None:
+    def __init__(self, key: str, url: str | None = None, seconds: float = REQUEST_TIMEOUT_SECONDS) -> None:
         self._seconds = seconds
-        discreet("httpx", "httpcore", "cohere")
+        quiet_loggers("httpx", "httpcore", "cohere")
         self._connections = httpx.AsyncClient()
         self._client = cohere.AsyncClientV2(
-            fit_key(key, "cohere_key"),
-            base_url=fit_address(url or URL, "cohere_url"),
+            validate_key(key, "cohere_key"),
+            base_url=validate_url(url or DEFAULT_URL, "cohere_url"),
             httpx_client=self._connections,
             max_retries=0,
         )
@@ -67,7 +73,7 @@ class Cohere:
 
         relevance = await self._ask(attempt)
         if not all(isfinite(each) and 0 <= each <= 1 for each in relevance):
-            raise unusable(SERVICE)
+            raise build_response_error(SERVICE_NAME)
         return relevance
 
     async def close(self) -> None:
@@ -80,15 +86,15 @@ class Cohere:
             try:
                 return await attempt(seconds)
             except cohere.core.ApiError as trouble:
-                raise refused(trouble.status_code, trouble.headers, SERVICE) from None
+                raise build_status_error(trouble.status_code, trouble.headers, SERVICE_NAME) from None
             except httpx.TimeoutException:
-                raise late(SERVICE) from None
+                raise build_timeout_error(SERVICE_NAME) from None
             except (httpx.ProtocolError, httpx.DecodingError):
-                raise unusable(SERVICE) from None
+                raise build_response_error(SERVICE_NAME) from None
             except httpx.HTTPError:
-                raise away(SERVICE) from None
+                raise build_unreachable_error(SERVICE_NAME) from None
             except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
                 # The SDK does not check the shape of a reply: one of another shape fails wherever it is first used.
-                raise unusable(SERVICE) from None
+                raise build_response_error(SERVICE_NAME) from None
 
-        return await patiently(translated, service=SERVICE, most=self._seconds)
+        return await call_with_retry(translated, service=SERVICE_NAME, most=self._seconds)

@@ -1,4 +1,4 @@
-"""The shipped networks on onnxruntime, and their word pieces by tokenizers."""
+"""Runs the shipped networks with onnxruntime and tokenizes text for them."""
 
 from __future__ import annotations
 
@@ -14,21 +14,27 @@ from threading import Lock
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
-
-from bookbound.models import DIGESTS, MODELS, TOKENIZER, constants, damaged, missing
-
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # must stand before the import: no word of a reader's use leaves the machine
 import onnxruntime
 import tokenizers
+from numpy.typing import NDArray
 
+from bookbound.models import (
+    DIGESTS_FILE,
+    MODELS_FOLDER,
+    TOKENIZER_FILE,
+    damaged_model_error,
+    load_constants,
+    missing_model_error,
+)
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # must stand before the import: no word of a reader's use leaves the machine
 P = ParamSpec("P")
 T = TypeVar("T")
-REMEMBERED = 1 << 15
+TOKEN_COUNT_CACHE_SIZE = 1 << 15
 """Of how many words it is remembered how many pieces they have."""
 
 
-class Pieces(NamedTuple):
+class TokenizedText(NamedTuple):
     """The word pieces of a text: their numbers, their characters, and the word that each belongs to."""
 
     ids: list[int]
@@ -36,7 +42,7 @@ class Pieces(NamedTuple):
     words: list[int | None]
 
 
-class Network:
+class OnnxNetwork:
     """A network that reads one row of word pieces a call.
 
     A row goes through alone: quantised on the fly, what is read would otherwise depend on its batch mates.
@@ -44,7 +50,10 @@ class Network:
 
     def __init__(self, file: Path) -> None:
         self._session = onnxruntime.InferenceSession(
-            str(file), _options(), providers=["CPUExecutionProvider"], disabled_optimizers=["SkipLayerNormFusion"]
+            str(file),
+            _build_session_options(),
+            providers=["CPUExecutionProvider"],
+            disabled_optimizers=["SkipLayerNormFusion"],
         )
         self._outputs = [output.name for output in self._session.get_outputs()]
 
@@ -57,20 +66,20 @@ class Network:
         return {name: np.asarray(rows, np.float32)[0] for name, rows in zip(self._outputs, found, strict=True)}
 
 
-class Models:
+class ModelRuntime:
     """The networks of one folder and the word pieces they share; all of them work on one bounded set of threads.
 
     Those named `ahead` are opened while their owner does other things.
     """
 
-    def __init__(self, folder: Path = MODELS, threads: int = 2, ahead: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path = MODELS_FOLDER, threads: int = 2, ahead: Sequence[str] = ()) -> None:
         self.folder = folder
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="models")
         self._ahead = {name: self._threads.submit(self._network, name) for name in ahead}
-        self._pieces_of = lru_cache(REMEMBERED)(lambda word: len(self.ids(word)))
+        self._pieces_of = lru_cache(TOKEN_COUNT_CACHE_SIZE)(lambda word: len(self.ids(word)))
 
-    def network(self, name: str) -> Network:
+    def network(self, name: str) -> OnnxNetwork:
         """The network of that name, open."""
         return self._ahead[name].result() if name in self._ahead else self._network(name)
 
@@ -80,7 +89,7 @@ class Models:
 
     def constants(self, name: str) -> dict[str, Any]:
         """The constants in a file of that name."""
-        return constants(self.folder / name)
+        return load_constants(self.folder / name)
 
     def ids(self, text: str) -> list[int]:
         """The numbers of a text's word pieces."""
@@ -91,10 +100,10 @@ class Models:
         """How many word pieces a text has; none spans a space, and a book repeats its words, so each is read once."""
         return sum(map(self._pieces_of, text.replace("\n", " ").split(" ")))
 
-    def pieces(self, text: str) -> Pieces:
+    def pieces(self, text: str) -> TokenizedText:
         """The word pieces of a text, and where they stand in it."""
         found = self._tokenizer.encode(text, add_special_tokens=False)
-        return Pieces(found.ids, found.offsets, found.word_ids)
+        return TokenizedText(found.ids, found.offsets, found.word_ids)
 
     @cached_property
     def marks(self) -> tuple[int, int]:
@@ -110,12 +119,12 @@ class Models:
         """Let the threads go."""
         self._threads.shutdown(wait=False)
 
-    def _network(self, name: str) -> Network:
-        return Network(self._intact(name))
+    def _network(self, name: str) -> OnnxNetwork:
+        return OnnxNetwork(self._intact(name))
 
     @cached_property
     def _digests(self) -> dict[str, str]:
-        return self.constants(DIGESTS)
+        return self.constants(DIGESTS_FILE)
 
     @property
     def _tokenizer(self) -> tokenizers.Tokenizer:
@@ -124,7 +133,7 @@ class Models:
 
     @cached_property
     def _word_pieces(self) -> tokenizers.Tokenizer:
-        tokenizer = tokenizers.Tokenizer.from_file(str(self._intact(TOKENIZER)))
+        tokenizer = tokenizers.Tokenizer.from_file(str(self._intact(TOKENIZER_FILE)))
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
@@ -132,13 +141,13 @@ class Models:
     def _intact(self, name: str) -> Path:
         """A file of the folder, once its content was found to be what it should."""
         file = self.folder / name
-        with _opened(file) as content:
+        with _open_model_file(file) as content:
             if hashlib.file_digest(content, "sha256").hexdigest() != self.digest(name):
-                raise damaged(name)
+                raise damaged_model_error(name)
         return file
 
 
-def _options() -> onnxruntime.SessionOptions:
+def _build_session_options() -> onnxruntime.SessionOptions:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     # Without VNNI, signed 8-bit kernels saturate and change the verdict. This setting makes the weights unsigned there,
@@ -149,8 +158,8 @@ def _options() -> onnxruntime.SessionOptions:
     return options
 
 
-def _opened(file: Path) -> BufferedReader:
+def _open_model_file(file: Path) -> BufferedReader:
     try:
         return file.open("rb")
     except OSError as trouble:
-        raise missing(file.name) from trouble
+        raise missing_model_error(file.name) from trouble

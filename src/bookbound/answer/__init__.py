@@ -1,1 +1,0 @@
-"""Passages become a draft: one file per kind of writer."""

@@ -1,0 +1,214 @@
+"""Finds numbers, units and counts in a text and compares them with those of the evidence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bookbound.text.tokens import extract_terms
+
+CONTEXT_TERMS, CONTEXT_CHARACTERS = 3, 80
+"""How many terms on each side of a number tell what it is of, and in how many characters they are looked for."""
+_WORDS_BELOW_TWENTY = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+).split()
+_WORDS_FOR_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_WORD_VALUES = {word: i for i, word in enumerate(_WORDS_BELOW_TWENTY)} | {
+    word: 10 * i for i, word in enumerate(_WORDS_FOR_TENS, 2)
+}
+_SCALE_VALUES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_IMPLIED_NUMBERS = {
+    "first": "1",
+    "second": "2",
+    "third": "3",
+    "half": "2",
+    "both": "2",
+    "twice": "2",
+    "double": "2",
+    "pair": "2",
+}
+"""Words that speak of a number without being one: what holds them may be told with the number."""
+_NUMBER_WORD_PATTERN = "|".join((*_WORDS_BELOW_TWENTY, *_WORDS_FOR_TENS))
+_SCALE_PATTERN = "|".join(_SCALE_VALUES)
+_UNIT_NAMES = {
+    "s": "s sec secs second seconds",
+    "ms": "ms millisecond milliseconds",
+    "us": "us µs μs microsecond microseconds",
+    "ns": "ns nanosecond nanoseconds",
+    "min": "min mins minute minutes",
+    "h": "h hr hrs hour hours",
+    "day": "day days",
+    "week": "week weeks",
+    "month": "month months",
+    "year": "year years",
+    "m": "m metre metres meter meters",
+    "km": "km kilometre kilometres kilometer kilometers",
+    "cm": "cm centimetre centimetres centimeter centimeters",
+    "mm": "mm millimetre millimetres millimeter millimeters",
+    "nm": "nm nanometre nanometres nanometer nanometers",
+    "inch": "inch inches",
+    "foot": "foot feet ft",
+    "mile": "mile miles",
+    "g": "g gram grams",
+    "kg": "kg kilogram kilograms",
+    "mg": "mg milligram milligrams",
+    "%": "% percent",
+    "°": "° degree degrees deg",
+    "hz": "hz hertz",
+    "khz": "khz kilohertz",
+    "mhz": "mhz megahertz",
+    "ghz": "ghz gigahertz",
+    "bit": "bit bits",
+    "byte": "byte bytes",
+    "kb": "kb kilobyte kilobytes",
+    "mb": "mb megabyte megabytes",
+    "gb": "gb gigabyte gigabytes",
+    "tb": "tb terabyte terabytes",
+    "v": "v volt volts",
+    "mv": "mv millivolt millivolts",
+    "a": "amp amps ampere amperes",
+    "ma": "ma milliamp milliamps",
+    "w": "w watt watts",
+    "kw": "kw kilowatt kilowatts",
+    "n": "n newton newtons",
+    "j": "j joule joules",
+    "pa": "pa pascal pascals",
+    "kpa": "kpa kilopascal kilopascals",
+}
+_UNIT_BY_NAME = {name: unit for unit, names in _UNIT_NAMES.items() for name in names.split()}
+_NUMBER = re.compile(
+    rf"""(?P<minus>(?<![^\s(\[=:$])[-−–]|\bminus\s+)?(?P<digits>(?<![\w.])\d[\d,]*(?:\.\d+)?|(?<=[a-z_])\d+(?:\.\d+)?|\d+)(?:[\s-](?P<times>{_SCALE_PATTERN})\b)?
+       | \b(?P<word>{_NUMBER_WORD_PATTERN})(?:[\s-](?P<ones>{"|".join(_WORDS_BELOW_TWENTY[1:10])}))?(?:[\s-](?P<scale>{_SCALE_PATTERN}))?\b""",
+    re.I | re.X,
+)
+_SPELLED_NUMBER = re.compile(rf"\b(?:{'|'.join(word for word in _WORD_VALUES if word != 'one')})\b", re.I)
+_COUNTED_NOUN = re.compile(r"\s+(?:(?:at|in|on|of|the)\s+)*([a-z]{3,})", re.I)
+_UNIT_AFTER_NUMBER = re.compile(
+    r"\$?[\s-]?(?P<unit>[a-zµμ]+|[%°])(?:(?:/|\s+per\s+)(?P<of>[a-zµμ]+))?"
+    r"(?P<power>\^?[²³23]|\s+(?:squared|cubed))?(?![\w])",
+    re.I,
+)
+_POWERS = {"²": "2", "³": "3", "squared": "2", "cubed": "3"}
+_PLURAL_AMOUNT = re.compile(
+    r"\b(?:any\s+number|several|many|multiple|various|numerous|most|all|both|few|some)\s+(?:of\s+)?"
+    r"(?:(?:the|these|those|its|their)\s+)?([a-z]{3,})",
+    re.I,
+)
+_SINGLE_AMOUNT = re.compile(r"\b(?:one|1|single)\s+([a-z]{3,})", re.I)
+_SINGULAR_DETERMINER = re.compile(r"\b(?:an?|each|every|either|another|one|1|single)\s+([a-z]{3,})", re.I)
+_IMPLIED_NUMBER_PATTERN = re.compile(rf"\b(?:{'|'.join(_IMPLIED_NUMBERS)})", re.I)
+
+
+def find_quantities(text: str) -> Iterator[tuple[str, str]]:
+    """Each number of a text and its unit, or "" where none is known: "1,000 ms" and "one thousand milliseconds"."""
+    for found in _NUMBER.finditer(text):
+        yield _parse_value(found), _parse_unit(_UNIT_AFTER_NUMBER.match(text, found.end()))
+
+
+def convert_number_words(text: str) -> str:
+    """A text with its small numbers in digits, but for "one", which is an article more often than a number."""
+    return _SPELLED_NUMBER.sub(lambda found: str(_WORD_VALUES[found.group().lower()]), text)
+
+
+def is_number_term(term: str) -> bool:
+    """Whether a term is a number."""
+    return term.isdigit() or term in _SCALE_VALUES
+
+
+def find_numbers_with_context(text: str) -> Iterator[tuple[str, set[str]]]:
+    """Each number of a text by value, with the few terms around it that are neither numbers nor units."""
+    for found in _NUMBER.finditer(text):
+        before = [
+            term
+            for term in extract_terms(
+                convert_number_words(text[max(found.start() - CONTEXT_CHARACTERS, 0) : found.start()])
+            )
+            if _is_context_term(term)
+        ]
+        after = [
+            term
+            for term in extract_terms(convert_number_words(text[found.end() : found.end() + CONTEXT_CHARACTERS]))
+            if _is_context_term(term)
+        ]
+        yield _parse_value(found), {*before[-CONTEXT_TERMS:], *after[:CONTEXT_TERMS]}
+
+
+def find_counts(text: str) -> Iterator[tuple[str, str]]:
+    """Each number of a text that counts something, by value, and the term of what it counts."""
+    for found in _NUMBER.finditer(text):
+        thing = _COUNTED_NOUN.match(text, found.end())
+        if thing and thing[1].lower() not in _UNIT_BY_NAME and (term := "".join(extract_terms(thing[1])[:1])):
+            yield _parse_value(found), term
+
+
+def reduces_several_to_one(said: str, book: str) -> bool:
+    """Whether words speak of one thing where the book speaks of several, and never of one."""
+    several = _find_amount_terms(_PLURAL_AMOUNT, book) | {thing for value, thing in find_counts(book) if value != "1"}
+    return not (_find_amount_terms(_SINGLE_AMOUNT, said) & several).issubset(
+        _find_amount_terms(_SINGULAR_DETERMINER, book)
+    )
+
+
+def _find_amount_terms(amount: re.Pattern[str], text: str) -> set[str]:
+    return {term for found in amount.finditer(text) for term in extract_terms(found[1])}
+
+
+def _parse_unit(found: re.Match[str] | None) -> str:
+    """A unit by its usual sign, whole: "metres per second squared" is "m/s2"."""
+    if not found or found["unit"].lower() not in _UNIT_BY_NAME:
+        return ""
+    per = f"/{_UNIT_BY_NAME[found['of'].lower()]}" if (found["of"] or "").lower() in _UNIT_BY_NAME else ""
+    power = (found["power"] or "").strip(" ^").lower()
+    return f"{_UNIT_BY_NAME[found['unit'].lower()]}{per}{_POWERS.get(power, power)}"
+
+
+def _is_context_term(term: str) -> bool:
+    return not is_number_term(term) and term not in _UNIT_BY_NAME
+
+
+def find_implied_numbers(text: str) -> set[str]:
+    """The numbers that other words of a text speak of: "both", "the second"."""
+    return {_IMPLIED_NUMBERS[found.group().lower()] for found in _IMPLIED_NUMBER_PATTERN.finditer(text)}
+
+
+def _parse_value(found: re.Match[str]) -> str:
+    if found["digits"]:
+        number = float(found["digits"].replace(",", "")) * _SCALE_VALUES.get((found["times"] or "").lower(), 1)
+    else:
+        number = _WORD_VALUES[found["word"].lower()] + _WORD_VALUES.get((found["ones"] or "").lower(), 0)
+        number *= _SCALE_VALUES.get((found["scale"] or "").lower(), 1)
+    return f"{-number if found['minus'] else number:.12g}"
+
+
+def has_only_known_quantities(sentence: str, evidence: str) -> bool:
+    """Whether the evidence has every number of the sentence, in the same unit where both say one."""
+    there: dict[str, set[str]] = {}
+    for value, unit in find_quantities(evidence):
+        there.setdefault(value, set()).add(unit)
+    for value in find_implied_numbers(evidence):
+        there.setdefault(value, set()).add("")
+    for value, unit in find_quantities(sentence):
+        # "one" is an article more often than a number.
+        if value != "1" and value not in there:
+            return False
+        units = there.get(value, {""})
+        if unit and "" not in units and unit not in units:
+            return False
+    known = {*extract_terms(evidence)}
+    return all(thing in known or "" in there.get(value, {""}) for value, thing in find_counts(sentence))
+
+
+def counts_same_things(sentence: str, evidence: str) -> bool:
+    """Whether each number counts what it counts in the evidence, and stands near a word that it stands near there."""
+    there: dict[str, set[str]] = {}
+    for value, near in find_numbers_with_context(evidence):
+        there.setdefault(value, set()).update(near)
+    counts = set(find_counts(evidence))
+    things = {thing for _, thing in counts}
+    if any(thing in things and (value, thing) not in counts for value, thing in find_counts(sentence) if value != "1"):
+        return False
+    near_here = (
+        (value, near) for value, near in find_numbers_with_context(sentence) if value != "1" and value in there
+    )
+    return all(not near or not there[value] or near & there[value] for value, near in near_here)

@@ -1,0 +1,1 @@
+"""Reads questions and passages together to find out which passages answer."""

@@ -1,0 +1,1 @@
+"""Writes drafts from passages, as quotes or with a language model."""

@@ -1,0 +1,149 @@
+"""Adds the sentences that a quote needs to be understood alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+
+from bookbound.answering.writers.chunk_layout import ChunkLayout
+from bookbound.text.tokens import extract_terms
+
+MAX_ANTECEDENTS = 2
+"""How many sentences are added at most before one that points back."""
+_CONNECTIVES = (
+    r"(?:(?:however|but|and|so|thus|therefore|hence|also|then|moreover|furthermore|similarly|likewise|nevertheless|still|"
+    r"yet|for example|for instance|in addition|in fact|of course|in practice|because of|as a result of|due to|after|"
+    r"before|besides|from|in|on|at|with|by|for|to do|to|if|when|while|since|as|unlike|like|apart from),?\s+)*"
+)
+# What stands by itself though it looks as if it pointed back: "It is possible to …", "This chapter …", "Those who …".
+_EXPLETIVE_IT = (
+    r"it(?:['’]s|\s+(?:is|was|can\s+be|may\s+be|might\s+be))\s+(?:(?:not|also|often|usually|always|generally|very)\s+)?"
+    r"(?:(?!able\b)\w+(?:ble|ful|ant|ary|mon|mal|ent)|worth|good|bad|best|better|easy|hard|difficult|safe|wise|time|clear|"
+    r"true|likely|unlikely|un\w+ed|(?:recommend|advis|suggest|allow|requir)ed|\w+ed\s+that)\b"
+    r"|it\s+(?:takes|follows|turns\s+out|seems|happens)\b"
+)
+_SELF_REFERENCE = (
+    r"(?:this|these)\s+(?:book|chapter|section|page|guide|tutorial|manual|document|article|course|unit|part|edition|"
+    r"appendix)\b|those\s+(?:who|that|which|of)\b|that\s+said\b"
+)
+_ANAPHOR = re.compile(
+    rf"^[\"'“‘(]*{_CONNECTIVES}(?!{_SELF_REFERENCE}|{_EXPLETIVE_IT})(?:(?:it|its|they|them|their|he|his|she|her|this|that|these|those|such|both|"
+    r"neither|either|none)\b|(?:the\s+)?(?:former|latter|same|others?)\b|otherwise\b|instead\b(?!\s+of)|each\s+of\s+them\b|"
+    r"yes\b|no,|one\s+of\s+them\b)|^[^,;:]*\bthis(?:[,;]|:\s|\.$)"
+    r"|^(?:[\w'’-]+\s+){1,4}(?:it|them)(?:[.,;:]|\s+(?:to|in|on|with|by|for|from|as|at|into|when|if|before|after|better|"
+    r"again|instead)\b)",
+    re.I,
+)
+_ANNOUNCEMENT = re.compile(
+    r"\b(?:following|follows|below|like\s+(?:this|so)|here\s+is|this\s+(?:command|file|code|script)|for\s+example)\b"
+    r"|^(?:now\s+|then\s+|next,?\s+)?(?:run|type|use|enter|execute|create|add)\b",
+    re.I,
+)
+
+
+def expand_to_context(layout: ChunkLayout, start: int, end: int, listed: Set[str]) -> tuple[set[int], set[int]]:
+    """The units that hold characters `start` to `end`, and besides these the ones they need to stand alone.
+
+    Of a list it is the item; it is all of it where several items hold the words, or where what leads to it speaks of
+    the terms that a list is asked of. What promises something that the chunk does not hold is left out.
+    """
+    core = _find_core_units(layout, start, end, listed)
+    needed = set().union(*(_find_required_units(layout, at) for at in core)) - core
+    for at in sorted(core | needed):
+        led = set(_find_introduced_units(layout, at))
+        needed |= led - core if not led & (core | needed) else set()
+    hollow = {at for at in core | needed if introduces_next_unit(layout, at) and not _find_introduced_units(layout, at)}
+    return core - hollow, needed - hollow
+
+
+def introduces_next_unit(layout: ChunkLayout, at: int) -> bool:
+    """Whether a unit says little without what follows: it ends in a colon or before a formula, or is a heading."""
+    words = layout.words(at)
+    unended = layout.kind(at + 1) == "formula" and layout.kind(at) == "sentence" and words[-1] not in ".!?…"
+    return words.endswith((":", "：")) or unended or layout.is_label(at)
+
+
+def _find_introduced_units(layout: ChunkLayout, at: int) -> range:
+    """What a unit leads to: the code, formula or sentence that follows, or the whole list or table."""
+    after = at + 1
+    if not introduces_next_unit(layout, at) or after >= len(layout):
+        return range(0)
+    if layout.kind(after) == "row":
+        return layout.table(after)
+    if layout.kind(after) == "item" and not layout.listed(at):
+        return layout.listed(after)
+    return range(after, min(after + 1 + layout.is_label(after), len(layout)))
+
+
+def _find_core_units(layout: ChunkLayout, start: int, end: int, listed: Set[str]) -> set[int]:
+    touched = layout.touched(start, end)
+    spoken = [at for at in touched if not layout.is_label(at)]
+    if not spoken and touched:
+        # A title that holds the words stands with what it heads; a mere "Note" goes.
+        title, below = touched[-1], touched[-1] + 1
+        kept = [title] if layout.kind(title) != "heading" and len(layout.words(title).split()) > MAX_ANTECEDENTS else []
+        spoken = [*kept, below] if below < len(layout) and not layout.is_label(below) else []
+    items = {layout.item(at).start for at in spoken if layout.listed(at)}
+    held: set[int] = set()
+    for at in spoken:
+        run = layout.table(at) if layout.kind(at) == "row" else layout.listed(at)
+        whole = run and (_is_about(layout, run, listed) or (at >= min(items, default=at + 1) and len(items) > 1))
+        held |= set(run if whole else layout.item(at))
+    return held
+
+
+def _is_about(layout: ChunkLayout, run: range, listed: Set[str]) -> bool:
+    """Whether the sentence before a list or table, the names of its columns, or the section's name hold such a term."""
+    before = layout.words(run.start - 1) if layout.kind(run.start - 1) == "sentence" else ""
+    columns = layout.words(run.start) if layout.kind(run.start) == "row" else ""
+    return not listed.isdisjoint(extract_terms(f"{before} {columns} {layout.chunk.place.section}"))
+
+
+def _find_required_units(layout: ChunkLayout, at: int) -> set[int]:
+    """What must go before a unit."""
+    match layout.kind(at):
+        case "row":
+            table = layout.table(at)
+            header = {table.start} if layout.names_columns(table.start) else set()
+            led = table.start > 0 and introduces_next_unit(layout, table.start - 1)
+            return header | (_find_introduction(layout, table.start) if led else set())
+        case "code" | "formula":
+            item = layout.item(at)
+            return set(item[:-1]) | (
+                _find_introduction(layout, item.start) if _announces_example(layout, item.start - 1) else set()
+            )
+        case _ if listed := layout.listed(at):
+            return _find_introduction(layout, listed.start)
+        case _:
+            return _find_antecedents(layout, at)
+
+
+def _announces_example(layout: ChunkLayout, at: int) -> bool:
+    """Whether a unit speaks of what is shown after it."""
+    before = at - (at > 0 and layout.is_label(at))
+    return before >= 0 and (introduces_next_unit(layout, before) or bool(_ANNOUNCEMENT.search(layout.words(before))))
+
+
+def _find_introduction(layout: ChunkLayout, at: int) -> set[int]:
+    """The sentence right before a unit, with what that one needs; a label between them is passed over."""
+    before = at - 1
+    if before > 0 and layout.is_label(before):
+        before -= 1
+    if layout.kind(before) != "sentence" or layout.is_label(before) or layout.listed(before):
+        return set()
+    return {before} | _find_antecedents(layout, before, MAX_ANTECEDENTS - 1)
+
+
+def _find_antecedents(layout: ChunkLayout, at: int, most: int = MAX_ANTECEDENTS) -> set[int]:
+    """The sentences of its paragraph that a sentence points back to, or the code or formula right before it."""
+    found: set[int] = set()
+    while len(found) < most and at > 0 and layout.kind(at) == "sentence":
+        goes_on = layout.words(at)[0].islower() and layout.kind(at - 1) == "formula"
+        if not (goes_on or _ANAPHOR.match(layout.words(at))):
+            break
+        if not layout.follows(at):
+            shown = layout.kind(at - 1) in ("code", "formula")
+            return found | ({at - 1} | _find_introduction(layout, at - 1) if shown else set())
+        at -= 1
+        found.add(at)
+    return found

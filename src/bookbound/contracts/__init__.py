@@ -1,0 +1,1 @@
+"""Contains the published interfaces, one per file."""

@@ -1,0 +1,1 @@
+"""Defines the plain values and ports that all other packages share."""

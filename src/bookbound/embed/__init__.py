@@ -1,1 +1,0 @@
-"""Words become vectors: one file per kind of embedder."""

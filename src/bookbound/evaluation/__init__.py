@@ -1,0 +1,1 @@
+"""Measures answer quality on a question set and chooses the operating point."""

@@ -1,1 +1,0 @@
-"""What the outside sees: one published shape per file."""

@@ -1,1 +1,0 @@
-"""What an author learns from the log: what readers ask, what the book answers, and what they could not find."""

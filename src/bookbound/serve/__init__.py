@@ -1,1 +1,0 @@
-"""The web application: one engine behind every face."""

@@ -1,0 +1,1 @@
+"""Serves the contracts over HTTP."""

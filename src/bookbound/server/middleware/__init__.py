@@ -1,0 +1,1 @@
+"""Contains the ASGI middleware that every request passes."""

@@ -1,0 +1,1 @@
+"""Contains the Alembic migrations of the query log."""

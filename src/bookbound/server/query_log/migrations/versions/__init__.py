@@ -1,0 +1,1 @@
+"""Contains one script for each schema version."""

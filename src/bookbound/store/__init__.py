@@ -1,1 +1,0 @@
-"""Where chunks and their vectors live: written in secret, published in one step, read by many."""

@@ -1,0 +1,208 @@
+"""Defines what a scripted model says and how a scripted service fails."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from threading import Event
+from typing import Any, Literal
+
+MODEL_ENDPOINTS, VECTOR_ENDPOINTS = frozenset({"chat", "responses"}), frozenset({"embeddings", "embed"})
+ENDPOINTS = MODEL_ENDPOINTS | VECTOR_ENDPOINTS | {"rerank", "models"}
+
+
+class Fault(Enum):
+    """How a request fails."""
+
+    TIMEOUT = auto()  # the request is taken and never answered
+    RESET = auto()  # the connection is reset without a reply
+    CLOSED = auto()  # the connection is closed without a reply
+    BAD_REQUEST = auto()  # 400; the message echoes what was asked
+    UNAUTHORIZED = auto()  # 401; the message echoes the beginning of the key
+    FORBIDDEN = auto()  # 403
+    NOT_FOUND = auto()  # 404: no such model
+    RATE_LIMITED = auto()  # 429, with the header Retry-After where `retry_after` is given
+    SERVER_ERROR = auto()  # 500
+    BAD_GATEWAY = auto()  # 502 with a page of HTML
+    OVERLOADED = auto()  # 503
+    GATEWAY_TIMEOUT = auto()  # 504 with a page of HTML
+    MALFORMED = auto()  # 200 and JSON that is none; in a stream, after good events
+    TRUNCATED = auto()  # the body is shorter than its announced length
+    EMPTY = auto()  # a well-formed reply without any choice, output, vector or result
+    EMPTY_BODY = auto()  # 200 and not one byte
+    WRONG_SHAPE = auto()  # valid JSON of another shape
+    SLOW = auto()  # the whole reply, byte by byte, with a pause before each
+    EMPTY_TEXT = auto()  # the model says ""
+    REFUSAL = auto()  # the model refuses
+    FILTERED = auto()  # the vendor's filter ends the reply half way
+    CUT_SHORT = auto()  # the limit of tokens ends the reply half way
+    STREAM_STOPS = auto()  # half of the reply, then the connection is closed
+    STREAM_ENDS = auto()  # half of the reply, then a proper end of the body without the last event
+    STREAM_HANGS = auto()  # half of the reply, then nothing more
+    STREAM_FAILS = auto()  # half of the reply, then an error as an event
+    WRONG_DIMENSION = auto()  # vectors of half the length
+    TOO_FEW = auto()  # one vector, or one result, fewer than was asked for
+    NOT_NUMBERS = auto()  # NaN instead of numbers
+
+    @property
+    def endpoints(self) -> frozenset[str]:
+        """The endpoints that can fail so."""
+        return _FAULT_ENDPOINTS.get(self, ENDPOINTS)
+
+
+_FAULT_ENDPOINTS: dict[Fault, frozenset[str]] = {
+    Fault.EMPTY_TEXT: MODEL_ENDPOINTS,
+    Fault.REFUSAL: MODEL_ENDPOINTS,
+    Fault.FILTERED: MODEL_ENDPOINTS,
+    Fault.CUT_SHORT: MODEL_ENDPOINTS,
+    Fault.STREAM_STOPS: MODEL_ENDPOINTS,
+    Fault.STREAM_ENDS: MODEL_ENDPOINTS,
+    Fault.STREAM_HANGS: MODEL_ENDPOINTS,
+    Fault.STREAM_FAILS: MODEL_ENDPOINTS,
+    Fault.WRONG_DIMENSION: VECTOR_ENDPOINTS,
+    Fault.TOO_FEW: VECTOR_ENDPOINTS | {"rerank"},
+    Fault.NOT_NUMBERS: VECTOR_ENDPOINTS | {"rerank"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class VendorErrorReply:
+    """An error as a vendor words it; `{key}`, `{model}` and `{words}` are those of the request."""
+
+    status: int
+    kind: str
+    code: str | None
+    message: str
+
+    def body(self, endpoint: str, **told: str) -> Mapping[str, object]:
+        """The body that the endpoint's vendor gives."""
+        message = self.message.format(**told)
+        if endpoint in ("embed", "rerank"):
+            return {"id": "scripted", "message": message}
+        return {"error": {"message": message, "type": self.kind, "param": None, "code": self.code}}
+
+
+ERROR_PAGE_TEMPLATE = (
+    "<html>\r\n<head><title>{0}</title></head>\r\n<body>\r\n<center><h1>{0}</h1></center>\r\n</body>\r\n</html>\r\n"
+)
+ERROR_PAGES = {
+    Fault.BAD_GATEWAY: (502, ERROR_PAGE_TEMPLATE.format("502 Bad Gateway")),
+    Fault.GATEWAY_TIMEOUT: (504, ERROR_PAGE_TEMPLATE.format("504 Gateway Time-out")),
+}
+VENDOR_ERRORS = {
+    Fault.BAD_REQUEST: VendorErrorReply(400, "invalid_request_error", "invalid_value", "Invalid value: '{words}'."),
+    Fault.UNAUTHORIZED: VendorErrorReply(
+        401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided: {key}***. Make a new one."
+    ),
+    Fault.FORBIDDEN: VendorErrorReply(
+        403, "permission_error", "forbidden", "The key {key}*** has no permission for the model `{model}`."
+    ),
+    Fault.NOT_FOUND: VendorErrorReply(
+        404, "invalid_request_error", "model_not_found", "The model `{model}` does not exist or is not yours to use."
+    ),
+    Fault.RATE_LIMITED: VendorErrorReply(
+        429, "requests", "rate_limit_exceeded", "Rate limit reached for `{model}` in organization org-{key}."
+    ),
+    Fault.SERVER_ERROR: VendorErrorReply(
+        500, "server_error", None, "The server had an error while processing your request. Sorry about that!"
+    ),
+    Fault.OVERLOADED: VendorErrorReply(
+        503, "service_unavailable_error", None, "The engine is currently overloaded, please try again later."
+    ),
+}
+NOTHING_SCRIPTED = VendorErrorReply(
+    500, "server_error", "nothing_scripted", "Nothing scripted: tell the server what it says."
+)
+TOO_MANY_TEXTS = VendorErrorReply(
+    400, "invalid_request_error", None, "Invalid request: at most 96 texts may be embedded at once."
+)
+INVALID_JSON = VendorErrorReply(400, "invalid_request_error", None, "We could not parse the JSON body of your request.")
+ReplyFrame = bytes | Event
+"""What goes over the wire next, or a signal that is waited for first."""
+DEFAULT_REPLY = "These words stand for a reply that no one scripted."
+REFUSAL_TEXT = "I'm sorry, but I can't help with that."
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's wish to call a tool; arguments given as text are sent as they are, well-formed or not."""
+
+    name: str
+    arguments: Mapping[str, Any] | str
+
+    @property
+    def text(self) -> str:
+        return self.arguments if isinstance(self.arguments, str) else json.dumps(dict(self.arguments))
+
+
+class StreamedReply:
+    """A text that is sent in these very pieces; an event among them is waited for before the next piece goes out."""
+
+    def __init__(self, *pieces: str | Event) -> None:
+        self.pieces = pieces
+
+
+ScriptedReply = str | ToolCall | StreamedReply | Mapping[str, Any] | Sequence[str | ToolCall]
+"""Text, a call, a text in pieces, an object that is sent as JSON text, or one message of text and several calls."""
+ReplyOrFactory = ScriptedReply | Callable[[dict[str, Any]], ScriptedReply]
+"""A reply, or what makes it from the JSON of the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedMessage:
+    """One message of a model: the pieces of its text, its calls, or its refusal, and why it ends.
+
+    `turn` is how many messages went before it: the ids of calls differ from turn to turn, as those of real models do.
+    """
+
+    pieces: tuple[str | Event, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    refusal: str = ""
+    ends: Literal["stop", "length", "content_filter"] = "stop"
+    absent: bool = False
+    turn: int = 0
+
+    @property
+    def text(self) -> str:
+        return "".join(piece for piece in self.pieces if isinstance(piece, str))
+
+    def failing(self, fault: Fault | None) -> ScriptedMessage:
+        """This message as a model gives it that fails so."""
+        match fault:
+            case Fault.EMPTY:
+                return ScriptedMessage(absent=True)
+            case Fault.EMPTY_TEXT:
+                return ScriptedMessage()
+            case Fault.REFUSAL:
+                return ScriptedMessage(refusal=REFUSAL_TEXT)
+            case Fault.CUT_SHORT:
+                return replace(self._half(), ends="length")
+            case Fault.FILTERED:
+                return replace(self._half(), ends="content_filter")
+        return self
+
+    def _half(self) -> ScriptedMessage:
+        text = self.text or DEFAULT_REPLY
+        return ScriptedMessage(split_for_streaming(text[: len(text) // 2]))
+
+
+def to_message(reply: ScriptedReply) -> ScriptedMessage:
+    """The message that a scripted reply means."""
+    if isinstance(reply, StreamedReply):
+        return ScriptedMessage(reply.pieces)
+    if isinstance(reply, Mapping):
+        return ScriptedMessage(split_for_streaming(json.dumps(dict(reply))))
+    parts = (reply,) if isinstance(reply, str | ToolCall) else tuple(reply)
+    text = "".join(part for part in parts if isinstance(part, str))
+    return ScriptedMessage(split_for_streaming(text), tuple(part for part in parts if isinstance(part, ToolCall)))
+
+
+def split_for_streaming(text: str) -> tuple[str, ...]:
+    """The pieces in which a model streams a text."""
+    return tuple(re.findall(r"\s*\S+\s*\Z|\s*\S+|\s+\Z", text))
+
+
+UNFINISHED_FAULTS = {Fault.TRUNCATED, Fault.STREAM_STOPS, Fault.STREAM_HANGS}

@@ -1,0 +1,1 @@
+"""Analyses plain text: sentences, tokens and language."""

@@ -1,0 +1,123 @@
+"""Detects whether a text is in English or in the language of the book."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+
+_WORD = re.compile(r"[^\W\d_]+")
+# A text may be one long word: nothing is looked for from each of its letters to its end.
+_CODE_OR_WORD = re.compile(r"`[^`]*`|[^\s`]+")
+_CODE_LIKE = re.compile(r"`|[\w)][/\\_=(){}<>:.]{1,8}\w")
+_WORDS_WITH_DIGITS = re.compile(r"\b\w*\d\w*\b")
+MIN_LETTERS = 12
+"""Fewer letters than these tell no language."""
+MIN_FOREIGN_FUNCTION_WORDS = 3
+"""So many function words that the book does not have tell another language."""
+MIN_AMBIGUOUS_FUNCTION_WORDS = 2
+"""So many function words of another language, and fewer of English, leave it open whether a text is English."""
+# The commonest words of running text, with accents as they are written; one letter alone may be a variable.
+FUNCTION_WORDS = {
+    language: frozenset(words.split())
+    for language, words in {
+        "English": "the of and to is are that it for with as this be by from which can not you when an has if or was",
+        "German": "der die das und ist nicht ein eine einen zu den mit von für auf wird werden sich auch dem des im "
+        "wenn sie oder sind kann wie bei aus es als nur durch",
+        "French": "le la les des et est un une dans pour que qui ne pas sur avec ce cette sont par au aux du il elle "
+        "ou plus être peut vous nous mais si lorsque",
+        "Spanish": "el la los las es un una en que por para con se no del al lo como más su está son pero cuando "
+        "este esta puede ser si donde hay",
+        "Portuguese": "os as um uma em que por para com se não do da dos das ao no na mais como está são mas "
+        "quando este esta pode ser ou você",
+        "Italian": "il lo la gli le un una di che per con non si del della dei delle nel nella più come sono ma "
+        "quando questo questa può essere dal alla anche se",
+        "Dutch": "de het een en is van dat niet met op voor zijn wordt worden er aan ook als bij door uit maar om te "
+        "kan deze dit naar wanneer je dan zodat moet",
+        "Swedish": "och att det är en ett som på för av med den inte till kan om har de när eller från du vid ska",
+        "Danish": "og at det er en et som på for af med den ikke til kan om har de når eller fra du ved skal",
+        "Norwegian": "og at det er en et som på for av med den ikke til kan om har de når eller fra du ved skal",
+        "Finnish": "ja on ei se että kun tai ovat joka voi mutta sen niin kuin jos myös tämä olla voidaan",
+        "Polish": "na do jest nie się że to jak dla od po są oraz przez lub ale który która może być jeśli gdy",
+        "Czech": "na je se do že to pro jako po jsou nebo ale který která může být pokud když není také od",
+        "Hungarian": "az és hogy nem egy is van ez meg csak de ha vagy mint ezt amely lehet kell",
+        "Romanian": "și de la în cu pe este nu un să care din pentru sunt mai ca sau dar dacă când poate fi",
+        "Turkish": "ve bir bu için ile de da olarak çok daha gibi olan değil ancak veya ise her kadar sonra",
+        "Indonesian": "dan yang di untuk dengan ini itu dari pada adalah tidak dalam akan ke atau dapat oleh jika",
+        "Vietnamese": "và của là có không được cho một các trong với này để khi từ những người trên nếu",
+    }.items()
+}
+_SCRIPT_GROUPS = {"CJK": "HAN", "HIRAGANA": "KANA", "KATAKANA": "KANA", "KATAKANA-HIRAGANA": "KANA"}
+_EAST_ASIAN_SCRIPTS = frozenset({"HAN", "KANA"})
+
+
+def is_same_language(text: str, book: str) -> bool:
+    """Whether a text may be in the language of the book's words; code, names and a few words always may."""
+    prose, words = _strip_code(text), _strip_code(book)
+    scripts, known = _count_scripts(prose), _count_scripts(words)
+    if scripts.total() < MIN_LETTERS or known.total() < MIN_LETTERS:
+        return True
+    script, own = _dominant_script(scripts), _dominant_script(known)
+    if script == "LATIN":
+        return not _is_foreign(_split_words(prose), Counter(_split_words(words)), latin=own == "LATIN")
+    if {script, own} <= _EAST_ASIAN_SCRIPTS:  # Japanese is told from Chinese by its syllables
+        return (scripts["KANA"] > scripts["HAN"] / 10) == (known["KANA"] > known["HAN"] / 10)
+    return known[script] >= known.total() / 10
+
+
+def is_english(text: str) -> bool:
+    """Whether a text may be in English; code, names and a few words always may."""
+    words = _split_words(_strip_code(text))
+    scripts = _count_scripts("".join(word for word in words if len(word) > 1))  # one letter alone may be a variable
+    if scripts["LATIN"] < 0.9 * scripts.total():
+        return False
+    spoken = _count_function_words(Counter(words))
+    most = max(spoken.values())
+    return most < MIN_AMBIGUOUS_FUNCTION_WORDS or spoken["English"] == most
+
+
+def _is_foreign(words: list[str], book: Counter[str], latin: bool) -> bool:
+    """Whether the words are those of a language that is not the book's; words that the book has tell nothing."""
+    spoken = _count_function_words(book)
+    most = max(spoken, key=lambda name: spoken[name])
+    if latin and spoken[most] < MIN_FOREIGN_FUNCTION_WORDS:
+        return False
+    own = FUNCTION_WORDS[most] if latin else frozenset[str]()
+    for common in FUNCTION_WORDS.values():
+        foreign, familiar = common - own, own - common
+        theirs = sum(word in foreign and word not in book for word in words)
+        ours = sum(word in familiar for word in words)
+        if theirs >= MIN_FOREIGN_FUNCTION_WORDS and theirs > 2 * ours:
+            return True
+    return False
+
+
+def _count_function_words(words: Counter[str]) -> dict[str, int]:
+    """How many function words of each language there are among the words."""
+    return {name: sum(words[word] for word in common) for name, common in FUNCTION_WORDS.items()}
+
+
+def _strip_code(text: str) -> str:
+    """A text without code, and without words that have figures in them."""
+    spans = (span for span in _CODE_OR_WORD.findall(text) if not _CODE_LIKE.search(span))
+    return _WORDS_WITH_DIGITS.sub(" ", " ".join(spans))
+
+
+def _split_words(text: str) -> list[str]:
+    return _WORD.findall(unicodedata.normalize("NFC", text).casefold())
+
+
+def _count_scripts(text: str) -> Counter[str]:
+    """How many letters of each script a text has."""
+    return Counter(script for letter in text if letter.isalpha() and (script := _script_of_letter(letter)))
+
+
+def _dominant_script(scripts: Counter[str]) -> str:
+    return scripts.most_common(1)[0][0]
+
+
+@lru_cache(maxsize=4096)
+def _script_of_letter(letter: str) -> str:
+    name = unicodedata.name(letter, "").split(" ")[0]
+    return _SCRIPT_GROUPS.get(name, name)

@@ -1,0 +1,394 @@
+"""The contract of the retrieval agent."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, astuple, fields, replace
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bookbound
+from bookbound.answering.pipeline import Pipeline
+from bookbound.contracts import agent
+from bookbound.contracts.agent_models import ErrorType
+from bookbound.domain import errors
+from bookbound.domain.chunk import Passage
+from bookbound.domain.judgement import RefusalReason
+from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, Reply
+from bookbound.library import Book
+from bookbound.testing import ScriptedBackend, make_answer, make_passage, make_refusal
+
+NODES = make_passage(
+    "ROS 2 nodes communicate through topics.",
+    "chunk_7",
+    0.87,
+    chapter="module-1-ros2",
+    title="ROS 2 Fundamentals",
+    section="Nodes",
+    url="https://book.example/docs/module-1-ros2",
+    anchor="nodes",
+)
+TOPICS = make_passage(
+    "A topic is a named bus.", "chunk_9", 0.61, chapter="module-1-ros2", section="Topics", url="/topics"
+)
+RESULT = agent.SearchResult(0.5, "Words.", "https://book.example/a", "S", "c1", "C", "P", 0, "hash")
+RESPONSE = agent.AgentResponse("Words.", [agent.SourceCitation("C", "S", "/a", 0.5)], True, 0.0, 0.0, 0.0)
+
+
+@contextmanager
+def scripted(script: Reply | Exception) -> Iterator[tuple[Book, ScriptedBackend]]:
+    """A book that gives one reply, and where its questions are kept."""
+    desk = ScriptedBackend(script)
+    with asyncio.Runner() as runner:
+        yield Book(cast(Pipeline, desk), runner), desk
+
+
+def asked(script: Reply | Exception, query: Any = "What is a node?") -> agent.AgentResponse | agent.AgentError:
+    with scripted(script) as (book, _):
+        return agent.ask(query, book=book)
+
+
+def test_the_constants_are_those_of_the_contract() -> None:
+    assert (agent.DEFAULT_TOP_K, agent.DEFAULT_RELEVANCE_THRESHOLD) == (5, 0.5)
+    assert (agent.MAX_TOP_K, agent.MAX_QUERY_LENGTH) == (20, 2000)
+    assert agent.COLLECTION_NAME == "physical-ai-textbook"
+
+
+def test_the_states_are_those_of_the_contract() -> None:
+    assert " ".join(agent.QueryState) == "RECEIVED VALIDATING RETRIEVING GENERATING COMPLETE ERROR"
+
+
+def test_the_entities_have_the_fields_of_the_published_contract_in_its_order(shared: Path) -> None:
+    text = (shared / "contracts" / "002-agent.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL))
+    for kind in (agent.SearchResult, agent.ResultSet, agent.AgentQuery, agent.SourceCitation, agent.AgentResponse):
+        assert [each.name for each in fields(kind)] == re.findall(r"^\| `(\w+)`", sections[kind.__name__], re.MULTILINE)
+    error = sections["AgentError"]
+    assert [each.name for each in fields(agent.AgentError)] == re.findall(r"^\| `(\w+)`", error, re.MULTILINE)
+    assert list(get_args(ErrorType)) == re.findall(r"^- `(\w+)`:", error, re.MULTILINE)
+    constants = re.findall(r"^\| `([A-Z_]+)` \| (\S+) \|", text, re.MULTILINE)
+    assert len(constants) == 5
+    assert {name: str(getattr(agent, name)) for name, _ in constants} == {n: value.strip('"') for n, value in constants}
+
+
+def test_a_search_tells_nine_things_of_each_passage_and_three_times() -> None:
+    with scripted(make_answer([("Nodes.", NODES)], retrieved=[NODES, TOPICS])) as (book, desk):
+        found = agent.semantic_search(" nodes ", book, top_k=2)
+    assert (desk.asked[0].text, desk.asked[0].k) == ("nodes", 2)
+    assert asdict(found.results[0]) == {
+        "score": 0.87,
+        "content": "ROS 2 nodes communicate through topics.",
+        "source_url": "https://book.example/docs/module-1-ros2#nodes",
+        "section_title": "Nodes",
+        "chunk_id": "chunk_7",
+        "chapter": "module-1-ros2",
+        "page_title": "ROS 2 Fundamentals",
+        "position": 0,
+        "content_hash": "a02432e7375230a831f96f88e3d082af",
+    }
+    assert (found.query, found.total_count, [each.chunk_id for each in found.results]) == (
+        "nodes",
+        2,
+        ["chunk_7", "chunk_9"],
+    )
+    assert (found.query_time_ms, found.search_time_ms, found.total_time_ms) == (1.0, 2.0, 3.0)
+
+
+@pytest.mark.parametrize("top_k", [0, 21])
+def test_a_search_keeps_the_rules_of_a_query(top_k: int) -> None:
+    with scripted(make_refusal()) as (book, desk), pytest.raises(errors.InvalidInputError):
+        agent.semantic_search("nodes", book, top_k)
+    assert desk.asked == []
+
+
+def test_an_address_that_is_no_url_gives_way_to_the_file() -> None:
+    place = replace(NODES.chunk.place, url="book.example/a b", file="part 1/nodes.md")
+    odd = Passage(replace(NODES.chunk, place=place), 0.9)
+    with scripted(make_answer([("Nodes.", odd)])) as (book, _):
+        assert agent.semantic_search("nodes", book).results[0].source_url == "/part%201/nodes.md"
+
+
+def test_context_is_numbered_with_addresses_and_the_words_as_they_are() -> None:
+    with scripted(make_answer([("Nodes.", NODES)], retrieved=[NODES, TOPICS])) as (book, _):
+        results = agent.semantic_search("nodes", book).results
+    assert agent.format_context(results) == (
+        "[1] module-1-ros2 > Nodes (https://book.example/docs/module-1-ros2#nodes)\n"
+        "ROS 2 nodes communicate through topics.\n\n"
+        "[2] module-1-ros2 > Topics (/topics)\n"
+        "A topic is a named bus."
+    )
+    assert agent.format_context([]) == ""
+
+
+@given(st.lists(st.text(min_size=1), max_size=5))
+def test_context_holds_every_result_whole_and_in_order(contents: list[str]) -> None:
+    text = agent.format_context([replace(RESULT, content=content) for content in contents])
+    at = 0
+    for number, content in enumerate(contents, 1):
+        block = f"[{number}] C > S (https://book.example/a)\n{content}"
+        at = text.index(block, at) + len(block)
+    assert at == len(text)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"score": 0.0},
+        {"score": 1.0},
+        {"content": "x"},
+        {"source_url": "/docs/x#y"},
+        {"source_url": "/"},
+        {"source_url": "http://book.example"},
+        {"source_url": "HTTPS://book.example:8000/a?b#c"},
+        {"chunk_id": "c"},
+    ],
+)
+def test_a_search_result_at_the_edge_of_its_rules_is_one(kept: dict[str, Any]) -> None:
+    assert kept.items() <= asdict(replace(RESULT, **kept)).items()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"score": -0.01},
+        {"score": 1.01},
+        {"score": math.nan},
+        {"content": ""},
+        {"source_url": ""},
+        {"source_url": "docs/x"},
+        {"source_url": "//book.example/a"},
+        {"source_url": "https://"},
+        {"source_url": "https:///a"},
+        {"source_url": "ftp://book.example/a"},
+        {"source_url": "javascript:alert(1)"},
+        {"source_url": "https://book.example/a b"},
+        {"chunk_id": ""},
+    ],
+)
+def test_a_search_result_beyond_its_rules_is_none(broken: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="must"):
+        replace(RESULT, **broken)
+
+
+def test_a_query_has_the_defaults_of_the_contract_and_no_outer_white_space() -> None:
+    assert asdict(agent.AgentQuery("  Why? \n")) == {"text": "Why?", "top_k": 5, "relevance_threshold": 0.5}
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [("x",), ("x" * 2000,), (" " + "x" * 2000,), ("x", 1), ("x", 20), ("x", 5, 0.0), ("x", 5, 1.0), ("x", 5, 0)],
+)
+def test_a_query_at_the_edge_of_its_rules_is_one(kept: tuple[Any, ...]) -> None:
+    assert astuple(agent.AgentQuery(*kept))[: len(kept)] == (kept[0].strip(), *kept[1:])
+
+
+BROKEN = [
+    ("",),
+    (" \n\t",),
+    ("x" * 2001,),
+    ("lone \ud800",),
+    (5,),
+    (None,),
+    ("x", 0),
+    ("x", 21),
+    ("x", True),
+    ("x", 5.0),
+    ("x", "5"),
+    ("x", 5, -0.01),
+    ("x", 5, 1.01),
+    ("x", 5, math.nan),
+    ("x", 5, True),
+    ("x", 5, "0.5"),
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_query_beyond_its_rules_is_invalid_input(broken: tuple[Any, ...]) -> None:
+    with pytest.raises(errors.InvalidInputError):
+        agent.AgentQuery(*broken)
+
+
+@pytest.mark.parametrize("text", [broken[0] for broken in BROKEN if len(broken) == 1])
+def test_asking_what_breaks_a_rule_is_a_validation_error_and_reaches_no_book(text: Any) -> None:
+    with scripted(make_refusal()) as (book, desk):
+        reply = agent.ask(text, book)
+    assert isinstance(reply, agent.AgentError)
+    assert (reply.error_type, desk.asked) == ("validation", [])
+    assert not (isinstance(text, str) and text.strip() and text in reply.message)
+
+
+def test_a_response_has_the_answer_and_each_place_it_rests_on_once_with_its_best_score() -> None:
+    again = Passage(replace(NODES.chunk, id="chunk_8", text="Nodes again."), 0.93)
+    reply = asked(make_answer([("Nodes talk.", NODES), ("On a bus.", TOPICS), ("Again.", again)], retrieved=[NODES]))
+    assert isinstance(reply, agent.AgentResponse)
+    assert asdict(reply) == {
+        "answer": "Nodes talk. On a bus. Again.",
+        "sources": [
+            {
+                "chapter": "module-1-ros2",
+                "section": "Nodes",
+                "url": "https://book.example/docs/module-1-ros2#nodes",
+                "relevance_score": 0.93,
+            },
+            {"chapter": "module-1-ros2", "section": "Topics", "url": "/topics", "relevance_score": 0.61},
+        ],
+        "has_relevant_context": True,
+        "retrieval_time_ms": 3.0,
+        "generation_time_ms": 2.0,
+        "total_time_ms": 6.0,
+    }
+
+
+def test_a_source_that_was_found_but_not_used_is_not_cited() -> None:
+    reply = asked(make_answer([("Nodes talk.", NODES)], retrieved=[NODES, TOPICS]))
+    assert isinstance(reply, agent.AgentResponse)
+    assert [source.section for source in reply.sources] == ["Nodes"]
+
+
+def test_a_query_carries_its_breadth_and_its_threshold_to_the_book() -> None:
+    with scripted(make_answer([("Nodes talk.", NODES)])) as (book, desk):
+        agent.ask("Why?", book)
+        agent.ask(agent.AgentQuery("How?", top_k=20, relevance_threshold=0.7), book)
+    assert [(each.text, each.k, each.threshold) for each in desk.asked] == [("Why?", 5, 0.5), ("How?", 20, 0.7)]
+
+
+@pytest.mark.parametrize("retrieved", [[], [replace(NODES, score=0.4999)]])
+def test_nothing_found_or_nothing_near_enough_is_no_context(retrieved: list[Passage]) -> None:
+    reply = asked(make_refusal(RefusalReason.LOW_RELEVANCE, retrieved))
+    assert isinstance(reply, agent.AgentError)
+    assert (reply.error_type, reply.message) == ("no_context", NOT_IN_BOOK_MESSAGE)
+
+
+def test_a_refusal_of_what_is_near_enough_is_a_response_without_relevant_context() -> None:
+    reply = asked(make_refusal(RefusalReason.INSUFFICIENT_GROUNDING, [replace(NODES, score=0.5)]))
+    assert isinstance(reply, agent.AgentResponse)
+    assert (reply.answer, reply.sources, reply.has_relevant_context) == (NOT_IN_BOOK_MESSAGE, [], False)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "kind"),
+    [
+        (errors.InvalidInputError("Ask less."), "validation"),
+        (errors.ConfigError("Set the key."), "validation"),
+        (errors.ServiceUnreachableError("Qdrant is gone.", service="qdrant"), "retrieval"),
+        (errors.ServiceRateLimitError("Cohere asks to wait.", service="cohere"), "retrieval"),
+        (errors.ServiceTimeoutError("The embeddings are slow.", service="embeddings"), "retrieval"),
+        (errors.CorruptIndexError("Index again."), "retrieval"),
+        (errors.IndexNotFoundError("Index first."), "retrieval"),
+        (errors.ServiceUnreachableError("The model is gone.", service="language model"), "generation"),
+        (errors.ServiceTimeoutError("The model is slow.", service="language model"), "generation"),
+    ],
+)
+def test_each_failure_has_its_type_and_says_what_to_do(trouble: errors.BookboundError, kind: str) -> None:
+    reply = asked(trouble)
+    assert isinstance(reply, agent.AgentError)
+    assert (reply.error_type, reply.message) == (kind, str(trouble))
+    assert reply.details is not None
+    assert reply.details not in str(reply) + repr(reply)
+
+
+def test_details_name_state_error_service_and_cause_and_no_words_of_theirs() -> None:
+    trouble = errors.ServiceUnreachableError("Qdrant is gone.", service="qdrant")
+    trouble.__cause__ = ConnectionError("https://user:password@host")
+    assert agent.error_from_exception(trouble).details == "RETRIEVING: Unreachable of qdrant from ConnectionError"
+    assert agent.error_from_exception(errors.InvalidInputError("x")).details == "VALIDATING: InvalidInput"
+
+
+def test_a_defect_is_not_passed_off_as_an_error_of_the_contract() -> None:
+    with pytest.raises(KeyError):
+        asked(KeyError("a defect"))
+
+
+def test_of_what_is_unforeseen_only_the_type_is_told() -> None:
+    told = agent.error_from_exception(KeyError("a reader's secret"))
+    assert told.error_type == "generation"
+    assert "secret" not in f"{told.message} {told.details}"
+    assert agent.error_from_exception(PermissionError(13, "Permission denied", "/index")).error_type == "retrieval"
+
+
+@pytest.mark.parametrize(
+    "kept", [{"sources": [], "has_relevant_context": False}, {"total_time_ms": 0.0}, {"answer": "x"}]
+)
+def test_a_response_at_the_edge_of_its_rules_is_one(kept: dict[str, Any]) -> None:
+    made = replace(RESPONSE, **kept)
+    assert all(getattr(made, name) == value for name, value in kept.items())
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"answer": ""},
+        {"answer": " "},
+        {"sources": []},
+        {"retrieval_time_ms": -0.1},
+        {"generation_time_ms": -0.1},
+        {"total_time_ms": -0.1},
+        {"total_time_ms": math.nan},
+    ],
+)
+def test_a_response_beyond_its_rules_is_none(broken: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"must not|has sources"):
+        replace(RESPONSE, **broken)
+
+
+@pytest.mark.parametrize("kind", get_args(ErrorType))
+def test_an_error_is_of_one_of_four_types_and_has_a_message(kind: ErrorType) -> None:
+    assert agent.AgentError(kind, "Words.").details is None
+    with pytest.raises(ValueError, match="message"):
+        agent.AgentError(kind, "")
+    with pytest.raises(ValueError, match="four"):
+        agent.AgentError(cast(ErrorType, f"{kind}s"), "Words.")
+
+
+@given(
+    st.lists(st.floats(0, 1), max_size=6),
+    st.floats(0, 1),
+    st.sampled_from([RefusalReason.EMPTY_RETRIEVAL, RefusalReason.LOW_RELEVANCE, RefusalReason.INSUFFICIENT_GROUNDING]),
+)
+def test_a_refusal_is_no_context_exactly_where_no_score_reaches_the_threshold(
+    scores: list[float], threshold: float, kind: RefusalReason
+) -> None:
+    script = make_refusal(kind, [replace(NODES, score=score) for score in scores])
+    reply = asked(script, agent.AgentQuery("Why?", relevance_threshold=threshold))
+    reached = any(score >= threshold for score in scores)
+    assert isinstance(reply, agent.AgentResponse) == reached
+    if isinstance(reply, agent.AgentError):
+        assert reply.error_type == "no_context"
+
+
+def test_a_real_book_answers_refuses_and_is_searched(tmp_path: Path) -> None:
+    (source := tmp_path / "source").mkdir()
+    words = "The wick of the lamp is trimmed every 12 hours."
+    (source / "lamps.md").write_text(f"# Lamps\n\n## The wick\n\n{words}\n", encoding="utf-8")
+    bookbound.index(source, tmp_path / "index")
+    with bookbound.open(tmp_path / "index") as book:
+        reply = agent.ask("How often is the wick of the lamp trimmed?", book)
+        foreign = agent.ask("Which airline flies to Reykjavik on Sundays?", book)
+        found = agent.semantic_search("wick", book, top_k=1)
+    assert isinstance(reply, agent.AgentResponse)
+    assert (reply.answer, reply.sources[0].url) == (words, "/lamps#the-wick")
+    assert reply.total_time_ms >= reply.retrieval_time_ms + reply.generation_time_ms > 0
+    assert isinstance(foreign, agent.AgentError)
+    assert foreign.error_type == "no_context"
+    first = found.results[0]
+    assert first.content_hash == hashlib.md5(first.content.encode(), usedforsecurity=False).hexdigest()
+    assert found.total_time_ms == pytest.approx(found.query_time_ms + found.search_time_ms)
+
+
+@pytest.mark.parametrize("face", ["agent", "grounded_agent"])
+def test_importing_the_contract_loads_no_model_and_no_web_framework(face: str) -> None:
+    heavy = ("onnxruntime", "numpy", "tokenizers", "qdrant_edge", "qdrant_client", "fastapi", "pydantic", "typer")
+    script = f"import sys, bookbound.contracts.{face}; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,398 @@
+"""The contract of `POST /ask`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from bookbound.contracts.ask import (
+    AgentContext,
+    AskRequest,
+    AskResponse,
+    ChunkReference,
+    ValidationResult,
+    build_error_body,
+)
+from bookbound.contracts.http_contract import problem_from_validation_errors
+from bookbound.domain.chunk import Passage
+from bookbound.domain.errors import (
+    IndexNotFoundError,
+    ServiceRateLimitError,
+    ServiceTimeoutError,
+    ServiceUnreachableError,
+)
+from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
+from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
+from bookbound.domain.reply import Answer
+from bookbound.testing import ScriptedBackend, make_answer, make_passage, make_refusal
+
+Serve = Callable[[ScriptedBackend], TestClient]
+SILENT = "This information is not available in the book."
+SELECTED = "The author describes the process of photosynthesis in detail..."
+
+
+def three(text: str, chunk_id: str, page: int, section: str) -> Passage:
+    return make_passage(text, chunk_id, chapter="Chapter 3", section=section, page=page)
+
+
+def resting(text: str, *found: Passage) -> Answer:
+    """An answer of one sentence that rests on several passages."""
+    made = make_answer([(text, one) for one in found])
+    whole = replace(made.sentences[0], evidence=tuple(Evidence.of(one, 0, 1, 0.9) for one in found))
+    return replace(made, sentences=(whole,))
+
+
+def test_a_question_to_the_book_is_answered_as_in_the_contract(serve: Serve) -> None:
+    rising = three("The protagonist faces significant challenges in Chapter 3...", "chunk_123", 45, "Rising Action")
+    climax = three("Despite setbacks, the character demonstrates remarkable resilience...", "chunk_124", 47, "Climax")
+    text = "Chapter 3 explores the theme of resilience through the protagonist's journey of overcoming adversity."
+    desk = ScriptedBackend(resting(text, rising, climax))
+    sent = serve(desk).post("/ask", json={"question": "What is the main theme of Chapter 3?", "selected_text": None})
+    assert sent.status_code == 200
+    assert sent.json() == {
+        "answer": text,
+        "sources": ["chunk_123", "chunk_124"],
+        "matched_chunks": [
+            {
+                "chunk_id": "chunk_123",
+                "text": "The protagonist faces significant challenges in Chapter 3...",
+                "page": 45,
+                "chapter": "Chapter 3",
+                "section": "Rising Action",
+            },
+            {
+                "chunk_id": "chunk_124",
+                "text": "Despite setbacks, the character demonstrates remarkable resilience...",
+                "page": 47,
+                "chapter": "Chapter 3",
+                "section": "Climax",
+            },
+        ],
+        "grounded": True,
+        "retrieval_quality": "Good",
+    }
+    assert desk.asked == [Question("What is the main theme of Chapter 3?")]
+
+
+def test_a_question_to_a_selection_is_answered_as_in_the_contract(serve: Serve) -> None:
+    text = (
+        "This passage describes photosynthesis as the process by which plants convert light energy "
+        "into chemical energy."
+    )
+    desk = ScriptedBackend(make_answer([(text, make_passage(SELECTED, SELECTION_CHUNK_ID, 1.0, page=3))]))
+    sent = serve(desk).post("/ask", json={"question": "Explain this passage", "selected_text": SELECTED})
+    assert sent.json() == {
+        "answer": text,
+        "sources": ["selected_text"],
+        "matched_chunks": [
+            {"chunk_id": "selected_text", "text": SELECTED, "page": None, "chapter": None, "section": None}
+        ],
+        "grounded": True,
+        "retrieval_quality": None,
+    }
+    assert desk.asked == [Question("Explain this passage", SELECTED, AnswerScope.SELECTION)]
+
+
+def test_what_the_book_does_not_say_is_refused_as_in_the_contract(serve: Serve) -> None:
+    sent = serve(ScriptedBackend(make_refusal())).post("/ask", json={"question": "What is the price?"})
+    assert sent.status_code == 200
+    assert sent.json() == {
+        "answer": SILENT,
+        "sources": [],
+        "matched_chunks": [],
+        "grounded": False,
+        "retrieval_quality": "Poor",
+    }
+
+
+@pytest.mark.parametrize("kind", list(RefusalReason))
+def test_a_selection_is_refused_in_the_same_words_and_without_a_quality(serve: Serve, kind: RefusalReason) -> None:
+    sent = serve(ScriptedBackend(make_refusal(kind))).post("/ask", json={"question": "Why?", "selected_text": SELECTED})
+    assert (sent.json()["answer"], sent.json()["grounded"]) == (SILENT, False)
+    assert sent.json()["retrieval_quality"] is None
+
+
+def test_a_refusal_tells_the_quality_that_the_judge_found(serve: Serve) -> None:
+    said = make_refusal(RefusalReason.INSUFFICIENT_GROUNDING)
+    partial = replace(said, judgement=replace(said.judgement, quality="Partial"))
+    assert (
+        serve(ScriptedBackend(partial)).post("/ask", json={"question": "Why?"}).json()["retrieval_quality"] == "Partial"
+    )
+
+
+def test_the_chunk_of_the_contract_is_told_as_there() -> None:
+    text = "The scientific method involves observation, hypothesis formation, experimentation, and analysis."
+    found = make_passage(text, "chunk_456", chapter="Chapter 5: Scientific Inquiry", section="Methodology", page=78)
+    assert ChunkReference.of(found).model_dump() == {
+        "chunk_id": "chunk_456",
+        "text": text,
+        "page": 78,
+        "chapter": "Chapter 5: Scientific Inquiry",
+        "section": "Methodology",
+    }
+
+
+def test_an_answer_with_a_sentence_that_was_not_found_supported_is_not_grounded() -> None:
+    made = make_answer([("One.", make_passage("One.")), ("Two.", make_passage("Two.", "chunk_2"))])
+    shaky = replace(made, sentences=(made.sentences[0], replace(made.sentences[1], support=0.49)))
+    just = replace(made, sentences=(made.sentences[0], replace(made.sentences[1], support=0.5)))
+    assert AskResponse.of(Question("Why?"), just).grounded
+    assert not AskResponse.of(Question("Why?"), shaky).grounded
+
+
+def test_only_what_the_answer_used_is_named() -> None:
+    used, other = make_passage("Used.", "used"), make_passage("Other.", "other")
+    told = AskResponse.of(Question("Why?"), make_answer([("Used.", used)], retrieved=[other, used]))
+    assert told.sources == [chunk.chunk_id for chunk in told.matched_chunks] == ["used"]
+
+
+@pytest.mark.parametrize("question", ["?", "q" * 1000, f"  {'q' * 1000}\n"])
+def test_a_question_of_1_to_1000_characters_is_taken_without_its_outer_white_space(question: str) -> None:
+    assert AskRequest(question=question).asked() == Question(question.strip())
+
+
+@pytest.mark.parametrize("selection", [None, "", " \n", "s", "s" * 10000, f" {'s' * 10000}\t"])
+def test_a_selection_of_up_to_10000_characters_is_taken_and_white_space_is_none(selection: str | None) -> None:
+    stripped = (selection or "").strip() or None
+    asked = AskRequest(question="Why?", selected_text=selection).asked()
+    assert (asked.selection, asked.scope) == (stripped, AnswerScope.SELECTION if stripped else AnswerScope.BOOK)
+
+
+@pytest.mark.parametrize(
+    ("sent", "field"),
+    [
+        ({}, "question"),
+        ({"question": None}, "question"),
+        ({"question": ""}, "question"),
+        ({"question": " \n\t"}, "question"),
+        ({"question": "q" * 1001}, "question"),
+        ({"question": 5}, "question"),
+        ({"question": True}, "question"),
+        ({"question": ["Why?"]}, "question"),
+        ({"question": "Why?", "selected_text": "s" * 10001}, "selected_text"),
+        ({"question": "Why?", "selected_text": 5}, "selected_text"),
+        ({"question": "Why?", "selected_text": {}}, "selected_text"),
+    ],
+)
+def test_what_breaks_a_rule_is_400_with_error_and_detail(serve: Serve, sent: dict[str, Any], field: str) -> None:
+    desk = ScriptedBackend(make_refusal())
+    got = serve(desk).post("/ask", json=sent)
+    assert (got.status_code, list(got.json())) == (400, ["error", "detail"])
+    assert got.json()["error"] == "invalid_input"
+    assert got.json()["detail"].startswith(f"{field}: ")
+    assert desk.asked == []
+
+
+@pytest.mark.parametrize(
+    "sent", ["{", "", "[]", '"Why?"', "null", '{"question": "\\ud800"}', '{"question": "\\u001c"}', b"\xff\xfe"]
+)
+def test_a_body_that_is_no_question_is_400_with_error_and_detail(serve: Serve, sent: str | bytes) -> None:
+    got = serve(ScriptedBackend(make_refusal())).post(
+        "/ask", content=sent, headers={"Content-Type": "application/json"}
+    )
+    assert (got.status_code, list(got.json())) == (400, ["error", "detail"])
+    assert all(got.json().values())
+
+
+def test_every_broken_rule_is_told_and_no_word_of_the_reader() -> None:
+    with pytest.raises(ValidationError) as broken:
+        AskRequest.model_validate({"question": "secret " * 200, "selected_text": "secret " * 2000})
+    told = build_error_body(problem_from_validation_errors([dict(error) for error in broken.value.errors()], 400), "r1")
+    assert told.detail.count(": ") == 2
+    assert "secret" not in told.detail
+
+
+def test_unknown_fields_are_ignored(serve: Serve) -> None:
+    desk = ScriptedBackend(make_refusal())
+    assert serve(desk).post("/ask", json={"question": "Why?", "top_k": "many"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("trouble", "status", "error"),
+    [
+        (ServiceRateLimitError("Wait.", service="model", retry_after=2.5), 429, "limit_reached"),
+        (ServiceUnreachableError("Start it.", service="qdrant"), 503, "unreachable"),
+        (IndexNotFoundError("Index the book first."), 503, "index_unavailable"),
+        (ServiceTimeoutError("Try again.", service="model"), 504, "timed_out"),
+        (KeyError("a reader's words"), 500, "internal_error"),
+    ],
+)
+def test_trouble_is_told_with_error_and_detail(serve: Serve, trouble: Exception, status: int, error: str) -> None:
+    got = serve(ScriptedBackend(trouble)).post("/ask", json={"question": "Why?"})
+    assert (got.status_code, list(got.json()), got.json()["error"]) == (status, ["error", "detail"], error)
+    assert "reader" not in got.text
+    assert got.headers.get("Retry-After") == ("3" if status == 429 else None)
+
+
+@pytest.mark.parametrize(("length", "kept"), [(1, 1), (1999, 1999), (2000, 2000), (2001, 2000), (9000, 2000)])
+def test_a_text_over_2000_characters_is_cut_to_2000_that_end_in_points(length: int, kept: int) -> None:
+    text = ChunkReference(chunk_id="c", text="t" * length).text
+    assert len(text) == kept
+    assert text.endswith("t..." if length > 2000 else "t")
+    assert text.rstrip(".") == "t" * (1997 if length > 2000 else length)
+
+
+@pytest.mark.parametrize(("page", "holds"), [(None, True), (1, True), (0, False), (-1, False)])
+def test_a_page_is_positive(page: int | None, holds: bool) -> None:
+    made = {"chunk_id": "c", "text": "t", "page": page}
+    assert _valid(ChunkReference, made) is holds
+
+
+@pytest.mark.parametrize("field", ["chunk_id", "text"])
+def test_a_chunk_has_an_id_and_a_text(field: str) -> None:
+    assert _valid(ChunkReference, {"chunk_id": "c", "text": "t"})
+    assert not _valid(ChunkReference, {"chunk_id": "c", "text": "t", field: ""})
+
+
+def test_names_that_a_place_does_not_have_are_null() -> None:
+    told = ChunkReference.of(make_passage("t", chapter="", title="", section=""))
+    assert (told.page, told.chapter, told.section) == (None, None, None)
+
+
+GOOD = {
+    "answer": "Yes.",
+    "sources": ["a"],
+    "matched_chunks": [{"chunk_id": "a", "text": "t"}],
+    "grounded": True,
+    "retrieval_quality": "Good",
+}
+REFUSED = {"answer": SILENT, "sources": [], "matched_chunks": [], "grounded": False, "retrieval_quality": "Poor"}
+
+
+@pytest.mark.parametrize(
+    ("made", "holds"),
+    [
+        (GOOD, True),
+        (GOOD | {"retrieval_quality": None}, True),
+        (GOOD | {"retrieval_quality": "Fair"}, False),
+        (GOOD | {"answer": ""}, False),
+        (GOOD | {"sources": [], "matched_chunks": []}, False),
+        (GOOD | {"sources": ["a", "b"]}, False),
+        (GOOD | {"sources": ["b"]}, False),
+        (GOOD | {"matched_chunks": []}, False),
+        (
+            GOOD | {"sources": [SELECTION_CHUNK_ID], "matched_chunks": [{"chunk_id": SELECTION_CHUNK_ID, "text": "t"}]},
+            False,
+        ),
+        (REFUSED, True),
+        (REFUSED | {"grounded": True}, False),
+        (REFUSED | {"answer": "No."}, False),
+    ],
+)
+def test_a_response_names_its_sources_or_is_the_refusal(made: dict[str, Any], holds: bool) -> None:
+    assert _valid(AskResponse, made) is holds
+
+
+def test_a_validation_result_tells_the_judgement() -> None:
+    found = make_passage("First words.", "c1")
+    judgement = Judgement(0.7, ("c1",), (Evidence.of(found, 0, 5, 0.9),), "Partial")
+    assert ValidationResult.of(judgement).model_dump() == {
+        "relevant_chunks": ["c1"],
+        "answer_present": True,
+        "evidence": ["First"],
+        "retrieval_quality": "Partial",
+    }
+
+
+def test_the_context_of_a_question_holds_every_passage_with_its_validation() -> None:
+    found = [make_passage("One.", "c1", page=4), make_passage("Two.", "c2")]
+    judgement = Judgement(0.7, ("c1",), (), "Partial")
+    context = AgentContext.of(Question("Why?"), found, judgement)
+    assert context.context_type == "retrieval"
+    assert context.context_text == "[c1] Chapter 1 > Section 1\nOne.\n\n[c2] Chapter 1 > Section 1\nTwo."
+    assert context.validation_result == ValidationResult.of(judgement)
+    assert context.source_metadata[0] == {"chunk_id": "c1", "page": 4, "chapter": "Chapter 1", "section": "Section 1"}
+
+
+def test_the_context_of_a_selection_is_the_selection() -> None:
+    question = Question("Why?", "Selected.", AnswerScope.SELECTION)
+    chosen = make_passage("Selected.", SELECTION_CHUNK_ID, 1.0)
+    context = AgentContext.of(question, [chosen], Judgement(0.7, (), (), "Partial"))
+    assert context.model_dump() == {
+        "context_text": "Selected.",
+        "context_type": "selected_text",
+        "validation_result": None,
+        "source_metadata": [{"chunk_id": "selected_text", "page": None, "chapter": None, "section": None}],
+    }
+
+
+FOUND = {"relevant_chunks": [], "answer_present": True, "evidence": [], "retrieval_quality": "Good"}
+CONTEXT = {
+    "context_text": "t",
+    "context_type": "retrieval",
+    "validation_result": FOUND,
+    "source_metadata": [{"chunk_id": "a"}, {"chunk_id": "b"}],
+}
+SELECTION = {
+    "context_text": "t",
+    "context_type": "selected_text",
+    "validation_result": None,
+    "source_metadata": [{"chunk_id": SELECTION_CHUNK_ID}],
+}
+
+
+@pytest.mark.parametrize(
+    ("made", "holds"),
+    [
+        (CONTEXT, True),
+        (CONTEXT | {"context_text": ""}, False),
+        (CONTEXT | {"context_text": " \n"}, False),
+        (CONTEXT | {"validation_result": None}, False),
+        (CONTEXT | {"source_metadata": []}, False),
+        (CONTEXT | {"source_metadata": [{"page": 1}]}, False),
+        (CONTEXT | {"source_metadata": [{"chunk_id": SELECTION_CHUNK_ID}]}, False),
+        (CONTEXT | {"source_metadata": [{"chunk_id": "a"}, {"chunk_id": SELECTION_CHUNK_ID}]}, False),
+        (CONTEXT | {"context_type": "web"}, False),
+        (SELECTION, True),
+        (SELECTION | {"validation_result": FOUND}, False),
+        (SELECTION | {"source_metadata": [{"chunk_id": "a"}]}, False),
+        (SELECTION | {"source_metadata": [{"chunk_id": SELECTION_CHUNK_ID}] * 2}, False),
+        (SELECTION | {"source_metadata": []}, False),
+    ],
+)
+def test_a_context_has_text_and_sources_of_its_type(made: dict[str, Any], holds: bool) -> None:
+    assert _valid(AgentContext, made) is holds
+
+
+def test_every_status_is_documented_with_its_body(serve: Serve) -> None:
+    told = serve(ScriptedBackend(make_refusal())).get("/openapi.json").json()["paths"]["/ask"]["post"]["responses"]
+    for status in ("400", "413", "415", "429", "500", "503", "504"):
+        assert told[status]["content"]["application/json"]["schema"]["$ref"].endswith("/AskError")
+    assert told["200"]["content"]["application/json"]["schema"]["$ref"].endswith("/AskResponse")
+
+
+# Python strips four separators that Unicode does not count as white space; a question of them alone is tested above.
+@given(st.text(st.characters(exclude_characters="\x1c\x1d\x1e\x1f", codec="utf-8")), st.integers(0, 1002))
+def test_a_question_is_taken_where_its_stripped_length_allows(text: str, more: int) -> None:
+    asked = text + "q" * more + " "
+    assert _valid(AskRequest, {"question": asked}) is (1 <= len(asked.strip()) <= 1000)
+
+
+@given(
+    st.lists(
+        st.builds(make_passage, st.text(min_size=1, max_size=2500), st.text(min_size=1, max_size=9), st.floats(0, 1)),
+        min_size=1,
+        max_size=5,
+        unique_by=lambda found: found.chunk.id,
+    )
+)
+def test_sources_and_matched_chunks_always_agree(found: list[Passage]) -> None:
+    told = AskResponse.of(Question("Why?"), make_answer([("Yes.", one) for one in found]))
+    assert told.sources == [one.chunk.id for one in found] == [chunk.chunk_id for chunk in told.matched_chunks]
+    assert all(1 <= len(chunk.text) <= 2000 for chunk in told.matched_chunks)
+    assert AskResponse.model_validate_json(told.model_dump_json()) == told
+
+
+def _valid(model: type[Any], made: dict[str, Any]) -> bool:
+    try:
+        model.model_validate(made)
+    except ValidationError:
+        return False
+    return True

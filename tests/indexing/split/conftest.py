@@ -1,0 +1,99 @@
+"""Pages built by hand: the splitter's rules are about structure, whatever a book was written in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, get_args
+
+import pytest
+
+from bookbound.domain.chunk import Chunk
+from bookbound.domain.document import Block, BlockKind, Page, SourceSpan, find_source_span
+
+Part = tuple[Any, ...]
+Build = Callable[..., Page]
+Visible = Callable[[Page, list[Chunk]], list[tuple[int, int]]]
+Check = Callable[[Chunk], None]
+
+
+class _Setting:
+    """Sets the type of a page: visible text, source, and the map between them grow together."""
+
+    def __init__(self) -> None:
+        self.text, self.source = "", ""
+        self.runs: list[SourceSpan] = []
+
+    def block(self, part: Part) -> Block:
+        kind, content, *anchor = part
+        level = int(kind[1]) if kind[0] == "h" and kind[1:].isdigit() else 0
+        name: BlockKind = "heading" if level else kind
+        assert name in get_args(BlockKind)
+        if not isinstance(content, str):
+            children = tuple(self.block(child) for child in content)
+            return Block(name, children[0].start, children[-1].end, level, anchor[0] if anchor else "", children)
+        self.apart()
+        start = len(self.text)
+        self.words(content)
+        return Block(name, start, len(self.text), level, anchor[0] if anchor else "")
+
+    def apart(self) -> None:
+        if self.text:
+            self.text += "\n\n"
+            self.source += "\n~~\n"
+
+    def words(self, words: str) -> None:
+        """Words are copied into the source; one length in three gets marks around it and is no verbatim copy."""
+        mark = "" if len(words) % 3 else "&"
+        at = len(self.source)
+        self.source += mark + words + mark
+        self.runs.append(SourceSpan(len(self.text), len(words), at, len(self.source)))
+        self.text += words
+
+
+@pytest.fixture(scope="session")
+def build() -> Build:
+    """`build(("h1", "Title"), ("paragraph", "Words."), ("list", [("item", "One"), ...]), ...)` makes a page."""
+
+    def page(*parts: Part, title: str = "Arms", chapter: str = "Robots") -> Page:
+        setting = _Setting()
+        blocks = tuple(setting.block(part) for part in parts)
+        runs = tuple(setting.runs)
+        return Page("arms.md", "/arms", title, chapter, 0, setting.source, setting.text, runs, blocks)
+
+    return page
+
+
+@pytest.fixture(scope="session")
+def visible() -> Visible:
+    """Where the chunks of a page stand in its text, found by their words in reading order."""
+
+    def spans(page: Page, chunks: list[Chunk]) -> list[tuple[int, int]]:
+        found, after = [], 0
+        for chunk in chunks:
+            at = page.text.index(chunk.text, after)
+            # The words may also stand in a heading before: the place in the source tells which are meant.
+            while find_source_span(page.runs, at, at + len(chunk.text)) != (chunk.place.start, chunk.place.end):
+                at = page.text.index(chunk.text, at + 1)
+            after = at + len(chunk.text)
+            found.append((at, after))
+        return found
+
+    return spans
+
+
+@pytest.fixture(scope="session")
+def check_units() -> Check:
+    """The units of a chunk are in bounds, in order, apart, without outer blank lines, and hold every word."""
+
+    def check(chunk: Chunk) -> None:
+        after = 0
+        for _, start, end in chunk.units:
+            words = chunk.text[start:end]
+            assert after <= start < end <= len(chunk.text)
+            assert not chunk.text[after:start].strip()
+            assert words == words.rstrip()
+            assert words.split("\n")[0].strip()
+            after = end
+        assert not chunk.text[after:].strip()
+
+    return check

@@ -1,0 +1,560 @@
+"""What every store promises, run over each of them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import uuid
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from qdrant_client import AsyncQdrantClient
+from tests.indexing.store.qdrant_server import serving
+
+from bookbound.domain.chunk import Chunk, Place
+from bookbound.domain.document import SourceSpan
+from bookbound.domain.errors import (
+    BookIndexError,
+    EmbedderMismatchError,
+    IndexLockedError,
+    IndexNotFoundError,
+    SourceError,
+)
+from bookbound.domain.manifest import Manifest, PageFingerprint
+from bookbound.domain.ports import Index, IndexStore
+from bookbound.indexing.store import serialization
+from bookbound.indexing.store.edge_store import EdgeStore
+from bookbound.indexing.store.qdrant_store import QdrantStore
+
+Make = Callable[..., Chunk]
+Vectors = Callable[..., NDArray[np.float32]]
+Publish = Callable[..., Awaitable[Manifest]]
+SERVER = os.environ.get("BOOKBOUND_TEST_QDRANT_URL")
+
+# The client's local mode has no payload indexes and says so; a server has them.
+pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
+
+
+@pytest.fixture(params=["edge", "qdrant", "wire", *(["server"] if SERVER else [])])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[IndexStore]:
+    if request.param == "edge":
+        yield EdgeStore(tmp_path / "index")
+    elif request.param == "qdrant":
+        yield QdrantStore(AsyncQdrantClient(location=":memory:"))
+    elif request.param == "wire":
+        with serving() as server:
+            yield QdrantStore(server.url, timeout=60)
+    elif SERVER:
+        name = f"test{uuid.uuid4().hex}"
+        yield QdrantStore(SERVER, os.environ.get("BOOKBOUND_TEST_QDRANT_KEY"), name)
+        asyncio.run(_clear(SERVER, name))
+
+
+async def _clear(server: str, name: str) -> None:
+    client = AsyncQdrantClient(url=server, api_key=os.environ.get("BOOKBOUND_TEST_QDRANT_KEY"))
+    for collection in (await client.get_collections()).collections:
+        if collection.name.startswith(name):
+            await client.delete_collection(collection.name)
+    await client.close()
+
+
+async def texts(index: Index) -> set[str]:
+    return {passage.chunk.text for passage in await index.search("robot", np.ones(8, np.float32), 100)}
+
+
+def test_where_nothing_is_published_there_is_no_index(store: IndexStore) -> None:
+    async def go() -> None:
+        assert await store.generations() == []
+        assert await store.published() == ""
+        with pytest.raises(IndexNotFoundError, match="bookbound index"):
+            await store.open()
+
+    asyncio.run(go())
+
+
+def test_a_draft_is_seen_by_nobody_until_it_is_published(
+    store: IndexStore, blank: Manifest, chunks: list[Chunk], vectors: Vectors
+) -> None:
+    async def go() -> None:
+        async with store.draft(blank) as draft:
+            await draft.add(chunks, vectors(6))
+            with pytest.raises(IndexNotFoundError):
+                await store.open()
+            await draft.publish()
+            index = await store.open()
+        assert len(await texts(index)) == 6
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_a_draft_that_is_left_unpublished_is_gone(
+    store: IndexStore, blank: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish
+) -> None:
+    async def abandon() -> None:
+        async with store.draft(blank) as draft:
+            await draft.add(chunks, vectors(6))
+            raise RuntimeError("stop")
+
+    async def go() -> None:
+        published = await publish(store, chunks[:2])
+        with pytest.raises(RuntimeError, match="stop"):
+            await abandon()
+        index = await store.open()
+        assert index.manifest == published
+        assert len(await store.generations()) == 1
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_a_publish_switches_new_readers_and_leaves_old_ones_in_peace(
+    store: IndexStore, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        await publish(store, chunks[:3], title="first")
+        old = await store.open()
+        await publish(store, chunks[3:], title="second")
+        new = await store.open()
+        assert (old.manifest.title, new.manifest.title) == ("first", "second")
+        assert await texts(old) == {chunk.text for chunk in chunks[:3]}
+        assert await texts(new) == {chunk.text for chunk in chunks[3:]}
+        await old.close()
+        await new.close()
+
+    asyncio.run(go())
+
+
+def test_what_is_held_comes_back_with_the_vectors_it_was_given(
+    store: IndexStore, chunks: list[Chunk], vectors: Vectors, publish: Publish
+) -> None:
+    async def go() -> None:
+        given = vectors(6)
+        given /= np.linalg.norm(given, axis=1, keepdims=True)
+        await publish(store, chunks, given)
+        index = await store.open()
+        held = await index.held("docs/page-0.md")
+        assert [chunk for chunk, _ in held] == chunks[:3]
+        np.testing.assert_allclose(np.stack([vector for _, vector in held]), given[:3], atol=1e-6)
+        assert await index.held("nowhere.md") == []
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_the_manifest_is_what_was_given_with_what_was_found(
+    store: IndexStore, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        published = await publish(store, chunks)
+        assert await store.published() == published.generation
+        index = await store.open()
+        assert index.manifest == published
+        assert published.chunks == 6
+        assert published.chapters[0].title == "Machines"
+        assert published.generation
+        assert published.created
+        assert published.digest
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_the_digest_tells_other_words_and_not_another_order(
+    store: IndexStore, chunks: list[Chunk], publish: Publish, chunk: Make
+) -> None:
+    async def go() -> None:
+        first = await publish(store, chunks)
+        turned = await publish(store, chunks[::-1])
+        other = await publish(store, [*chunks[:5], chunk(5, "Other words.")])
+        assert first.digest == turned.digest != other.digest
+
+    asyncio.run(go())
+
+
+def test_generations_are_listed_newest_first_and_three_are_kept(
+    store: IndexStore, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        for title in "abcde":
+            await publish(store, chunks[:1], title=title)
+        assert [manifest.title for manifest in await store.generations()] == ["e", "d", "c"]
+
+    asyncio.run(go())
+
+
+def test_a_roll_back_withdraws_the_published_generation_for_the_one_before(
+    store: IndexStore, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        for title in "abc":
+            await publish(store, chunks[:1], title=title)
+        reader = await store.open()
+        assert (await store.roll_back()).title == "b"
+        index = await store.open()
+        assert (reader.manifest.title, index.manifest.title) == ("c", "b")
+        assert await texts(reader) == await texts(index) == {chunks[0].text}
+        assert [manifest.title for manifest in await store.generations()] == ["b", "a"]
+        await index.close()
+        await reader.close()
+
+    asyncio.run(go())
+
+
+def test_what_was_withdrawn_is_not_what_a_later_roll_back_goes_to(
+    store: IndexStore, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        for title in "abc":
+            await publish(store, chunks[:1], title=title)
+        await store.roll_back()
+        await publish(store, chunks[:1], title="d")
+        assert [manifest.title for manifest in await store.generations()] == ["d", "b", "a"]
+        assert [(await store.roll_back()).title for _ in range(2)] == ["b", "a"]
+
+    asyncio.run(go())
+
+
+def test_where_there_is_no_earlier_generation_a_roll_back_changes_nothing(
+    store: IndexStore, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        with pytest.raises(IndexNotFoundError, match="bookbound index"):
+            await store.roll_back()
+        only = await publish(store, chunks[:1])
+        with pytest.raises(BookIndexError, match="No earlier generation"):
+            await store.roll_back()
+        assert await store.generations() == [only]
+        await (await store.open()).close()
+
+    asyncio.run(go())
+
+
+def test_a_book_in_which_two_pages_have_one_name_is_not_begun(store: IndexStore, blank: Manifest) -> None:
+    async def go() -> None:
+        twice = replace(
+            blank,
+            sheets=(
+                PageFingerprint("a.md", "1", "1"),
+                PageFingerprint("b.md", "2", "2"),
+                PageFingerprint("a.md", "3", "3"),
+            ),
+        )
+        with pytest.raises(SourceError, match=r"same name, a\.md"):
+            async with store.draft(twice):
+                pass
+        assert await store.generations() == []
+
+    asyncio.run(go())
+
+
+def test_a_second_writer_is_refused_and_the_first_goes_on(
+    store: IndexStore, blank: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish
+) -> None:
+    async def go() -> None:
+        await publish(store, chunks[:1], title="old")
+        await publish(store, chunks[:1], title="older")
+        async with store.draft(blank) as draft:
+            await draft.add(chunks[:3], vectors(3))
+            for second in (publish(store, chunks), store.roll_back()):
+                with pytest.raises(IndexLockedError, match="Another process is writing"):
+                    await second
+            await draft.add(chunks[3:], vectors(3))
+            assert (await draft.publish()).chunks == 6
+        assert len(await store.generations()) == 3
+        await publish(store, chunks)
+
+    asyncio.run(go())
+
+
+words = st.text(max_size=40)
+numbers = st.integers(0, 2**40)
+places = st.builds(
+    Place,
+    file=st.just("page.md"),
+    url=words,
+    chapter=words,
+    title=words,
+    headings=st.lists(words, max_size=3).map(tuple),
+    anchor=words,
+    start=numbers,
+    end=numbers,
+    page=st.none() | numbers,
+)
+odd_chunks = st.builds(
+    Chunk,
+    id=st.uuids().map(str),
+    text=words,
+    place=places,
+    position=numbers,
+    runs=st.lists(st.builds(SourceSpan, numbers, numbers, numbers, numbers), max_size=4).map(tuple),
+)
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(odd=st.lists(odd_chunks, min_size=1, max_size=8, unique_by=lambda chunk: chunk.id))
+def test_a_chunk_comes_back_exactly_as_it_went_in(store: IndexStore, publish: Publish, odd: list[Chunk]) -> None:
+    async def go() -> None:
+        await publish(store, odd)
+        index = await store.open()
+        assert await index.chunks("page.md") == sorted(odd, key=lambda chunk: (chunk.position, chunk.id))
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_search_finds_by_meaning_where_no_word_is_shared(
+    store: IndexStore, chunks: list[Chunk], vectors: Vectors, publish: Publish
+) -> None:
+    async def go() -> None:
+        await publish(store, chunks)
+        index = await store.open()
+        found = await index.search("quite unrelated", vectors(6)[3], 1)
+        assert [passage.chunk for passage in found] == [chunks[3]]
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_search_finds_by_a_rare_word_where_all_vectors_are_alike(
+    store: IndexStore, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        await publish(store, chunks, np.ones((6, 8), np.float32))
+        index = await store.open()
+        found = await index.search("Where does the zyzzyva live?", np.ones(8, np.float32), 2)
+        assert found[0].chunk == chunks[5]
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_search_finds_by_a_heading_that_the_text_does_not_repeat(
+    store: IndexStore, chunks: list[Chunk], chunk: Make, publish: Publish
+) -> None:
+    async def go() -> None:
+        titled = replace(chunk(2), place=replace(chunk(2).place, headings=("Quaternions",)))
+        await publish(store, [*chunks[:2], titled, *chunks[3:]], np.ones((6, 8), np.float32))
+        index = await store.open()
+        assert (await index.search("quaternion", np.ones(8, np.float32), 1))[0].chunk == titled
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_a_score_is_the_cosine_and_opposite_counts_as_nothing(
+    store: IndexStore, chunks: list[Chunk], vectors: Vectors, publish: Publish
+) -> None:
+    async def go() -> None:
+        stored = 7 * vectors(6)
+        stored[1] = -3 * stored[0]
+        await publish(store, chunks, stored)
+        index = await store.open()
+        question = stored[0].astype(np.float64)
+        expected = stored @ question / (np.linalg.norm(stored, axis=1) * np.linalg.norm(question))
+        for passage in await index.search("gripper", stored[0], 6):
+            assert passage.score == pytest.approx(max(0.0, expected[passage.chunk.position]), abs=1e-5)
+            assert 0.0 <= passage.score <= 1.0
+        await index.close()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize(("k", "count"), [(0, 0), (1, 1), (4, 4), (6, 6), (500, 6)])
+def test_a_search_returns_k_passages_or_all_there_are(
+    store: IndexStore, chunks: list[Chunk], vectors: Vectors, publish: Publish, k: int, count: int
+) -> None:
+    async def go() -> None:
+        await publish(store, chunks)
+        index = await store.open()
+        assert len({passage.chunk.id for passage in await index.search("robot", vectors(1)[0], k)}) == count
+        await index.close()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("asked", ["", "the of and", "€ – …", "zzzz"])
+def test_words_that_say_nothing_leave_the_search_to_meaning(
+    store: IndexStore, chunks: list[Chunk], vectors: Vectors, publish: Publish, asked: str
+) -> None:
+    async def go() -> None:
+        await publish(store, chunks)
+        index = await store.open()
+        assert (await index.search(asked, vectors(6)[4], 1))[0].chunk == chunks[4]
+        assert await index.match(asked, 5) == []
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_equal_passages_stand_in_reading_order_every_time(store: IndexStore, chunk: Make, publish: Publish) -> None:
+    async def go() -> None:
+        same = [replace(chunk(at, "The same words."), place=chunk(0).place) for at in (4, 1, 3, 0, 2)]
+        await publish(store, same, np.ones((5, 8), np.float32))
+        index = await store.open()
+        for _ in range(5):
+            found = await index.search("same words", np.ones(8, np.float32), 3)
+            assert [passage.chunk.position for passage in found] == [0, 1, 2]
+            assert [found.position for found in await index.match("same words", 3)] == [0, 1, 2]
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_a_rare_word_counts_for_more_than_a_common_one_repeated(
+    store: IndexStore, chunk: Make, publish: Publish
+) -> None:
+    async def go() -> None:
+        common = [chunk(number, "Robot, robot, robot!") for number in range(5)]
+        await publish(store, [*common, chunk(5, "Of all the beetles in this book the zyzzyva is the last one.")])
+        index = await store.open()
+        assert [found.position for found in await index.match("robot zyzzyva", 3)] == [5, 0, 1]
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_match_returns_only_what_shares_a_word(store: IndexStore, chunks: list[Chunk], publish: Publish) -> None:
+    async def go() -> None:
+        await publish(store, chunks)
+        index = await store.open()
+        assert {found.position for found in await index.match("depth gripper", 5)} == {1, 3}
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_the_chunks_of_a_file_stand_in_reading_order(store: IndexStore, chunks: list[Chunk], publish: Publish) -> None:
+    async def go() -> None:
+        await publish(store, chunks[::-1])
+        index = await store.open()
+        assert await index.chunks("docs/page-1.md") == chunks[3:]
+        assert await index.chunks("docs/page-9.md") == []
+        await index.close()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 0.0])
+def test_a_vector_without_direction_is_refused(
+    store: IndexStore, blank: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish, bad: float
+) -> None:
+    async def go() -> None:
+        stored = vectors(2)
+        stored[1] = bad
+        async with store.draft(blank) as draft:
+            with pytest.raises(EmbedderMismatchError, match="points nowhere"):
+                await draft.add(chunks[:2], stored)
+        await publish(store, chunks[:2])
+        index = await store.open()
+        with pytest.raises(EmbedderMismatchError, match="points nowhere"):
+            await index.search("robot", stored[1], 1)
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_vectors_of_another_size_or_number_are_refused(
+    store: IndexStore, blank: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish
+) -> None:
+    async def go() -> None:
+        async with store.draft(blank) as draft:
+            with pytest.raises(EmbedderMismatchError, match="8 numbers"):
+                await draft.add(chunks[:2], vectors(2)[:, :7])
+            with pytest.raises(EmbedderMismatchError, match="2 text"):
+                await draft.add(chunks[:2], vectors(3))
+        await publish(store, chunks[:2])
+        index = await store.open()
+        with pytest.raises(EmbedderMismatchError, match="8 numbers"):
+            await index.search("robot", vectors(1)[0][:5], 1)
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_a_chunk_that_is_added_again_is_replaced(
+    store: IndexStore, blank: Manifest, chunk: Make, vectors: Vectors
+) -> None:
+    async def go() -> None:
+        async with store.draft(blank) as draft:
+            await draft.add([chunk(0, "Old."), chunk(1), chunk(1, "Twice.")], vectors(3))
+            await draft.add([chunk(0, "New.")], vectors(1))
+            assert (await draft.publish()).chunks == 2
+        index = await store.open()
+        assert [found.text for found in await index.chunks("docs/page-0.md")] == ["New.", "Twice."]
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_nothing_may_be_added_and_nothing_published(store: IndexStore, blank: Manifest, vectors: Vectors) -> None:
+    async def go() -> None:
+        async with store.draft(blank) as draft:
+            await draft.add([], vectors(0))
+            assert (await draft.publish()).chunks == 0
+        index = await store.open()
+        assert await index.search("robot", vectors(1)[0], 5) == []
+        assert await index.match("robot", 5) == []
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_an_older_generation_of_another_format_does_not_hide_the_published_one(
+    store: IndexStore, chunks: list[Chunk], publish: Publish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def go() -> None:
+        with monkeypatch.context() as earlier:
+            earlier.setattr(serialization, "FORMAT_VERSION", serialization.FORMAT_VERSION - 1)
+            await publish(store, chunks[:1], title="old")
+        with pytest.raises(BookIndexError, match=r"older Bookbound.*Index the book again"):
+            await store.open()
+        with pytest.raises(BookIndexError, match=r"older Bookbound.*Index the book again"):
+            await store.generations()
+        await publish(store, chunks[:1], title="new")
+        assert [manifest.title for manifest in await store.generations()] == ["new"]
+        await (await store.open()).close()
+
+    asyncio.run(go())
+
+
+def test_questions_at_the_same_time_get_what_they_get_one_after_the_other(
+    store: IndexStore, chunk: Make, vectors: Vectors, publish: Publish
+) -> None:
+    many = [chunk(number, f"Robot {number} has {number % 7} arms.") for number in range(120)]
+    questions = vectors(20, seed=1)
+
+    async def go() -> None:
+        await publish(store, many)
+        index = await store.open()
+
+        def asked() -> list[Coroutine[Any, Any, object]]:
+            return [
+                question
+                for number in range(20)
+                for question in (
+                    index.search(f"robot {number}", questions[number], 5),
+                    index.match(f"{number % 7} arms", 5),
+                    index.chunks(f"docs/page-{number}.md"),
+                )
+            ]
+
+        alone = [await question for question in asked()]
+        assert await asyncio.gather(*asked()) == alone
+        tasks = [asyncio.ensure_future(question) for question in asked()]
+        await asyncio.sleep(0)
+        for task in tasks[::2]:
+            task.cancel()
+        left = await asyncio.gather(*tasks, return_exceptions=True)
+        assert left[1::2] == alone[1::2]
+        assert await asyncio.gather(*asked()) == alone
+        await index.close()
+
+    asyncio.run(go())

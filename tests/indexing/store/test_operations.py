@@ -1,0 +1,102 @@
+"""An index and a plain dictionary go the same way."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from pathlib import Path
+
+from tests.indexing.store import life
+
+from bookbound.domain.errors import BookIndexError
+from bookbound.domain.ports import Index
+from bookbound.indexing.store.edge_store import EdgeStore
+
+OPERATIONS = 20_000
+WORDS = "leg arm knee ankle motor gear sensor camera lidar torque angle speed plan sense act walk".split()
+
+
+class Shelf:
+    """A book that is edited in a dictionary, and published in a store and in a list of dictionaries."""
+
+    def __init__(self, folder: Path) -> None:
+        self.chance = random.Random(11)
+        self.store = EdgeStore(folder)
+        self.pages = {f"page{n}.md": self.words() for n in range(20)}
+        self.published: list[dict[str, str]] = []
+        self.index: Index | None = None
+        self.done: Counter[str] = Counter()
+
+    def words(self) -> str:
+        return " ".join(self.chance.choices(WORDS, k=self.chance.randint(3, 9))).capitalize() + "."
+
+    async def edit(self) -> None:
+        name = self.chance.choice(sorted(self.pages))
+        what = self.chance.choice(("change", "change", "add", "remove", "rename"))
+        if what == "change":
+            self.pages[name] = self.words()
+        elif what == "add" or len(self.pages) < 10:
+            self.pages[f"page{self.chance.randrange(1000)}.md"] = self.words()
+        elif len(self.pages) > 10:
+            text = self.pages.pop(name)
+            if what == "rename":
+                self.pages[f"page{self.chance.randrange(1000)}.md"] = text
+
+    async def publish(self) -> None:
+        await life.publish(self.store, life.manuscript(self.pages), force=True)
+        self.published = [dict(self.pages), *self.published][:3]
+        await self.reopen()
+
+    async def roll_back(self) -> None:
+        if len(self.published) < 2:
+            try:
+                await self.store.roll_back()
+            except BookIndexError:
+                return
+            raise AssertionError("there was nothing to go back to")
+        await self.store.roll_back()
+        self.published.pop(0)
+        await self.reopen()
+
+    async def reopen(self) -> None:
+        if self.index:
+            await self.index.close()
+        self.index = await self.store.open()
+        assert [sheet.file for sheet in self.index.manifest.sheets] == [*self.published[0]]
+
+    async def read(self) -> None:
+        assert self.index
+        name = self.chance.choice(sorted({*self.published[0], *self.pages}))
+        found = [chunk.text for chunk in await self.index.chunks(name)]
+        assert found == ([self.published[0][name]] if name in self.published[0] else []), name
+
+    async def find(self) -> None:
+        assert self.index
+        words = self.chance.choice(WORDS)
+        holding = {name for name, text in self.published[0].items() if words in text.lower().rstrip(".").split()}
+        found = {chunk.place.file for chunk in await self.index.match(words, 1000)}
+        assert found == holding, words
+
+
+def test_20000_random_operations_leave_what_a_dictionary_holds(memory: Path) -> None:
+    async def go() -> None:
+        shelf = Shelf(memory / "index")
+        await shelf.publish()
+        ways = [
+            (shelf.edit, 400),
+            (shelf.read, 400),
+            (shelf.find, 180),
+            (shelf.publish, 4),
+            (shelf.roll_back, 2),
+            (shelf.reopen, 3),
+        ]
+        steps, weights = [way for way, _ in ways], [weight for _, weight in ways]
+        for step in shelf.chance.choices(steps, weights, k=OPERATIONS):
+            await step()
+            shelf.done[step.__name__] += 1
+        assert min(shelf.done[step.__name__] for step in steps) > 20
+        assert shelf.index
+        await shelf.index.close()
+
+    asyncio.run(go())

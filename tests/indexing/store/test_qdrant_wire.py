@@ -1,0 +1,338 @@
+"""The store on a server as the server sees it: what is sent, and what becomes of each way to fail."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from qdrant_client import models
+from tests.indexing.store.qdrant_server import Fault, QdrantServer, serving
+
+from bookbound import services
+from bookbound.domain.chunk import Chunk
+from bookbound.domain.errors import (
+    BookboundError,
+    BookIndexError,
+    CorruptIndexError,
+    EmbedderMismatchError,
+    IndexNotFoundError,
+    ServiceAuthenticationError,
+    ServiceError,
+    ServiceRateLimitError,
+    ServiceResponseError,
+    ServiceTimeoutError,
+    ServiceUnreachableError,
+)
+from bookbound.domain.manifest import Manifest
+from bookbound.indexing.store.qdrant_shard import MAX_BATCHES_IN_FLIGHT
+from bookbound.indexing.store.qdrant_store import QdrantStore
+
+Make = Callable[..., Chunk]
+Publish = Callable[..., Coroutine[Any, Any, Manifest]]
+Vectors = Callable[..., NDArray[np.float32]]
+ALWAYS = 20
+OK = json.dumps({"result": {"operation_id": 1, "status": "completed"}, "status": "ok", "time": 0.0}).encode()
+NOTHING = json.dumps({"result": {"points": []}, "status": "ok", "time": 0.0}).encode()
+DIMENSION = b'{"status": {"error": "Wrong input: Vector dimension error: expected dim: 8, got 5"}}'
+
+# The key of the tests goes to a loopback, where the client finds it worth a warning.
+pytestmark = pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[QdrantServer]:
+    monkeypatch.setattr(services, "FIRST_RETRY_SECONDS", 0.001)
+    with serving() as started:
+        yield started
+
+
+def store_at(server: QdrantServer, key: str | None = None, timeout: float = 60) -> QdrantStore:
+    return QdrantStore(server.url, key, timeout=timeout)
+
+
+async def search(store: QdrantStore, words: str = "zyzzyva") -> list[str]:
+    index = await store.open()
+    try:
+        return [passage.chunk.text for passage in await index.search(words, np.ones(8, np.float32), 1)]
+    finally:
+        await index.close()
+
+
+FAULTS = [
+    (Fault(400, DIMENSION), EmbedderMismatchError, None),
+    (Fault(401, b"Invalid API key or JWT"), ServiceAuthenticationError, None),
+    (Fault(403, b"Global access is required"), ServiceAuthenticationError, None),
+    (Fault(404), IndexNotFoundError, None),
+    (Fault(408), ServiceTimeoutError, None),
+    (Fault(422), BookIndexError, None),
+    (Fault(429, headers=(("Retry-After", "77"),)), ServiceRateLimitError, 77),
+    (Fault(429, headers=(("Retry-After", "tomorrow"),)), ServiceRateLimitError, None),
+    (Fault(429), ServiceRateLimitError, None),
+    (Fault(500, b'{"status": {"error": "Service internal error: zyzzyva"}}'), ServiceUnreachableError, None),
+    (Fault(502, b"<html>Bad gateway</html>"), ServiceUnreachableError, None),
+    (Fault(503), ServiceUnreachableError, None),
+    (Fault(504), ServiceTimeoutError, None),
+    (Fault(way="hang up"), ServiceUnreachableError, None),
+    (Fault(way="cut off"), ServiceUnreachableError, None),
+    (Fault(200, b"<html>Welcome</html>"), ServiceResponseError, None),
+    (Fault(200, b"\xff\xfe"), ServiceResponseError, None),
+    (Fault(200, b""), ServiceResponseError, None),
+    (Fault(200, b'{"result": null, "status": "ok"}'), ServiceResponseError, None),
+    (Fault(200, b'{"result": {"points": "zyzzyva"}}'), ServiceResponseError, None),
+]
+
+
+@pytest.mark.parametrize(("fault", "error", "wait"), FAULTS)
+@pytest.mark.parametrize("path", ["/aliases", "/points/query"])
+def test_each_way_to_fail_becomes_its_error_and_repeats_nothing_of_the_server(
+    server: QdrantServer,
+    chunks: list[Chunk],
+    publish: Publish,
+    path: str,
+    fault: Fault,
+    error: type[BookboundError],
+    wait: float | None,
+) -> None:
+    asyncio.run(publish(store_at(server), chunks))
+    server.fail(fault, path, ALWAYS)
+    with pytest.raises(error) as raised:
+        asyncio.run(search(store_at(server)))
+    assert type(raised.value) is error
+    assert getattr(raised.value, "service", "qdrant") == "qdrant"
+    assert getattr(raised.value, "retry_after", None) == wait
+    assert "zyzzyva" not in str(raised.value)
+    assert "127.0.0.1" not in str(raised.value)
+    assert raised.value.__cause__ is None
+    assert raised.value.__suppress_context__
+
+
+@pytest.mark.parametrize("path", ["/aliases", "/points/query"])
+def test_a_server_that_is_silent_times_out(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish, path: str
+) -> None:
+    asyncio.run(publish(store_at(server), chunks))
+    server.fail(Fault(way="be silent"), path, ALWAYS)
+    with pytest.raises(ServiceTimeoutError) as raised:
+        asyncio.run(search(store_at(server, timeout=1)))
+    assert raised.value.service == "qdrant"
+
+
+def test_a_silent_server_takes_no_more_time_than_the_question_has(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        index = await store_at(server, timeout=3600).open()
+        services.set_deadline(0.2)
+        with pytest.raises(ServiceTimeoutError):
+            await index.search("zyzzyva", np.ones(8, np.float32), 1)
+        await index.close()
+
+    asyncio.run(publish(store_at(server), chunks))
+    server.fail(Fault(way="be silent"), "/points/query", ALWAYS)
+    asyncio.run(go())
+
+
+def test_a_server_that_is_not_there_is_unreachable(monkeypatch: pytest.MonkeyPatch, blank: Manifest) -> None:
+    monkeypatch.setattr(services, "FIRST_RETRY_SECONDS", 0.001)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        store = QdrantStore(f"http://127.0.0.1:{taken.getsockname()[1]}")
+
+    async def write() -> None:
+        async with store.draft(blank):
+            pass
+
+    for attempt in (store.open, store.generations, store.roll_back, write):
+        with pytest.raises(ServiceUnreachableError, match="Check its address"):
+            asyncio.run(attempt())
+
+
+@pytest.mark.parametrize("fault", [Fault(503), Fault(429), Fault(way="hang up"), Fault(200, b"{")])
+def test_trouble_that_passes_is_not_noticed_by_a_reader(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish, fault: Fault
+) -> None:
+    asyncio.run(publish(store_at(server), chunks))
+    server.calls.clear()
+    server.fail(fault, "/points/query", times=2)
+    assert asyncio.run(search(store_at(server))) == [chunks[5].text]
+    assert len(server.asked("POST", "/points/query")) == 3
+
+
+@pytest.mark.parametrize(("status", "tries"), [(401, 1), (404, 1), (422, 1), (500, 3)])
+def test_only_what_may_pass_is_tried_again(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish, status: int, tries: int
+) -> None:
+    asyncio.run(publish(store_at(server), chunks))
+    server.calls.clear()
+    server.fail(Fault(status), "/points/query", ALWAYS)
+    with pytest.raises(BookboundError):
+        asyncio.run(search(store_at(server)))
+    assert len(server.asked("POST", "/points/query")) == tries
+
+
+@pytest.mark.parametrize("way", ["answer", "hang up", "do it and hang up"])
+@pytest.mark.parametrize("path", ["/collections/bookbound-", "/index", "/points", "/collections/aliases"])
+def test_trouble_that_passes_is_not_noticed_by_a_writer(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish, path: str, way: Any
+) -> None:
+    server.fail(Fault(503, way=way), path)
+    published = asyncio.run(publish(store_at(server), chunks))
+    assert not server.faults
+    assert asyncio.run(store_at(server).generations()) == [published]
+    assert [each.name for each in server.client.get_collections().collections] == [f"bookbound-{published.generation}"]
+
+
+@pytest.mark.parametrize("path", ["/index", "/points", "/points/scroll", "/points/query", "/collections/aliases"])
+def test_a_writer_that_fails_leaves_the_published_generation_and_no_draft(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish, path: str
+) -> None:
+    first = asyncio.run(publish(store_at(server), chunks, title="first"))
+    server.fail(Fault(500), path, times=3)
+    with pytest.raises(ServiceUnreachableError):
+        asyncio.run(publish(store_at(server), chunks, title="second"))
+    assert asyncio.run(store_at(server).generations()) == [first]
+    assert [each.name for each in server.client.get_collections().collections] == [f"bookbound-{first.generation}"]
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "times"),
+    [("/points", OK, 2), ("/points/query", NOTHING, 1), ("/points/query", NOTHING, 2)],
+)
+def test_what_the_server_says_it_holds_and_cannot_give_back_is_not_published(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish, path: str, answer: bytes, times: int
+) -> None:
+    server.fail(Fault(200, answer), path, times)
+    with pytest.raises(CorruptIndexError, match="Index the book again"):
+        asyncio.run(publish(store_at(server), chunks))
+    assert not server.asked("POST", "/collections/aliases")
+
+
+def test_a_key_is_sent_with_every_request_and_a_wrong_one_is_denied(chunks: list[Chunk], publish: Publish) -> None:
+    with serving(key="right") as server:
+        asyncio.run(publish(store_at(server, "right"), chunks))
+        assert {call.key for call in server.calls} == {"right"}
+        for key in ("wrong-key", None):
+            with pytest.raises(ServiceAuthenticationError, match="qdrant_key") as raised:
+                asyncio.run(store_at(server, key).open())
+            assert isinstance(raised.value, ServiceError)
+            assert raised.value.service == "qdrant"
+            assert "wrong-key" not in str(raised.value)
+
+
+def test_a_collection_is_made_as_it_was_asked_for_and_indexed_before_it_holds_anything(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish
+) -> None:
+    published = asyncio.run(publish(QdrantStore(server.url, shards=6, replicas=3, confirmed=2), chunks))
+    (made,) = server.asked("PUT", f"/bookbound-{published.generation}")
+    assert made.body == {
+        "vectors": {"meaning": {"size": 8, "distance": "Cosine"}},
+        "sparse_vectors": {"words": {"modifier": "idf"}},
+        "shard_number": 6,
+        "replication_factor": 3,
+        "write_consistency_factor": 2,
+    }
+    (indexed,) = server.asked("PUT", "/index")
+    assert indexed.body == {"field_name": "file", "field_schema": "keyword"}
+    assert server.calls.index(indexed) < server.calls.index(server.asked("PUT", "/points")[0])
+
+
+def test_a_publish_and_a_roll_back_are_one_request_each(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish
+) -> None:
+    def actions(call: Any) -> list[tuple[str, str]]:
+        return [(kind, what["alias_name"]) for each in call.body["actions"] for kind, what in each.items()]
+
+    async def go() -> tuple[Manifest, Manifest]:
+        store = store_at(server)
+        made = await publish(store, chunks), await publish(store, chunks)
+        await store.roll_back()
+        return made
+
+    one, two = asyncio.run(go())
+    first, second, back = server.asked("POST", "/collections/aliases")
+    mark, other = f"bookbound-{one.generation}-published", f"bookbound-{two.generation}-published"
+    assert actions(first) == [("create_alias", "bookbound"), ("create_alias", mark)]
+    assert actions(second) == [
+        ("delete_alias", "bookbound"),
+        ("create_alias", "bookbound"),
+        ("create_alias", other),
+    ]
+    assert actions(back) == [("delete_alias", "bookbound"), ("delete_alias", other), ("create_alias", "bookbound")]
+
+
+def test_the_server_fuses_and_counts_meaning_twice(server: QdrantServer, chunks: list[Chunk], publish: Publish) -> None:
+    asyncio.run(publish(store_at(server), chunks))
+    server.calls.clear()
+    asyncio.run(search(store_at(server)))
+    (call,) = server.asked("POST", "/points/query")
+    assert call.body["query"] == {"fusion": "dbsf"}
+    assert [half["using"] for half in call.body["prefetch"]] == ["meaning", "meaning", "words"]
+
+
+def test_few_batches_are_under_way_at_once_and_each_is_waited_for(
+    server: QdrantServer, blank: Manifest, chunk: Make, vectors: Vectors
+) -> None:
+    many = [chunk(number) for number in range(640)]
+
+    async def go() -> None:
+        async with store_at(server).draft(blank) as draft:
+            server.upserts_at_once = MAX_BATCHES_IN_FLIGHT
+            await draft.add(many, vectors(640))
+            assert server.most_upserts == MAX_BATCHES_IN_FLIGHT
+            assert (await draft.publish()).chunks == 640
+
+    asyncio.run(go())
+    sent = server.asked("PUT", "/points")
+    assert all(call.query["wait"] == ["true"] for call in sent)
+    assert max(len(call.body["points"]) for call in sent) == 64
+
+
+def test_a_reader_keeps_its_connection(server: QdrantServer, chunks: list[Chunk], publish: Publish) -> None:
+    async def go() -> None:
+        index = await store_at(server).open()
+        before = server.connections
+        for _ in range(10):
+            await index.search("zyzzyva", np.ones(8, np.float32), 1)
+        await index.close()
+        assert server.connections == before
+
+    asyncio.run(publish(store_at(server), chunks))
+    asyncio.run(go())
+
+
+def test_a_generation_that_goes_while_it_is_being_opened_gives_way_to_the_published_one(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish
+) -> None:
+    first = asyncio.run(publish(store_at(server), chunks, title="first"))
+    asyncio.run(publish(store_at(server), chunks, title="second"))
+    switch = models.CreateAlias(collection_name=f"bookbound-{first.generation}", alias_name="bookbound")
+    steps: list[models.AliasOperations] = [models.CreateAliasOperation(create_alias=switch)]
+    server.fail(Fault(404, meanwhile=lambda: server.client.update_collection_aliases(steps)), "/points")
+
+    async def go() -> None:
+        index = await store_at(server).open()
+        assert index.manifest == first
+        await index.close()
+
+    asyncio.run(go())
+
+
+def test_a_reader_whose_generation_is_past_its_time_is_told_to_open_again(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        store = store_at(server)
+        await publish(store, chunks, title="old")
+        index = await store.open()
+        for _ in range(3):
+            await publish(store, chunks, title="new")
+        with pytest.raises(IndexNotFoundError, match="Open the index again"):
+            await index.search("zyzzyva", np.ones(8, np.float32), 1)
+        await index.close()
+
+    asyncio.run(go())

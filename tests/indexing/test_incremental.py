@@ -1,0 +1,100 @@
+"""What is taken over is not embedded again, and embedding goes on while others use what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bookbound.domain.chunk import Chunk, Place
+from bookbound.domain.errors import ServiceUnreachableError
+from bookbound.indexing.incremental import EMBED_BATCH_SIZE, PREFETCH_BATCHES, BookDiff, ReusableIndex
+from bookbound.indexing.pipeline import BookSource, build_index
+from bookbound.indexing.store.edge_store import EdgeStore
+from bookbound.sources import parse_book
+from bookbound.testing import ScriptedEmbedder
+
+if TYPE_CHECKING:
+    from bookbound.domain.ports import Vectors
+
+PAGES = 400
+
+
+def chunks(count: int) -> list[tuple[str, list[Chunk]]]:
+    place = Place("a.md", "/a", "A", "A", (), "", 0, 0)
+    return [("a.md", [Chunk(str(number), f"word{number}", place, number) for number in range(count)])]
+
+
+def test_one_changed_page_of_four_hundred_costs_its_own_chunks(tmp_path: Path) -> None:
+    book = tmp_path / "book"
+    book.mkdir()
+    for number in range(PAGES):
+        (book / f"{number:03}.md").write_text(
+            f"# Page {number}\n\n## One\n\nWords {number}.\n\n## Two\n\nMore {number}."
+        )
+    embedder, store = ScriptedEmbedder(), EdgeStore(tmp_path / "index")
+
+    def index() -> int:
+        return asyncio.run(build_index(BookSource(lambda: parse_book(book)), embedder, store, lambda *_: None)).embedded
+
+    assert index() == len(embedder.given) == 2 * PAGES
+    embedder.given.clear()
+    (book / "007.md").write_text("# Page 7\n\n## One\n\nWords 7.\n\n## Two\n\nOther words.\n\n## Three\n\nNew.")
+    assert index() == len(embedder.given) == 2
+    assert [text.rpartition("\n")[2] for text in embedder.given] == ["Other words.", "New."]
+
+
+def test_the_next_batches_are_embedded_while_one_is_used() -> None:
+    embedder = ScriptedEmbedder()
+
+    async def go() -> list[str]:
+        seen: list[str] = []
+        async for batch, vectors in ReusableIndex(None, BookDiff()).vectors(chunks(10 * EMBED_BATCH_SIZE), embedder):
+            assert vectors.shape == (len(batch), embedder.dimension)
+            seen += [chunk.text for chunk in batch]
+            assert len(embedder.given) == min(10 * EMBED_BATCH_SIZE, len(seen) + PREFETCH_BATCHES * EMBED_BATCH_SIZE)
+        return seen
+
+    assert asyncio.run(go()) == [f"word{number}" for number in range(10 * EMBED_BATCH_SIZE)]
+
+
+class Failing(ScriptedEmbedder):
+    """Fails at its third batch; counts what is under way."""
+
+    under_way = 0
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.under_way += 1
+        try:
+            await asyncio.sleep(0)
+            if "word200" in "".join(texts):
+                raise ServiceUnreachableError("The service is away.", service="embedder")
+            await asyncio.sleep(0.01)
+            return await super().embed(texts)
+        finally:
+            self.under_way -= 1
+
+
+@pytest.mark.parametrize("stop", [True, False])
+def test_nothing_goes_on_after_a_failure_or_an_early_end(stop: bool) -> None:
+    embedder = Failing()
+
+    async def go() -> None:
+        batches = ReusableIndex(None, BookDiff()).vectors(chunks(10 * EMBED_BATCH_SIZE), embedder)
+        try:
+            async for _ in batches:
+                if stop:
+                    break
+        finally:
+            await batches.aclose()
+            assert embedder.under_way == 0
+            assert len(asyncio.all_tasks()) == 1
+
+    if stop:
+        asyncio.run(go())
+    else:
+        with pytest.raises(ServiceUnreachableError):
+            asyncio.run(go())

@@ -1,0 +1,165 @@
+"""No word of a reader, a book or a key is in what real servers say, count or trace, whether all goes well or not.
+
+Each is asked while the other is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.server.process import served
+from tests.server.telemetry.collector import attributes, collecting
+
+from bookbound import bootstrap
+from bookbound.settings import Settings
+from bookbound.testing.scripted_services import Fault, ScriptedServices
+
+PASSAGE, SELECTION, QUESTION, SECRET = "Quorrelwick", "Zwickelmoor", "Ummenschlag", "sk-Kettensprenger-0123456789"
+ADDRESS, PEER, QUERY, AGENT = "203.0.113.77", "127.83.19.7", "Vantongeren", "Obsidianbrowser"
+SESSION = "550e8400-e29b-41d4-a716-446655440000"
+MARKERS = (PASSAGE, SELECTION, QUESTION, SECRET, ADDRESS, PEER, QUERY, AGENT, SESSION)
+HORN = f"In fog the horn of {PASSAGE} sounds for four seconds in every minute."
+BOOK = f"# Lighthouse\n\n## The fog horn\n\n{HORN}\nThe keeper writes down at which hour the horn was started.\n"
+BELL = f"At noon the bell of {SELECTION} rings twelve times."
+ASKED = f"{QUESTION} asks: for how many seconds in every minute does the horn sound in fog?"
+HEADERS = {"X-Forwarded-For": ADDRESS, "User-Agent": AGENT, "tracestate": f"a={QUERY}", "X-Request-ID": "asked-1"}
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+
+
+@dataclass
+class Seen:
+    """What a server answered, and everything that was seen of it."""
+
+    output: str = ""
+    metrics: str = ""
+    spans: list[Any] = field(default_factory=list)
+    traced: bytes = b""
+    statuses: list[int] = field(default_factory=list)
+    said: str = ""
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.output.splitlines()]
+
+
+def ask(client: httpx.Client, seen: Seen) -> None:
+    """Questions by several ways, well and badly, each with all that must not be seen."""
+    parent = {"traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}
+    requests: list[tuple[str, dict[str, Any], dict[str, str]]] = [
+        ("/ask", {"question": ASKED}, parent),
+        ("/ask", {"question": f"{QUESTION} asks: how often does the bell ring at noon?", "selected_text": BELL}, {}),
+        ("/v1/answers", {"question": ASKED}, {}),
+        ("/v1/answers", {"question": ASKED}, {"Accept": "text/event-stream"}),
+        ("/api/query", {"query": ASKED, "session_id": SESSION}, {}),
+        ("/v1/search", {"query": ASKED}, {}),
+        ("/ask", {"question": [ASKED]}, {}),
+        ("/ask", {"question": ASKED}, {"Authorization": f"Bearer {SECRET}"}),
+        (f"/{QUESTION}", {"question": ASKED}, {}),
+    ]
+    for path, body, headers in requests:
+        response = client.post(f"{path}?q={QUERY}", json=body, headers=HEADERS | headers)
+        seen.statuses.append(response.status_code)
+        seen.said += response.text
+    seen.metrics = client.get("/metrics").text
+
+
+def well(index: Path, folder: Path) -> Seen:
+    """Two processes, lines for people, and all goes well."""
+    seen = Seen()
+    with collecting() as collector:
+        chosen = {"index": index, "answered": 0.0, "traces_url": collector.url}
+        with served(chosen, folder / "output", "--workers", "2", address=PEER) as server:
+            ask(server.client, seen)
+        seen.spans, seen.traced = list(collector.spans), collector.bytes
+    seen.output = (folder / "output").read_text()
+    return seen
+
+
+def badly(index: Path, folder: Path) -> Seen:
+    """One process, lines of JSON, and a language model that complains in the words it was asked with."""
+    seen = Seen()
+    with collecting() as collector, ScriptedServices() as services:
+        services.fails(Fault.BAD_REQUEST, path="chat", always=True)
+        chosen = {"index": index, "answered": 0.0, "traces_url": collector.url, "logging": "json", "log": "off"}
+        chosen |= {"model": "a-model", "model_url": services.openai_url, "model_key": SECRET}
+        with served(chosen, folder / "output", address=PEER) as server:
+            ask(server.client, seen)
+        seen.spans, seen.traced = list(collector.spans), collector.bytes
+    seen.output = (folder / "output").read_text()
+    return seen
+
+
+Situation = Callable[[Path, Path], Seen]
+SITUATIONS: tuple[Situation, ...] = (well, badly)
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Situation, Future[Seen]]]:
+    def made(situation: Situation) -> Seen:
+        folder = tmp_path_factory.mktemp(situation.__name__)
+        (folder / "source").mkdir()
+        (folder / "source" / "lighthouse.md").write_text(BOOK, encoding="utf-8")
+        bootstrap.index_book(folder / "source", Settings(index=folder / "index"))
+        return situation(folder / "index", folder)
+
+    with ThreadPoolExecutor(2) as runs:
+        yield {each: runs.submit(made, each) for each in SITUATIONS}
+
+
+@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda each: each.__name__)
+def test_no_marker_is_in_lines_metrics_or_spans(seen: dict[Situation, Future[Seen]], situation: Situation) -> None:
+    found = seen[situation].result()
+    assert PASSAGE in found.said
+    assert [marker for marker in MARKERS if marker in found.output] == []
+    assert [marker for marker in MARKERS if marker in found.metrics] == []
+    assert [marker for marker in MARKERS if marker.encode() in found.traced] == []
+    assert "Traceback" not in found.output
+
+
+def test_where_all_goes_well_every_request_has_its_line_and_every_question_its_spans(
+    seen: dict[Situation, Future[Seen]],
+) -> None:
+    found = seen[well].result()
+    assert found.statuses == [200, 200, 200, 200, 200, 200, 400, 401, 404]
+    lines = [line for line in found.output.splitlines() if " request request_id=asked-1 " in line]
+    assert [line.rpartition("=")[2] for line in lines] == [
+        *["answered"] * 5,
+        "found",
+        "invalid_input",
+        "unauthorized",
+        "not_found",
+    ]
+    assert 'bookbound_questions_total{face="ask",outcome="answered"} 2.0' in found.metrics
+    assert 'bookbound_stage_seconds_count{stage="verify"} 5.0' in found.metrics
+    questions = [span for span in found.spans if span.name == "question"]
+    assert len(questions) == 5
+    assert {attributes(span)["bookbound.request_id"] for span in questions} == {"asked-1"}
+    (named,) = (span for span in questions if span.trace_id.hex() == TRACE)
+    stations = {span.name for span in found.spans if span.parent_span_id == named.span_id}
+    assert stations == {"embed", "search", "judge", "write", "verify"}
+
+
+def test_where_things_go_badly_every_line_is_json_and_says_what_failed(seen: dict[Situation, Future[Seen]]) -> None:
+    found = seen[badly].result()
+    assert found.statuses == [503, 503, 200, 200, 503, 200, 400, 401, 404]
+    lines = found.lines
+    assert {"time", "level", "logger", "message"} <= set.intersection(*(set(line) for line in lines))
+    requests = [line for line in lines if line["message"] == "request" and line.get("request_id") == "asked-1"]
+    assert [line["status"] for line in requests] == found.statuses
+    assert [line["outcome"] for line in requests][:4] == ["unreachable", "unreachable", "answered", "answered"]
+    told = [line for line in lines if line["logger"] == "bookbound.answering.pipeline"]
+    assert {line["request_id"] for line in told} == {"asked-1"}
+    for metric in (
+        'bookbound_questions_total{face="query",outcome="unreachable"} 1.0',
+        'bookbound_service_failures_total{kind="not_taken",service="language model"} 5.0',
+        'bookbound_degraded_answers_total{face="bookbound"} 2.0',
+    ):
+        assert metric in found.metrics
+    assert {attributes(span).get("error.type") for span in found.spans if span.name == "write"} == {"Unfit"}

@@ -1,0 +1,450 @@
+"""Hostile sources for the tests: each a folder or a file that somebody broke, or built to harm whoever reads it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import socket
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.sources.epub_files import CONTAINER, document, epub, nav, ncx, package
+from tests.sources.pdf_files import Outlined, Put, pdf
+
+Files = Mapping[str, str | bytes]
+ENTITIES = '<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a0 "alpha">'
+ENTITIES += "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 12)) + "]>"
+WORDS = "# Motors\n\nA motor turns *alpha*.\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```py\nx = 1\n```\n"
+HTML = "<!doctype html><title>T</title><body><main><h1 id=a>Motors</h1><p>A motor turns.</p></main></body>"
+NOTEBOOK = json.dumps(
+    {"cells": [{"cell_type": "markdown", "metadata": {}, "source": [WORDS]}], "metadata": {}, "nbformat": 4}
+)
+RST = "Motors\n======\n\nA motor *turns*.\n\n.. note:: Hot.\n\n.. code:: python\n\n   x = 1\n\n* one\n* two\n"
+PDF = pdf([[Put(72, 80, "Motors", 18), Put(72, 120, "A motor turns.")]] * 3, [Outlined(0, "Motors", 1)], title="M")
+CHAPTERS = {"a.xhtml": document("<h1 id='x'>Motors</h1><p>A motor turns.</p>"), "nav.xhtml": nav([(0, "M", "a.xhtml")])}
+EPUB = epub({**CHAPTERS, "book.opf": package(["a.xhtml"]), "toc.ncx": ncx([(0, "M", "a.xhtml")])})
+
+
+class Sound(NamedTuple):
+    """A sound little source of one kind, and those of its files that are worth breaking."""
+
+    files: Files
+    broken: tuple[str, ...]
+
+
+SOUND: dict[str, Sound] = {
+    "gitbook": Sound({"a.md": f"---\ntitle: M\n---\n{WORDS}", "SUMMARY.md": "- [A](a.md)"}, ("a.md", "SUMMARY.md")),
+    "docusaurus": Sound(
+        {
+            "docusaurus.config.js": "module.exports = {presets: [['c', {docs: {sidebarPath: './sidebars.js'}}]]};",
+            "sidebars.js": "module.exports = {main: [{type: 'category', label: 'C', items: ['a']}]};",
+            "docs/a.mdx": f"---\nid: a\n---\nimport X from 'y';\n\n{WORDS}\n:::note\nHot.\n:::\n<X a={{1}}>in</X>\n",
+        },
+        ("docusaurus.config.js", "sidebars.js", "docs/a.mdx"),
+    ),
+    "mkdocs": Sound(
+        {
+            "mkdocs.yml": "site_name: M\nnav:\n  - A: a.md\nmarkdown_extensions:\n  - pymdownx.snippets\n",
+            "docs/a.md": f'{WORDS}\n!!! note "Hot"\n    Words.\n\n--8<-- "docs/b.txt"\n',
+            "docs/b.txt": "More.\n",
+        },
+        ("mkdocs.yml", "docs/a.md", "docs/b.txt"),
+    ),
+    "mdbook": Sound(
+        {
+            "book.toml": '[book]\ntitle = "M"\n',
+            "src/SUMMARY.md": "# S\n\n- [A](a.md)\n",
+            "src/a.md": WORDS + "{{#include b.rs}}\n",
+            "src/b.rs": "fn b() {}\n",
+        },
+        ("book.toml", "src/SUMMARY.md", "src/a.md"),
+    ),
+    "hugo": Sound(
+        {
+            "hugo.toml": 'title = "M"\nbaseURL = "https://m.example/"\n',
+            "content/a.md": f'+++\ntitle = "A"\nweight = 1\n+++\n{WORDS}{{{{< ref "a" >}}}}\n',
+        },
+        ("hugo.toml", "content/a.md"),
+    ),
+    "sphinx": Sound(
+        {
+            "conf.py": "project = 'M'\nextensions = []\n",
+            "index.rst": "M\n=\n\n.. toctree::\n\n   a\n",
+            "a.rst": RST + "\n.. include:: b.txt\n",
+            "b.txt": "More.\n",
+        },
+        ("conf.py", "index.rst", "a.rst"),
+    ),
+    "jupyter": Sound(
+        {
+            "_toc.yml": "format: jb-book\nroot: a\nchapters:\n- file: b\n",
+            "_config.yml": "title: M\n",
+            "a.ipynb": NOTEBOOK,
+            "b.md": WORDS,
+        },
+        ("_toc.yml", "a.ipynb"),
+    ),
+    "html": Sound(
+        {
+            "index.html": HTML,
+            "a/index.html": HTML,
+            "sitemap.xml": "<urlset><url><loc>https://m.example/a/</loc></url></urlset>",
+            "search/search_index.json": '{"docs": [{"location": "a/"}]}',
+        },
+        ("index.html", "sitemap.xml", "search/search_index.json"),
+    ),
+    "text": Sound({"a.txt": "Motors\n\nA motor turns.\n", "b.rst": RST, "c.txt": "More.\n"}, ("a.txt", "b.rst")),
+    "epub": Sound({"a.epub": EPUB}, ("a.epub",)),
+    "pdf": Sound({"a.pdf": PDF}, ("a.pdf",)),
+}
+Build = Callable[[Path], Path]
+
+
+def put(folder: Path, files: Files) -> Path:
+    """Write files below a folder; the source is the folder, or the one file that is a book by itself."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
+    folder.mkdir(parents=True, exist_ok=True)
+    alone = [name for name in files if name.endswith((".epub", ".pdf"))]
+    return folder / alone[0] if len(files) == 1 and alone else folder
+
+
+def sources() -> Iterator[tuple[str, Build]]:
+    """All hostile sources, each by a name that says what is wrong with it."""
+    yield from _spoilt()
+    for name, files in {**_encoded(), **_nested(), **_cyclic(), **_archives(), **_printed(), **_configured()}.items():
+        yield name, lambda folder, files=files: put(folder, files)  # type: ignore[misc]
+    yield from _special()
+
+
+def _spoilt() -> Iterator[tuple[str, Build]]:
+    """Every file of every kind cut off, with bytes changed, doubled, emptied, and as large as a disk."""
+    chance = random.Random(7)
+    for kind, sound in SOUND.items():
+        for file in sound.broken:
+            content = sound.files[file]
+            whole = content.encode() if isinstance(content, str) else content
+            alone = len(sound.broken) == 1
+            for _ in range(9 if alone else 2):
+                yield f"{kind} {file} cut", _with(sound, file, whole[: chance.randrange(len(whole))])
+            for _ in range(9 if alone else 1):
+                changed = bytearray(whole)
+                for _ in range(1 + len(whole) // 40):
+                    changed[chance.randrange(len(whole))] = chance.randrange(256)
+                yield f"{kind} {file} changed", _with(sound, file, bytes(changed))
+            yield f"{kind} {file} twice", _with(sound, file, whole + whole)
+            yield f"{kind} {file} empty", _with(sound, file, b"")
+            yield f"{kind} {file} endless", _endless(sound, file)
+
+
+def _with(sound: Sound, file: str, content: bytes) -> Build:
+    return lambda folder: put(folder, {**sound.files, file: content})
+
+
+def _endless(sound: Sound, file: str) -> Build:
+    """The file goes on with zeros for 50 GB, of which a disk holds none."""
+
+    def build(folder: Path) -> Path:
+        source = put(folder, sound.files)
+        os.truncate(folder / file, 50_000_000_000)
+        return source
+
+    return build
+
+
+def _encoded() -> dict[str, Files]:
+    encodings = ("utf-16-le", "utf-16", "utf-32", "cp1252", "shift_jis", "utf-7")
+    pages = {"a.md": WORDS + "é ü", "a.rst": RST + "\né\n", "a.ipynb": NOTEBOOK, "index.html": HTML}
+    found: dict[str, Files] = {
+        f"{name} in {encoding}": {
+            name: text.encode(encoding, "replace"),
+            "b.md" if name != "index.html" else "b.html": WORDS,
+        }
+        for name, text in pages.items()
+        for encoding in encodings
+    }
+    odd = b"\xc0\xaf\xed\xa0\x80\xf5\xff alpha \xe2\x82 omega"
+    return found | {f"{name} of stray bytes": {name: odd * 50} for name in (*pages, "a.txt", "a.mdx")}
+
+
+def _nested() -> dict[str, Files]:
+    deep = 20_000
+    texts = {
+        "quotes": (".md", "> " * deep + "x"),
+        "lists": (".md", "- " * 3_000 + "x"),
+        "stepped lists": (".md", "".join(" " * n + "- x\n" for n in range(1_000))),
+        "emphasis": (".md", "*_" * deep + "x"),
+        "links": (".md", "[a](" * deep),
+        "fences": (".md", "".join("`" * n + "\n" for n in range(3, 800))),
+        "tags": (".html", "<div>" * deep + "x"),
+        "tables": (".html", "<table><tr><td>" * 5_000 + "x"),
+        "lists of a site": (".html", "<ul><li>" * deep + "x"),
+        "attributes": (".html", "<p " + "a=b " * 50_000 + ">x</p>"),
+        "open comments": (".html", "<!--" * deep + "x"),
+        "elements": (".mdx", "<A>" * deep + "x" + "</A>" * deep),
+        "braces": (".mdx", "{" * deep + "x"),
+        "notes": (".mdx", ":::note\n" * 3_000 + "x"),
+        "sections": (".rst", "".join(f"{c * 3}\nx\n{c * 3}\n\n" for c in "=-~^\"'+*#.:;,_`" * 60)),
+        "bullets": (".rst", "* " * 5_000 + "x"),
+        "stepped": (".rst", "".join(" " * n + "x\n\n" for n in range(400))),
+        "directives": (".rst", "".join("   " * n + ".. note::\n\n" for n in range(300)) + "   " * 300 + "x"),
+        "substitutions": (
+            ".rst",
+            "".join(f".. |a{n}| replace:: |a{n + 1}| |a{n + 1}|\n" for n in range(40)) + "\n|a0|\n",
+        ),
+        "grid": (".rst", "+---" * 400 + "+\n" + ("|   " * 400 + "|\n" + "+---" * 400 + "+\n") * 20),
+        "cells": (".ipynb", '{"cells":' * deep),
+        "lists of cells": (".ipynb", "[" * 100_000),
+        "numbers": (".ipynb", '{"cells": [], "nbformat": ' + "9" * 100_000 + "}"),
+    }
+    return {f"nested {name}": {("index" if end == ".html" else "a") + end: text} for name, (end, text) in texts.items()}
+
+
+def _cyclic() -> dict[str, Files]:
+    """Files that take in each other, themselves, or what is none of theirs."""
+    mkdocs = {"mkdocs.yml": "markdown_extensions: [pymdownx.snippets]\n"}
+    mdbook = {"book.toml": "", "src/SUMMARY.md": "- [A](a.md)\n"}
+    sphinx = {"conf.py": "", "index.rst": "A\n=\n\n.. include:: a.txt\n"}
+    return {
+        "mdbook includes itself": {**mdbook, "src/a.md": "alpha {{#include a.md}} {{#include a.md}}"},
+        "mdbook includes in a circle": {
+            **mdbook,
+            "src/a.md": "alpha {{#include b.md}}",
+            "src/b.md": "{{#include a.md}}" * 9,
+        },
+        "mdbook doubles": {
+            **mdbook,
+            "src/a.md": "alpha {{#include 0.md}}",
+            **{f"src/{n}.md": f"{{{{#include {n + 1}.md}}}}" * 2 for n in range(60)},
+        },
+        "mdbook includes another's": {**mdbook, "src/a.md": "alpha {{#include ../../../../../../etc/passwd}}"},
+        "snippets in a circle": {
+            **mkdocs,
+            "docs/a.md": 'alpha\n--8<-- "docs/b.md"\n',
+            "docs/b.md": '--8<-- "docs/a.md"\n' * 9,
+        },
+        "snippets double": {
+            **mkdocs,
+            "docs/a.md": 'alpha\n\n--8<-- "docs/0.txt"\n',
+            **{f"docs/{n}.txt": f'--8<-- "docs/{n + 1}.txt"\n' * 2 for n in range(60)},
+        },
+        "snippets of another's": {
+            **mkdocs,
+            "docs/a.md": 'alpha\n\n--8<-- "/etc/passwd"\n\n--8<-- "../../etc/passwd"\n',
+        },
+        "rst in a circle": {**sphinx, "a.txt": "alpha\n\n.. include:: b.txt\n", "b.txt": ".. include:: a.txt\n\n" * 9},
+        "rst doubles": {
+            **sphinx,
+            "a.txt": "alpha\n\n.. include:: 0.txt\n",
+            **{f"{n}.txt": f".. include:: {n + 1}.txt\n\n" * 2 for n in range(60)},
+        },
+        "rst of another's": {
+            **sphinx,
+            "a.txt": "alpha\n\n.. include:: /etc/passwd\n\n.. raw:: html\n   :file: /etc/passwd\n",
+            "b.rst": "B\n=\n\n.. literalinclude:: /dev/zero\n",
+        },
+        "toctrees in a circle": {
+            "conf.py": "",
+            "index.rst": "A\n=\n\n.. toctree::\n\n   index\n   a\n",
+            "a.rst": "B\n=\n\n.. toctree::\n\n   index\n   a\n",
+        },
+        "a summary of itself": {
+            "book.toml": "",
+            "src/SUMMARY.md": "- [A](SUMMARY.md)\n" * 2_000 + "- [B](a.md)\n",
+            "src/a.md": "alpha",
+        },
+    }
+
+
+def _configured() -> dict[str, Files]:
+    """Settings that would fill any memory, or that are no settings at all."""
+    laughs = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60)) + "nav: *a59\n"
+    entities = ENTITIES + "<urlset><url><loc>&a11;</loc></url></urlset>"
+    toml = "a = " + "[" * 5_000
+    page = {"docs/a.md": "alpha", "content/a.md": "alpha", "src/a.md": "alpha", "a.md": "alpha"}
+    configurations = {
+        "mkdocs.yml": (laughs, "!!python/object/apply:os.system [x]", "INHERIT: mkdocs.yml\n", "docs_dir: /\n"),
+        "_toc.yml": (laughs, "- " * 5_000),
+        "hugo.toml": (toml, "contentDir = '/'\n", "a." * 20_000 + "b = 1"),
+        "book.toml": (toml, "[book]\nsrc = '../../..'\n"),
+        "docusaurus.config.js": (
+            "module.exports = " + "[" * 50_000,
+            "module.exports = {presets: [['c', {docs: {path: '/'}}]]}",
+        ),
+        "conf.py": ("(" * 50_000, "project = " + "-" * 50_000 + "1", "exclude_patterns = ['" + "*" * 5_000 + "a']"),
+    }
+    found: dict[str, Files] = {
+        f"{name} {number}": {**page, name: text, "src/SUMMARY.md": "- [A](a.md)", "index.rst": "A\n=\n\nalpha\n"}
+        for name, texts in configurations.items()
+        for number, text in enumerate(texts)
+    }
+    site = {"index.html": HTML}
+    return found | {
+        "a sitemap of entities": {**site, "sitemap.xml": entities},
+        "an inventory that is a bomb": {**site, "objects.inv": _inventory()},
+        "front matter of aliases": {"a.md": f"---\n{laughs}---\nalpha\n", "b.md": "b"},
+        "front matter of brackets": {"a.md": f"---\na: {'[' * 50_000}\n---\nalpha\n", "b.md": "b"},
+    }
+
+
+def _inventory() -> bytes:
+    head = b"# Sphinx inventory version 2\n# Project: M\n# Version: 1\n# The remainder is compressed using zlib.\n"
+    return head + zlib.compress(bytes(100_000_000), 9)
+
+
+def _archives() -> dict[str, Files]:
+    """EPUBs that are bombs, lead out of themselves, or lie about what they hold."""
+    opf = package(["a.xhtml"])
+    outside = '<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
+    made = {
+        "of zeros": epub({**CHAPTERS, "book.opf": opf, "a.xhtml": bytes(80_000_000)}),
+        "of words": epub({**CHAPTERS, "book.opf": opf, "a.xhtml": document("<p>alpha</p>" * 3_000_000)}),
+        "of a package of entities": epub({**CHAPTERS, "book.opf": ENTITIES + "<package>&a11;</package>"}),
+        "of a package from outside": epub({**CHAPTERS, "book.opf": outside + "<package>&a;</package>"}),
+        "of a page of entities": epub(
+            {**CHAPTERS, "book.opf": opf, "a.xhtml": ENTITIES + "<html><body>alpha &a11;</body></html>"}
+        ),
+        "of a container of entities": epub(
+            {**CHAPTERS, "book.opf": opf, "/META-INF/container.xml": ENTITIES + "<c>&a11;</c>"}
+        ),
+        "of contents of entities": epub({**CHAPTERS, "book.opf": opf, "nav.xhtml": ENTITIES + "<html>&a11;</html>"}),
+        "whose package is outside": epub(
+            {**CHAPTERS, "/META-INF/container.xml": CONTAINER.replace("OEBPS/", "../../")}
+        ),
+        "whose pages are outside": epub(
+            {**CHAPTERS, "book.opf": package(["../../../../etc/passwd", "/etc/passwd", "file:///etc/passwd"])}
+        ),
+        "whose pages are on the web": epub({**CHAPTERS, "book.opf": package(["http://127.0.0.1:1/a.xhtml"])}),
+        "with names that lead out": epub(
+            {**CHAPTERS, "book.opf": opf, "/../a": "x", "//etc/x": "x", "/a\\b": "x", "/C:x": "x"}
+        ),
+        "without pages": epub({"book.opf": package([])}),
+        "without a package": epub(CHAPTERS),
+        "of a page that lists itself": epub({**CHAPTERS, "book.opf": package(["a.xhtml"] * 9)}),
+        "of deep pages": epub({**CHAPTERS, "book.opf": opf, "a.xhtml": document("<div>" * 20_000 + "alpha")}),
+        "of deep contents": epub(
+            {**CHAPTERS, "book.opf": opf, "nav.xhtml": document("<nav epub:type='toc'>" + "<ol><li>" * 20_000)}
+        ),
+        "of a deep package": epub({**CHAPTERS, "book.opf": "<a>" * 100_000}),
+        "of many files": epub({f"{n}": "" for n in range(20_001)}, zipfile.ZIP_STORED),
+        "of lies": _patched(EPUB, b"PK\x01\x02", 24, struct.pack("<I", 0xFFFFFFF0)),
+        "of small lies": _patched(EPUB, b"PK\x01\x02", 24, struct.pack("<I", 1)),
+        "of wrong sums": _patched(EPUB, b"PK\x01\x02", 16, b"abcd"),
+        "with a password": _patched(EPUB, b"PK\x01\x02", 8, b"\x01\0"),
+        "packed in no known way": _patched(EPUB, b"PK\x01\x02", 10, b"\x63\0"),
+        "whose files are one": _patched(EPUB, b"PK\x01\x02", 42, bytes(4)),
+        "that is a link": _linked(),
+        "in an archive": epub({"a.epub": EPUB}),
+        "that is a picture": b"\x89PNG\r\n\x1a\n" + bytes(999),
+    }
+    return {f"an epub {name}": {"a.epub": content} for name, content in made.items()}
+
+
+def _patched(data: bytes, mark: bytes, at: int, value: bytes) -> bytes:
+    """An archive with the same few bytes put into each of its entries."""
+    out, found = bytearray(data), data.find(mark)
+    while found >= 0:
+        out[found + at : found + at + len(value)] = value
+        found = data.find(mark, found + 1)
+    return bytes(out)
+
+
+def _linked() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as made:
+        info = zipfile.ZipInfo("META-INF/container.xml")
+        info.external_attr = (stat.S_IFLNK | 0o777) << 16
+        made.writestr(info, "/etc/passwd")
+    return out.getvalue()
+
+
+def _printed() -> dict[str, Files]:
+    """PDFs whose objects go round in circles, have no end, or number more than there are."""
+    swaps = {
+        "whose pages hold themselves": (b"/Kids [", b"/Kids [2 0 R "),
+        "whose page is its parent": (b"/Parent 2 0 R", b"/Parent 9 0 R"),
+        "of endless pages": (b"/Count 3", b"/Count 2147483647"),
+        "of negative pages": (b"/Count 3", b"/Count -3"),
+        "whose root is missing": (b"/Root 1 0 R", b"/Root 9999999 0 R"),
+        "of a huge number": (b"/Root 1 0 R", b"/Root 4294967295 0 R"),
+        "of a huge size": (b"/Size ", b"/Size 99999999"),
+        "whose streams have no end": (b"endstream", b"endstreaX"),
+        "of long streams": (b"/Length ", b"/Length 9999999"),
+        "of huge paper": (b"[0 0 595 842]", b"[0 0 1e30 1e30]"),
+        "of no paper": (b"[0 0 595 842]", b"[0 0 0 0]"),
+        "of huge letters": (b" Tf ", b"0000000000 Tf "),
+        "without fonts": (b"/Type /Font", b"/Type /Fond"),
+        "without objects": (b" obj", b" obx"),
+        "without a table": (b"xref", b"xreX"),
+        "whose table is elsewhere": (b"startxref\n", b"startxref\n9"),
+        "whose outline goes round": (b"/Dest", b"/Next 15 0 R /First 15 0 R /Dest"),
+        "whose contents are a page": (b"/Contents 10 0 R", b"/Contents 9 0 R"),
+        "with a filter": (b"/Length", b"/Filter [/FlateDecode /LZWDecode /FlateDecode] /Length"),
+        "before the header": (b"%PDF-1.4", b"%PDF-9.9"),
+    }
+    found: dict[str, Files] = {f"a pdf {name}": {"a.pdf": PDF.replace(*swap)} for name, swap in swaps.items()}
+    bomb = zlib.compress(b"BT /text 10 Tf 72 700 Td (alpha) Tj ET\n" * 3_000_000, 9)
+    plain = pdf([[Put(72, 80, "alpha")]])
+    start, end = plain.rindex(b"<< /Length"), plain.rindex(b"endstream")
+    packed = b"<< /Filter /FlateDecode /Length %d >>\nstream\n%s\n" % (len(bomb), bomb)
+    return found | {
+        "a pdf that is a bomb": {"a.pdf": plain[:start] + packed + plain[end:]},
+        "a pdf in brackets": {"a.pdf": b"%PDF-1.4\n1 0 obj\n" + b"[" * 500_000},
+        "a pdf of dictionaries": {"a.pdf": b"%PDF-1.4\n1 0 obj\n" + b"<</A " * 200_000},
+        "a pdf that is text": {"a.pdf": b"A motor turns. " * 999},
+    }
+
+
+def _special() -> Iterator[tuple[str, Build]]:
+    """What is no file, leads elsewhere, or cannot be written down."""
+    names = ("b.md", "mkdocs.yml", "b.ipynb", "conf.py", "b.rst", "SUMMARY.md", "_toc.yml", "index.html", "book.toml")
+    sound = {"a.md": "alpha"}
+
+    def linked(name: str, target: str) -> Build:
+        def build(folder: Path) -> Path:
+            (put(folder, sound) / name).symlink_to(target)
+            return folder
+
+        return build
+
+    def pipe(name: str) -> Build:
+        def build(folder: Path) -> Path:
+            os.mkfifo(put(folder, sound) / name)
+            return folder
+
+        return build
+
+    def deaf(folder: Path) -> Path:
+        put(folder, sound)
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(os.path.relpath(folder / "b.md"))
+        return folder
+
+    for name in names:
+        yield f"{name} is a pipe", pipe(name)
+        yield f"{name} is without end", linked(name, "/dev/zero")
+        yield f"{name} is itself", linked(name, name)
+    yield "a page of another", linked("b.md", "/etc/passwd")
+    yield "a page of this process", linked("b.md", "/proc/self/environ")
+    yield "a folder of all", linked("all", "/")
+    yield "a folder of itself", linked("again", ".")
+    yield "a page that listens", deaf
+    yield "a pipe alone", lambda folder: pipe("b.pdf")(folder) / "b.pdf"
+    yield "nothing alone", lambda folder: linked("b.epub", "/dev/zero")(folder) / "b.epub"
+    for letters in (b"\xff", b"\xed\xa0\x80", b"a\nb", b"\x1b[31m"):
+        yield f"a name of {letters!r}", lambda folder, letters=letters: _named(folder, letters)  # type: ignore[misc]
+
+
+def _named(folder: Path, letters: bytes) -> Path:
+    put(folder, {"a.md": "alpha"})
+    Path(os.fsdecode(os.fsencode(folder) + b"/" + letters + b".md")).write_text("beta")
+    return folder

@@ -1,0 +1,264 @@
+"""One odd file never sinks a book, and no file takes more time than its size allows."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bookbound.domain.document import ParsedBook
+from bookbound.domain.errors import SourceError
+from bookbound.sources import decoding, files, parse_book
+
+Site = Callable[[dict[str, str]], Path]
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+from bookbound.sources import read
+text = "".join(page.text for page in read(Path(sys.argv[1])).pages)
+assert "alpha" in text and "omega" in text, text[:200]
+"""
+
+
+def told(book: ParsedBook) -> dict[str, str]:
+    return {notice.file: notice.message for notice in book.notices}
+
+
+def test_a_link_to_itself_is_told_of(site: Site) -> None:
+    root = site({"a.md": "a"})
+    (root / "loop.md").symlink_to("loop.md")
+    (root / "docs").symlink_to("docs")
+    book = parse_book(root)
+    assert [page.file for page in book.pages] == ["a.md"]
+    assert "left out" in told(book)["loop.md"]
+    with pytest.raises(SourceError):
+        parse_book(root / "docs")
+
+
+def test_digits_that_are_no_numbers_are_letters_of_a_name(site: Site) -> None:
+    assert [page.file for page in parse_book(site({"²1.md": "a", "1.md": "b", "①.md": "c"})).pages] == [
+        "1.md",
+        "²1.md",
+        "①.md",
+    ]
+
+
+def test_a_name_that_is_not_utf_8_is_told_of_in_plain_characters(site: Site) -> None:
+    root = site({"a.md": "a"})
+    try:
+        Path(os.fsdecode(os.fsencode(root) + b"/a\xff.md")).write_text("b")
+        Path(os.fsdecode(os.fsencode(root) + b"/b\xfe")).mkdir()
+    except OSError:
+        pytest.skip("names are UTF-8 on this system")
+    Path(os.fsdecode(os.fsencode(root) + b"/b\xfe/c.md")).write_text("c")
+    book = parse_book(root)
+    assert [page.file for page in book.pages] == ["a.md"]
+    assert set(told(book)) == {"a\\xff.md", "b\\xfe"}
+    with pytest.raises(SourceError, match="rename"):
+        parse_book(Path(os.fsdecode(os.fsencode(root) + b"/a\xff.md")))
+    renamed = root.rename(os.fsdecode(os.fsencode(root) + b"\xff"))
+    assert parse_book(renamed).title == "Site\\xff"
+
+
+def test_a_table_of_contents_may_link_to_what_no_file_is_called(site: Site) -> None:
+    book = parse_book(
+        site({"SUMMARY.md": "- [x](a%00.md)\n- [A](a.md)", "a.md": "a", "book.json": '{"root": "a\\u0000"}'})
+    )
+    assert [(page.file, page.chapter) for page in book.pages] == [("a.md", "A")]
+    assert files.resolve_relative_path(Path("book"), "a\0.md") is None
+
+
+@pytest.mark.parametrize(
+    ("field", "title"),
+    [
+        (r'title: "\uD800x"', "\ufffdx"),
+        (r'title: "\ud83d\ude00"', "\U0001f600"),
+        (f"title: 0x{'f' * 5000}", "A"),
+        (f"? 0x{'f' * 5000}\n: x", "A"),
+        (f"sidebar_position: {'9' * 401}", "A"),
+        (f"sidebar_position: 0x{'f' * 5000}", "A"),
+        (r'slug: "/\uD800\0"', "A"),
+        (f"title: {'long ' * 10_000}", ("long " * 200).strip()),
+    ],
+)
+def test_no_field_of_a_page_stops_the_reader(site: Site, field: str, title: str) -> None:
+    page = f"---\n{field}\n---\nText"
+    root = site({"site/docs/A.md": page, "site/docs/_category_.json": "{}", "folder/A.md": page, "folder/b.md": "b"})
+    for folder in ("site", "folder"):
+        first = parse_book(root / folder).pages[0]
+        assert (first.title, first.text[-4:]) == (title, "Text")
+        first.url.encode()
+
+
+@pytest.mark.parametrize("field", [r'"label": "\ud800x"', f'"position": {"9" * 401}', f'"position": {"9" * 5000}'])
+def test_no_field_of_a_category_stops_the_reader(site: Site, field: str) -> None:
+    [page] = parse_book(site({"docs/x/_category_.json": f"{{{field}}}", "docs/x/a.md": "a"})).pages
+    assert page.chapter in ("\ufffdx", "X")
+
+
+def test_folders_may_stand_deeper_than_calls(site: Site) -> None:
+    root = site({"a.md": "a"})
+    folders = [root / ("d/" * depth) for depth in range(1, 1_101)]
+    for folder in folders:
+        folder.mkdir()
+    (page := folders[-1] / "b.md").write_text("b")
+    configured = {"docusaurus.config.js": "export default {docs: {path: '.'}}"}
+    try:
+        books = [parse_book(root), parse_book(site(configured))]
+    finally:
+        page.unlink()
+        for folder in reversed(folders):
+            folder.rmdir()
+    for book in books:
+        assert [page.file for page in book.pages] == ["a.md", "d/" * 1_100 + "b.md"]
+
+
+def test_a_path_longer_than_any_that_can_be_opened_is_told_of(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root := site({"a.md": "a"}))
+    for _ in range(30):
+        Path("d" * 200).mkdir()
+        os.chdir("d" * 200)
+    book = parse_book(root)
+    assert [page.file for page in book.pages] == ["a.md"]
+    assert ["left out" in notice.message for notice in book.notices] == [True]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
+def test_a_folder_that_may_not_be_read_is_told_of(site: Site) -> None:
+    root = site({"a.md": "a", "closed/b.md": "b", "website/b.md": "b"})
+    for name in ("closed", "website"):
+        (root / name).chmod(0)
+    book = parse_book(root)
+    for name in ("closed", "website"):
+        (root / name).chmod(0o700)
+    assert [page.file for page in book.pages] == ["a.md"]
+    assert set(told(book)) == {"closed", "website"}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"), [(b"\0" * 100, "binary"), (b" \n", "no words"), (b"<!-- nothing -->", "no words")]
+)
+def test_a_book_without_a_page_says_why(tmp_path: Path, content: bytes, reason: str) -> None:
+    (tmp_path / "only.md").write_bytes(content)
+    for source in (tmp_path, tmp_path / "only.md"):
+        with pytest.raises(SourceError, match=reason):
+            parse_book(source)
+
+
+def test_a_site_of_drafts_is_no_folder_of_pages(site: Site) -> None:
+    with pytest.raises(SourceError, match="marked draft"):
+        parse_book(site({"docs/_category_.json": "{}", "docs/a.md": "---\ndraft: true\n---\nSecret"}))
+
+
+def test_a_huge_file_is_left_out_unread(site: Site) -> None:
+    root = site({"a.md": "a"})
+    with (root / "empty.md").open("wb") as file:
+        file.truncate(50_000_000_000)
+    with (root / "large.md").open("wb") as file:
+        file.write(b"words " * 2_000)
+        file.truncate(decoding.MAX_PAGE_BYTES + 1)
+    with (root / "fits.md").open("wb") as file:
+        file.write(b"words " * 2_000)
+    book = parse_book(root)
+    assert [page.file for page in book.pages] == ["a.md", "fits.md"]
+    assert all("larger than 20000 kB" in told(book)[name] for name in ("empty.md", "large.md"))
+
+
+def test_a_line_beyond_any_name_is_a_paragraph(site: Site) -> None:
+    words = "name " * 400
+    for name, source in (("a.md", f"# {words}\n\n# B\n"), ("a.rst", f"{words}\n{'=' * 2_000}\n\nB\n===\n")):
+        (root := site({name: source})).joinpath("a.txt").unlink(missing_ok=True)
+        [page] = parse_book(root).pages
+        (root / name).unlink()
+        assert [block.kind for block in page.blocks] == ["paragraph", "heading"]
+        assert (page.title, page.text.count("name")) == ("B", 400)
+
+
+DOCUSAURUS = {"docusaurus.config.js": "export default {}"}
+HOSTILE: dict[str, tuple[str, str]] = {
+    "names": (".rst", "a." * 100_000),
+    "roles": (".rst", ":a:" * 60_000),
+    "equal headings": (".rst", "same\n----\n\n" * 20_000),
+    "spaces before a target": (".rst", "`a" + " " * 200_000 + "b`"),
+    "definitions": (".rst", ".. |x| replace:: " * 10_000),
+    "lines of equals": (".rst", "= x\n\n" * 40_000),
+    "tables without end": (".rst", "=== ===\n\nx\n\n" * 30_000),
+    "columns": (".rst", "= " * 50_000 + "=\n" + "a\n" * 50_000),
+    "double brackets": (".md", "[[" * 200_000),
+    "brackets": (".md", "[" * 400_000),
+    "bracketed lines": (".md", "[a\n" * 60_000),
+    "brackets in a title": (".md", "# x\n\n:::note " + "[" * 200_000),
+    "pictures": (".md", "![" * 100_000),
+    "footnotes": (".md", "[^" * 100_000),
+    "templates": (".md", "{* " * 33_000 + "{% " * 33_000),
+    "anchors": (".md", "# " + "{#a " * 50_000),
+    "an anchor": (".md", "# {#" + "a" * 200_000),
+    "spaces after a key": (".md", "{% label=" + " " * 200_000 + "%}"),
+    "cells": (".md", "|a" * 5_000 + "|\n" + "|-" * 5_000 + "|\n" + "x\n" * 20_000),
+    "tags": (".md", "<div>" * 20_000 + "x" + "</div>" * 20_000),
+    "comments": (".mdx", "{/*" * 150_000),
+    "line comments": (".mdx", "{//" * 33_000 + "\n" + "a " * 50_000),
+    "imports": (".mdx", "import a\n" * 22_000),
+    "unwrapped code": (".mdx", "```mdx-code-block\n" * 20_000 + "```"),
+    "elements": (".mdx", "<A b={" * 20_000 + "x" + "}/>" * 20_000),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on processor time here")
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_time_grows_with_size_alone_and_no_word_is_lost(site: Site, kind: str) -> None:
+    suffix, hostile = HOSTILE[kind]
+    page = {f"docs/a{suffix}": f"alpha\n\n{hostile}\n\nomega"}
+    root = site(page | (DOCUSAURUS if suffix == ".mdx" else {}))
+    limited = subprocess.run([sys.executable, "-c", LIMITED, str(root)], capture_output=True, text=True, check=False)
+    assert (limited.returncode, limited.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "config", [" " * 200_000, "/* " * 60_000, "{title:'" * 20_000, "docs: {" * 25_000, "\n" * 190_000]
+)
+def test_a_configuration_takes_no_more_time_than_its_size_allows(site: Site, config: str) -> None:
+    root = site({"docusaurus.config.js": config[:190_000], "docs/a.md": "alpha omega"})
+    limited = subprocess.run([sys.executable, "-c", LIMITED, str(root)], capture_output=True, text=True, check=False)
+    assert (limited.returncode, limited.stderr) == (0, "")
+
+
+MARKS: dict[str, str] = {
+    "attributes": "{ .a " * 10_000,
+    "code": "{* a " * 10_000 + "{! a " * 10_000,
+    "definitions": "a\n: b\n\n" * 4_000,
+    "escaped": "\\{{#" * 10_000,
+    "hidden": "```rust\n" + "# \n" * 10_000 + "```",
+    "includes": "{{#include " * 8_000 + "{{#a" + " " * 50_000,
+    "keys": "++a+" * 10_000,
+    "same": "## same\n\n" * 5_000,
+    "shortcodes": "{{< highlight " * 8_000,
+    "snippets": "--8<--\n" * 10_001,
+}
+GENERATORS = {
+    "docs/": {"mkdocs.yml": "markdown_extensions: [abbr]"},
+    "src/": {"book.toml": "", "src/SUMMARY.md": "\n".join(f"- [A]({name}.md)" for name in MARKS)},
+    "content/": {"hugo.toml": ""},
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on processor time here")
+@pytest.mark.parametrize("folder", GENERATORS)
+def test_no_mark_of_a_generator_takes_more_time_than_its_size_allows(site: Site, folder: str) -> None:
+    pages = {f"{folder}{name}.md": f"alpha\n\n{hostile}\n\nomega" for name, hostile in MARKS.items()}
+    root = site({**GENERATORS[folder], **pages})
+    limited = subprocess.run([sys.executable, "-c", LIMITED, str(root)], capture_output=True, text=True, check=False)
+    assert (limited.returncode, limited.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("config", ["[" * 50_000, "a: {" * 10_000, "- " * 20_000, "x: &a [*a]\n" * 1_000])
+def test_no_site_configuration_takes_more_time_than_its_size_allows(site: Site, config: str) -> None:
+    root = site({"mkdocs.yml": config, "docs/a.md": "alpha omega"})
+    limited = subprocess.run([sys.executable, "-c", LIMITED, str(root)], capture_output=True, text=True, check=False)
+    assert (limited.returncode, limited.stderr) == (0, "")

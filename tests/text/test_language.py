@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import re
+from importlib import import_module
+
+import pytest
+
+from bookbound.text import language
+from bookbound.text.language import is_english, is_same_language
+
+parser = import_module("re._parser")
+
+# The same thing said at length, as a page of a book, and another thing in one sentence, as an answer.
+SAID = {
+    "English": (
+        "A robot learns in simulation because trying things out is cheap there. When the policy is moved to the real "
+        "machine it often fails, since friction, delays and noise are not the same as in the simulator.",
+        "The simulator must be made harder than the world, so that the policy is ready for it.",
+    ),
+    "German": (
+        "Ein Roboter lernt in der Simulation, weil das Ausprobieren dort nichts kostet. Wird die Strategie auf die "
+        "echte Maschine übertragen, versagt sie oft, denn Reibung, Verzögerung und Rauschen sind nicht gleich.",
+        "Die Simulation muss schwieriger sein als die Welt, damit der Roboter auf sie vorbereitet ist.",
+    ),
+    "French": (
+        "Un robot apprend dans la simulation parce que les essais y sont bon marché. Lorsque la politique est portée "
+        "sur la machine réelle, elle échoue souvent, car le frottement et le bruit ne sont pas les mêmes.",
+        "La simulation doit être plus difficile que le monde pour que le robot soit prêt.",
+    ),
+    "Spanish": (
+        "Un robot aprende en la simulación porque probar cosas es barato allí. Cuando la política se lleva a la "
+        "máquina real, a menudo falla, porque la fricción y el ruido no son los mismos que en el simulador.",
+        "La simulación tiene que ser más difícil que el mundo para que el robot esté preparado.",
+    ),
+    "Portuguese": (
+        "Um robô aprende na simulação porque experimentar é barato. Quando a política é levada para a máquina real, "
+        "ela falha com frequência, pois o atrito e o ruído não são os mesmos do simulador.",
+        "A simulação tem de ser mais difícil do que o mundo para que o robô não seja surpreendido.",
+    ),
+    "Italian": (
+        "Un robot impara nella simulazione perché provare non costa nulla. Quando la politica viene portata sulla "
+        "macchina reale spesso fallisce, perché l'attrito e il rumore non sono gli stessi del simulatore.",
+        "La simulazione deve essere più difficile del mondo, così che il robot non sia sorpreso dalla realtà.",
+    ),
+    "Dutch": (
+        "Een robot leert in de simulatie omdat proberen daar goedkoop is. Wanneer het beleid naar de echte machine "
+        "wordt overgebracht, faalt het vaak, want wrijving en ruis zijn niet hetzelfde als in de simulator.",
+        "De simulatie moet moeilijker zijn dan de wereld, zodat de robot op alles is voorbereid.",
+    ),
+    "Swedish": (
+        "En robot lär sig i simuleringen eftersom det är billigt att prova där. När strategin flyttas till den "
+        "verkliga maskinen misslyckas den ofta, för friktion och brus är inte desamma som i simulatorn.",
+        "Simuleringen ska vara svårare än världen, så att roboten inte blir överraskad av det som är nytt.",
+    ),
+    "Finnish": (
+        "Robotti oppii simulaatiossa, koska kokeileminen on siellä halpaa. Kun toimintatapa siirretään oikeaan "
+        "koneeseen, se epäonnistuu usein, sillä kitka ja kohina eivät ole samat, ja viiveet ovat pidempiä.",
+        "Simulaation on oltava maailmaa vaikeampi, jotta robotti voi onnistua, kun se kohtaa jotain uutta, ja myös "
+        "silloin, jos anturit ovat rikki.",
+    ),
+    "Polish": (
+        "Robot uczy się w symulacji, ponieważ próbowanie jest tam tanie. Gdy strategia jest przenoszona na prawdziwą "
+        "maszynę, często zawodzi, bo tarcie i szum nie są takie same jak w symulatorze.",
+        "Symulacja musi być trudniejsza niż świat, aby robot nie był zaskoczony tym, co jest nowe.",
+    ),
+    "Czech": (
+        "Robot se učí v simulaci, protože zkoušení je tam levné. Když se strategie přenese na skutečný stroj, často "
+        "selže, protože tření a šum nejsou stejné jako v simulátoru a zpoždění je delší.",
+        "Simulace musí být těžší než svět, aby se robot nedal překvapit tím, co je nové a co není známé.",
+    ),
+    "Hungarian": (
+        "A robot a szimulációban tanul, mert ott olcsó a próbálkozás. Ha a stratégia az igazi gépre kerül, gyakran "
+        "nem működik, mert a súrlódás és a zaj nem ugyanaz, mint a szimulátorban.",
+        "A szimulációnak nehezebbnek kell lennie, hogy a robot ne lepődjön meg, ha valami új, és az is fontos.",
+    ),
+    "Romanian": (
+        "Un robot învață în simulare pentru că acolo încercările sunt ieftine. Când strategia este mutată pe mașina "
+        "reală, ea eșuează des, fiindcă frecarea și zgomotul nu sunt aceleași ca în simulator.",
+        "Simularea trebuie să fie mai grea decât lumea, pentru ca robotul să nu fie surprins de ce este nou.",
+    ),
+    "Turkish": (
+        "Bir robot benzetimde öğrenir, çünkü denemek orada ucuzdur. Strateji gerçek makineye taşındığında çoğu zaman "
+        "başarısız olur; sürtünme ve gürültü benzetimdeki gibi değil, bu da daha çok hata demek.",
+        "Robotun hazır olması için benzetim dünyadan daha zor olmalı ve her deneme bir öncekinden çok farklı olmalı.",
+    ),
+    "Indonesian": (
+        "Sebuah robot belajar dalam simulasi karena mencoba di sana murah. Jika kebijakan itu dipindahkan ke mesin "
+        "yang nyata, ia sering gagal karena gesekan dan derau tidak sama dengan yang ada pada simulator.",
+        "Simulasi harus lebih sulit dari dunia agar robot tidak terkejut oleh hal yang baru dan dapat bekerja.",
+    ),
+    "Vietnamese": (
+        "Một con rô-bốt học trong mô phỏng vì thử nghiệm ở đó rẻ. Khi chính sách được chuyển sang máy thật, nó thường "
+        "thất bại vì ma sát và nhiễu không giống với những gì có trong mô phỏng.",
+        "Mô phỏng phải khó hơn thế giới để rô-bốt không bị bất ngờ khi có những điều mới trong công việc của nó.",
+    ),
+    "Russian": (
+        "Робот учится в симуляции, потому что пробовать там дёшево. Когда стратегию переносят на настоящую машину, "
+        "она часто не работает, ведь трение и шум не те же, что в симуляторе.",
+        "Симуляция должна быть труднее мира, чтобы робот был готов.",
+    ),
+    "Greek": (
+        "Ένα ρομπότ μαθαίνει στην προσομοίωση, γιατί εκεί οι δοκιμές είναι φθηνές. Στην πραγματική μηχανή συχνά "
+        "αποτυγχάνει, επειδή η τριβή και ο θόρυβος δεν είναι ίδια.",
+        "Η προσομοίωση πρέπει να είναι δυσκολότερη από τον κόσμο.",
+    ),
+    "Arabic": (
+        "يتعلم الروبوت في المحاكاة لأن التجربة هناك رخيصة. عندما تنقل السياسة إلى الآلة الحقيقية فإنها تفشل غالبا.",
+        "يجب أن تكون المحاكاة أصعب من العالم حتى يكون الروبوت مستعدا.",
+    ),
+    "Hebrew": (
+        "רובוט לומד בסימולציה כי ניסיונות שם זולים. כשהמדיניות עוברת למכונה האמיתית היא נכשלת לעתים קרובות.",
+        "הסימולציה צריכה להיות קשה יותר מן העולם.",
+    ),
+    "Hindi": (
+        "रोबोट सिमुलेशन में सीखता है क्योंकि वहाँ प्रयास सस्ता है। असली मशीन पर नीति अक्सर विफल हो जाती है।",
+        "सिमुलेशन को दुनिया से अधिक कठिन होना चाहिए ताकि रोबोट तैयार रहे।",
+    ),
+    "Thai": (
+        "หุ่นยนต์เรียนรู้ในการจำลองเพราะการทดลองที่นั่นมีราคาถูก เมื่อย้ายไปยังเครื่องจริงมักจะล้มเหลว",
+        "การจำลองต้องยากกว่าโลกจริงเพื่อให้หุ่นยนต์พร้อม",
+    ),
+    "Chinese": (
+        "机器人在仿真中学习,因为在那里尝试很便宜。当策略被转移到真实的机器上时,它常常失败,因为摩擦和噪声与仿真器中的不同。",
+        "仿真必须比真实世界更难,这样机器人才能做好准备。",
+    ),
+    "Japanese": (
+        "ロボットはシミュレーションの中で学ぶ。そこでは試すことが安いからである。実機に移すと、摩擦や雑音が異なるため失敗することが多い。",
+        "シミュレーションは現実の世界よりも難しくなければならない。",
+    ),
+    "Korean": (
+        "로봇은 시뮬레이션에서 배운다. 그곳에서는 시도하는 비용이 싸기 때문이다. 실제 기계로 옮기면 자주 실패한다.",
+        "시뮬레이션은 현실 세계보다 더 어려워야 한다.",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", SAID)
+def test_a_sentence_in_the_language_of_the_book_is_the_same(language: str) -> None:
+    page, sentence = SAID[language]
+    assert is_same_language(sentence, page)
+
+
+@pytest.mark.parametrize("language", SAID)
+def test_a_sentence_in_any_other_language_is_not(language: str) -> None:
+    page, _ = SAID[language]
+    taken = [other for other in SAID if other != language and is_same_language(SAID[other][1], page)]
+    assert taken == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ja.",
+        "PID",
+        "42 Nm",
+        "",
+        "🤖🤖🤖",
+        "`ros2 launch demo_nodes_cpp talker_listener.launch.py`",
+        "from isaaclab.envs import ManagerBasedRLEnv; env.reset(); obs = env.step(action)",
+        "for (int i = 0; i < n; ++i) { total += values[i]; }",
+        "Use `для` and `если` as labels.",
+        "π(a|s) = θ · φ(s, a)",
+    ],
+)
+def test_short_texts_and_code_are_the_same_as_any_language(text: str) -> None:
+    assert all(is_same_language(text, page) for page, _ in SAID.values())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The die is cast, and the die is used to die-cast the die holder.",
+        "Der Spiegel and Die Zeit are the names of two papers.",
+        "The command `de la en el` prints the words de, la and el.",
+        "The Jacobian relates joint velocities to the velocity of the end effector.",
+        "Sim-to-real transfer narrows the reality gap with domain randomization.",
+        "Call it an RTX 4090, or a Jetson Orin Nano.",
+        "Random forces, random friction, random mass, random latency: domain randomization.",
+    ],
+)
+def test_foreign_words_in_a_sentence_do_not_make_it_foreign(text: str) -> None:
+    assert is_same_language(text, SAID["English"][0])
+
+
+def test_words_of_the_book_never_count_against_a_sentence() -> None:
+    page = f"{SAID['English'][0]} In Spanish the sign reads: no se puede entrar en la sala con el robot."
+    assert is_same_language("The sign reads: no se puede entrar en la sala con el robot.", page)
+
+
+def test_a_page_of_links_and_names_has_no_language() -> None:
+    page = "Docusaurus Discord Twitter npm Jest Prettier on se GitHub Actions CodeQL Argos Netlify Crowdin"
+    assert is_same_language(SAID["English"][1], page)
+
+
+def test_code_in_a_chinese_book_does_not_make_english_its_language() -> None:
+    page = f"{SAID['Chinese'][0]} `import numpy as np` os.path.join ROS2 colcon build"
+    assert is_same_language(SAID["Chinese"][1], page)
+    assert not is_same_language(SAID["English"][1], page)
+
+
+def test_a_book_in_two_scripts_may_be_answered_in_either() -> None:
+    page = f"{SAID['English'][0]} {SAID['Russian'][0]}"
+    assert is_same_language(SAID["English"][1], page)
+    assert is_same_language(SAID["Russian"][1], page)
+
+
+@pytest.mark.parametrize("language", SAID)
+def test_english_is_told_from_every_other_language(language: str) -> None:
+    assert [is_english(text) for text in SAID[language]] == [language == "English"] * 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "42 Nm",
+        "PID",
+        "π(a|s) = θ · φ(s, a)",
+        "from isaaclab.envs import ManagerBasedRLEnv; env.reset(); obs = env.step(action)",
+        "Docusaurus Discord Twitter npm Jest Prettier GitHub Actions CodeQL Argos Netlify Crowdin",
+        "Robots fall. Grease gears monthly.",
+        "Der Spiegel and Die Zeit are the names of two papers that are printed in Germany.",
+    ],
+)
+def test_short_texts_code_and_foreign_names_may_be_english(text: str) -> None:
+    assert is_english(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["不要打开盖子。", "Не открывать.", "使用 ROS 2 的 navigation stack 不需要 localization", "Die Kette nicht lösen."],
+)
+def test_a_few_words_are_enough_where_they_are_plainly_not_english(text: str) -> None:
+    assert not is_english(text)
+
+
+def test_no_pattern_looks_from_each_letter_of_a_long_word_to_its_end() -> None:
+    patterns = [value.pattern for value in vars(language).values() if isinstance(value, re.Pattern)]
+    assert patterns
+    for pattern in patterns:
+        for first, *rest in alternatives(parser.parse(pattern)):
+            assert not (unbounded(first) and rest), pattern
+            assert not any(unbounded(item) and nested(item) for item in (first, *rest)), pattern
+
+
+@pytest.mark.parametrize("letters", ["x", ")", "x.", "_", "`x", "x1", "x "])
+def test_a_text_may_be_very_long(letters: str) -> None:
+    book, other = SAID["English"][0], SAID["German"][1]
+    assert is_same_language(letters * 20_000, book)
+    assert not is_same_language(f"{other} {letters * 20_000}", f"{book} {letters * 20_000}")
+
+
+def alternatives(parsed: list[tuple[object, object]]) -> list[list[tuple[object, object]]]:
+    """Each way in which a pattern can begin and go on."""
+    kind, arguments = parsed[0]
+    return [list(each) for each in arguments[1]] if kind is parser.BRANCH else [list(parsed)]  # type: ignore[index]
+
+
+def unbounded(item: tuple[object, object]) -> bool:
+    return item[0] is parser.MAX_REPEAT and item[1][1] is parser.MAXREPEAT  # type: ignore[index]
+
+
+def nested(item: tuple[object, object]) -> bool:
+    return any(unbounded(inner) for inner in item[1][2])  # type: ignore[index]
