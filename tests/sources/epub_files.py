@@ -1,4 +1,4 @@
-"""Small EPUB files for the tests."""
+"""Builds small EPUB files for tests."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ CONTAINER = (
 )
 MIMETYPE = "application/epub+zip"
 LINEAR_NO = " linear='no'"
-Listed = tuple[int, str, str]
-"""Depth, label and target of a line of the contents."""
+TocItem = tuple[int, str, str]
+"""Depth, label and target of an entry of the table of contents."""
 
 
-def document(body: str, title: str = "", attributes: str = "") -> str:
-    """A page of XHTML."""
+def make_document(body: str, title: str = "", attributes: str = "") -> str:
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE html>\n'
         '<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops">'
@@ -26,14 +25,14 @@ def document(body: str, title: str = "", attributes: str = "") -> str:
     )
 
 
-def nav(listed: Sequence[Listed], pages: Sequence[tuple[str, str]] = ()) -> str:
-    """The contents as EPUB 3 writes them."""
+def make_nav(listed: Sequence[TocItem], pages: Sequence[tuple[str, str]] = ()) -> str:
+    """Build an EPUB 3 table of contents."""
     printed = "".join(f'<li><a href="{target}">{escape(label)}</a></li>' for label, target in pages)
-    lists = f'<nav epub:type="toc"><h1>Contents</h1>{_ordered(listed)}</nav>'
-    return document(lists + (f'<nav epub:type="page-list" hidden=""><ol>{printed}</ol></nav>' if pages else ""))
+    lists = f'<nav epub:type="toc"><h1>Contents</h1>{_make_ordered_list(listed)}</nav>'
+    return make_document(lists + (f'<nav epub:type="page-list" hidden=""><ol>{printed}</ol></nav>' if pages else ""))
 
 
-def _ordered(listed: Sequence[Listed]) -> str:
+def _make_ordered_list(listed: Sequence[TocItem]) -> str:
     out, open_ = "", 0
     for i, (depth, label, target) in enumerate(listed):
         while open_ <= depth:
@@ -48,8 +47,8 @@ def _ordered(listed: Sequence[Listed]) -> str:
     return out
 
 
-def ncx(listed: Sequence[Listed], pages: Sequence[tuple[str, str]] = ()) -> str:
-    """The contents as EPUB 2 writes them."""
+def make_ncx(listed: Sequence[TocItem], pages: Sequence[tuple[str, str]] = ()) -> str:
+    """Build an EPUB 2 table of contents."""
     points, open_ = "", 0
     for depth, label, target in listed:
         points += "</navPoint>" * (open_ - depth)
@@ -69,15 +68,21 @@ def ncx(listed: Sequence[Listed], pages: Sequence[tuple[str, str]] = ()) -> str:
     )
 
 
-def package(
-    documents: Sequence[str], title: str = "A Book", version: str = "3.0", extra: str = "", aside: Sequence[str] = ()
+def make_package(
+    documents: Sequence[str],
+    title: str = "A Book",
+    version: str = "3.0",
+    extra: str = "",
+    nonlinear: Sequence[str] = (),
 ) -> str:
-    """The package file: all documents in the order of the spine, those `aside` not in the main line."""
+    """Build a package file with these documents as its spine; those in `nonlinear` are not linear."""
     items = "".join(
         f'<item id="d{i}" href="{escape(name)}" media-type="application/xhtml+xml"/>'
         for i, name in enumerate(documents)
     )
-    spine = "".join(f'<itemref idref="d{i}"{LINEAR_NO if name in aside else ""}/>' for i, name in enumerate(documents))
+    spine = "".join(
+        f'<itemref idref="d{i}"{LINEAR_NO if name in nonlinear else ""}/>' for i, name in enumerate(documents)
+    )
     items += '<item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>' * (version > "3")
     items += '<item id="ncx" href="toc.ncx" media-type="application/x-dtbncx+xml"/>' * (version < "3")
     return (
@@ -87,8 +92,8 @@ def package(
     )
 
 
-def epub(files: Mapping[str, str | bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """An archive of these files, with what makes it an EPUB; a name after a slash is from the root, others in OEBPS."""
+def make_epub(files: Mapping[str, str | bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Build an EPUB of these files; a name that begins with a slash is relative to the root, others to OEBPS."""
     parts: dict[str, str | bytes] = {"mimetype": MIMETYPE, "META-INF/container.xml": CONTAINER}
     parts |= {name[1:] if name.startswith("/") else f"OEBPS/{name}": content for name, content in files.items()}
     out = io.BytesIO()

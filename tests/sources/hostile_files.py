@@ -1,4 +1,4 @@
-"""Hostile sources for the tests: each a folder or a file that somebody broke, or built to harm whoever reads it."""
+"""Builds hostile sources: folders and files that are broken or made to harm their reader."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.sources.epub_files import CONTAINER, document, epub, nav, ncx, package
-from tests.sources.pdf_files import Outlined, Put, pdf
+from tests.sources.epub_files import CONTAINER, make_document, make_epub, make_nav, make_ncx, make_package
+from tests.sources.pdf_files import OutlineItem, PlacedText, make_pdf
 
 Files = Mapping[str, str | bytes]
 ENTITIES = '<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a0 "alpha">'
@@ -27,21 +27,28 @@ NOTEBOOK = json.dumps(
     {"cells": [{"cell_type": "markdown", "metadata": {}, "source": [WORDS]}], "metadata": {}, "nbformat": 4}
 )
 RST = "Motors\n======\n\nA motor *turns*.\n\n.. note:: Hot.\n\n.. code:: python\n\n   x = 1\n\n* one\n* two\n"
-PDF = pdf([[Put(72, 80, "Motors", 18), Put(72, 120, "A motor turns.")]] * 3, [Outlined(0, "Motors", 1)], title="M")
-CHAPTERS = {"a.xhtml": document("<h1 id='x'>Motors</h1><p>A motor turns.</p>"), "nav.xhtml": nav([(0, "M", "a.xhtml")])}
-EPUB = epub({**CHAPTERS, "book.opf": package(["a.xhtml"]), "toc.ncx": ncx([(0, "M", "a.xhtml")])})
+PDF = make_pdf(
+    [[PlacedText(72, 80, "Motors", 18), PlacedText(72, 120, "A motor turns.")]] * 3,
+    [OutlineItem(0, "Motors", 1)],
+    title="M",
+)
+CHAPTERS = {
+    "a.xhtml": make_document("<h1 id='x'>Motors</h1><p>A motor turns.</p>"),
+    "nav.xhtml": make_nav([(0, "M", "a.xhtml")]),
+}
+EPUB = make_epub({**CHAPTERS, "book.opf": make_package(["a.xhtml"]), "toc.ncx": make_ncx([(0, "M", "a.xhtml")])})
 
 
-class Sound(NamedTuple):
-    """A sound little source of one kind, and those of its files that are worth breaking."""
+class ValidBook(NamedTuple):
+    """A small valid source of one kind, and those of its files that are worth breaking."""
 
     files: Files
     broken: tuple[str, ...]
 
 
-SOUND: dict[str, Sound] = {
-    "gitbook": Sound({"a.md": f"---\ntitle: M\n---\n{WORDS}", "SUMMARY.md": "- [A](a.md)"}, ("a.md", "SUMMARY.md")),
-    "docusaurus": Sound(
+VALID_BOOKS: dict[str, ValidBook] = {
+    "gitbook": ValidBook({"a.md": f"---\ntitle: M\n---\n{WORDS}", "SUMMARY.md": "- [A](a.md)"}, ("a.md", "SUMMARY.md")),
+    "docusaurus": ValidBook(
         {
             "docusaurus.config.js": "module.exports = {presets: [['c', {docs: {sidebarPath: './sidebars.js'}}]]};",
             "sidebars.js": "module.exports = {main: [{type: 'category', label: 'C', items: ['a']}]};",
@@ -49,7 +56,7 @@ SOUND: dict[str, Sound] = {
         },
         ("docusaurus.config.js", "sidebars.js", "docs/a.mdx"),
     ),
-    "mkdocs": Sound(
+    "mkdocs": ValidBook(
         {
             "mkdocs.yml": "site_name: M\nnav:\n  - A: a.md\nmarkdown_extensions:\n  - pymdownx.snippets\n",
             "docs/a.md": f'{WORDS}\n!!! note "Hot"\n    Words.\n\n--8<-- "docs/b.txt"\n',
@@ -57,7 +64,7 @@ SOUND: dict[str, Sound] = {
         },
         ("mkdocs.yml", "docs/a.md", "docs/b.txt"),
     ),
-    "mdbook": Sound(
+    "mdbook": ValidBook(
         {
             "book.toml": '[book]\ntitle = "M"\n',
             "src/SUMMARY.md": "# S\n\n- [A](a.md)\n",
@@ -66,14 +73,14 @@ SOUND: dict[str, Sound] = {
         },
         ("book.toml", "src/SUMMARY.md", "src/a.md"),
     ),
-    "hugo": Sound(
+    "hugo": ValidBook(
         {
             "hugo.toml": 'title = "M"\nbaseURL = "https://m.example/"\n',
             "content/a.md": f'+++\ntitle = "A"\nweight = 1\n+++\n{WORDS}{{{{< ref "a" >}}}}\n',
         },
         ("hugo.toml", "content/a.md"),
     ),
-    "sphinx": Sound(
+    "sphinx": ValidBook(
         {
             "conf.py": "project = 'M'\nextensions = []\n",
             "index.rst": "M\n=\n\n.. toctree::\n\n   a\n",
@@ -82,7 +89,7 @@ SOUND: dict[str, Sound] = {
         },
         ("conf.py", "index.rst", "a.rst"),
     ),
-    "jupyter": Sound(
+    "jupyter": ValidBook(
         {
             "_toc.yml": "format: jb-book\nroot: a\nchapters:\n- file: b\n",
             "_config.yml": "title: M\n",
@@ -91,7 +98,7 @@ SOUND: dict[str, Sound] = {
         },
         ("_toc.yml", "a.ipynb"),
     ),
-    "html": Sound(
+    "html": ValidBook(
         {
             "index.html": HTML,
             "a/index.html": HTML,
@@ -100,15 +107,15 @@ SOUND: dict[str, Sound] = {
         },
         ("index.html", "sitemap.xml", "search/search_index.json"),
     ),
-    "text": Sound({"a.txt": "Motors\n\nA motor turns.\n", "b.rst": RST, "c.txt": "More.\n"}, ("a.txt", "b.rst")),
-    "epub": Sound({"a.epub": EPUB}, ("a.epub",)),
-    "pdf": Sound({"a.pdf": PDF}, ("a.pdf",)),
+    "text": ValidBook({"a.txt": "Motors\n\nA motor turns.\n", "b.rst": RST, "c.txt": "More.\n"}, ("a.txt", "b.rst")),
+    "epub": ValidBook({"a.epub": EPUB}, ("a.epub",)),
+    "pdf": ValidBook({"a.pdf": PDF}, ("a.pdf",)),
 }
 Build = Callable[[Path], Path]
 
 
-def put(folder: Path, files: Files) -> Path:
-    """Write files below a folder; the source is the folder, or the one file that is a book by itself."""
+def write_files(folder: Path, files: Files) -> Path:
+    """Write files below a folder, and return the folder or the only file."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,50 +125,57 @@ def put(folder: Path, files: Files) -> Path:
     return folder / alone[0] if len(files) == 1 and alone else folder
 
 
-def sources() -> Iterator[tuple[str, Build]]:
-    """All hostile sources, each by a name that says what is wrong with it."""
-    yield from _spoilt()
-    for name, files in {**_encoded(), **_nested(), **_cyclic(), **_archives(), **_printed(), **_configured()}.items():
-        yield name, lambda folder, files=files: put(folder, files)  # type: ignore[misc]
-    yield from _special()
+def hostile_sources() -> Iterator[tuple[str, Build]]:
+    """Yield all hostile sources with a name that says what is wrong."""
+    yield from _damaged_files()
+    for name, files in {
+        **_encoded_files(),
+        **_nested_files(),
+        **_cyclic_includes(),
+        **_epub_archives(),
+        **_pdf_documents(),
+        **_config_files(),
+    }.items():
+        yield name, lambda folder, files=files: write_files(folder, files)  # type: ignore[misc]
+    yield from _special_files()
 
 
-def _spoilt() -> Iterator[tuple[str, Build]]:
-    """Every file of every kind cut off, with bytes changed, doubled, emptied, and as large as a disk."""
-    chance = random.Random(7)
-    for kind, sound in SOUND.items():
-        for file in sound.broken:
-            content = sound.files[file]
+def _damaged_files() -> Iterator[tuple[str, Build]]:
+    """Cut, change, double, empty and enlarge every file of every kind."""
+    rng = random.Random(7)
+    for kind, book in VALID_BOOKS.items():
+        for file in book.broken:
+            content = book.files[file]
             whole = content.encode() if isinstance(content, str) else content
-            alone = len(sound.broken) == 1
+            alone = len(book.broken) == 1
             for _ in range(9 if alone else 2):
-                yield f"{kind} {file} cut", _with(sound, file, whole[: chance.randrange(len(whole))])
+                yield f"{kind} {file} cut", _replace_file(book, file, whole[: rng.randrange(len(whole))])
             for _ in range(9 if alone else 1):
                 changed = bytearray(whole)
                 for _ in range(1 + len(whole) // 40):
-                    changed[chance.randrange(len(whole))] = chance.randrange(256)
-                yield f"{kind} {file} changed", _with(sound, file, bytes(changed))
-            yield f"{kind} {file} twice", _with(sound, file, whole + whole)
-            yield f"{kind} {file} empty", _with(sound, file, b"")
-            yield f"{kind} {file} endless", _endless(sound, file)
+                    changed[rng.randrange(len(whole))] = rng.randrange(256)
+                yield f"{kind} {file} changed", _replace_file(book, file, bytes(changed))
+            yield f"{kind} {file} twice", _replace_file(book, file, whole + whole)
+            yield f"{kind} {file} empty", _replace_file(book, file, b"")
+            yield f"{kind} {file} endless", _enlarge_file(book, file)
 
 
-def _with(sound: Sound, file: str, content: bytes) -> Build:
-    return lambda folder: put(folder, {**sound.files, file: content})
+def _replace_file(book: ValidBook, file: str, content: bytes) -> Build:
+    return lambda folder: write_files(folder, {**book.files, file: content})
 
 
-def _endless(sound: Sound, file: str) -> Build:
-    """The file goes on with zeros for 50 GB, of which a disk holds none."""
+def _enlarge_file(book: ValidBook, file: str) -> Build:
+    """Extend the file with 50 GB of zeros that take no disk space."""
 
     def build(folder: Path) -> Path:
-        source = put(folder, sound.files)
+        source = write_files(folder, book.files)
         os.truncate(folder / file, 50_000_000_000)
         return source
 
     return build
 
 
-def _encoded() -> dict[str, Files]:
+def _encoded_files() -> dict[str, Files]:
     encodings = ("utf-16-le", "utf-16", "utf-32", "cp1252", "shift_jis", "utf-7")
     pages = {"a.md": WORDS + "é ü", "a.rst": RST + "\né\n", "a.ipynb": NOTEBOOK, "index.html": HTML}
     found: dict[str, Files] = {
@@ -172,11 +186,11 @@ def _encoded() -> dict[str, Files]:
         for name, text in pages.items()
         for encoding in encodings
     }
-    odd = b"\xc0\xaf\xed\xa0\x80\xf5\xff alpha \xe2\x82 omega"
-    return found | {f"{name} of stray bytes": {name: odd * 50} for name in (*pages, "a.txt", "a.mdx")}
+    stray = b"\xc0\xaf\xed\xa0\x80\xf5\xff alpha \xe2\x82 omega"
+    return found | {f"{name} of stray bytes": {name: stray * 50} for name in (*pages, "a.txt", "a.mdx")}
 
 
-def _nested() -> dict[str, Files]:
+def _nested_files() -> dict[str, Files]:
     deep = 20_000
     texts = {
         "quotes": (".md", "> " * deep + "x"),
@@ -209,8 +223,8 @@ def _nested() -> dict[str, Files]:
     return {f"nested {name}": {("index" if end == ".html" else "a") + end: text} for name, (end, text) in texts.items()}
 
 
-def _cyclic() -> dict[str, Files]:
-    """Files that take in each other, themselves, or what is none of theirs."""
+def _cyclic_includes() -> dict[str, Files]:
+    """Build files that include each other, themselves or files outside the book."""
     mkdocs = {"mkdocs.yml": "markdown_extensions: [pymdownx.snippets]\n"}
     mdbook = {"book.toml": "", "src/SUMMARY.md": "- [A](a.md)\n"}
     sphinx = {"conf.py": "", "index.rst": "A\n=\n\n.. include:: a.txt\n"}
@@ -265,8 +279,8 @@ def _cyclic() -> dict[str, Files]:
     }
 
 
-def _configured() -> dict[str, Files]:
-    """Settings that would fill any memory, or that are no settings at all."""
+def _config_files() -> dict[str, Files]:
+    """Build settings that would fill any memory or that are not settings at all."""
     laughs = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60)) + "nav: *a59\n"
     entities = ENTITIES + "<urlset><url><loc>&a11;</loc></url></urlset>"
     toml = "a = " + "[" * 5_000
@@ -290,67 +304,69 @@ def _configured() -> dict[str, Files]:
     site = {"index.html": HTML}
     return found | {
         "a sitemap of entities": {**site, "sitemap.xml": entities},
-        "an inventory that is a bomb": {**site, "objects.inv": _inventory()},
+        "an inventory that is a bomb": {**site, "objects.inv": _make_inventory_bomb()},
         "front matter of aliases": {"a.md": f"---\n{laughs}---\nalpha\n", "b.md": "b"},
         "front matter of brackets": {"a.md": f"---\na: {'[' * 50_000}\n---\nalpha\n", "b.md": "b"},
     }
 
 
-def _inventory() -> bytes:
+def _make_inventory_bomb() -> bytes:
     head = b"# Sphinx inventory version 2\n# Project: M\n# Version: 1\n# The remainder is compressed using zlib.\n"
     return head + zlib.compress(bytes(100_000_000), 9)
 
 
-def _archives() -> dict[str, Files]:
-    """EPUBs that are bombs, lead out of themselves, or lie about what they hold."""
-    opf = package(["a.xhtml"])
+def _epub_archives() -> dict[str, Files]:
+    """Build EPUBs that are bombs, lead outside or misreport their content."""
+    opf = make_package(["a.xhtml"])
     outside = '<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
     made = {
-        "of zeros": epub({**CHAPTERS, "book.opf": opf, "a.xhtml": bytes(80_000_000)}),
-        "of words": epub({**CHAPTERS, "book.opf": opf, "a.xhtml": document("<p>alpha</p>" * 3_000_000)}),
-        "of a package of entities": epub({**CHAPTERS, "book.opf": ENTITIES + "<package>&a11;</package>"}),
-        "of a package from outside": epub({**CHAPTERS, "book.opf": outside + "<package>&a;</package>"}),
-        "of a page of entities": epub(
+        "of zeros": make_epub({**CHAPTERS, "book.opf": opf, "a.xhtml": bytes(80_000_000)}),
+        "of words": make_epub({**CHAPTERS, "book.opf": opf, "a.xhtml": make_document("<p>alpha</p>" * 3_000_000)}),
+        "of a package of entities": make_epub({**CHAPTERS, "book.opf": ENTITIES + "<package>&a11;</package>"}),
+        "of a package from outside": make_epub({**CHAPTERS, "book.opf": outside + "<package>&a;</package>"}),
+        "of a page of entities": make_epub(
             {**CHAPTERS, "book.opf": opf, "a.xhtml": ENTITIES + "<html><body>alpha &a11;</body></html>"}
         ),
-        "of a container of entities": epub(
+        "of a container of entities": make_epub(
             {**CHAPTERS, "book.opf": opf, "/META-INF/container.xml": ENTITIES + "<c>&a11;</c>"}
         ),
-        "of contents of entities": epub({**CHAPTERS, "book.opf": opf, "nav.xhtml": ENTITIES + "<html>&a11;</html>"}),
-        "whose package is outside": epub(
+        "of contents of entities": make_epub(
+            {**CHAPTERS, "book.opf": opf, "nav.xhtml": ENTITIES + "<html>&a11;</html>"}
+        ),
+        "whose package is outside": make_epub(
             {**CHAPTERS, "/META-INF/container.xml": CONTAINER.replace("OEBPS/", "../../")}
         ),
-        "whose pages are outside": epub(
-            {**CHAPTERS, "book.opf": package(["../../../../etc/passwd", "/etc/passwd", "file:///etc/passwd"])}
+        "whose pages are outside": make_epub(
+            {**CHAPTERS, "book.opf": make_package(["../../../../etc/passwd", "/etc/passwd", "file:///etc/passwd"])}
         ),
-        "whose pages are on the web": epub({**CHAPTERS, "book.opf": package(["http://127.0.0.1:1/a.xhtml"])}),
-        "with names that lead out": epub(
+        "whose pages are on the web": make_epub({**CHAPTERS, "book.opf": make_package(["http://127.0.0.1:1/a.xhtml"])}),
+        "with names that lead out": make_epub(
             {**CHAPTERS, "book.opf": opf, "/../a": "x", "//etc/x": "x", "/a\\b": "x", "/C:x": "x"}
         ),
-        "without pages": epub({"book.opf": package([])}),
-        "without a package": epub(CHAPTERS),
-        "of a page that lists itself": epub({**CHAPTERS, "book.opf": package(["a.xhtml"] * 9)}),
-        "of deep pages": epub({**CHAPTERS, "book.opf": opf, "a.xhtml": document("<div>" * 20_000 + "alpha")}),
-        "of deep contents": epub(
-            {**CHAPTERS, "book.opf": opf, "nav.xhtml": document("<nav epub:type='toc'>" + "<ol><li>" * 20_000)}
+        "without pages": make_epub({"book.opf": make_package([])}),
+        "without a package": make_epub(CHAPTERS),
+        "of a page that lists itself": make_epub({**CHAPTERS, "book.opf": make_package(["a.xhtml"] * 9)}),
+        "of deep pages": make_epub({**CHAPTERS, "book.opf": opf, "a.xhtml": make_document("<div>" * 20_000 + "alpha")}),
+        "of deep contents": make_epub(
+            {**CHAPTERS, "book.opf": opf, "nav.xhtml": make_document("<nav epub:type='toc'>" + "<ol><li>" * 20_000)}
         ),
-        "of a deep package": epub({**CHAPTERS, "book.opf": "<a>" * 100_000}),
-        "of many files": epub({f"{n}": "" for n in range(20_001)}, zipfile.ZIP_STORED),
-        "of lies": _patched(EPUB, b"PK\x01\x02", 24, struct.pack("<I", 0xFFFFFFF0)),
-        "of small lies": _patched(EPUB, b"PK\x01\x02", 24, struct.pack("<I", 1)),
-        "of wrong sums": _patched(EPUB, b"PK\x01\x02", 16, b"abcd"),
-        "with a password": _patched(EPUB, b"PK\x01\x02", 8, b"\x01\0"),
-        "packed in no known way": _patched(EPUB, b"PK\x01\x02", 10, b"\x63\0"),
-        "whose files are one": _patched(EPUB, b"PK\x01\x02", 42, bytes(4)),
-        "that is a link": _linked(),
-        "in an archive": epub({"a.epub": EPUB}),
+        "of a deep package": make_epub({**CHAPTERS, "book.opf": "<a>" * 100_000}),
+        "of many files": make_epub({f"{n}": "" for n in range(20_001)}, zipfile.ZIP_STORED),
+        "with a false size": _patch_entries(EPUB, b"PK\x01\x02", 24, struct.pack("<I", 0xFFFFFFF0)),
+        "with a size that is too small": _patch_entries(EPUB, b"PK\x01\x02", 24, struct.pack("<I", 1)),
+        "of wrong sums": _patch_entries(EPUB, b"PK\x01\x02", 16, b"abcd"),
+        "with a password": _patch_entries(EPUB, b"PK\x01\x02", 8, b"\x01\0"),
+        "packed in no known way": _patch_entries(EPUB, b"PK\x01\x02", 10, b"\x63\0"),
+        "whose files are one": _patch_entries(EPUB, b"PK\x01\x02", 42, bytes(4)),
+        "that is a link": _make_epub_with_link(),
+        "in an archive": make_epub({"a.epub": EPUB}),
         "that is a picture": b"\x89PNG\r\n\x1a\n" + bytes(999),
     }
     return {f"an epub {name}": {"a.epub": content} for name, content in made.items()}
 
 
-def _patched(data: bytes, mark: bytes, at: int, value: bytes) -> bytes:
-    """An archive with the same few bytes put into each of its entries."""
+def _patch_entries(data: bytes, mark: bytes, at: int, value: bytes) -> bytes:
+    """Write the same bytes into each entry of an archive."""
     out, found = bytearray(data), data.find(mark)
     while found >= 0:
         out[found + at : found + at + len(value)] = value
@@ -358,7 +374,7 @@ def _patched(data: bytes, mark: bytes, at: int, value: bytes) -> bytes:
     return bytes(out)
 
 
-def _linked() -> bytes:
+def _make_epub_with_link() -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as made:
         info = zipfile.ZipInfo("META-INF/container.xml")
@@ -367,10 +383,10 @@ def _linked() -> bytes:
     return out.getvalue()
 
 
-def _printed() -> dict[str, Files]:
-    """PDFs whose objects go round in circles, have no end, or number more than there are."""
+def _pdf_documents() -> dict[str, Files]:
+    """Build PDFs with circular, endless or missing objects."""
     swaps = {
-        "whose pages hold themselves": (b"/Kids [", b"/Kids [2 0 R "),
+        "whose pages contain themselves": (b"/Kids [", b"/Kids [2 0 R "),
         "whose page is its parent": (b"/Parent 2 0 R", b"/Parent 9 0 R"),
         "of endless pages": (b"/Count 3", b"/Count 2147483647"),
         "of negative pages": (b"/Count 3", b"/Count -3"),
@@ -393,7 +409,7 @@ def _printed() -> dict[str, Files]:
     }
     found: dict[str, Files] = {f"a pdf {name}": {"a.pdf": PDF.replace(*swap)} for name, swap in swaps.items()}
     bomb = zlib.compress(b"BT /text 10 Tf 72 700 Td (alpha) Tj ET\n" * 3_000_000, 9)
-    plain = pdf([[Put(72, 80, "alpha")]])
+    plain = make_pdf([[PlacedText(72, 80, "alpha")]])
     start, end = plain.rindex(b"<< /Length"), plain.rindex(b"endstream")
     packed = b"<< /Filter /FlateDecode /Length %d >>\nstream\n%s\n" % (len(bomb), bomb)
     return found | {
@@ -404,47 +420,47 @@ def _printed() -> dict[str, Files]:
     }
 
 
-def _special() -> Iterator[tuple[str, Build]]:
-    """What is no file, leads elsewhere, or cannot be written down."""
+def _special_files() -> Iterator[tuple[str, Build]]:
+    """Build sources with pipes, links and names that cannot be encoded."""
     names = ("b.md", "mkdocs.yml", "b.ipynb", "conf.py", "b.rst", "SUMMARY.md", "_toc.yml", "index.html", "book.toml")
-    sound = {"a.md": "alpha"}
+    files = {"a.md": "alpha"}
 
     def linked(name: str, target: str) -> Build:
         def build(folder: Path) -> Path:
-            (put(folder, sound) / name).symlink_to(target)
+            (write_files(folder, files) / name).symlink_to(target)
             return folder
 
         return build
 
     def pipe(name: str) -> Build:
         def build(folder: Path) -> Path:
-            os.mkfifo(put(folder, sound) / name)
+            os.mkfifo(write_files(folder, files) / name)
             return folder
 
         return build
 
-    def deaf(folder: Path) -> Path:
-        put(folder, sound)
+    def make_socket(folder: Path) -> Path:
+        write_files(folder, files)
         with socket.socket(socket.AF_UNIX) as made:
             made.bind(os.path.relpath(folder / "b.md"))
         return folder
 
     for name in names:
         yield f"{name} is a pipe", pipe(name)
-        yield f"{name} is without end", linked(name, "/dev/zero")
+        yield f"{name} is endless", linked(name, "/dev/zero")
         yield f"{name} is itself", linked(name, name)
     yield "a page of another", linked("b.md", "/etc/passwd")
     yield "a page of this process", linked("b.md", "/proc/self/environ")
     yield "a folder of all", linked("all", "/")
     yield "a folder of itself", linked("again", ".")
-    yield "a page that listens", deaf
+    yield "a page that listens", make_socket
     yield "a pipe alone", lambda folder: pipe("b.pdf")(folder) / "b.pdf"
     yield "nothing alone", lambda folder: linked("b.epub", "/dev/zero")(folder) / "b.epub"
     for letters in (b"\xff", b"\xed\xa0\x80", b"a\nb", b"\x1b[31m"):
-        yield f"a name of {letters!r}", lambda folder, letters=letters: _named(folder, letters)  # type: ignore[misc]
+        yield f"a name of {letters!r}", lambda folder, letters=letters: _write_named_file(folder, letters)  # type: ignore[misc]
 
 
-def _named(folder: Path, letters: bytes) -> Path:
-    put(folder, {"a.md": "alpha"})
+def _write_named_file(folder: Path, letters: bytes) -> Path:
+    write_files(folder, {"a.md": "alpha"})
     Path(os.fsdecode(os.fsencode(folder) + b"/" + letters + b".md")).write_text("beta")
     return folder

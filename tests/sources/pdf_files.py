@@ -1,4 +1,4 @@
-"""Small PDF files for the tests: words at places, in the fonts that every reader has."""
+"""Builds small PDF files for tests: words at positions, in standard fonts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ FONTS = {"text": "Helvetica", "bold": "Helvetica-Bold", "code": "Courier"}
 PADDING = bytes.fromhex("28BF4E5E4E758A4164004E56FFFA01082E2E00B6D0683E802F0CA9FE6453697A")
 
 
-class Put(NamedTuple):
-    """Words at a place, counted from the top left corner."""
+class PlacedText(NamedTuple):
+    """Words at a position from the top left corner."""
 
     x: float
     y: float
@@ -22,55 +22,53 @@ class Put(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A grey square that covers the page, as a scan does."""
+    """A grey square that covers the page like a scan."""
 
 
-class Outlined(NamedTuple):
-    """An entry of the outline."""
-
+class OutlineItem(NamedTuple):
     depth: int
     title: str
     page: int
     y: float = 0
 
 
-Sheet = Sequence[Put | Picture]
+PageItems = Sequence[PlacedText | Picture]
 
 
-def column(x: float, y: float, lines: Sequence[str], leading: float = 12, size: float = 10) -> list[Put]:
-    """Lines one under the other."""
-    return [Put(x, y + i * leading, line, size) for i, line in enumerate(lines)]
+def text_column(x: float, y: float, lines: Sequence[str], leading: float = 12, size: float = 10) -> list[PlacedText]:
+    """Place lines below each other."""
+    return [PlacedText(x, y + i * leading, line, size) for i, line in enumerate(lines)]
 
 
-def pdf(
-    sheets: Sequence[Sheet],
-    outline: Sequence[Outlined] = (),
+def make_pdf(
+    page_items: Sequence[PageItems],
+    outline: Sequence[OutlineItem] = (),
     labels: str = "",
     title: str = "",
     password: str | None = None,
     rotate: int = 0,
 ) -> bytes:
-    """A PDF of these sheets; with a password, even an empty one, it is encrypted."""
+    """Build a PDF of these pages; any password, even an empty one, encrypts it."""
     first = 5 + len(FONTS) + 1
-    pages = [first + 2 * i for i in range(len(sheets))]
-    entries = first + 2 * len(sheets)
+    pages = [first + 2 * i for i in range(len(page_items))]
+    entries = first + 2 * len(page_items)
     objects: dict[int, bytes] = {1: _catalog(outline, entries, labels)}
     objects[2] = b"<< /Type /Pages /Count %d /Kids [%s] >>" % (len(pages), _references(pages))
-    objects[3] = b"<< /Title (%s) >>" % _escaped(title)
+    objects[3] = b"<< /Title (%s) >>" % _escape(title)
     for i, name in enumerate(FONTS.values()):
         kind = b"<< /Type /Font /Subtype /Type1 /BaseFont /%s /Encoding << /BaseEncoding /WinAnsiEncoding %s >> >>"
         objects[5 + i] = kind % (name.encode(), b"/Differences [129 /fi]")
     picture = b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8"
     objects[5 + len(FONTS)] = _stream(picture, b"\x80", b"")
     key = _key(password) if password is not None else b""
-    for number, sheet in zip(pages, sheets, strict=True):
+    for number, items in zip(pages, page_items, strict=True):
         fonts = b" ".join(b"/%s %d 0 R" % (name.encode(), 5 + i) for i, name in enumerate(FONTS))
         objects[number] = (
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 %d %d] /Rotate %d /Contents %d 0 R"
             b" /Resources << /Font << %s >> /XObject << /scan %d 0 R >> >> >>"
         ) % (WIDTH, HEIGHT, rotate, number + 1, fonts, 5 + len(FONTS))
         own = hashlib.md5(key + (number + 1).to_bytes(3, "little") + b"\0\0").digest()[:10] if key else b""
-        objects[number + 1] = _stream(b"<<", b"\n".join(map(_drawn, sheet)), own)
+        objects[number + 1] = _stream(b"<<", b"\n".join(map(_draw, items)), own)
     for i in range(len(outline)):
         objects[entries + 1 + i] = _entry(outline, i, entries, pages)
     if outline:
@@ -79,7 +77,7 @@ def pdf(
     return _file(objects, password)
 
 
-def _catalog(outline: Sequence[Outlined], entries: int, labels: str) -> bytes:
+def _catalog(outline: Sequence[OutlineItem], entries: int, labels: str) -> bytes:
     parts = b" /Outlines %d 0 R" % entries if outline else b""
     parts += b" /PageLabels << /Nums [%s] >>" % labels.encode() if labels else b""
     return b"<< /Type /Catalog /Pages 2 0 R%s >>" % parts
@@ -89,16 +87,16 @@ def _references(numbers: Sequence[int]) -> bytes:
     return b" ".join(b"%d 0 R" % number for number in numbers)
 
 
-def _escaped(text: str) -> bytes:
+def _escape(text: str) -> bytes:
     data = b"\x81".join(part.encode("cp1252", "replace") for part in text.split("\ufb01"))
     return data.replace(b"\\", b"\\\\").replace(b"(", b"\\(").replace(b")", b"\\)")
 
 
-def _drawn(what: Put | Picture) -> bytes:
-    if isinstance(what, Picture):
+def _draw(item: PlacedText | Picture) -> bytes:
+    if isinstance(item, Picture):
         return b"q %d 0 0 %d 0 0 cm /scan Do Q" % (WIDTH, HEIGHT)
-    place = b"%.2f %.2f" % (what.x, HEIGHT - what.y)
-    return b"BT /%s %.2f Tf %s Td (%s) Tj ET" % (what.font.encode(), what.size, place, _escaped(what.words))
+    place = b"%.2f %.2f" % (item.x, HEIGHT - item.y)
+    return b"BT /%s %.2f Tf %s Td (%s) Tj ET" % (item.font.encode(), item.size, place, _escape(item.words))
 
 
 def _stream(head: bytes, data: bytes, key: bytes) -> bytes:
@@ -106,7 +104,7 @@ def _stream(head: bytes, data: bytes, key: bytes) -> bytes:
     return head + b" /Length %d >>\nstream\n%s\nendstream" % (len(data), data)
 
 
-def _entry(outline: Sequence[Outlined], at: int, entries: int, pages: Sequence[int]) -> bytes:
+def _entry(outline: Sequence[OutlineItem], at: int, entries: int, pages: Sequence[int]) -> bytes:
     own = outline[at]
     after = range(at + 1, len(outline))
     end = next((i for i in after if outline[i].depth < own.depth), len(outline))
@@ -115,7 +113,7 @@ def _entry(outline: Sequence[Outlined], at: int, entries: int, pages: Sequence[i
     parent = next((i for i in before if outline[i].depth < own.depth), None)
     inside_end = next((i for i in after if outline[i].depth <= own.depth), len(outline))
     inside = [i for i in range(at + 1, inside_end) if outline[i].depth == own.depth + 1]
-    parts = [b"/Title (%s)" % _escaped(own.title)]
+    parts = [b"/Title (%s)" % _escape(own.title)]
     parts.append(b"/Parent %d 0 R" % (entries + 1 + parent if parent is not None else entries))
     parts.append(b"/Dest [%d 0 R /XYZ 0 %.2f null]" % (pages[own.page - 1], HEIGHT - own.y))
     if following is not None:

@@ -1,4 +1,4 @@
-"""What is set, as its structure is read aloud."""
+"""Describes the structure of a rendered page."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from bookbound.sources.page_builder import RenderedPage
 Shape = list[Any]
 
 
-def shape_of(setting: RenderedPage, blocks: Sequence[Block] | None = None) -> Shape:
-    """Blocks as kind and words, or as kind and the blocks inside."""
+def shape_of(rendered: RenderedPage, blocks: Sequence[Block] | None = None) -> Shape:
+    """Return each block as its kind and its text or the blocks inside it."""
     return [
-        (block.kind, shape_of(setting, block.children) if block.children else setting.text[block.start : block.end])
-        for block in (setting.blocks if blocks is None else blocks)
+        (block.kind, shape_of(rendered, block.children) if block.children else rendered.text[block.start : block.end])
+        for block in (rendered.blocks if blocks is None else blocks)
     ]

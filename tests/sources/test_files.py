@@ -1,14 +1,17 @@
-"""The order of files and their names."""
+"""Finds, sorts and names files, and reports those that are not read."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bookbound.domain.errors import SourceError
+from bookbound.sources import parse_book
 from bookbound.sources.files import join_first_names, natural_sort_key, resolve_relative_path
 
 
@@ -23,28 +26,73 @@ from bookbound.sources.files import join_first_names, natural_sort_key, resolve_
         ["x/lesson.md", "x/lesson1.md", "x1/lesson.md"],
     ],
 )
-def test_numbers_count_and_what_is_the_beginning_of_another_name_comes_first(names: list[str]) -> None:
+def test_numbers_sort_as_numbers_and_a_prefix_comes_first(names: list[str]) -> None:
     mixed = random.Random(7).sample(names, len(names))
     assert sorted(mixed, key=natural_sort_key) == names
 
 
 @given(st.lists(st.text(alphabet="aB1٣0./- ", max_size=8), max_size=8))
-def test_any_names_have_an_order(names: list[str]) -> None:
+def test_any_names_can_be_sorted(names: list[str]) -> None:
     ordered = sorted(names, key=natural_sort_key)
     assert sorted(ordered, key=natural_sort_key) == ordered
 
 
-def test_a_number_may_have_any_length() -> None:
+def test_a_number_can_have_any_length() -> None:
     assert natural_sort_key("9" * 10_000) < natural_sort_key("1" + "0" * 10_000)
 
 
 @pytest.mark.parametrize("target", ["a\0b", "a\ud800"])
-def test_a_path_that_no_file_can_have_leads_nowhere(target: str) -> None:
+def test_a_path_that_no_file_can_have_is_not_resolved(target: str) -> None:
     assert resolve_relative_path(Path("docs"), target) is None
     assert resolve_relative_path(Path("docs"), "../a/./b\udcff") == Path("a/b\udcff")
 
 
-def test_of_many_names_the_first_are_told_and_the_others_counted() -> None:
+def test_the_first_names_are_joined_and_the_others_counted() -> None:
     assert join_first_names(["a", "b"]) == "a, b"
     assert join_first_names(list("abcdefg")) == "a, b, c, d, e and 2 more"
     assert join_first_names(["a" * 10_000, "b"]) == "a" * 100 + ", b"
+
+
+Site = Callable[[dict[str, str]], Path]
+
+
+def test_each_other_kind_of_file_is_reported_once_with_a_count(site: Site) -> None:
+    names = ["a.md", "b.rst", "c.ipynb", "d.txt", "e.html", "f.htm", "g.pdf", *(f"x/{n}.epub" for n in range(7))]
+    book = parse_book(site(dict.fromkeys([*names, "requirements.txt", "code.py"], "words")))
+    assert [page.file for page in book.pages] == ["a.md", "b.rst"]
+    assert [(notice.file, notice.message, notice.lost) for notice in book.notices] == [
+        (".", message, False)
+        for message in (
+            "1 file is of another kind, text, and left out (name one to read it by itself): d.txt",
+            "1 file is of another kind, jupyter, and left out (--as jupyter reads such files): c.ipynb",
+            "2 files are of another kind, html, and left out (--as html reads such files): e.html, f.htm",
+            "7 files are of another kind, epub, and left out (name one to read it by itself):"
+            " x/0.epub, x/1.epub, x/2.epub, x/3.epub, x/4.epub and 2 more",
+            "1 file is of another kind, pdf, and left out (name one to read it by itself): g.pdf",
+        )
+    ]
+
+
+def test_a_folder_of_only_pages_has_no_notices(site: Site) -> None:
+    assert (
+        parse_book(site({"a.md": "a", "b.mdx": "b", "c.rst": "c", "licence.txt": "l", "robots.txt": "r"})).notices == ()
+    )
+    assert parse_book(site({"d/a.txt": "a"}) / "d").notices == ()
+
+
+def test_a_named_kind_leaves_other_kinds_out_and_reports_them(site: Site) -> None:
+    root = site({"a.md": "a", "b.txt": "b"})
+    assert [(page.file, page.text) for page in parse_book(root, "text").pages] == [("b.txt", "b")]
+    assert "(--as markdown reads such files): a.md" in parse_book(root, "text").notices[0].message
+
+
+def test_the_error_for_a_folder_of_single_file_books_says_so(site: Site) -> None:
+    with pytest.raises(SourceError, match=r"name one to read it by itself\): b\.pdf"):
+        parse_book(site({"b.pdf": "x"}))
+
+
+def test_notebooks_without_a_table_of_contents_report_other_kinds(site: Site) -> None:
+    notebook = '{"cells": [{"cell_type": "markdown", "source": "# A"}]}'
+    root = site({"a.ipynb": notebook, "b.ipynb": notebook, "c.pdf": "x", "d.md": "d"})
+    assert [notice.message.split(",")[1] for notice in parse_book(root).notices] == [" pdf"]
+    assert parse_book(site({"_toc.yml": "root: a\nchapters: [{file: b}, {file: d}]"})).notices == ()

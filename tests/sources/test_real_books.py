@@ -1,4 +1,4 @@
-"""The reader on whole books as their authors wrote them."""
+"""Reads whole books as their authors wrote them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 from bookbound.domain.document import Page, ParsedBook
 from bookbound.sources import parse_book
 
+pytestmark = pytest.mark.slow
 BOOKS = (
     "byte_of_python",
     "d2l_en",
@@ -28,12 +29,12 @@ BOOKS = (
     "python_robotics_docs",
     "ros2_docs",
 )
-# What the admonitions and containers of all dialects are called: not shown where they have a title.
+# The names of admonitions and containers in all dialects; not shown if these have a title.
 NAMES = set("note tip info warning danger caution important details tab success attention hint error".split())
 
 
 @cache
-def manuscript(folder: Path) -> ParsedBook:
+def parsed(folder: Path) -> ParsedBook:
     return parse_book(folder)
 
 
@@ -41,17 +42,15 @@ def manuscript(folder: Path) -> ParsedBook:
 def book(request: pytest.FixtureRequest, shared: Path) -> ParsedBook:
     folder = shared / "data" / "books" / request.param
     if not folder.is_dir():
-        pytest.skip(f"{request.param} is not among the real books here")
-    return manuscript(folder)
+        pytest.skip(f"{request.param} is not available here")
+    return parsed(folder)
 
 
-def test_every_run_of_every_page_is_exact_and_every_block_in_its_place(
-    book: ParsedBook, faults: Callable[[Page], list[str]]
-) -> None:
+def test_every_span_is_exact_and_every_block_is_in_order(book: ParsedBook, faults: Callable[[Page], list[str]]) -> None:
     assert [fault for page in book.pages for fault in faults(page)] == []
 
 
-def test_pages_stand_in_reading_order_and_each_has_a_name_an_address_and_a_chapter(book: ParsedBook) -> None:
+def test_pages_are_in_reading_order_and_have_a_title_a_url_and_a_chapter(book: ParsedBook) -> None:
     assert [page.position for page in book.pages] == list(range(len(book.pages)))
     assert all(
         page.title and page.chapter and page.url.startswith(("/", "https://")) and page.text for page in book.pages
@@ -59,7 +58,7 @@ def test_pages_stand_in_reading_order_and_each_has_a_name_an_address_and_a_chapt
     assert len({page.url for page in book.pages}) == len(book.pages)
 
 
-def test_no_word_that_a_reader_sees_is_lost(book: ParsedBook) -> None:
+def test_no_visible_word_is_lost(book: ParsedBook) -> None:
     lost: Counter[str] = Counter()
     total = 0
     for page in book.pages:
@@ -72,17 +71,17 @@ def test_no_word_that_a_reader_sees_is_lost(book: ParsedBook) -> None:
 
 
 @pytest.mark.parametrize("name", ["byte_of_python", "hf_deep_rl_course", "ros2_docs"])
-def test_every_page_that_holds_an_answer_is_read(name: str, shared: Path) -> None:
-    asked = shared / "data" / "questions" / f"{name}.jsonl"
-    if not asked.is_file():
-        pytest.skip(f"there are no questions about {name} here")
-    rows = [json.loads(line) for line in asked.read_text(encoding="utf-8").splitlines()]
+def test_every_page_with_an_answer_is_read(name: str, shared: Path) -> None:
+    questions = shared / "data" / "questions" / f"{name}.jsonl"
+    if not questions.is_file():
+        pytest.skip(f"no questions are available about {name} here")
+    rows = [json.loads(line) for line in questions.read_text(encoding="utf-8").splitlines()]
     evidence = {piece["file"] for row in rows for piece in row["evidence"]}
     assert evidence
-    assert evidence <= {page.file for page in manuscript(shared / "data" / "books" / name).pages}
+    assert evidence <= {page.file for page in parsed(shared / "data" / "books" / name).pages}
 
 
-# The entries of the index, each with the pages that it leads to and those of its folder that no toctree lists.
+# The entries of the index, each with its number of pages, including unlisted pages of its folder.
 CHAPTERS = {
     "ros2_docs": [
         *(("ROS 2 Documentation", 1), ("Installation", 27), ("Distributions", 24), ("Tutorials", 115)),
@@ -107,16 +106,16 @@ CHAPTERS = {
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
-def test_books_of_sphinx_have_the_pages_and_chapters_that_their_toctrees_list(name: str, shared: Path) -> None:
+def test_sphinx_books_have_the_pages_and_chapters_of_their_toctrees(name: str, shared: Path) -> None:
     folder = shared / "data" / "books" / name
     if not folder.is_dir():
-        pytest.skip(f"{name} is not among the real books here")
-    found = manuscript(folder)
+        pytest.skip(f"{name} is not available here")
+    found = parsed(folder)
     assert found.kind == "sphinx"
     assert list(Counter(page.chapter for page in found.pages).items()) == CHAPTERS[name]
 
 
-def test_prose_holds_no_markup_of_its_source(book: ParsedBook) -> None:
+def test_prose_contains_no_markup(book: ParsedBook) -> None:
     tags = "div|details|summary|Tabs|TabItem|figure"
     markup = re.compile(rf"^:::+\w*$|\{{#[\w-]+\}}|</?(?:{tags})\b|^(?:/{{3,}}|!!!) ", re.MULTILINE)
     stray = [
@@ -137,13 +136,13 @@ def _words(text: str) -> list[str]:
 
 
 def _crude_markdown(source: str) -> Iterator[str]:
-    """The words of Markdown by a few coarse strokes, line by line: what is code, and what is left of the rest."""
+    """Extract the words of Markdown roughly: code as it is, and the rest without markup."""
     fence, prose = "", []
     source = re.sub(
         r"(?ms)^```toc$.*?^```$|:(?:numref|eqref|cite[tp]?):`[^`\n]*`|(?<!\\)\{\{#[^{}\n]*\}\}", " ", source
     )
     source = re.sub(r"(?ms)^```rust.*?^```$", lambda code: re.sub(r"(?m)^ *#(?: .*)?$", "", code[0]), source)
-    # Comments that colour code are not shown.
+    # Highlighting comments are not shown.
     source = re.sub(r"(?m)^[^\w\n]*highlight-(?:next-line|start|end)[^\w\n]*$", "", source)
     source = re.sub(r'(?s)<div class="termy">.*?</div>', lambda found: re.sub(r"<[^<>\n]*>", "", found[0]), source)
     lines = re.sub(r"(?ms)^(`{3,})mdx-code-block\n(.*?)^\1$", r"\2", source).split("\n")
@@ -168,12 +167,12 @@ def _crude_markdown(source: str) -> Iterator[str]:
 def _without_markup(text: str) -> str:
     quoted: list[str] = []
 
-    def put_by(found: re.Match[str]) -> str:
+    def set_aside(found: re.Match[str]) -> str:
         quoted.append(found[2])
         return f"\ue000{len(quoted) - 1}\ue001"
 
     text = re.sub(r"(?s)<!--.*?-->|\{/\*.*?\*/\}", " ", text)
-    text = re.sub(r"(?s)(?<!`)(`+)(?!`)((?:(?!\n[ \t]*\n).)+?)(?<!`)\1(?!`)", put_by, text)
+    text = re.sub(r"(?s)(?<!`)(`+)(?!`)((?:(?!\n[ \t]*\n).)+?)(?<!`)\1(?!`)", set_aside, text)
     text = re.sub(r"(?ms)^(?:import|export)\b[^\n]*(?:\n(?!\s*\n)[^\n]*)*", " ", text)
     text = re.sub(r"(?s)<(script|style|head|Head)\b.*?</\1>", " ", text)
     text = re.sub(r"(?s)<(?!https?:|mailto:)/?[A-Za-z][^<>]*(?:=>[^<>]*)*>", " ", text)
@@ -189,20 +188,20 @@ def _without_markup(text: str) -> str:
 
 
 def _crude_rst(source: str) -> Iterator[str]:
-    """The words of reStructuredText by a few coarse strokes."""
+    """Extract the words of reStructuredText roughly."""
     seen = "code-block code math tabs note group-tab tab-set tab-item warning tip dropdown rubric admonition".split()
     titled = ("group-tab", "rubric", "tab-item", "dropdown", "admonition", "note")
-    unseen_below = -1
+    hidden_below = -1
     for line in _plain_rst(source).split("\n"):
         depth, bare = len(line) - len(line.lstrip()), line.strip()
-        if unseen_below >= 0 and (not bare or depth > unseen_below):
+        if hidden_below >= 0 and (not bare or depth > hidden_below):
             continue
-        unseen_below = -1
+        hidden_below = -1
         if re.match(r"\.\.(?: |$)", bare):
             found = re.match(r"\.\. ([\w-]+) ?::(?: +(.*)|$)", bare)
             name = found[1].lower() if found else ""
             yield from _words((found and found[2]) or "") if name in titled else ()
-            unseen_below = depth if name not in seen else -1
+            hidden_below = depth if name not in seen else -1
         elif not re.match(r":[\w-]+:(?: |$)|__ ", bare):
             yield from _words(line)
 

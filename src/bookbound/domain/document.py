@@ -11,33 +11,38 @@ BlockKind = Literal[
 
 
 class SourceSpan(NamedTuple):
-    """`length` characters of visible text from `at` on stand at `start` to `end` of the source."""
+    """Maps `length` characters of visible text from `at` on to the characters `start` to `end` of the source.
+
+    A span that is as long as its source is a verbatim copy.
+    """
 
     at: int
     length: int
     start: int
     end: int
 
+    @property
+    def is_verbatim(self) -> bool:
+        return self.end - self.start == self.length
 
-def find_source_span(runs: tuple[SourceSpan, ...], start: int, end: int) -> tuple[int, int]:
-    """The span of the source that holds visible characters `start` to `end`."""
-    touched = [run for run in runs if run.at < end and run.at + run.length > start]
+
+def find_source_span(spans: tuple[SourceSpan, ...], start: int, end: int) -> tuple[int, int]:
+    """Returns the part of the source that contains the visible characters `start` to `end`."""
+    touched = [span for span in spans if span.at < end and span.at + span.length > start]
     if not touched:
-        after = next((run.start for run in runs if run.at >= start), runs[-1].end if runs else 0)
+        after = next((span.start for span in spans if span.at >= start), spans[-1].end if spans else 0)
         return after, after
     first, last = touched[0], touched[-1]
     return _to_source_offset(first, start, first.start), _to_source_offset(last, end, last.end)
 
 
-def _to_source_offset(run: SourceSpan, at: int, edge: int) -> int:
-    """The source offset of the visible offset `at`, or the run's `edge` where it is no verbatim copy."""
-    verbatim = run.end - run.start == run.length
-    return min(max(run.start + at - run.at, run.start), run.end) if verbatim else edge
+def _to_source_offset(span: SourceSpan, at: int, edge: int) -> int:
+    return min(max(span.start + at - span.at, span.start), span.end) if span.is_verbatim else edge
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a page's structure: a span of its visible text, and the pieces inside it."""
+    """A part of a page's structure: a range of its visible text and the blocks inside it."""
 
     kind: BlockKind
     start: int
@@ -48,9 +53,9 @@ class Block:
 
 
 class PageBreak(NamedTuple):
-    """From the visible character `at` on, the words stand on the printed page `number`, which reads `label`.
+    """The visible text from `at` on is on the printed page `number`, which shows `label`.
 
-    `anchor` opens that page where a reader's program can; it then stands for the anchors of headings.
+    If `anchor` is set, it opens that printed page and replaces the anchors of headings.
     """
 
     at: int
@@ -61,10 +66,7 @@ class PageBreak(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a book: its source, the words a reader sees, and where the one stands in the other.
-
-    `leaves` are the printed pages that the words stand on, where the book has such.
-    """
+    """One page of a book: its source, its visible text and the positions of one in the other."""
 
     file: str
     url: str
@@ -73,15 +75,15 @@ class Page:
     position: int
     source: str = field(repr=False)
     text: str = field(repr=False)
-    runs: tuple[SourceSpan, ...] = field(repr=False)
+    spans: tuple[SourceSpan, ...] = field(repr=False)
     blocks: tuple[Block, ...] = field(repr=False)
-    leaves: tuple[PageBreak, ...] = field(repr=False, default=())
+    page_breaks: tuple[PageBreak, ...] = field(repr=False, default=())
 
 
 class SourceNotice(NamedTuple):
-    """Something about a file that whoever indexes the book should know; `lost` says that words of the book are missing.
+    """Something that the author of a file should know; `lost` says that words of the book are missing.
 
-    What an author left out on purpose is not lost.
+    Words that the author left out on purpose are not lost.
     """
 
     file: str
@@ -91,17 +93,17 @@ class SourceNotice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ParsedBook:
-    """A book as its reader found it: pages in reading order, and what was odd about the files.
+    """A book's pages in reading order, and the notices about its files.
 
-    `maps` are the files in which the generator of a built site lists its pages, where those were used. `beside` are
-    files that were read too, though they do not stand among those of the source, named from there. `changing` says that
-    it may come out otherwise later though no file changes.
+    `search_indexes` are the files in which a built site lists its pages, if they were used. `outside_files` were read
+    though they are not part of the source; their paths are relative to it. `is_volatile` says that the book can change
+    although no file changes.
     """
 
     title: str
     kind: str
     pages: tuple[Page, ...]
     notices: tuple[SourceNotice, ...] = ()
-    maps: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-    changing: bool = False
+    search_indexes: tuple[str, ...] = ()
+    outside_files: tuple[str, ...] = ()
+    is_volatile: bool = False

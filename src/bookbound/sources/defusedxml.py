@@ -9,11 +9,11 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 MAX_XML_BYTES = 5_000_000
-"""The most bytes of XML that are parsed: what a book says about itself is far shorter."""
+"""The largest XML document that is parsed; a book's metadata is far shorter."""
 
 
 def parse_xml(data: bytes) -> Element | None:
-    """The root of a document, or nothing where it is broken, too long, or defines entities."""
+    """Parse a document; return nothing if it is broken, too long or defines entities."""
     try:
         return fromstring(data) if len(data) <= MAX_XML_BYTES else None
     except (ParseError, DefusedXmlException, ValueError, LookupError):
@@ -21,10 +21,9 @@ def parse_xml(data: bytes) -> Element | None:
 
 
 def find_elements(top: Element | None, name: str) -> Iterator[Element]:
-    """The elements of a name inside another, whatever their namespace."""
+    """Yield the elements of this name inside another, in any namespace."""
     return (element for element in (() if top is None else top.iter()) if local_name(element) == name)
 
 
 def local_name(element: Element) -> str:
-    """An element's name without its namespace."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""

@@ -2,124 +2,137 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from bookbound.domain.document import ParsedBook
 from bookbound.domain.errors import SourceError
-from bookbound.sources import decoding, files
-from bookbound.sources.epub import is_epub_source, read_epub
-from bookbound.sources.generators.docusaurus import is_docusaurus_source, list_editions, read_docusaurus
-from bookbound.sources.generators.gitbook import is_gitbook_source, read_gitbook
-from bookbound.sources.generators.hugo import is_hugo_source, list_languages, read_hugo
-from bookbound.sources.generators.jupyter import has_toc_file, is_jupyter_book, read_jupyter
-from bookbound.sources.generators.mdbook import is_mdbook_root, is_mdbook_source, read_mdbook
-from bookbound.sources.generators.mkdocs import is_mkdocs_source, read_mkdocs
-from bookbound.sources.generators.sphinx import contains_sphinx_project, is_sphinx_folder, read_sphinx
-from bookbound.sources.html.built_site import is_html_source, read_html
-from bookbound.sources.pdf import is_pdf_source, read_pdf
-from bookbound.sources.plain_folder import is_markdown_source, is_text_source, read_markdown, read_plain_text
+from bookbound.sources import file_loader, files
 
 
-class BookReader(NamedTuple):
-    """Reads one kind of book; `knows` says whether a source looks like one, and `sign` what it looks for.
+@dataclass(frozen=True, slots=True)
+class BookReader:
+    """Reads one kind of book with the functions `is_<kind>_source` and `read_<kind>` of its module.
 
-    It looks at names and configuration and, where these do not tell, at the page that opens the source or at the first
-    pages for a list of others: so many alone, however large the source is.
-
-    `editions` are the versions of the book that the source holds, where it keeps several; any may be named to `read`.
-    `own` says whether a generator's sign stands in the source itself, and not only in folders below; a `single` book is
-    one file.
+    The module is imported on first use. `config_check` and `edition_lister` name two more functions of it. If there are
+    `file_patterns`, only a source with a matching file can be of this kind. Matching reads configuration and a limited
+    number of pages, however large the source is.
     """
 
     kind: str
-    knows: Callable[[Path], bool]
-    read: Callable[..., ParsedBook]
-    sign: str = ""
-    editions: Callable[[Path], list[str]] = lambda source: []
-    own: Callable[[Path], bool] = lambda source: False
-    single: bool = False
+    description: str
+    module: str
+    config_check: str = ""
+    edition_lister: str = ""
+    file_patterns: tuple[str, ...] = ()
+    is_single_file: bool = False
+
+    def matches(self, source: Path) -> bool:
+        return self._may_match(source) and bool(self._call(f"is_{self.kind}_source", source))
+
+    def has_own_config(self, folder: Path) -> bool:
+        """Whether the generator's configuration is in this folder itself, not only in a folder below."""
+        return bool(self.config_check) and self._may_match(folder) and bool(self._call(self.config_check, folder))
+
+    def editions(self, source: Path) -> list[str]:
+        """List the editions in a source that contains several."""
+        found: list[str] = self._call(self.edition_lister, source) if self.edition_lister else []
+        return found
+
+    def read(self, source: Path, edition: str | None = None) -> ParsedBook:
+        """Read the book in a source, or the named one of its editions."""
+        book: ParsedBook = self._call(f"read_{self.kind}", source, *([edition] if edition else []))
+        return book
+
+    def _may_match(self, source: Path) -> bool:
+        if not self.file_patterns:
+            return True
+        names = {source.name}
+        if files.is_folder(source):
+            suffixes = frozenset(Path(pattern).suffix for pattern in self.file_patterns if not self.is_single_file)
+            names = {path.name for path in files.find_files(source, suffixes)[0]}
+        return any(fnmatch(name.lower(), pattern) for name in names for pattern in self.file_patterns)
+
+    def _call(self, function: str, *args: Any) -> Any:
+        return getattr(import_module(f"bookbound.sources.{self.module}"), function)(*args)
 
 
-# The first that knows a source reads it: what a generator configures comes before what any folder may hold.
+# The first match wins, so generators with a configuration come before folders that can contain anything.
 BOOK_READERS: tuple[BookReader, ...] = (
     BookReader(
         "docusaurus",
-        is_docusaurus_source,
-        read_docusaurus,
         "docusaurus.config, _category_ files or website/docs",
-        list_editions,
-        own=is_docusaurus_source,
+        "generators.docusaurus",
+        config_check="is_docusaurus_source",
+        edition_lister="list_editions",
     ),
-    BookReader("mkdocs", is_mkdocs_source, read_mkdocs, "mkdocs.yml", own=is_mkdocs_source),
+    BookReader("mkdocs", "mkdocs.yml", "generators.mkdocs", config_check="is_mkdocs_source"),
     BookReader(
-        "hugo", is_hugo_source, read_hugo, "hugo.toml or its like beside content", list_languages, own=is_hugo_source
+        "hugo",
+        "hugo.toml or another Hugo configuration next to content",
+        "generators.hugo",
+        config_check="is_hugo_source",
+        edition_lister="list_languages",
     ),
-    BookReader("mdbook", is_mdbook_source, read_mdbook, "book.toml and its SUMMARY.md", own=is_mdbook_root),
+    BookReader("mdbook", "book.toml and its SUMMARY.md", "generators.mdbook", config_check="is_mdbook_root"),
     BookReader(
         "sphinx",
-        contains_sphinx_project,
-        read_sphinx,
         "conf.py and its index, or pages with a toctree",
-        own=is_sphinx_folder,
+        "generators.sphinx",
+        config_check="is_sphinx_folder",
+        file_patterns=("conf.py", "*.rst"),
     ),
     BookReader(
         "jupyter",
-        is_jupyter_book,
-        read_jupyter,
         "_toc.yml, myst.yml, or notebooks that end in .ipynb",
-        own=has_toc_file,
+        "generators.jupyter",
+        config_check="has_toc_file",
+        file_patterns=("_toc.yml", "myst.yml", "*.ipynb"),
     ),
-    BookReader("epub", is_epub_source, read_epub, "a file that ends in .epub", single=True),
-    BookReader("pdf", is_pdf_source, read_pdf, "a file that ends in .pdf", single=True),
-    BookReader("html", is_html_source, read_html, "index.html of a built site"),
-    BookReader("gitbook", is_gitbook_source, read_gitbook, "SUMMARY.md or .gitbook.yaml", own=is_gitbook_source),
+    BookReader("epub", "a file that ends in .epub", "epub", file_patterns=("*.epub",), is_single_file=True),
+    BookReader("pdf", "a file that ends in .pdf", "pdf", file_patterns=("*.pdf",), is_single_file=True),
+    BookReader("html", "index.html of a built site", "html.built_site"),
+    BookReader("gitbook", "SUMMARY.md or .gitbook.yaml", "generators.gitbook", config_check="is_gitbook_source"),
     BookReader(
-        "markdown",
-        is_markdown_source,
-        read_markdown,
-        "pages that end in .md, .mdx or .markdown",
-        own=lambda source: files.is_file(source / "book.json"),  # GitBook's settings before .gitbook.yaml
+        "markdown", "pages that end in .md, .mdx or .markdown", "plain_folder", config_check="has_legacy_gitbook_config"
     ),
-    BookReader("text", is_text_source, read_plain_text, "pages that end in .rst or .txt"),
+    BookReader("text", "pages that end in .rst or .txt", "plain_folder"),
 )
 
 
 def detect_reader(source: Path, kind: str | None = None) -> BookReader:
-    """The reader of this kind or, where none is named, the first that knows the source, if that is one book."""
+    """Return the reader of this kind or the first that matches; refuse a folder that contains several books."""
     if kind is not None:
         return _reader_by_name(source, kind)
-    found = _first_matching_reader(source)
-    if found is None:
-        raise SourceError("A source of this kind cannot be read: name a folder of pages, or a file, of a known kind.")
-    books = _find_nested_books(source) if files.is_folder(source) and not found.own(source) else []
+    reader = next((reader for reader in BOOK_READERS if reader.matches(source)), None)
+    if reader is None:
+        raise SourceError("This kind of source cannot be read. Name a folder of pages or a file of a known kind.")
+    books = _find_nested_books(source) if files.is_folder(source) and not reader.has_own_config(source) else []
     if len(books) > 1:
-        raise SourceError(f"The folder holds several books: {files.join_first_names(books)}. Name the folder of one.")
-    return found
+        names = files.join_first_names(books)
+        raise SourceError(f"The folder contains several books: {names}. Name the folder of one of them.")
+    return reader
 
 
 def _reader_by_name(source: Path, kind: str) -> BookReader:
-    found = next((reader for reader in BOOK_READERS if reader.kind == kind.lower()), None)
-    if found is None:
-        raise SourceError(
-            f"There is no such kind of book: choose one of {', '.join(reader.kind for reader in BOOK_READERS)}."
-        )
-    if found.single and files.is_folder(source):
-        raise SourceError(f"A book of the kind {found.kind} is one file: name that, and no folder.")
-    return found
-
-
-def _first_matching_reader(source: Path) -> BookReader | None:
-    return next((reader for reader in BOOK_READERS if reader.knows(source)), None)
+    reader = next((reader for reader in BOOK_READERS if reader.kind == kind.lower()), None)
+    if reader is None:
+        kinds = ", ".join(reader.kind for reader in BOOK_READERS)
+        raise SourceError(f"There is no such kind of book. Choose one of {kinds}.")
+    if reader.is_single_file and files.is_folder(source):
+        raise SourceError(f"A book of the kind {reader.kind} is one file. Name that file instead of a folder.")
+    return reader
 
 
 def _find_nested_books(source: Path) -> list[str]:
-    """The folders in this one that carry the sign of a generator themselves."""
+    """List the direct subfolders that contain a generator's configuration."""
     try:
-        inside = sorted(path for path in source.iterdir() if files.is_folder(path) and files.is_source_folder(path))
+        folders = sorted(path for path in source.iterdir() if files.is_folder(path) and files.is_source_folder(path))
     except OSError:
         return []
-    with decoding.record_opened_paths():  # what is looked for there is no part of this book
-        found = [path for path in inside if any(reader.own(path) for reader in BOOK_READERS)]
+    with file_loader.record_opened_paths():  # keeps files of other books out of this book's record
+        found = [path for path in folders if any(reader.has_own_config(path) for reader in BOOK_READERS)]
     return [files.printable_path(Path(path.name)) for path in found]

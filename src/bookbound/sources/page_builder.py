@@ -3,188 +3,190 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bookbound.domain.document import Block, BlockKind, SourceSpan
 
 CharSpan = tuple[int, int]
-"""Where something begins and ends."""
+"""The offsets at which something begins and ends."""
 
 
 class RenderedPage(NamedTuple):
-    """A page as it is set: its visible text, where each stretch of it comes from, and its structure."""
+    """A page's visible text, the source of each part of it, and its structure."""
 
     text: str
-    runs: tuple[SourceSpan, ...]
+    spans: tuple[SourceSpan, ...]
     blocks: tuple[Block, ...]
 
 
 @dataclass(slots=True)
 class OpenBlock:
-    """A block that is being set; it begins with its first visible character."""
+    """A block that is not complete yet; it begins with its first visible character."""
 
     kind: BlockKind
     level: int = 0
-    anchor: str = ""
     marker: CharSpan | str | None = None
+    anchor: str = ""
     start: int = -1
-    part: int = 0
     children: list[Block] = field(default_factory=list)
 
 
 class PageBuilder:
-    """Sets one page's visible text.
+    """Builds one page's visible text.
 
-    What is copied keeps its place in the source. White space and separators wait until words follow,
-    so that no block begins or ends with them and an empty block leaves no trace.
+    White space and separators wait until words follow, so that no block begins or ends with them and an empty block
+    leaves no trace.
     """
 
     def __init__(self, source: str) -> None:
         self.source = source
         self._parts: list[str] = []
         self._length = 0
-        self._runs: list[SourceSpan] = []
+        self._spans: list[SourceSpan] = []
         self._gap = ""
-        self._frames: list[OpenBlock] = []
-        self._waiting = 0
+        self._separators = 0
+        self._open: list[OpenBlock] = []
+        self._unstarted = 0
         self._blocks: list[Block] = []
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         return not self._length
 
     def copy(self, start: int, end: int) -> None:
-        """Set the source's characters `start` to `end` as they are."""
+        """Add the source's characters `start` to `end` as they are."""
         if start >= end:
             return
         self._begin()
         at = self._length
         self._add(self.source[start:end])
-        if self._runs:
-            last = self._runs[-1]
-            if last.end == start and last.at + last.length == at and last.length == last.end - last.start:
-                self._runs[-1] = SourceSpan(last.at, last.length + end - start, last.start, end)
-                return
-        self._runs.append(SourceSpan(at, end - start, start, end))
+        last = self._spans[-1] if self._spans else None
+        if last and last.end == start and last.at + last.length == at and last.is_verbatim:
+            self._spans[-1] = SourceSpan(last.at, last.length + end - start, last.start, end)
+        else:
+            self._spans.append(SourceSpan(at, end - start, start, end))
 
-    def words(self, start: int, end: int) -> None:
-        """Set the source's characters `start` to `end`, white space around them as one space at most."""
+    def copy_words(self, start: int, end: int) -> None:
+        """Add the source's characters `start` to `end`; white space around them becomes one space."""
         text = self.source[start:end]
-        core = text.strip()
-        if not core:
-            if text:
-                self.space()
-            return
-        left = start + len(text) - len(text.lstrip())
-        if left > start:
-            self.space()
-        self.copy(left, left + len(core))
-        if left + len(core) < end:
-            self.space()
+        words = text.strip()
+        if text[:1].isspace():
+            self.add_space()
+        if words:
+            start += text.index(words)
+            self.copy(start, start + len(words))
+            if text[-1].isspace():
+                self.add_space()
 
-    def lines(self, spans: Sequence[CharSpan], masked: str = "") -> None:
-        """Set lines of the source as they are, without the blank ones around them and without what is masked."""
-        seen = [list(_visible_spans(self.source, masked or self.source, *span)) for span in spans]
-        filled = [i for i, line in enumerate(seen) if any(self.source[slice(*span)].strip() for span in line)]
+    def copy_lines(self, lines: Sequence[CharSpan], masked: str = "") -> None:
+        """Add lines of the source without the blank lines around them and without what `masked` hides."""
+        visible = [list(visible_spans(self.source, masked or self.source, *line)) for line in lines]
+        filled = [i for i, line in enumerate(visible) if any(self.source[slice(*span)].strip() for span in line)]
         for i in range(filled[0], filled[-1] + 1) if filled else ():
             if i > filled[0]:
-                self.copy(spans[i - 1][1], spans[i - 1][1] + 1)
-            for span in seen[i]:
+                self.copy(lines[i - 1][1], lines[i - 1][1] + 1)
+            for span in visible[i]:
                 self.copy(*span)
 
-    def stand(self, text: str, start: int, end: int) -> None:
-        """Set `text` for the source's characters `start` to `end`, which are written otherwise."""
+    def substitute(self, text: str, start: int, end: int) -> None:
+        """Add `text` in place of the source's characters `start` to `end`, which differ from it."""
         if not text.strip():
-            self.space()
+            self.add_space()
             return
         self._begin()
         at = self._length
         self._add(text)
-        if self._runs and self._runs[-1][2:] == (start, end):
-            at = self._runs.pop().at  # what stands for one place with the words before makes one run with them
+        if self._spans and self._spans[-1][2:] == (start, end):
+            at = self._spans.pop().at  # one span for all text in place of the same characters
         if self._length - at == end - start > 1:
-            # A run as long as its source counts as a copy: two runs say that this is none.
-            self._runs.append(SourceSpan(at, 1, start, start))
+            # A span as long as its source counts as a copy; two spans do not.
+            self._spans.append(SourceSpan(at, 1, start, start))
             at += 1
-        self._runs.append(SourceSpan(at, self._length - at, start, end))
+        self._spans.append(SourceSpan(at, self._length - at, start, end))
 
-    def tell(self, text: str) -> None:
-        """Set words that nothing is written for, where the words before them end, or for what those stand for."""
-        last = self._runs[-1] if self._runs else SourceSpan(0, 0, 0, 0)
-        copied = last.end - last.start == last.length
-        self.stand(text, last.end if copied else last.start, last.end)
+    def append_generated(self, text: str) -> None:
+        """Add text that the source does not contain; it maps to the place of the text before it."""
+        last = self._spans[-1] if self._spans else SourceSpan(0, 0, 0, 0)
+        self.substitute(text, last.end if last.is_verbatim else last.start, last.end)
 
-    def say(self, text: str) -> None:
-        """Set words of a page that has no other source than what is set."""
+    def append(self, text: str) -> None:
+        """Add text of a page whose visible text is its own source."""
         self._begin()
         self._add(text)
 
-    def insert(self, text: str) -> None:
-        """Set a separator that the source does not hold, in the place of a space that waits."""
-        if self._gap == " ":
-            self._gap = ""
-        self.say(text)
+    def add_cell_separator(self) -> None:
+        """Put a bar before the next words of the current row, which replaces a pending space."""
+        self._separators += 1
 
-    def gap(self, text: str) -> None:
-        """Let white space wait for the next words; of several gaps the widest counts."""
+    def add_gap(self, text: str) -> None:
+        """Put white space before the next words; of several gaps the widest counts."""
         if text.count("\n") > self._gap.count("\n") or not self._gap:
             self._gap = text
 
-    def space(self) -> None:
+    def add_space(self) -> None:
         if self._parts and not self._parts[-1][-1].isspace():
-            self.gap(" ")
+            self.add_gap(" ")
 
-    def open(self, kind: BlockKind, level: int = 0, marker: CharSpan | str | None = None) -> None:
-        """Begin a block; `marker` is what its first words follow: a span of the source, or words to say."""
-        self._frames.append(OpenBlock(kind, level, marker=marker))
-        self._waiting += 1
+    @contextmanager
+    def block(self, kind: BlockKind, level: int = 0, marker: CharSpan | str | None = None) -> Iterator[OpenBlock]:
+        """Put everything that is added inside the `with` statement into a block."""
+        self.open_block(kind, level, marker)
+        block = self._open[-1]
+        yield block
+        self.close_block(block.anchor)
 
-    def close(self, anchor: str = "") -> None:
+    def open_block(self, kind: BlockKind, level: int = 0, marker: CharSpan | str | None = None) -> None:
+        """Begin a block; `marker` comes before its first words and is a span of the source or a text."""
+        self._open.append(OpenBlock(kind, level, marker))
+        self._unstarted += 1
+
+    def close_block(self, anchor: str = "") -> None:
         """End the innermost block."""
-        frame = self._frames.pop()
-        if frame.start < 0:
-            self._waiting -= 1
+        block = self._open.pop()
+        self._separators = 0
+        if block.start < 0:
+            self._unstarted -= 1
             return
-        siblings = self._frames[-1].children if self._frames else self._blocks
-        children = tuple(frame.children)
-        siblings.append(Block(frame.kind, frame.start, self._length, frame.level, anchor, children))
-        tight = frame.kind in ("row", "item") or any(outer.kind == "item" for outer in self._frames)
-        self.gap("\n" if tight else "\n\n")
+        siblings = self._open[-1].children if self._open else self._blocks
+        siblings.append(Block(block.kind, block.start, self._length, block.level, anchor, tuple(block.children)))
+        is_tight = block.kind in ("row", "item") or any(outer.kind == "item" for outer in self._open)
+        self.add_gap("\n" if is_tight else "\n\n")
 
-    def current(self) -> str:
-        """What the innermost block holds so far."""
-        frame = self._frames[-1]
-        return "".join(self._parts[frame.part :]) if frame.start >= 0 else ""
-
-    def finish(self) -> RenderedPage:
-        """The page's text, runs and blocks."""
-        return RenderedPage("".join(self._parts), tuple(self._runs), tuple(self._blocks))
+    def build(self) -> RenderedPage:
+        return RenderedPage("".join(self._parts), tuple(self._spans), tuple(self._blocks))
 
     def _begin(self) -> None:
-        if self._gap:
-            if self._length:
-                self._add(self._gap)
-            self._gap = ""
-        if self._waiting:
-            waiting = self._frames[-self._waiting :]
-            self._waiting = 0
-            for frame in waiting:
-                frame.start, frame.part = self._length, len(self._parts)
-                if isinstance(frame.marker, str):
-                    self._add(frame.marker)
-                elif frame.marker:
-                    self.copy(*frame.marker)
+        if self._length and self._gap and not (self._separators and self._gap == " "):
+            self._add(self._gap)
+        self._gap = ""
+        if self._unstarted:
+            self._start_blocks()
+        if self._separators:
+            self._add(" | " * self._separators)
+            self._separators = 0
+
+    def _start_blocks(self) -> None:
+        unstarted = self._open[-self._unstarted :]
+        self._unstarted = 0
+        for block in unstarted:
+            block.start = self._length
+            if isinstance(block.marker, str):
+                self._add(block.marker)
+            elif block.marker:
+                self.copy(*block.marker)
 
     def _add(self, text: str) -> None:
         self._parts.append(text)
         self._length += len(text)
 
 
-def _visible_spans(source: str, masked: str, start: int, end: int) -> Iterator[CharSpan]:
-    """The stretches of the source that its mask leaves."""
-    for at in range(start, end) if source[start:end] != masked[start:end] else ():
-        if source[at] != masked[at]:
-            yield start, at
-            start = at + 1
+def visible_spans(source: str, masked: str, start: int, end: int) -> Iterator[CharSpan]:
+    """Yield the parts of a range between the characters that the mask replaces; parts can be empty."""
+    if source[start:end] != masked[start:end]:
+        for at in range(start, end):
+            if source[at] != masked[at]:
+                yield start, at
+                start = at + 1
     yield start, end

@@ -2,41 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from bookbound.domain.document import Page, SourceNotice
-from bookbound.sources import decoding, markdown
-from bookbound.sources.includes import ExpandedSource
+from bookbound.sources import file_loader
+from bookbound.sources.file_loader import Loaded
+from bookbound.sources.includes import IncludeLoader, Substitution, substitute
+from bookbound.sources.markdown import render_markdown
 from bookbound.sources.markdown.dialect import MarkdownDialect
-from bookbound.sources.markdown.front_matter import FrontMatter, parse_front_matter
-from bookbound.sources.page_builder import RenderedPage
+from bookbound.sources.page_builder import CharSpan, RenderedPage
+from bookbound.sources.safe_config import ConfigFields, parse_yaml
 from bookbound.sources.titles import find_first_title
 
-IncludeExpander = Callable[[str, Path, int], tuple[ExpandedSource, list[SourceNotice]]]
-"""Gives a page's source with the words that it takes from other files after its fields."""
-SourceRenderer = Callable[[str, FrontMatter], tuple[RenderedPage, list[SourceNotice]]]
-"""Sets a page's source below its fields, and tells what is odd about it."""
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(?P<body>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter(ConfigFields):
+    """A page's fields, and the offset at which its text begins."""
+
+    end: int = 0
+    is_broken: bool = False
+
+    def span(self, name: str, source: str) -> CharSpan | None:
+        """Find a field's value in the source; of several fields of that name, the least indented counts."""
+        words = self.text(name)
+        if not words:
+            return None
+        opening = re.compile(
+            rf"^(?P<indent>[ \t]*+)[ \t{{,]*+\"?{re.escape(name)}\"?[ \t]*+[:=](?P<value>[^\n]*)", re.MULTILINE
+        )
+        lines = [line for line in opening.finditer(source, 0, self.end) if words in line["value"]]
+        if not lines:
+            return None
+        start = source.index(words, min(lines, key=lambda line: len(line["indent"])).start("value"))
+        return start, start + len(words)
+
+
+def parse_front_matter(source: str) -> FrontMatter:
+    """Parse the YAML between two `---` lines at the top; broken YAML is still not text."""
+    match = _FRONT_MATTER.match(source)
+    if not match:
+        return FrontMatter()
+    fields = parse_yaml(match["body"])
+    if isinstance(fields, dict):
+        return FrontMatter(fields, match.end())
+    is_empty = not match["body"].strip()
+    if fields is None and (is_empty or re.match(r"[\w-]+:", match["body"])):
+        return FrontMatter({}, match.end(), not is_empty)
+    return FrontMatter()
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedPage:
-    """A page's file, its fields and its words."""
+    """A page's file, front matter and visible text."""
 
     path: Path
     file: str
     source: str
-    front: FrontMatter
-    setting: RenderedPage
+    front_matter: FrontMatter
+    rendered: RenderedPage
 
     @property
     def title(self) -> str:
-        """What the page calls itself, or nothing."""
-        return self.front.text("title") or find_first_title(self.setting)
+        """The title that the page gives itself, or nothing."""
+        return self.front_matter.text("title") or find_first_title(self.rendered)
 
-    def page(self, url: str, title: str, chapter: str, position: int) -> Page:
-        return Page(self.file, url, title, chapter, position, self.source, *self.setting)
+    def make_page(self, url: str, title: str, chapter: str, position: int) -> Page:
+        return Page(self.file, url, title, chapter, position, self.source, *self.rendered)
 
 
 def load_markdown_page(
@@ -44,45 +80,45 @@ def load_markdown_page(
     file: str,
     dialect: MarkdownDialect,
     *,
-    fields: Callable[[str], FrontMatter] = parse_front_matter,
-    weave: IncludeExpander | None = None,
+    parse_front: Callable[[str], FrontMatter] = parse_front_matter,
+    find_includes: Callable[[str, Path, int], Iterable[Substitution]] = lambda source, path, start: (),
+    includes: IncludeLoader | None = None,
     unpublished: tuple[str, ...] = (),
-    titled: Callable[[FrontMatter], bool] = lambda front: False,
-) -> tuple[LoadedPage | None, list[SourceNotice]]:
-    """The words of a file of Markdown, or nothing for one that `set_doc` leaves out.
+    shows_title: Callable[[FrontMatter], bool] = lambda front: False,
+) -> Loaded[LoadedPage]:
+    """Load a Markdown file, or nothing if it is unreadable, empty or marked as one of the `unpublished`.
 
-    Where the generator shows a page's title above it, `titled` says so.
+    `shows_title` says whether the generator shows the title of the front matter above the page.
     """
 
-    def words(source: str, front: FrontMatter) -> tuple[RenderedPage, list[SourceNotice]]:
-        title = front.span("title", source) if titled(front) else None
-        if weave is None:
-            return markdown.render_markdown(source, dialect, front.end, title), []
-        woven, odd = weave(source, path, front.end)
-        return woven.unwoven(markdown.render_markdown(woven.text, dialect, front.end, title)), odd
+    def render(source: str, front: FrontMatter) -> tuple[RenderedPage, list[SourceNotice]]:
+        title = front.span("title", source) if shows_title(front) else None
+        expanded = substitute(source, find_includes(source, path, front.end))
+        rendered = expanded.restore_positions(render_markdown(expanded.text, dialect, front.end, title))
+        return rendered, includes.take_notices(file) if includes else []
 
-    return load_page(path, file, words, fields, unpublished)
+    return load_page(path, file, render, parse_front, unpublished)
 
 
 def load_page(
     path: Path,
     file: str,
-    words: SourceRenderer,
-    fields: Callable[[str], FrontMatter] = lambda source: FrontMatter(),
+    render: Callable[[str, FrontMatter], tuple[RenderedPage, list[SourceNotice]]],
+    parse_front: Callable[[str], FrontMatter] = lambda source: FrontMatter(),
     unpublished: tuple[str, ...] = (),
-) -> tuple[LoadedPage | None, list[SourceNotice]]:
-    """The file's words, or nothing for one that cannot be read, shows none or is marked as one of the `unpublished`."""
-    source, notices = decoding.load_text(path, file)
+) -> Loaded[LoadedPage]:
+    """Load a file with its own way to `render`, or nothing if it is unreadable, empty or `unpublished`."""
+    source, notices = file_loader.load_text(path, file)
     if source is None:
-        return None, notices
-    front = fields(source)
-    if front.broken:
-        notices.append(SourceNotice(file, "its front matter is not plain YAML; passed over"))
-    for state in unpublished:
-        if front.flag(state):
-            return None, [*notices, SourceNotice(file, f"is marked {state}; left out")]
-    setting, odd = words(source, front)
-    notices += odd
-    if not setting.text:
-        return None, [*notices, SourceNotice(file, "shows no words; left out")]
-    return LoadedPage(path, file, source, front, setting), notices
+        return Loaded(None, notices)
+    front = parse_front(source)
+    if front.is_broken:
+        notices.append(SourceNotice(file, "its front matter is not plain YAML; ignored"))
+    for flag in unpublished:
+        if front.flag(flag):
+            return Loaded(None, [*notices, SourceNotice(file, f"is marked {flag}; left out")])
+    rendered, render_notices = render(source, front)
+    notices += render_notices
+    if not rendered.text:
+        return Loaded(None, [*notices, SourceNotice(file, "has no visible text; left out")])
+    return Loaded(LoadedPage(path, file, source, front, rendered), notices)

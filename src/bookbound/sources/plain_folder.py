@@ -9,22 +9,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bookbound.domain.document import Page, ParsedBook, SourceNotice
-from bookbound.sources import files, plain_text, titles
-from bookbound.sources.includes import (
-    MAX_INCLUDE_DEPTH,
-    ExpandedSource,
-    IncludeLoader,
-    Substitution,
-    blank_out_code,
-    substitute,
-)
+from bookbound.sources import files, plain_text
+from bookbound.sources.file_loader import Loaded
+from bookbound.sources.includes import MAX_INCLUDE_DEPTH, IncludeLoader, Substitution, blank_out_code, substitute
 from bookbound.sources.markdown.dialect import PLAIN_MARKDOWN, PLAIN_MDX
-from bookbound.sources.markdown.front_matter import FrontMatter, parse_front_matter
 from bookbound.sources.page_builder import RenderedPage
-from bookbound.sources.page_loader import LoadedPage, load_markdown_page, load_page
-from bookbound.sources.rst import draft_rst
-from bookbound.sources.rst.page_draft import ProjectContext
-from bookbound.sources.skipped_files import NON_PAGE_NAMES, report_other_formats, report_unlisted_files
+from bookbound.sources.page_loader import FrontMatter, LoadedPage, load_markdown_page, load_page, parse_front_matter
 from bookbound.sources.table_of_contents import (
     ContentsEntry,
     TableOfContents,
@@ -33,148 +23,151 @@ from bookbound.sources.table_of_contents import (
     read_summary_file,
     read_toc_fence_order,
 )
-from bookbound.sources.titles import choose_book_title
+from bookbound.sources.titles import choose_book_title, humanize_name
 
 _INDEX_STEMS = ("index", "_index", "readme")
-_REPOSITORY_NOTES = frozenset("license licence copying contributing changelog code_of_conduct security".split())
+_REPOSITORY_FILES = frozenset("license licence copying contributing changelog code_of_conduct security".split())
+_GITBOOK_INCLUDE = re.compile(r"""\{%[ \t]*+include[ \t]++(?P<quote>["'])(?P<name>[^"'\n]++)(?P=quote)[ \t]*+%\}""")
 
 
 def is_markdown_source(source: Path) -> bool:
-    """Whether this is a file of Markdown, or any folder."""
+    """Whether this is a Markdown file or any folder."""
     return files.is_folder(source) or source.suffix.lower() in files.MARKDOWN_SUFFIXES
 
 
 def is_text_source(source: Path) -> bool:
-    """Whether this is a file of text, or any folder."""
+    """Whether this is a text file or any folder."""
     return files.is_folder(source) or source.suffix.lower() in files.TEXT_SUFFIXES
 
 
+def has_legacy_gitbook_config(source: Path) -> bool:
+    """Whether a folder has the `book.json` that GitBook used before `.gitbook.yaml`."""
+    return files.is_file(source / "book.json")
+
+
 def read_markdown(source: Path) -> ParsedBook:
-    """The Markdown at `source`, and the text among it; a folder that is mostly text is one of text."""
+    """Read a Markdown file, or the Markdown and text files of a folder."""
     if files.is_folder(source):
-        # The settings of GitBook, before it had others: its pages take words from each other.
-        return read_plain_folder(source, includes=files.is_file(source / "book.json"))
+        return read_plain_folder(source, expands_includes=has_legacy_gitbook_config(source))
     return _read_single_file(source, "markdown")
 
 
-def read_plain_text(source: Path) -> ParsedBook:
-    """The text at `source` alone."""
+def read_text(source: Path) -> ParsedBook:
+    """Read a text file, or only the text files of a folder."""
     if files.is_folder(source):
         return replace(read_plain_folder(source, files.TEXT_SUFFIXES), kind="text")
     return _read_single_file(source, "text")
 
 
 def _read_single_file(source: Path, kind: str) -> ParsedBook:
-    doc, notices = PlainFileLoader(source.parent, IncludeLoader(source.parent)).doc(source)
-    pages = [_make_page(doc, Path(source.name), Path(), 0)] if doc else []
-    title = pages[0].title if pages else titles.humanize_name(source.stem)
-    return ParsedBook(title, kind, tuple(pages), tuple(notices))
+    loaded, notices = PlainFileLoader(source.parent, IncludeLoader(source.parent)).load(source)
+    pages = (_make_page(loaded, Path(source.name), Path(), 0),) if loaded else ()
+    return ParsedBook(pages[0].title if pages else humanize_name(source.stem), kind, pages, tuple(notices))
 
 
 def read_plain_folder(
     root: Path,
     suffixes: frozenset[str] = files.MARKDOWN_SUFFIXES | files.TEXT_SUFFIXES,
-    table: Path | None = None,
-    includes: bool = False,
+    contents: Path | None = None,
+    expands_includes: bool = False,
 ) -> ParsedBook:
-    """The pages below `root`, in the order of the `table` of contents that is named or found.
+    """Read the pages below `root` in the order of the table of contents at `contents`, or of one that is found.
 
-    Where Markdown `includes` other files, their words are read in its place.
+    If `expands_includes` is true, Markdown pages can include other files as GitBook does.
     """
     paths, notices = files.find_files(root, suffixes)
     if any(path.suffix.lower() != ".txt" for path in paths):
         suffixes -= {".txt"}
-    paths = [path for path in paths if path.suffix.lower() in suffixes and not NON_PAGE_NAMES.fullmatch(path.name)]
-    notices += report_other_formats(root, suffixes)
-    tables = [path for path in paths if table and path.resolve() == table.resolve()]
-    summary = (
-        read_summary_file(tables[0], paths, "")
-        if tables
-        else find_summary_file(paths) or find_toctree_file(root, paths)
-    )
-    home = summary.path.parent if summary else _find_book_folder(root, paths)
-    kept = _select_pages(paths, root, home, summary)
-    notices += summary.notices(summary.path.relative_to(root).as_posix()) if summary else []
-    notices += report_unlisted_files(root, [path for path in paths if path not in kept], summary)
-    loose = PlainFileLoader(root, IncludeLoader(root), includes)
+    paths = [p for p in paths if p.suffix.lower() in suffixes and not files.NON_PAGE_NAMES.fullmatch(p.name)]
+    notices += files.report_other_formats(root, suffixes)
+    table = _find_contents(root, paths, contents)
+    home = table.path.parent if table else _find_book_folder(root, paths)
+    selected = _select_pages(paths, root, home, table)
+    notices += table.notices(table.path.relative_to(root).as_posix()) if table else []
+    skipped = [path for path in paths if path not in selected]
+    notices += files.report_unlisted_files(root, skipped, table.path if table else None)
+    loader = PlainFileLoader(root, IncludeLoader(root), expands_includes)
     pages: list[Page] = []
-    for path in _sort_pages(root, kept, summary, read_toc_fence_order(paths)):
-        entry = summary.entries.get(path) if summary else None
-        doc, odd = loose.doc(path)
-        notices += odd
-        pages += [_make_page(doc, path.relative_to(root), home.relative_to(root), len(pages), entry)] if doc else []
+    for path in _sort_pages(root, selected, table, read_toc_fence_order(paths)):
+        entry = table.entries.get(path) if table else None
+        page, page_notices = loader.load(path)
+        notices += page_notices
+        pages += [_make_page(page, path.relative_to(root), home.relative_to(root), len(pages), entry)] if page else []
     texts = sum(page.file.lower().endswith((".rst", ".txt")) for page in pages)
     kind = "text" if texts * 2 > len(pages) else "markdown"
-    title = (summary and summary.title) or _choose_title(loose, pages, paths)
+    title = (table and table.title) or _choose_title(loader, pages, paths)
     return ParsedBook(title, kind, tuple(pages), tuple(notices))
 
 
-def _make_page(doc: LoadedPage, relative: Path, home: Path, position: int, entry: ContentsEntry | None = None) -> Page:
-    """A page, named by its table of contents and addressed by its path."""
-    title = doc.title or (entry and entry.label) or titles.humanize_name(_page_name(relative))
+def _find_contents(root: Path, paths: list[Path], named: Path | None) -> TableOfContents | None:
+    for path in paths:
+        if named and path.resolve() == named.resolve():
+            return read_summary_file(path, paths, "")
+    return find_summary_file(paths) or find_toctree_file(root, paths)
+
+
+def _make_page(
+    loaded: LoadedPage, relative: Path, home: Path, position: int, entry: ContentsEntry | None = None
+) -> Page:
+    folder = relative.parent.name if _is_index_page(relative) else ""
+    title = loaded.title or (entry and entry.label) or humanize_name(folder or relative.stem)
     inside = relative.relative_to(home).parts if relative.is_relative_to(home) else ()
-    chapter = (entry and entry.chapter) or (titles.humanize_name(inside[0]) if len(inside) > 1 else title)
-    return doc.page(_page_url(relative, home), title, chapter, position)
+    chapter = (entry and entry.chapter) or (humanize_name(inside[0]) if len(inside) > 1 else title)
+    return loaded.make_page(_page_url(relative, home), title, chapter, position)
 
 
 def _find_book_folder(root: Path, paths: list[Path]) -> Path:
-    """The folder that holds the book itself, beside which stand only the notes that every repository has."""
-    book = [path for path in paths if path.stem.lower() not in (*_REPOSITORY_NOTES, "readme", "summary")] or paths
+    """Return the folder that contains the book; only files about the repository are outside it."""
+    book = [path for path in paths if path.stem.lower() not in (*_REPOSITORY_FILES, "readme", "summary")] or paths
     return Path(os.path.commonpath([path.parent for path in book])) if book else root
 
 
-def _select_pages(paths: list[Path], root: Path, home: Path, summary: TableOfContents | None) -> set[Path]:
-    """What the table of contents lists and the page that opens it; where there is none, all but repositories' notes."""
-    listed = summary.entries if summary else {}
-    if summary:
+def _select_pages(paths: list[Path], root: Path, home: Path, table: TableOfContents | None) -> set[Path]:
+    """Select the listed pages and the index page next to the table; without a table, all but repository files."""
+    listed = table.entries if table else {}
+    if table:
         pages = [path for path in paths if path in listed or (path.parent == home and _is_index_page(path))]
     else:
-        pages = [path for path in paths if not _is_repository_note(path, home)] or paths
+        pages = [path for path in paths if not _is_repository_file(path, home)] or paths
 
     def rank(path: Path) -> tuple[object, ...]:
         return path not in listed, not path.is_relative_to(home), _INDEX_STEMS.index(path.stem.lower()), path
 
-    # Of the pages that would open one address only one does, and the book's own before what stands beside it.
-    opening: dict[str, Path] = {}
+    # Only one index page can have a URL; pages of the book come before pages outside it.
+    by_url: dict[str, Path] = {}
     for path in sorted(filter(_is_index_page, pages), key=rank):
-        opening.setdefault(_page_url(path.relative_to(root), home.relative_to(root)), path)
-    chosen = set(opening.values())
+        by_url.setdefault(_page_url(path.relative_to(root), home.relative_to(root)), path)
+    chosen = set(by_url.values())
     return {path for path in pages if path in listed or not _is_index_page(path) or path in chosen}
 
 
-def _is_repository_note(path: Path, home: Path) -> bool:
-    """Whether a file is about the repository: named as such in capitals, or outside of the book."""
-    return path.stem.lower() in _REPOSITORY_NOTES and (path.stem.isupper() or not path.is_relative_to(home))
+def _is_repository_file(path: Path, home: Path) -> bool:
+    return path.stem.lower() in _REPOSITORY_FILES and (path.stem.isupper() or not path.is_relative_to(home))
 
 
-def _choose_title(loose: PlainFileLoader, pages: list[Page], paths: list[Path]) -> str:
-    """The heading of the page at the book's own address, or of the README at its root; else the folder's name."""
-    openings = [RenderedPage(page.text, page.runs, page.blocks) for page in pages if page.url == "/"]
-    if not openings:
-        readmes = [path for path in paths if path.parent == loose.root and path.stem.lower() == "readme"][:1]
-        openings = [doc.setting for path in readmes if (doc := loose.doc(path)[0])]
-    return choose_book_title(loose.root, openings)
+def _choose_title(loader: PlainFileLoader, pages: list[Page], paths: list[Path]) -> str:
+    """Return the title of the page at the book's own URL, else of the README in its folder, else the folder's name."""
+    openings = [page for page in pages if page.url == "/"]
+    if openings:
+        return choose_book_title(loader.root, openings)
+    readmes = [path for path in paths if path.parent == loader.root and path.stem.lower() == "readme"][:1]
+    return choose_book_title(loader.root, [page.rendered for path in readmes if (page := loader.load(path).value)])
 
 
 def _is_index_page(path: Path) -> bool:
-    """Whether a page is the one that its folder opens with."""
     return path.stem.lower() in _INDEX_STEMS
 
 
-def _page_name(relative: Path) -> str:
-    return relative.parent.name if _is_index_page(relative) and relative.parent.name else relative.stem
-
-
 def _page_url(relative: Path, home: Path) -> str:
-    """The address of a page: its path below the book's home, or below the root where it stands outside."""
+    """Return a page's path below the book's folder, or below the root for a page outside that folder."""
     inside = relative.relative_to(home) if relative.is_relative_to(home) else relative
     address = inside.parent if _is_index_page(inside) else inside.with_suffix("")
     return quote("/" + ("" if address == Path() else address.as_posix()))
 
 
-def _sort_pages(root: Path, paths: set[Path], summary: TableOfContents | None, fenced: dict[Path, int]) -> list[Path]:
-    """By the table of contents, else README and index before their neighbours, and these as their folder lists them."""
-    rank = {path: place for place, path in enumerate(summary.entries if summary else ())}
+def _sort_pages(root: Path, paths: set[Path], table: TableOfContents | None, fenced: dict[Path, int]) -> list[Path]:
+    """Sort by the table of contents; without one, put index pages first and follow the `toc` block of each folder."""
+    rank = {path: position for position, path in enumerate(table.entries if table else ())}
 
     def key(path: Path) -> tuple[object, ...]:
         relative = path.relative_to(root)
@@ -187,55 +180,49 @@ def _sort_pages(root: Path, paths: set[Path], summary: TableOfContents | None, f
 
 @dataclass(frozen=True, slots=True)
 class PlainFileLoader:
-    """Sets the files below `root`, all with one shelf to take words from; Markdown takes some only if it `includes`."""
+    """Loads the files below `root`; Markdown can include other files if `expands_includes` is true."""
 
     root: Path
-    shelf: IncludeLoader
-    includes: bool = False
+    includes: IncludeLoader
+    expands_includes: bool = False
 
-    def doc(self, path: Path) -> tuple[LoadedPage | None, list[SourceNotice]]:
-        """The file at `path` by what it ends in, and what is odd about it."""
+    def load(self, path: Path) -> Loaded[LoadedPage]:
+        """Load a file by its suffix."""
         file = path.relative_to(self.root).as_posix()
-        kind = path.suffix.lower()
-        if kind in files.MARKDOWN_SUFFIXES:
-            return load_markdown_page(path, file, PLAIN_MDX if kind == ".mdx" else PLAIN_MARKDOWN, weave=self._woven)
+        suffix = path.suffix.lower()
+        if suffix in files.MARKDOWN_SUFFIXES:
+            dialect = PLAIN_MDX if suffix == ".mdx" else PLAIN_MARKDOWN
+            return load_markdown_page(path, file, dialect, find_includes=self._find_includes, includes=self.includes)
 
-        def words(source: str, front: FrontMatter) -> tuple[RenderedPage, list[SourceNotice]]:
-            if kind != ".rst":
+        def render(source: str, front: FrontMatter) -> tuple[RenderedPage, list[SourceNotice]]:
+            if suffix != ".rst":
                 return plain_text.render_plain_text(source), []
-            draft = draft_rst(source, path, file, ProjectContext(self.shelf, self.root))
-            return draft.set(lambda kind, target: None), list(draft.notices)
+            from bookbound.sources.rst import draft_rst  # imports docutils, which Markdown does not need
+            from bookbound.sources.rst.page_draft import UNRESOLVED, ProjectContext
 
-        return load_page(path, file, words)
+            draft = draft_rst(source, path, file, ProjectContext(self.includes, self.root))
+            return draft.render(UNRESOLVED), list(draft.notices)
 
-    def _woven(self, source: str, path: Path, start: int) -> tuple[ExpandedSource, list[SourceNotice]]:
-        woven = substitute(source, find_gitbook_includes(source, path, self.shelf, start) if self.includes else ())
-        return woven, self.shelf.notices(path.relative_to(self.root).as_posix())
+        return load_page(path, file, render)
 
-
-_GITBOOK_INCLUDE = re.compile(r"""\{%[ \t]*+include[ \t]++(?P<quote>["'])(?P<name>[^"'\n]++)(?P=quote)[ \t]*+%\}""")
+    def _find_includes(self, source: str, path: Path, start: int) -> list[Substitution]:
+        return find_gitbook_includes(source, path, self.includes, start) if self.expands_includes else []
 
 
 def find_gitbook_includes(
-    source: str, path: Path, shelf: IncludeLoader, start: int = 0, depth: int = 0
+    source: str, path: Path, includes: IncludeLoader, start: int = 0, depth: int = 0
 ) -> list[Substitution]:
-    """The includes of the page at `path` from `start` on, each with the words of the file beside it that it names.
-
-    Where there is no such file, what is written stays.
-    """
-    swaps = []
+    """Find the includes of a page from `start` on; an include of a file that does not exist stays as it is."""
+    substitutions = []
     plain = blank_out_code(source)
-    for found in _GITBOOK_INCLUDE.finditer(source, start):
-        other = files.resolve_relative_path(path.parent, found["name"])
-        there = other is not None and files.is_file(other)
-        if not there and plain.startswith(" ", found.start()):
-            continue  # a template that is shown, and asks for nothing
-        text = shelf.text(other, found["name"]) if depth < MAX_INCLUDE_DEPTH else None
+    for match in _GITBOOK_INCLUDE.finditer(source, start):
+        other = files.resolve_relative_path(path.parent, match["name"])
+        exists = other is not None and files.is_file(other)
+        if not exists and plain.startswith(" ", match.start()):
+            continue  # an example in code
+        text = includes.load(other, match["name"]) if depth < MAX_INCLUDE_DEPTH else None
         if text is not None and other is not None:
-            own = text[parse_front_matter(text).end :]
-            swaps.append(
-                Substitution(
-                    *found.span(), substitute(own, find_gitbook_includes(own, other, shelf, depth=depth + 1)).text
-                )
-            )
-    return swaps
+            body = text[parse_front_matter(text).end :]
+            nested = find_gitbook_includes(body, other, includes, depth=depth + 1)
+            substitutions.append(Substitution(*match.span(), substitute(body, nested).text))
+    return substitutions

@@ -6,41 +6,37 @@ import re
 import zlib
 from typing import NamedTuple
 
-from bookbound.sources import decoding
+from bookbound.sources import file_loader
 
-_INVENTORY_HEADER = re.compile(rb"# Sphinx inventory version 2[^\n]*\n# Project:[^\n]*\n# Version:[^\n]*\n[^\n]*\n")
-# The page at the root of a site has no address of its own: two spaces stand where it would be.
-_INVENTORY_LINE = re.compile(
-    r"(?P<name>\S(?:.*?\S)??)\s++(?P<kind>[^\s:]++:\S++)\s++-?\d++\s(?P<address>\S*+)\s++(?P<title>.*)"
-)
+_HEADER = re.compile(rb"# Sphinx inventory version 2[^\n]*\n# Project:[^\n]*\n# Version:[^\n]*\n[^\n]*\n")
+# The root page of a site has an empty URL, between two spaces.
+_ENTRY = re.compile(r"(?P<name>\S(?:.*?\S)??)\s++(?P<kind>[^\s:]++:\S++)\s++-?\d++\s(?P<url>\S*+)\s++(?P<title>.*)")
 _MAX_LINE_LENGTH = 2_000
 
 
 class InventoryEntry(NamedTuple):
-    """Something that can be linked to: its page and anchor below the book's root, and what it is called."""
+    """A link target: its URL below the root of the site, and its title."""
 
-    address: str
+    url: str
     title: str
 
 
 Inventory = dict[str, dict[str, InventoryEntry]]
-"""All that a book lists, by kind (`std:label`, `std:doc`, `py:function`) and name."""
+"""The entries by kind (`std:label`, `std:doc`, `py:function`) and name."""
 
 
 def parse_inventory(data: bytes) -> Inventory:
-    """The inventory that stands in the bytes of a file; an empty one where they are none."""
-    head = _INVENTORY_HEADER.match(data)
-    if not head:
-        return {}
+    """Parse the bytes of an inventory; those of another file give an empty one."""
+    header = _HEADER.match(data)
     try:
-        listed = zlib.decompressobj().decompress(data[head.end() :], decoding.MAX_PAGE_BYTES)
+        body = zlib.decompressobj().decompress(data[header.end() :], file_loader.MAX_PAGE_BYTES) if header else b""
     except zlib.error:
         return {}
-    entries: Inventory = {}
-    for line in listed.decode("utf-8", "replace").split("\n"):
-        found = _INVENTORY_LINE.fullmatch(line) if len(line) <= _MAX_LINE_LENGTH else None
-        if found:
-            name, address, title = found["name"], found["address"], found["title"]
-            address = address.removesuffix("$") + name * address.endswith("$")
-            entries.setdefault(found["kind"], {})[name] = InventoryEntry(address, name if title == "-" else title)
-    return entries
+    inventory: Inventory = {}
+    for line in body.decode("utf-8", "replace").split("\n"):
+        match = _ENTRY.fullmatch(line) if len(line) <= _MAX_LINE_LENGTH else None
+        if match:
+            name, url, title = match["name"], match["url"], match["title"]
+            url = url[:-1] + name if url.endswith("$") else url
+            inventory.setdefault(match["kind"], {})[name] = InventoryEntry(url, name if title == "-" else title)
+    return inventory

@@ -11,18 +11,17 @@ from typing import NamedTuple, Protocol, Self, TypeVar
 from urllib.parse import unquote
 
 from bookbound.domain.document import SourceNotice
-from bookbound.sources import decoding, files, safe_config
+from bookbound.sources import file_loader, files
+from bookbound.sources.markdown import join_token_text
 from bookbound.sources.markdown.dialect import PLAIN_MARKDOWN
-from bookbound.sources.markdown.front_matter import FrontMatter
-from bookbound.sources.markdown.hidden_spans import PLACEHOLDER
 from bookbound.sources.markdown.markdown_it import Token, parse_markdown
 from bookbound.sources.markdown.markup import strip_markup
-from bookbound.sources.safe_config import parse_json, parse_yaml
+from bookbound.sources.safe_config import ConfigFields, load_config
 from bookbound.sources.titles import MAX_TITLE_CHARS
 
 
 class ContentsEntry(NamedTuple):
-    """What the table of contents calls a page, and the chapter it puts it in."""
+    """A page's label and chapter in the table of contents."""
 
     label: str
     chapter: str
@@ -30,9 +29,9 @@ class ContentsEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TableOfContents:
-    """A table of contents: its file, the title that the book's configuration gives, and the pages it lists.
+    """A table of contents: its file, the configured title of the book and the pages it lists.
 
-    `drafts` are entries without a page yet; what is `missing` is listed and not there.
+    `drafts` are entries without a page yet; `missing` are targets that do not exist.
     """
 
     path: Path
@@ -42,59 +41,57 @@ class TableOfContents:
     missing: tuple[str, ...] = ()
 
     def notices(self, file: str) -> list[SourceNotice]:
-        """What of the table, which is called `file`, leads to no page."""
-        drafts = [SourceNotice(file, f"the chapter {label} is a draft") for label in self.drafts]
-        return drafts + [
-            SourceNotice(file, f"lists {target}, which is not there", lost=True) for target in self.missing
+        """Report the entries that lead to no page; `file` is the name of the table."""
+        return [SourceNotice(file, f"the chapter {label} is a draft") for label in self.drafts] + [
+            SourceNotice(file, f"lists {target}, which does not exist", lost=True) for target in self.missing
         ]
 
 
 class _SummaryLine(NamedTuple):
-    """One line of a table of contents; `branch` counts the entries of the first level."""
+    """One entry of a SUMMARY.md; `branch` is the number of its first-level entry."""
 
     branch: int
     part: str
     label: str
     target: str
-    linked: bool = True
+    is_link: bool = True
 
 
 def find_summary_file(paths: list[Path]) -> TableOfContents | None:
-    """Of the tables of contents among `paths` that list other ones: the configured, the topmost, the longest."""
-    found = []
+    """Return the SUMMARY.md that lists pages; prefer a configured one, then the topmost, then the longest."""
+    summaries = []
     for path in paths:
         if path.name == "SUMMARY.md":
             summary = read_summary_file(path, paths, _find_configured_title(path.parent.resolve()))
-            found += [summary] if summary.entries else []
-    return min(found, key=lambda one: (one.title is None, len(one.path.parts), -len(one.entries)), default=None)
+            summaries += [summary] if summary.entries else []
+    return min(summaries, key=lambda one: (one.title is None, len(one.path.parts), -len(one.entries)), default=None)
 
 
 def read_summary_file(path: Path, paths: list[Path], title: str | None) -> TableOfContents:
-    """What the table at `path` lists; a chapter is an entry of the first level, or the part of a lone one."""
-    source, _ = decoding.load_text(path, path.name)
-    lines = _parse_summary_lines(parse_markdown(strip_markup(source or "", PLAIN_MARKDOWN), indented_code=False))
-    known = {page.parent.resolve() / page.name: page for page in paths}
+    """Read a SUMMARY.md; the chapter of a page is its first-level entry, or the part of an entry without children."""
+    source = file_loader.load_text(path, path.name).value or ""
+    lines = _parse_summary_lines(parse_markdown(strip_markup(source, PLAIN_MARKDOWN), indented_code=False))
+    pages = {page.parent.resolve() / page.name: page for page in paths}
     sizes = Counter(line.branch for line in lines)
-    names: dict[int, str] = {}
-    home = path.parent.resolve()
+    branches: dict[int, str] = {}
+    folder = path.parent.resolve()
     entries: dict[Path, ContentsEntry] = {}
     missing = []
     for line in lines:
-        name = names.setdefault(line.branch, line.label)
-        target = files.resolve_relative_path(home, unquote(line.target).partition("#")[0])
-        page = known.get(target) if target and line.target else None
+        branch = branches.setdefault(line.branch, line.label)
+        target = files.resolve_relative_path(folder, unquote(line.target).partition("#")[0])
+        page = pages.get(target) if target and line.target else None
         if page and page != path:
-            entries.setdefault(
-                page, ContentsEntry(line.label, name if sizes[line.branch] > 1 else line.part or line.label)
-            )
+            chapter = branch if sizes[line.branch] > 1 else line.part or line.label
+            entries.setdefault(page, ContentsEntry(line.label, chapter))
         elif line.target.endswith(".md") and "://" not in line.target:
             missing.append(line.target)
-    drafts = tuple(line.label for line in lines if line.linked and not line.target)
+    drafts = tuple(line.label for line in lines if line.is_link and not line.target)
     return TableOfContents(path, title, entries, drafts, tuple(missing))
 
 
 def _parse_summary_lines(tokens: list[Token]) -> list[_SummaryLine]:
-    """The entries of lists, and the links that stand alone before and after them."""
+    """Return the entries of lists, and the links in paragraphs of links before and after them."""
     lines: list[_SummaryLine] = []
     part, depth, branch, heading = "", 0, 0, ""
     for token in tokens:
@@ -104,20 +101,20 @@ def _parse_summary_lines(tokens: list[Token]) -> list[_SummaryLine]:
         elif token.type == "heading_open":
             heading = token.tag
         elif token.type == "inline" and heading:
-            # The first heading of the first level names the table itself.
-            part = "" if heading == "h1" and not lines else _join_token_text(token.children or [])
+            # The first level-1 heading is the title of the table itself.
+            part = "" if heading == "h1" and not lines else _label(token.children or [])
             heading = ""
         elif token.type == "inline":
             links, rest = _split_links(token.children or [])
             if depth:
-                lines += [_SummaryLine(branch, part, *link, linked=bool(links)) for link in links or [(rest, "")]]
+                lines += [_SummaryLine(branch, part, *link, is_link=bool(links)) for link in links or [(rest, "")]]
             elif not rest:
                 lines += [_SummaryLine(branch := branch + 1, "", *link) for link in links]
     return lines
 
 
 def _split_links(tokens: list[Token]) -> tuple[list[tuple[str, str]], str]:
-    """The label and the target of each link, and the words outside of them."""
+    """Return the label and target of each link, and the text outside links."""
     links: list[tuple[str, str]] = []
     outside: list[Token] = []
     inside: list[Token] | None = None
@@ -126,35 +123,27 @@ def _split_links(tokens: list[Token]) -> tuple[list[tuple[str, str]], str]:
             inside = []
             links.append(("", str(token.attrs["href"])))
         elif token.type == "link_close":
-            links[-1] = (_join_token_text(inside or []), links[-1][1])
+            links[-1] = (_label(inside or []), links[-1][1])
             inside = None
         else:
             (outside if inside is None else inside).append(token)
-    return links, _join_token_text(outside)
+    return links, _label(outside)
 
 
-def _join_token_text(tokens: list[Token]) -> str:
-    text = "".join(token.content or " " * token.type.endswith("break") for token in tokens)
-    return " ".join(text.replace(PLACEHOLDER, "").split())[:MAX_TITLE_CHARS]
+def _label(tokens: list[Token]) -> str:
+    return " ".join(join_token_text(tokens).split())[:MAX_TITLE_CHARS]
 
 
 def _find_configured_title(folder: Path) -> str | None:
-    """The title of the book whose configuration says that its source is `folder`; nothing where none does."""
+    """Return the title of the book whose book.toml or book.json names `folder` as its source."""
     for home in (folder, *folder.parents):
-        for name, key, usual in (("book.toml", "src", "src"), ("book.json", "root", ".")):
-            fields = _load_config_fields(home / name)
-            if fields is not None and files.resolve_relative_path(home, fields.text(key) or usual) == folder:
-                return fields.text("title")
+        for name, key, default in (("book.toml", "src", "src"), ("book.json", "root", ".")):
+            config = load_config(home / name) if files.is_file(home / name) else None
+            if isinstance(config, dict):
+                fields = ConfigFields(config).section("book") if name == "book.toml" else ConfigFields(config)
+                if files.resolve_relative_path(home, fields.text(key) or default) == folder:
+                    return fields.text("title")
     return None
-
-
-def _load_config_fields(path: Path) -> FrontMatter | None:
-    try:
-        text, _ = decoding.load_text(path, path.name, decoding.MAX_CONFIG_BYTES) if files.is_file(path) else (None, [])
-        read = safe_config.parse_toml(text or "").get("book", {}) if path.suffix == ".toml" else parse_json(text or "")
-    except (ValueError, RecursionError):
-        return None
-    return FrontMatter(read) if text is not None and isinstance(read, dict) else None
 
 
 _TOCTREE_FILE = "_toctree.yml"
@@ -162,51 +151,47 @@ _TOC_FENCE = re.compile(r"^```toc[ \t]*\n(?P<body>(?:(?!```)[^\n]*\n)*)```", re.
 
 
 def find_toctree_file(root: Path, paths: list[Path]) -> TableOfContents | None:
-    """The topmost `_toctree.yml` below `root` that stands beside or above pages and lists some of them."""
+    """Return the topmost `_toctree.yml` next to or one folder above pages that lists some of them."""
     for folder in sorted({path.parent for path in paths}, key=lambda path: (len(path.parts), path)):
         for home in (folder, folder.parent):
             if home.is_relative_to(root) and files.is_file(home / _TOCTREE_FILE):
-                summary = TableOfContents(home / _TOCTREE_FILE, None, _load_toctree_entries(home, set(paths)))
-                if summary.entries:
-                    return summary
+                contents = TableOfContents(home / _TOCTREE_FILE, None, _load_toctree_entries(home, set(paths)))
+                if contents.entries:
+                    return contents
     return None
 
 
-def _load_toctree_entries(home: Path, known: set[Path]) -> dict[Path, ContentsEntry]:
-    text, _ = decoding.load_text(home / _TOCTREE_FILE, _TOCTREE_FILE, decoding.MAX_CONFIG_BYTES)
-    listed = parse_yaml(text or "")
+def _load_toctree_entries(home: Path, pages: set[Path]) -> dict[Path, ContentsEntry]:
+    parsed = load_config(home / _TOCTREE_FILE)
     entries: dict[Path, ContentsEntry] = {}
-    waiting: list[tuple[object, str]] = [(one, "") for one in reversed(listed if isinstance(listed, list) else [])]
-    while waiting:
-        item, chapter = waiting.pop()
-        fields = FrontMatter(item if isinstance(item, dict) else {})
-        title = fields.text("title")
-        path = files.resolve_relative_path(home, fields.text("local")) if fields.text("local") else None
-        pages = [page for end in (".mdx", ".md") if path and (page := path.with_name(path.name + end)) in known]
-        for page in pages[:1]:
+    pending: list[tuple[object, str]] = [(item, "") for item in reversed(parsed if isinstance(parsed, list) else [])]
+    while pending:
+        item, chapter = pending.pop()
+        fields = ConfigFields.of(item)
+        title, local = fields.text("title"), fields.text("local")
+        path = files.resolve_relative_path(home, local) if local else None
+        page = next((p for end in (".mdx", ".md") if path and (p := path.with_name(path.name + end)) in pages), None)
+        if page:
             entries.setdefault(page, ContentsEntry(title, chapter or title))
-        inside = fields.fields.get("sections")
-        waiting += [(one, chapter or title) for one in reversed(inside if isinstance(inside, list) else [])]
+        pending += [(section, chapter or title) for section in reversed(fields.list_items("sections"))]
     return entries
 
 
 def read_toc_fence_order(paths: list[Path]) -> dict[Path, int]:
-    """The place of each page that a `toc` block in the opening page of its folder lists."""
-    known = set(paths)
+    """Return the position of each page that a `toc` block in the index page of its folder lists."""
+    pages = set(paths)
     order: dict[Path, int] = {}
     for path in paths:
-        source = decoding.load_text(path, path.name)[0] if path.stem == "index" else None
-        for found in _TOC_FENCE.finditer(source or ""):
-            for line in found["body"].split("\n"):
+        source = file_loader.load_text(path, path.name).value if path.stem == "index" else None
+        for fence in _TOC_FENCE.finditer(source or ""):
+            for line in fence["body"].split("\n"):
                 page = files.resolve_relative_path(path.parent, f"{line.strip()}.md") if line.strip() else None
-                if page in known and page.parent == path.parent:
+                if page in pages and page.parent == path.parent:
                     order.setdefault(page, len(order))
     return order
 
 
 class _NestedEntry(Protocol):
-    """A line of a table of contents, and how deep it stands."""
-
     @property
     def depth(self) -> int: ...
 
@@ -217,7 +202,7 @@ NestedEntryT = TypeVar("NestedEntryT", bound=_NestedEntry)
 
 
 def strip_root(entries: Sequence[NestedEntryT]) -> tuple[NestedEntryT, ...]:
-    """The entries without a single one that all others stand under: that is the book."""
+    """Drop a first entry that contains all others, because it is the book itself."""
     if len(entries) < 2 or entries[0].depth or any(not entry.depth for entry in entries[1:]):
         return tuple(entries)
     return tuple(entry._replace(depth=entry.depth - 1) for entry in entries[1:])

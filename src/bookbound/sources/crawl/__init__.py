@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from bookbound.domain.document import ParsedBook, SourceNotice
 from bookbound.domain.errors import SourceError
+from bookbound.sources.crawl.access_rules import ResolveHost, RobotsCache, resolve_host
 from bookbound.sources.crawl.fetch_limits import CrawlLimits, FetchError, FetchResult
 from bookbound.sources.crawl.fetcher import Fetcher
 from bookbound.sources.crawl.page_discovery import (
@@ -18,191 +19,167 @@ from bookbound.sources.crawl.page_discovery import (
     NavigationCache,
     all_links,
     fetch_search_index,
-    get_origin,
     list_sitemap_pages,
     navigation_links,
     parse_start_url,
     toc_links,
 )
-from bookbound.sources.crawl.robots import RobotsCache
-from bookbound.sources.crawl.ssrf_guard import ResolveHost, resolve_host
 from bookbound.sources.decoding import decode_html
+from bookbound.sources.files import summarize_notices
 from bookbound.sources.html.html_page import HtmlPage, parse_html_page
 from bookbound.sources.html.site_book import assemble_site_book
-from bookbound.sources.html.urls import page_key
-from bookbound.sources.skipped_files import summarize_notices
+from bookbound.sources.html.urls import get_origin, page_key
+
+_ADVICE = {
+    "disallowed": "Ask its owner to allow `bookbound` there, or index the folder that the site was built in.",
+    "untrusted": "If it is yours, name the file with its certificate, or that of its authority, in SSL_CERT_FILE.",
+    "missing": "Check the URL.",
+    "": "Try again later, or index the folder that the site was built in.",
+}
 
 
 def crawl_site(
     url: str,
-    hosts: Sequence[str] = (),
-    progress: Callable[[int, int], None] = lambda done, of: None,
-    bounds: CrawlLimits | None = None,
+    allowed_hosts: Sequence[str] = (),
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    limits: CrawlLimits | None = None,
     resolve: ResolveHost = resolve_host,
 ) -> ParsedBook:
-    """The book of the site at and below `url`: the pages that its maps list, else those that its pages lead to.
+    """Read the site at and below `url`: the pages that its sitemaps or search indexes list, else all linked pages.
 
-    Only machines of the open network are asked, and `hosts`. `progress` is told how many pages are read, of how many.
+    Requests go to public addresses and to `allowed_hosts` only.
     """
     start = parse_start_url(url)
-    with closing(Fetcher(hosts, bounds, resolve)) as fetcher:
-        manners = RobotsCache(fetcher)
-        first = _fetch_first_page(fetcher, manners, start)
-        return _CrawlRun(fetcher, manners, CrawlScope.of(start, first.url), progress).run(start, first)
-
-
-def _fetch_first_page(fetcher: Fetcher, manners: RobotsCache, start: str) -> FetchResult:
-    """The page that a crawl begins with; without it there is no book."""
-    try:
-        found = fetcher.fetch(start, manners.allows)
-    except FetchError as trouble:
-        raise SourceError(f"The page at this address {trouble}. {_error_advice(trouble)}") from trouble
-    if not found.is_html:
-        raise SourceError("There is no page of HTML at this address: name the address of the book's first page.")
-    return found
+    with closing(Fetcher(allowed_hosts, limits, resolve)) as fetcher:
+        robots = RobotsCache(fetcher)
+        try:
+            first = fetcher.fetch(start, robots.is_allowed)
+        except FetchError as error:
+            raise SourceError(f"The page at this URL {error}. {_ADVICE[error.reason]}") from error
+        if not first.is_html:
+            raise SourceError("There is no HTML page at this URL: give the URL of the book's first page.")
+        return _CrawlRun(fetcher, robots, CrawlScope.of(start, first.url), progress).run(start, first)
 
 
 class _CrawlRun:
-    """One crawl: what waits to be fetched, what was found, and what was odd."""
+    """The state of one crawl."""
 
     def __init__(
-        self, fetcher: Fetcher, manners: RobotsCache, scope: CrawlScope, progress: Callable[[int, int], None]
+        self, fetcher: Fetcher, robots: RobotsCache, scope: CrawlScope, progress: Callable[[int, int], None]
     ) -> None:
-        self.fetcher, self.manners, self.scope, self.progress = fetcher, manners, scope, progress
-        self.bounds = fetcher.bounds
-        self.waiting: deque[str] = deque()
+        self.fetcher, self.robots, self.scope, self.progress = fetcher, robots, scope, progress
+        self.limits = fetcher.limits
+        self.queue: deque[str] = deque()
         self.seen: set[str] = set()
         self.pages: dict[str, HtmlPage] = {}
-        self.met: dict[str, None] = {}
-        self.listings = NavigationCache()
+        self.linked: dict[str, None] = {}
+        self.navigation = NavigationCache()
         self.notices: list[SourceNotice] = []
-        self.cut = False
+        self.is_cut_off = False
+        self.links_to_follow: Callable[[HtmlPage], Iterable[str]] = all_links
 
     def run(self, start: str, first: FetchResult) -> ParsedBook:
         html = decode_html(first.body, first.charset)
-        own_map, odd = fetch_search_index(html, self.scope.home, self._fetch)
-        self.notices += odd
-        listed = [page for page in self._mapped() if self.scope.holds(page)]
-        own = [url for page in own_map.pages.values() if (url := self.scope.page(page.url))]
-        self.followed = toc_links if listed else navigation_links if own else all_links
+        index, notices = fetch_search_index(html, self.scope.home, self._fetch)
+        self.notices += notices
+        listed = [url for url in self._list_sitemap_pages() if self.scope.contains(url)]
+        indexed = self.scope.page_urls(page.url for page in index.pages.values())
+        if listed or indexed:
+            self.links_to_follow = toc_links if listed else navigation_links
         self.seen.add(page_key(start))
-        self._take(first)
-        self._fetch_all([*listed, *own])
-        if own and not listed and not own_map.fits(self.pages):
-            self.followed = all_links
-            self._fetch_all(self.met)
-        if self.cut:
-            self.notices.append(SourceNotice(self.scope.home, "has more pages than a crawl may take", lost=True))
-        elif more := sum(page_key(url) not in self.seen for url in self.met):
-            told = f"links to {more} more addresses that neither its map nor its navigation lists; left out"
-            self.notices.append(SourceNotice(self.scope.home, told))
-        # What answers first depends on the weather; the book does not.
+        self._add_page(first)
+        self._fetch_all([*listed, *indexed])
+        if indexed and not listed and not index.fits(self.pages):
+            self.links_to_follow = all_links
+            self._fetch_all(self.linked)
+        if self.is_cut_off:
+            self.notices.append(SourceNotice(self.scope.home, "has more pages than a crawl may read", lost=True))
+        elif more := sum(page_key(url) not in self.seen for url in self.linked):
+            message = f"links to {more} more URLs that neither its sitemap nor its navigation lists; left out"
+            self.notices.append(SourceNotice(self.scope.home, message))
+        # Pages arrive in any order, but the same site always makes the same book.
         pages = sorted(self.pages.values(), key=lambda page: page.url)
-        book = assemble_site_book(
-            pages, self.scope.home, urlsplit(first.url).hostname or "", sorted(self.notices), own_map
-        )
+        title = urlsplit(first.url).hostname or ""
+        book = assemble_site_book(pages, self.scope.home, title, sorted(self.notices), index)
         if not book.pages:
-            why = summarize_notices(book.notices)
-            raise SourceError(f"No page of the site may be indexed or shows words: name another address.{why}")
+            reasons = summarize_notices(book.notices)
+            raise SourceError(f"No page of the site has words and may be indexed: give another URL.{reasons}")
         return book
 
     def _fetch(self, url: str) -> FetchResult:
-        """What stands at an address, as long as it does not lead away from the site."""
-
-        def allows(url: str) -> bool:
+        def is_allowed(url: str) -> bool:
             if get_origin(url) != self.scope.origin:
-                raise FetchError("leads to another site", missing=True)
-            return self.manners.allows(url)
+                raise FetchError("redirects to another site", "missing")
+            return self.robots.is_allowed(url)
 
-        return self.fetcher.fetch(url, allows)
+        return self.fetcher.fetch(url, is_allowed)
 
-    def _mapped(self) -> list[str]:
-        """The pages that the site's maps for search engines list."""
-        told = [self.scope.home + "sitemap.xml", self.scope.origin + "/sitemap.xml"]
-
+    def _list_sitemap_pages(self) -> list[str]:
         def fetch(url: str) -> bytes | None:
             try:
                 return self._fetch(url).body
             except SourceError:
                 return None
 
-        return list_sitemap_pages(
-            [*self.manners.of(self.scope.home).maps, *told], self.scope.own, fetch, self.bounds.pages
-        )
+        named = self.robots.rules_for(self.scope.home).sitemaps
+        usual = [self.scope.home + "sitemap.xml", self.scope.origin + "/sitemap.xml"]
+        return list_sitemap_pages([*named, *usual], self.scope.resolve, fetch, self.limits.max_pages)
 
     def _fetch_all(self, urls: Iterable[str]) -> None:
-        """Fetch these and what waits, a few at once, and what that leads to."""
-        self._line_up(urls)
-        at_work: dict[Future[FetchResult], str] = {}
-        with ThreadPoolExecutor(self.bounds.at_once, "crawl") as workers:
-            while self.waiting or at_work:
-                if self.fetcher.spent or len(self.pages) >= self.bounds.pages:
-                    self.cut = True
+        """Fetch these URLs and the links that their pages lead to, several at once."""
+        self._enqueue(urls)
+        running: dict[Future[FetchResult], str] = {}
+        with ThreadPoolExecutor(self.limits.max_concurrency, "crawl") as workers:
+            while self.queue or running:
+                if self.fetcher.is_spent or len(self.pages) >= self.limits.max_pages:
+                    self.is_cut_off = True
                     break
-                while self.waiting and len(at_work) < self.bounds.at_once:
-                    url = self.waiting.popleft()
-                    at_work[workers.submit(self._fetch, url)] = url
-                done, _ = wait(at_work, return_when=FIRST_COMPLETED)
+                while self.queue and len(running) < self.limits.max_concurrency:
+                    url = self.queue.popleft()
+                    running[workers.submit(self._fetch, url)] = url
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
-                    self._finish(at_work.pop(future), future)
-                self.progress(len(self.pages), len(self.pages) + len(self.waiting) + len(at_work))
-            self.waiting.clear()
-            for future in at_work:
+                    self._finish(running.pop(future), future)
+                self.progress(len(self.pages), len(self.pages) + len(self.queue) + len(running))
+            self.queue.clear()
+            for future in running:
                 future.cancel()
 
     def _finish(self, url: str, future: Future[FetchResult]) -> None:
-        """Take what was fetched, or note why not."""
         try:
-            self._take(future.result())
-        except FetchError as trouble:
-            self.notices.append(
-                SourceNotice(_page_file_name(url), f"{trouble}; left out", lost=not (trouble.missing or trouble.kept))
-            )
+            self._add_page(future.result())
+        except FetchError as error:
+            self.notices.append(SourceNotice(_page_file_name(url), f"{error}; left out", lost=not error.is_expected))
 
-    def _take(self, found: FetchResult) -> None:
-        if page_key(found.url) in self.pages or not self.scope.holds(found.url):
+    def _add_page(self, result: FetchResult) -> None:
+        if page_key(result.url) in self.pages or not self.scope.contains(result.url):
             return
-        if not found.is_html:
-            self.notices.append(SourceNotice(_page_file_name(found.url), "is no page of HTML; left out"))
+        file = _page_file_name(result.url)
+        if not result.is_html:
+            self.notices.append(SourceNotice(file, "is not an HTML page; left out"))
             return
-        page = parse_html_page(decode_html(found.body, found.charset), found.url, _page_file_name(found.url))
-        if page.followed:
-            self._meet(filter(None, map(self.scope.page, page.links)))
-            self._line_up(filter(None, map(self.scope.page, self.followed(page))))
-        kept_out, shared = page.kept_out or found.kept_out, self.listings.shared(page.entries)
+        page = parse_html_page(decode_html(result.body, result.charset), result.url, file)
+        if page.may_follow_links:
+            room = max(self.limits.max_urls - len(self.linked), 0)
+            self.linked |= dict.fromkeys(self.scope.page_urls(page.links)[:room])
+            self._enqueue(self.scope.page_urls(self.links_to_follow(page)))
         self.seen.add(page.key)
-        self.pages[page.key] = replace(page, kept_out=kept_out, links=(), entries=shared)
+        is_noindex, entries = page.is_noindex or result.is_noindex, self.navigation.share(page.entries)
+        self.pages[page.key] = replace(page, is_noindex=is_noindex, links=(), entries=entries)
 
-    def _meet(self, urls: Iterable[str]) -> None:
-        """Remember where pages lead, whether or not that is followed."""
-        for url in urls:
-            if len(self.met) < self.bounds.asked:
-                self.met[url] = None
-
-    def _line_up(self, urls: Iterable[str]) -> None:
-        """Let the pages that were not seen before wait for their turn."""
+    def _enqueue(self, urls: Iterable[str]) -> None:
         for url in urls:
             if page_key(url) in self.seen:
                 continue
-            if len(self.seen) >= self.bounds.asked:
-                self.cut = True
+            if len(self.seen) >= self.limits.max_urls:
+                self.is_cut_off = True
                 return
             self.seen.add(page_key(url))
-            self.waiting.append(url)
-
-
-def _error_advice(trouble: FetchError) -> str:
-    if trouble.kept:
-        return "Ask its owner to allow `bookbound` there, or index the folder that the site was built in."
-    if trouble.distrusted:
-        return "If it is yours, name the file with its certificate, or that of its authority, in SSL_CERT_FILE."
-    if trouble.missing:
-        return "Check the address."
-    return "Try again later, or index the folder that the site was built in."
+            self.queue.append(url)
 
 
 def _page_file_name(url: str) -> str:
-    """What a page is called among the files of its book."""
+    """Return the name of a page among the files of its book."""
     parts = urlsplit(url)
     path = parts.path.strip("/") or "index"
     return f"{path}?{parts.query}" if parts.query else path

@@ -6,119 +6,119 @@ import threading
 from dataclasses import dataclass, field
 from math import inf
 from time import monotonic
+from typing import Literal
 
 from bookbound.domain.errors import SourceError
+
+USER_AGENT = "bookbound"
+_MAX_TRANSFER_RATIO = 2
+"""How many times the size limit of a page a response may have with headers and chunk sizes."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlLimits:
-    """How much a crawl may take, in pages, addresses that are asked, bytes and seconds."""
+    """How much a crawl may request and receive, and how long it may take."""
 
-    pages: int = 10_000
-    asked: int = 30_000
-    page_bytes: int = 5_000_000
-    bytes: int = 1_000_000_000
-    seconds: float = 3_600.0
-    page_seconds: float = 60.0
-    silence: float = 15.0
-    longest_wait: float = 30.0
-    tries: int = 3
-    at_once: int = 4
-    pause: float = 0.1
+    max_pages: int = 10_000
+    max_urls: int = 30_000
+    max_page_bytes: int = 5_000_000
+    max_total_bytes: int = 1_000_000_000
+    max_seconds: float = 3_600.0
+    max_page_seconds: float = 60.0
+    read_timeout_seconds: float = 15.0
+    max_retry_wait_seconds: float = 30.0
+    max_attempts: int = 3
+    max_concurrency: int = 4
+    delay_seconds: float = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """What came from an address, all redirects followed."""
+    """The response at a URL after all redirects."""
 
     url: str
-    kind: str
+    media_type: str
     charset: str
     body: bytes = field(repr=False)
-    kept_out: bool = False
+    is_noindex: bool = False
 
     @property
     def is_html(self) -> bool:
-        return self.kind in ("text/html", "application/xhtml+xml")
+        return self.media_type in ("text/html", "application/xhtml+xml")
 
 
 class FetchError(SourceError):
-    """A page cannot be had: it is `missing`, the site has it `kept` out, or is `distrusted` for its certificate."""
+    """A page cannot be fetched; the message continues a sentence about it."""
 
-    def __init__(self, message: str, *, missing: bool = False, kept: bool = False, distrusted: bool = False) -> None:
+    def __init__(self, message: str, reason: Literal["", "missing", "disallowed", "untrusted"] = "") -> None:
         super().__init__(message)
-        self.missing, self.kept, self.distrusted = missing, kept, distrusted
+        self.reason = reason
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether the site itself says that there is no page for us."""
+        return self.reason in ("missing", "disallowed")
 
 
 class TemporaryFetchError(FetchError):
-    """A page cannot be had now, and perhaps in `wait` seconds."""
+    """A page cannot be fetched now, but perhaps in `wait_seconds`."""
 
-    def __init__(self, message: str, wait: float = 0.0) -> None:
+    def __init__(self, message: str, wait_seconds: float = 0.0) -> None:
         super().__init__(message)
-        self.wait = wait
-
-
-_MAX_TRANSFER_RATIO = 2
-"""How many times as long as its page an answer may be on its way, with its headers and all that it is cut with."""
+        self.wait_seconds = wait_seconds
 
 
 class CrawlBudget:
-    """What all answers together may take."""
+    """Counts the bytes of all responses and knows when the crawl must end."""
 
-    def __init__(self, bounds: CrawlLimits) -> None:
-        self.bounds = bounds
-        self.until = monotonic() + bounds.seconds
-        self.taken = 0
+    def __init__(self, limits: CrawlLimits) -> None:
+        self.limits = limits
+        self.deadline = monotonic() + limits.max_seconds
+        self.used_bytes = 0
         self._lock = threading.Lock()
 
     @property
-    def spent(self) -> bool:
-        return monotonic() > self.until or self.taken > self.bounds.bytes
+    def is_spent(self) -> bool:
+        return monotonic() > self.deadline or self.used_bytes > self.limits.max_total_bytes
 
-    def take(self, size: int) -> None:
+    def add(self, size: int) -> None:
         with self._lock:
-            self.taken += size
+            self.used_bytes += size
 
 
 class ResponseBudget:
-    """What one answer may take: asked before each wait, and told of each piece that comes."""
+    """Limits the time and the bytes of one response."""
 
-    def __init__(self, whole: CrawlBudget) -> None:
-        self._whole = whole
-        self._until = min(whole.until, monotonic() + whole.bounds.page_seconds)
-        self._sent = self._shown = self._counted = 0
+    def __init__(self, crawl: CrawlBudget) -> None:
+        self._crawl = crawl
+        self._deadline = min(crawl.deadline, monotonic() + crawl.limits.max_page_seconds)
+        self._received = self._decoded = self._counted = 0
 
-    @property
-    def patience(self) -> float:
-        """The seconds to wait for the next piece, once it is sure that any are left."""
-        left = self._until - monotonic()
+    def timeout(self) -> float:
+        """Return how many seconds to wait for the next bytes, or raise if no time is left."""
+        left = self._deadline - monotonic()
         if left <= 0:
-            raise self.late()
-        return min(left, self._whole.bounds.silence)
+            raise self.timeout_error()
+        return min(left, self._crawl.limits.read_timeout_seconds)
 
-    def late(self) -> TemporaryFetchError:
-        """What is said of an answer that is not waited for any longer."""
-        over = monotonic() >= self._until
-        return (
-            TemporaryFetchError("takes too long", wait=inf) if over else TemporaryFetchError("did not answer in time")
-        )
+    def timeout_error(self) -> TemporaryFetchError:
+        if monotonic() >= self._deadline:
+            return TemporaryFetchError("takes too long", wait_seconds=inf)
+        return TemporaryFetchError("did not answer in time")
 
-    def arrived(self, size: int) -> None:
-        """So many bytes came over the line, whatever they are."""
-        self._sent += size
-        self._count(self._sent <= _MAX_TRANSFER_RATIO * self._whole.bounds.page_bytes)
+    def add_received(self, size: int) -> None:
+        """Count bytes that came from the network."""
+        self._received += size
+        self._count(self._received <= _MAX_TRANSFER_RATIO * self._crawl.limits.max_page_bytes)
 
-    def shown(self, size: int) -> None:
-        """So many bytes of the page itself were found in what came."""
-        self._shown += size
-        self._count(self._shown <= self._whole.bounds.page_bytes)
+    def add_decoded(self, size: int) -> None:
+        """Count bytes of the page itself."""
+        self._decoded += size
+        self._count(self._decoded <= self._crawl.limits.max_page_bytes)
 
-    def _count(self, within: bool) -> None:
-        larger = max(self._sent, self._shown)
-        self._whole.take(larger - self._counted)
+    def _count(self, is_within_limit: bool) -> None:
+        larger = max(self._received, self._decoded)
+        self._crawl.add(larger - self._counted)
         self._counted = larger
-        if not within:
-            raise FetchError(f"is larger than {self._whole.bounds.page_bytes // 1000} kB")
-
-
-USER_AGENT = "bookbound"
+        if not is_within_limit:
+            raise FetchError(f"is larger than {self._crawl.limits.max_page_bytes // 1000} kB")

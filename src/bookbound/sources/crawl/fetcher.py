@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from bookbound import __version__
+from bookbound.sources.crawl.access_rules import ResolveHost, resolve_host, resolve_public_addresses
 from bookbound.sources.crawl.fetch_limits import (
     USER_AGENT,
     CrawlBudget,
@@ -23,17 +24,17 @@ from bookbound.sources.crawl.fetch_limits import (
     ResponseBudget,
     TemporaryFetchError,
 )
-from bookbound.sources.crawl.ssrf_guard import ResolveHost, resolve_host, resolve_public_addresses
 from bookbound.sources.html.urls import resolve_url
 
 if TYPE_CHECKING:
     from bookbound.sources.crawl.httpcore import StreamedResponse
 
-
 MAX_REDIRECTS = 5
 _MAX_ADDRESSES = 4
-# No honest header is longer, and reading a long one takes time.
-_MAX_CONTENT_TYPE_LENGTH, _MAX_RETRY_AFTER_LENGTH = 200, 50
+# Parsing a long header takes time, and no honest one is longer.
+_MAX_CONTENT_TYPE_LENGTH = 200
+_MAX_RETRY_AFTER_LENGTH = 50
+_DECOMPRESSED_BYTES = 1 << 16
 _RETRYABLE_STATUSES = frozenset((408, 429, 500, 502, 503, 504))
 _REDIRECT_STATUSES = frozenset((301, 302, 303, 307, 308))
 _HEADERS = {
@@ -44,131 +45,127 @@ _HEADERS = {
 
 
 class Fetcher:
-    """Fetches for one crawl; a host is looked up and checked once, and from then on asked at that address alone."""
+    """Fetches pages for one crawl; it resolves and checks each host once and then keeps to those addresses."""
 
     def __init__(
-        self, hosts: Sequence[str] = (), bounds: CrawlLimits | None = None, resolve: ResolveHost = resolve_host
+        self, allowed_hosts: Sequence[str] = (), limits: CrawlLimits | None = None, resolve: ResolveHost = resolve_host
     ) -> None:
         from bookbound.sources.crawl.httpcore import CrawlHttpClient
 
-        self.bounds = bounds or CrawlLimits()
-        self.pause = self.bounds.pause
-        self._hosts, self._resolve = hosts, resolve
-        self._allowance = CrawlBudget(self.bounds)
-        self._line = CrawlHttpClient(self._find, self.bounds.at_once)
-        self._found: dict[tuple[str, int], list[str]] = {}
-        self._turn = 0.0
+        self.limits = limits or CrawlLimits()
+        self.delay_seconds = self.limits.delay_seconds
+        self._allowed_hosts, self._resolve = allowed_hosts, resolve
+        self._budget = CrawlBudget(self.limits)
+        self._client = CrawlHttpClient(self._find_addresses, self.limits.max_concurrency)
+        self._addresses: dict[tuple[str, int], list[str]] = {}
+        self._next_request = 0.0
         self._lock = threading.Lock()
 
     @property
-    def spent(self) -> bool:
-        """Whether the crawl has taken all the time or all the bytes it may."""
-        return self._allowance.spent
+    def is_spent(self) -> bool:
+        """Whether the crawl has used up its time or its bytes."""
+        return self._budget.is_spent
 
-    def fetch(self, url: str, allows: Callable[[str], bool] = lambda url: True) -> FetchResult:
-        """What stands at `url`; `allows` is asked about it and about each address it leads to."""
+    def fetch(self, url: str, is_allowed: Callable[[str], bool] = lambda url: True) -> FetchResult:
+        """Fetch a URL; `is_allowed` checks it and each URL that it redirects to."""
         for _ in range(MAX_REDIRECTS + 1):
-            if not allows(url):
-                raise FetchError("its robots.txt keeps it out", kept=True)
-            found = self._patiently(url)
-            if isinstance(found, FetchResult):
-                return found
-            if urlsplit(url).scheme == "https" and urlsplit(found).scheme != "https":
-                raise FetchError("leads from https to http")
-            url = found
-        raise FetchError(f"leads on more than {MAX_REDIRECTS} times")
+            if not is_allowed(url):
+                raise FetchError("is disallowed by robots.txt", "disallowed")
+            result = self._fetch_with_retry(url)
+            if isinstance(result, FetchResult):
+                return result
+            if urlsplit(url).scheme == "https" and urlsplit(result).scheme != "https":
+                raise FetchError("redirects from https to http")
+            url = result
+        raise FetchError(f"redirects more than {MAX_REDIRECTS} times")
 
     def close(self) -> None:
-        self._line.close()
+        self._client.close()
 
-    def _patiently(self, url: str) -> FetchResult | str:
-        for tried in range(1, self.bounds.tries + 1):
+    def _fetch_with_retry(self, url: str) -> FetchResult | str:
+        attempt = 1
+        while True:
             try:
-                return self._once(url)
-            except TemporaryFetchError as trouble:
-                wait = max(trouble.wait, self.bounds.pause * (1 << tried) * random.uniform(0.5, 1.5))
-                late = wait > self.bounds.longest_wait or monotonic() + wait > self._allowance.until
-                if tried == self.bounds.tries or late:
+                return self._fetch_once(url)
+            except TemporaryFetchError as error:
+                wait = max(error.wait_seconds, self.limits.delay_seconds * (1 << attempt) * random.uniform(0.5, 1.5))
+                too_late = monotonic() + wait > self._budget.deadline
+                if attempt >= self.limits.max_attempts or wait > self.limits.max_retry_wait_seconds or too_late:
                     raise
+            attempt += 1
             sleep(wait)
-        raise FetchError("was not tried")
 
-    def _once(self, url: str) -> FetchResult | str:
-        """What stands at an address, or the address it leads to."""
+    def _fetch_once(self, url: str) -> FetchResult | str:
+        """Return the response at a URL, or the URL that it redirects to."""
         self._wait_for_turn()
-        if self.spent:
-            raise TemporaryFetchError("comes after all that a crawl may take", wait=inf)
-        share = ResponseBudget(self._allowance)
-        with self._line.get(url, _HEADERS, share) as incoming:
-            if incoming.status in _REDIRECT_STATUSES:
-                return _redirect_target(url, incoming.headers.get("location", ""))
-            if incoming.status in _RETRYABLE_STATUSES:
-                raise TemporaryFetchError(
-                    f"answers {incoming.status}", _parse_retry_after(incoming.headers.get("retry-after", ""))
-                )
-            if incoming.status != 200:
-                raise FetchError(f"answers {incoming.status}", missing=incoming.status in (404, 410))
-            told = Message()
-            told["content-type"] = incoming.headers.get("content-type", "")[:_MAX_CONTENT_TYPE_LENGTH]
-            kept_out = any(word in incoming.headers.get("x-robots-tag", "").lower() for word in ("noindex", "none"))
-            charset = str(told.get_param("charset") or "")
-            return FetchResult(url, told.get_content_type(), charset, _read_body(incoming, share), kept_out)
+        if self.is_spent:
+            raise TemporaryFetchError("exceeds the time or bytes of the crawl", wait_seconds=inf)
+        budget = ResponseBudget(self._budget)
+        with self._client.get(url, _HEADERS, budget) as response:
+            status, headers = response.status, response.headers
+            if status in _REDIRECT_STATUSES:
+                target = resolve_url(url, headers.get("location", ""))
+                if not target:
+                    raise FetchError("redirects to an invalid URL")
+                return target
+            if status in _RETRYABLE_STATUSES:
+                raise TemporaryFetchError(f"answers {status}", _parse_retry_after(headers.get("retry-after", "")))
+            if status != 200:
+                raise FetchError(f"answers {status}", "missing" if status in (404, 410) else "")
+            content = Message()
+            content["content-type"] = headers.get("content-type", "")[:_MAX_CONTENT_TYPE_LENGTH]
+            charset = str(content.get_param("charset") or "")
+            is_noindex = any(word in headers.get("x-robots-tag", "").lower() for word in ("noindex", "none"))
+            body = _read_body(response, budget)
+            return FetchResult(url, content.get_content_type(), charset, body, is_noindex)
 
-    def _find(self, host: str, port: int) -> Sequence[str]:
+    def _find_addresses(self, host: str, port: int) -> Sequence[str]:
         with self._lock:
-            if (host, port) not in self._found:
-                self._found[host, port] = resolve_public_addresses(host, port, self._hosts, self._resolve)[
-                    :_MAX_ADDRESSES
-                ]
-            return self._found[host, port]
+            if (host, port) not in self._addresses:
+                found = resolve_public_addresses(host, port, self._allowed_hosts, self._resolve)
+                self._addresses[host, port] = found[:_MAX_ADDRESSES]
+            return self._addresses[host, port]
 
     def _wait_for_turn(self) -> None:
         with self._lock:
             now = monotonic()
-            self._turn = max(self._turn + self.pause, now)
-            wait = min(self._turn, self._allowance.until) - now
+            self._next_request = max(self._next_request + self.delay_seconds, now)
+            wait = min(self._next_request, self._budget.deadline) - now
         sleep(max(0.0, wait))
 
 
-def _redirect_target(url: str, location: str) -> str:
-    found = resolve_url(url, location)
-    if not found:
-        raise FetchError("leads to no address of the web")
-    return found
-
-
-def _read_body(incoming: StreamedResponse, share: ResponseBudget) -> bytes:
+def _read_body(response: StreamedResponse, budget: ResponseBudget) -> bytes:
     parts = []
-    for part in _decompress(incoming):
-        share.shown(len(part))
+    for part in _decompress(response):
+        budget.add_decoded(len(part))
         parts.append(part)
     return b"".join(parts)
 
 
-def _decompress(incoming: StreamedResponse) -> Iterator[bytes]:
-    """The body as it was meant, unpacked piece by piece so that a small one cannot become large unseen."""
-    packing = incoming.headers.get("content-encoding", "identity").strip().lower()
-    if packing in ("identity", ""):
-        yield from incoming.chunks
+def _decompress(response: StreamedResponse) -> Iterator[bytes]:
+    """Decompress a body in small steps, so that the budget stops a decompression bomb."""
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding in ("identity", ""):
+        yield from response.chunks
         return
-    if packing not in ("gzip", "x-gzip", "deflate"):
-        raise FetchError("is packed in a way that was not asked for")
-    unpacker = zlib.decompressobj(47 if packing != "deflate" else 15)
-    begun = False
+    if encoding not in ("gzip", "x-gzip", "deflate"):
+        raise FetchError("uses a compression that was not requested")
+    decompressor = zlib.decompressobj(47 if encoding != "deflate" else 15)
+    has_data = False
     try:
-        for chunk in incoming.chunks:
-            begun = begun or bool(chunk)
-            while chunk and not unpacker.eof:
-                yield unpacker.decompress(chunk, 1 << 16)
-                chunk = unpacker.unconsumed_tail
-    except zlib.error as trouble:
-        raise FetchError("is packed and broken") from trouble
-    if begun and not unpacker.eof:
-        raise TemporaryFetchError("is packed and broke off")
+        for chunk in response.chunks:
+            has_data = has_data or bool(chunk)
+            while chunk and not decompressor.eof:
+                yield decompressor.decompress(chunk, _DECOMPRESSED_BYTES)
+                chunk = decompressor.unconsumed_tail
+    except zlib.error as error:
+        raise FetchError("has broken compression") from error
+    if has_data and not decompressor.eof:
+        raise TemporaryFetchError("is compressed and broke off")
 
 
 def _parse_retry_after(text: str) -> float:
-    """The seconds that an answer asks us to wait."""
+    """Parse a Retry-After header into seconds; 0 if it is invalid."""
     text = text[:_MAX_RETRY_AFTER_LENGTH]
     if text.strip().isdecimal() and len(text) < 10:
         return float(text)

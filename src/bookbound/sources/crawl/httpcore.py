@@ -18,12 +18,12 @@ from bookbound.services import quiet_loggers
 from bookbound.sources.crawl.fetch_limits import FetchError, ResponseBudget, TemporaryFetchError
 
 FindAddresses = Callable[[str, int], Sequence[str]]
-"""The addresses at which a host may be asked, by its name and port."""
+"""Returns the addresses to connect to for a host and port."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamedResponse:
-    """An answer whose body is still on its way, as it was sent; names of headers are in small letters."""
+    """A response whose body is still arriving; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -31,21 +31,21 @@ class StreamedResponse:
 
 
 class CrawlHttpClient:
-    """Asks hosts where they may be asked; keeps no cookie, follows no redirect, knows no proxy."""
+    """Sends requests without cookies, redirects or proxies."""
 
-    def __init__(self, find: FindAddresses, at_once: int) -> None:
+    def __init__(self, find_addresses: FindAddresses, max_concurrency: int) -> None:
         quiet_loggers("httpcore")
-        self._asking = _CurrentRequest()
-        network = _CheckedNetwork(find, self._asking)
-        self._pool = httpcore.ConnectionPool(_ssl_context(), max_connections=at_once, network_backend=network)
+        self._current = _CurrentRequest()
+        network = _CheckedNetwork(find_addresses, self._current)
+        self._pool = httpcore.ConnectionPool(_ssl_context(), max_connections=max_concurrency, network_backend=network)
 
     @contextmanager
-    def get(self, url: str, headers: Mapping[str, str], share: ResponseBudget) -> Iterator[StreamedResponse]:
-        """The answer to one request; its connection is given up if the body is not read to its end."""
-        self._asking.share = share
-        told = [("host", urlsplit(url).netloc), *headers.items()]
-        with _translate_errors(share):
-            request = httpcore.Request("GET", url, headers=told, extensions={"timeout": {"pool": share.patience}})
+    def get(self, url: str, headers: Mapping[str, str], budget: ResponseBudget) -> Iterator[StreamedResponse]:
+        """Send one request; an unread body closes its connection."""
+        self._current.budget = budget
+        sent = [("host", urlsplit(url).netloc), *headers.items()]
+        with _translate_errors(budget):
+            request = httpcore.Request("GET", url, headers=sent, extensions={"timeout": {"pool": budget.timeout()}})
             response = self._pool.handle_request(request)
             try:
                 yield StreamedResponse(response.status, _decode_headers(response.headers), response.iter_stream())
@@ -57,17 +57,17 @@ class CrawlHttpClient:
 
 
 class _CurrentRequest(threading.local):
-    """What the request may take that a thread is busy with: it is sent and answered in one."""
+    """The budget of the request that a thread is sending."""
 
-    share: ResponseBudget
+    budget: ResponseBudget
 
 
 class _CheckedNetwork(httpcore.NetworkBackend):
-    """Connections to hosts at the addresses that are found for them."""
+    """Connects only to the addresses that were found for a host."""
 
-    def __init__(self, find: FindAddresses, asking: _CurrentRequest) -> None:
-        self._find, self._asking = find, asking
-        self._plain = httpcore.SyncBackend()
+    def __init__(self, find_addresses: FindAddresses, current: _CurrentRequest) -> None:
+        self._find_addresses, self._current = find_addresses, current
+        self._backend = httpcore.SyncBackend()
 
     def connect_tcp(
         self,
@@ -77,86 +77,83 @@ class _CheckedNetwork(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        trouble: Exception = httpcore.ConnectError()
-        for address in self._find(host, port):
+        last_error: Exception = httpcore.ConnectError()
+        for address in self._find_addresses(host, port):
             try:
-                made = self._plain.connect_tcp(address, port, self._asking.share.patience)
-                return _BoundedStream(made, self._asking)
+                stream = self._backend.connect_tcp(address, port, self._current.budget.timeout())
+                return _LimitedStream(stream, self._current)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                trouble = error  # a host may stand at several addresses, and not all need be reachable
-        raise trouble
+                last_error = error  # another address of the host may be reachable
+        raise last_error
 
 
-class _BoundedStream(httpcore.NetworkStream):
-    """A connection on which nobody waits longer, and takes more, than the request of the moment may.
+class _LimitedStream(httpcore.NetworkStream):
+    """A connection within the budget of the current request.
 
-    A timeout ends a silence and no more: who sends a byte now and then would never meet it.
+    A read timeout is not enough: a server that sends a byte now and then never reaches it.
     """
 
-    def __init__(self, inner: httpcore.NetworkStream, asking: _CurrentRequest) -> None:
-        self._inner, self._asking = inner, asking
+    def __init__(self, stream: httpcore.NetworkStream, current: _CurrentRequest) -> None:
+        self._stream, self._current = stream, current
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        share = self._asking.share
-        data = self._inner.read(max_bytes, share.patience)
-        share.arrived(len(data))
+        budget = self._current.budget
+        data = self._stream.read(max_bytes, budget.timeout())
+        budget.add_received(len(data))
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, self._asking.share.patience)
+        self._stream.write(buffer, self._current.budget.timeout())
 
     def close(self) -> None:
-        self._inner.close()
+        self._stream.close()
 
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
-        secured = self._inner.start_tls(ssl_context, server_hostname, self._asking.share.patience)
-        return _BoundedStream(secured, self._asking)
+        secured = self._stream.start_tls(ssl_context, server_hostname, self._current.budget.timeout())
+        return _LimitedStream(secured, self._current)
 
     def get_extra_info(self, info: str) -> Any:
-        return self._inner.get_extra_info(info)
+        return self._stream.get_extra_info(info)
 
 
 def _ssl_context() -> ssl.SSLContext:
-    """Whom to believe that a host is the one it says: the usual authorities, or those that the environment names."""
+    """Trust the usual authorities, or those that the environment names."""
     file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
     if not file and not folder:
         return httpcore.default_ssl_context()
     try:
         return ssl.create_default_context(cafile=file or None, capath=folder or None)
-    except OSError as trouble:
-        raise SourceError(
-            "SSL_CERT_FILE or SSL_CERT_DIR holds no certificate that can be read: correct it."
-        ) from trouble
+    except OSError as error:
+        raise SourceError("SSL_CERT_FILE or SSL_CERT_DIR has no readable certificate: correct it.") from error
 
 
 def _decode_headers(headers: Iterable[tuple[bytes, bytes]]) -> Mapping[str, str]:
-    told: dict[str, str] = {}
+    decoded: dict[str, str] = {}
     for name, value in headers:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        told[key] = f"{told[key]}, {text}" if key in told else text
-    return told
+        decoded[key] = f"{decoded[key]}, {text}" if key in decoded else text
+    return decoded
 
 
 @contextmanager
-def _translate_errors(share: ResponseBudget) -> Iterator[None]:
+def _translate_errors(budget: ResponseBudget) -> Iterator[None]:
     try:
         yield
-    except httpcore.TimeoutException as trouble:
-        raise share.late() from trouble
-    except httpcore.ConnectError as trouble:
-        if _is_certificate_error(trouble):
-            raise FetchError("shows a certificate that is not trusted", distrusted=True) from trouble
-        raise TemporaryFetchError("could not be reached") from trouble
-    except (httpcore.LocalProtocolError, httpcore.UnsupportedProtocol, UnicodeError) as trouble:
-        raise FetchError("its address is malformed") from trouble
-    except (httpcore.NetworkError, httpcore.ProtocolError) as trouble:
-        raise TemporaryFetchError("broke off") from trouble
+    except httpcore.TimeoutException as error:
+        raise budget.timeout_error() from error
+    except httpcore.ConnectError as error:
+        if _is_certificate_error(error):
+            raise FetchError("has a certificate that is not trusted", "untrusted") from error
+        raise TemporaryFetchError("could not be reached") from error
+    except (httpcore.LocalProtocolError, httpcore.UnsupportedProtocol, UnicodeError) as error:
+        raise FetchError("has a malformed URL") from error
+    except (httpcore.NetworkError, httpcore.ProtocolError) as error:
+        raise TemporaryFetchError("broke off") from error
 
 
-def _is_certificate_error(trouble: BaseException | None) -> bool:
-    """Whether a line was not opened because nobody we trust vouches for the host."""
-    while trouble is not None and not isinstance(trouble, ssl.SSLCertVerificationError):
-        trouble = trouble.__cause__ or trouble.__context__
-    return trouble is not None
+def _is_certificate_error(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__
+    return error is not None

@@ -5,16 +5,15 @@ from __future__ import annotations
 import posixpath
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from html import escape
 from itertools import islice
 from typing import NamedTuple
 from urllib.parse import unquote
-from xml.etree import ElementTree
 
 from bookbound.domain.document import Block, SourceSpan
 from bookbound.sources.decoding import decode_xhtml
-from bookbound.sources.defusedxml import find_elements, local_name, parse_xml
 from bookbound.sources.html import render_element
 from bookbound.sources.html.elements import VOID_TAGS, HtmlElement
 from bookbound.sources.html.main_content import HIDDEN_SELECTOR
@@ -22,11 +21,32 @@ from bookbound.sources.html.selectolax import HtmlDocument
 from bookbound.sources.page_builder import RenderedPage
 from bookbound.sources.table_of_contents import strip_root
 
-MAX_TOC_DEPTH, MAX_TOC_ENTRIES = 12, 50_000
+MAX_TOC_DEPTH = 12
+MAX_TOC_ENTRIES = 50_000
+MAX_LABEL_CHARS = 1_000
+_NCX_LISTS = {"navmap": "toc", "pagelist": "page-list"}
+_ENTRY_TAGS = ("li", "navpoint", "pagetarget")
+_LABEL_TAGS = ("a", "span", "navlabel")
+_NESTING_TAGS = (*_ENTRY_TAGS, "ol", "ul", "div", "section")
+_MIN_LINKS = 4
+_MIN_LINKED_SHARE = 0.8
+_MAX_NOTE_NODES = 10
+# A private character marks each wanted position while a document is rendered.
+_FIRST_MARKER = 0x100000
+_MAX_MARKERS = 60_000
+_MARKER = re.compile("[\U00100000-\U0010fffd]")
+_PROLOGUE = re.compile(
+    r"(?:\s++|\ufeff|<\?[^>]*+>|<!--.*?-->)*+"
+    r"(?:<!DOCTYPE[^\[>]*+(?:\[(?:[^\]\"']++|\"[^\"]*+\"|'[^']*+')*+\]\s*+)?>)?",
+    re.IGNORECASE | re.DOTALL,
+)
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
+_SELF_CLOSING = re.compile(r"<([A-Za-z][\w:.-]*+)((?:[^<>\"'/]++|\"[^\"]*+\"|'[^']*+'|/(?!>))*+)/>")
+_NO_WORD = re.compile(r"[\W\d_]*")
 
 
 class EpubTocEntry(NamedTuple):
-    """A line of the table of contents, how deep it stands, and the document and place in it that it leads to."""
+    """An entry of the table of contents, and the document and element id that it links to."""
 
     depth: int
     label: str
@@ -35,107 +55,79 @@ class EpubTocEntry(NamedTuple):
 
 
 class EpubToc(NamedTuple):
-    """What leads to the chapters of an EPUB, and to its printed pages."""
+    """Links to the chapters of an EPUB and to its printed pages."""
 
     entries: tuple[EpubTocEntry, ...] = ()
     pages: tuple[EpubTocEntry, ...] = ()
 
 
-def parse_nav(html: str, name: str) -> EpubToc:
-    """The contents as EPUB 3 writes them: lists of links in a page of their own."""
-    body = HtmlDocument(html).first(("body",))
-    navs = [node for node in (body.inside() if body else ()) if isinstance(node, HtmlElement) and node.tag == "nav"]
-    lists = {kind: nav for nav in reversed(navs) for kind in (epub_types(nav) or {"toc"})}
-    read = {kind: tuple(_walk_nav_list(nav, name)) for kind, nav in lists.items() if kind in ("toc", "page-list")}
-    return EpubToc(strip_root(read.get("toc", ())), read.get("page-list", ()))
+class EpubDocument(NamedTuple):
+    """A rendered document, the offsets of the wanted ids and those of printed page breaks."""
+
+    rendered: RenderedPage
+    offsets: dict[str, int]
+    breaks: dict[int, str]
+    types: frozenset[str]
+    is_list_of_links: bool
+    title: str
 
 
-def parse_ncx(data: bytes, name: str) -> EpubToc:
-    """The contents as EPUB 2 writes them: points within points."""
-    root = parse_xml(data)
-    tops = [next(find_elements(root, top), None) for top in ("navMap", "pageList")]
-    return EpubToc(strip_root(tuple(_walk_ncx_points(tops[0], name))), tuple(_walk_ncx_points(tops[1], name)))
+class _PageBreakMarker(NamedTuple):
+    label: str
+
+
+def parse_epub_toc(html: str, name: str) -> EpubToc:
+    """Parse the lists of links of EPUB 3 or the nested navigation points of EPUB 2."""
+    body = HtmlDocument(html).select_first(("body",))
+    elements = [node for node in (body.descendants() if body else ()) if isinstance(node, HtmlElement)]
+    lists: dict[str, HtmlElement] = {}
+    for element in reversed(elements):
+        if element.tag == "nav":
+            lists |= dict.fromkeys(epub_types(element) or {"toc"}, element)
+        elif _local_tag(element) in _NCX_LISTS:
+            lists[_NCX_LISTS[_local_tag(element)]] = element
+    toc, pages = (tuple(_walk_entries(lists[kind], name)) if kind in lists else () for kind in ("toc", "page-list"))
+    return EpubToc(strip_root(toc), pages)
 
 
 def epub_types(element: HtmlElement) -> frozenset[str]:
-    """What an EPUB says that an element is."""
-    roles = element.get("role").removeprefix("doc-")
-    return frozenset(f"{element.get('epub:type')} {roles}".lower().split())
+    role = element.get("role").removeprefix("doc-")
+    return frozenset(f"{element.get('epub:type')} {role}".lower().split())
 
 
-def _walk_nav_list(nav: HtmlElement, name: str) -> Iterator[EpubTocEntry]:
-    waiting = [(child, 0) for child in reversed(nav.children) if isinstance(child, HtmlElement)]
+def _walk_entries(top: HtmlElement, name: str) -> Iterator[EpubTocEntry]:
+    stack = [(top, 0)]
     for _ in range(MAX_TOC_ENTRIES):
-        if not waiting:
+        if not stack:
             return
-        element, depth = waiting.pop()
-        inner = [child for child in element.children if isinstance(child, HtmlElement)]
-        if element.tag == "li":
-            label = next((child for child in inner if child.tag in ("a", "span")), None)
+        element, depth = stack.pop()
+        children = [child for child in element.children if isinstance(child, HtmlElement)]
+        if _local_tag(element) in _ENTRY_TAGS:
+            label = next((child for child in children if _local_tag(child) in _LABEL_TAGS), None)
             if label is not None:
-                yield _build_entry(depth - 1, label.words(), label.get("href"), name)
-            inner = [child for child in inner if child is not label]
-        deeper = depth + (element.tag == "ol")
-        if element.tag in ("ol", "ul", "li", "div", "section") and deeper <= MAX_TOC_DEPTH:
-            waiting += [(child, deeper) for child in reversed(inner)]
+                content = next((child for child in children if _local_tag(child) == "content"), None)
+                href = content.get("src") if content else label.get("href")
+                yield _build_entry(depth, label.text(), href, name)
+            children = [child for child in children if child is not label]
+            depth += 1
+        if depth <= MAX_TOC_DEPTH:
+            stack += [(child, depth) for child in reversed(children) if _local_tag(child) in _NESTING_TAGS]
 
 
-def _walk_ncx_points(top: ElementTree.Element | None, name: str) -> Iterator[EpubTocEntry]:
-    waiting = [(child, 0) for child in reversed(top if top is not None else ())]
-    for _ in range(MAX_TOC_ENTRIES):
-        if not waiting:
-            return
-        point, depth = waiting.pop()
-        if local_name(point) not in ("navPoint", "pageTarget"):
-            continue
-        parts = {local_name(child): child for child in reversed(point)}
-        label = " ".join("".join(parts["navLabel"].itertext()).split()) if "navLabel" in parts else ""
-        yield _build_entry(depth, label, parts["content"].get("src", "") if "content" in parts else "", name)
-        if depth < MAX_TOC_DEPTH:
-            waiting += [(child, depth + 1) for child in reversed(point)]
+def _local_tag(element: HtmlElement) -> str:
+    """Return an element's name without its namespace prefix."""
+    return element.tag.rpartition(":")[2]
 
 
 def _build_entry(depth: int, label: str, href: str, name: str) -> EpubTocEntry:
     path, _, fragment = href.partition("#")
     target = posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(path))) if path else ""
-    return EpubTocEntry(max(depth, 0), label[:1_000], target or (name if fragment else ""), unquote(fragment))
-
-
-SKIPPED_TYPES = frozenset(("cover", "titlepage", "halftitlepage", "toc", "landmarks", "page-list", "loi", "lot"))
-"""What a document may say that it is, and then holds no words of the book's own."""
-_MIN_LINKS, _MIN_LINKED_SHARE = 4, 0.8
-_PROLOGUE = re.compile(
-    r"(?:\s++|\ufeff|<\?[^>]*+>|<!--.*?-->)*+"
-    r"(?:<!DOCTYPE[^\[>]*+(?:\[(?:[^\]\"']++|\"[^\"]*+\"|'[^']*+')*+\]\s*+)?>)?",
-    re.IGNORECASE | re.DOTALL,
-)
-_CDATA = re.compile(r"<!\[CDATA\[(.*?)(?:\]\]>|\Z)", re.DOTALL)
-_SELF_CLOSING = re.compile(r"<([A-Za-z][\w:.-]*+)((?:[^<>\"'/]++|\"[^\"]*+\"|'[^']*+'|/(?!>))*+)/>")
-# Characters that no text has: each stands for a place while the text is set.
-_FIRST_MARKER, _MAX_MARKERS, _MAX_NOTE_NODES = 0x100000, 60_000, 10
-_MARKER = re.compile("[\U00100000-\U0010fffd]")
-_NO_WORD = re.compile(r"[\W\d_]*")
-
-
-class PrintedPageBreak(NamedTuple):
-    """Where a printed page begins."""
-
-    label: str
-
-
-class EpubDocument(NamedTuple):
-    """A document as it is set, and where in it the wanted places are and printed pages begin."""
-
-    setting: RenderedPage
-    places: dict[str, int]
-    breaks: list[tuple[int, str]]
-    kinds: frozenset[str] = frozenset()
-    lists: bool = False
-    title: str = ""
+    target = target or (name if fragment else "")
+    return EpubTocEntry(depth, label[:MAX_LABEL_CHARS], target, unquote(fragment))
 
 
 def xhtml_to_html(data: bytes) -> str:
-    """The text of a document as a parser of HTML takes it: what XML closes in one tag is closed by two."""
+    """Decode a document for an HTML parser, which does not know self-closing tags and CDATA."""
     text = _PROLOGUE.sub("", _MARKER.sub("", decode_xhtml(data)), count=1)
     text = _CDATA.sub(lambda part: escape(part[1], quote=False), text)
     return _SELF_CLOSING.sub(
@@ -143,89 +135,90 @@ def xhtml_to_html(data: bytes) -> str:
     )
 
 
-def parse_document(html: str, wanted: Collection[str]) -> EpubDocument | None:
-    """The words of a document, with the places of the wanted ids; nothing where it is built to choke a parser."""
+def parse_document(html: str, wanted_ids: Collection[str]) -> EpubDocument | None:
+    """Render a document and find the offsets of the wanted ids; None if it would cost too much to parse."""
     document = HtmlDocument(html)
-    body = document.first(("body",), HIDDEN_SELECTOR)
-    if document.refused or body is None:
+    body = document.select_first(("body",), HIDDEN_SELECTOR)
+    if document.is_too_costly or body is None:
         return None
-    only = [child for child in body.children if isinstance(child, HtmlElement) and child.words()]
-    says = epub_types(body) | (epub_types(only[0]) if len(only) == 1 else frozenset())
-    title = document.first(("title",))
-    lists = _is_list_of_links(body)
-    marks = _insert_markers(body, wanted)
-    setting, found = _remove_markers(render_element(body))
-    places: dict[str, int] = {}
-    breaks: list[tuple[int, str]] = []
+    filled = [child for child in body.children if isinstance(child, HtmlElement) and child.text()]
+    types = epub_types(body) | (epub_types(filled[0]) if len(filled) == 1 else frozenset())
+    title = document.select_first(("title",))
+    is_list_of_links = _is_list_of_links(body)
+    markers = _insert_markers(body, wanted_ids)
+    rendered, found = _remove_markers(render_element(body))
+    offsets: dict[str, int] = {}
+    breaks: dict[int, str] = {}
     last = max(found, default=-1)
-    for number, mark in enumerate(marks):
-        at = found.get(number, len(setting.text) if number > last else -1)
-        if isinstance(mark, PrintedPageBreak):
-            breaks += [(at, mark.label)] if at >= 0 else []
-        elif at >= 0:
-            places.setdefault(mark, at)
-    return EpubDocument(setting, places, breaks, says, lists, title.words() if title else "")
+    for number, marker in enumerate(markers):
+        if number not in found and number < last:
+            continue
+        at = found.get(number, len(rendered.text))
+        if isinstance(marker, _PageBreakMarker):
+            breaks[at] = marker.label
+        else:
+            offsets.setdefault(marker, at)
+    return EpubDocument(rendered, offsets, breaks, types, is_list_of_links, title.text() if title else "")
 
 
-def _insert_markers(body: HtmlElement, wanted: Collection[str]) -> list[str | PrintedPageBreak]:
-    """Put a mark before the first words of each place, and take away what is no word of the book."""
-    marks: list[str | PrintedPageBreak] = []
-    placed = 0
-    waiting = [(body, i) for i in reversed(range(len(body.children)))]
-    while waiting:
-        parent, i = waiting.pop()
+def _insert_markers(body: HtmlElement, wanted_ids: Collection[str]) -> list[str | _PageBreakMarker]:
+    """Put a marker before the first words at each wanted id and page break, and remove what is not the book's text."""
+    markers: list[str | _PageBreakMarker] = []
+    inserted = 0
+    stack = [(body, i) for i in reversed(range(len(body.children)))]
+    while stack:
+        parent, i = stack.pop()
         node = parent.children[i]
         if isinstance(node, str):
             words = node.lstrip()
-            if words and placed < len(marks):
-                signs = "".join(chr(_FIRST_MARKER + number) for number in range(placed, len(marks)))
-                parent.children[i] = node[: len(node) - len(words)] + signs + words
-                placed = len(marks)
+            if words and inserted < len(markers):
+                characters = "".join(chr(_FIRST_MARKER + number) for number in range(inserted, len(markers)))
+                parent.children[i] = node[: len(node) - len(words)] + characters + words
+                inserted = len(markers)
             continue
-        says = epub_types(node)
-        if len(marks) < _MAX_MARKERS:
-            marks += [name for name in (node.get("id"), node.get("name")) if name and name in wanted]
-            if "pagebreak" in says:
-                marks.append(PrintedPageBreak(node.get("title") or node.get("aria-label") or node.words()))
-        unseen = says & {"pagebreak", "landmarks", "page-list"} or (node.tag == "nav" and "toc" in says)
-        if unseen or (says & {"noteref", "backlink"} and _is_note_number(node)):
+        types = epub_types(node)
+        if len(markers) < _MAX_MARKERS:
+            markers += [name for name in (node.get("id"), node.get("name")) if name and name in wanted_ids]
+            if "pagebreak" in types:
+                markers.append(_PageBreakMarker(node.get("title") or node.get("aria-label") or node.text()))
+        is_hidden = types & {"pagebreak", "landmarks", "page-list"} or (node.tag == "nav" and "toc" in types)
+        if is_hidden or (types & {"noteref", "backlink"} and _is_note_number(node)):
             node.children = []
-        waiting += [(node, at) for at in reversed(range(len(node.children)))]
-    return marks
+        stack += [(node, at) for at in reversed(range(len(node.children)))]
+    return markers
 
 
 def _is_note_number(element: HtmlElement) -> bool:
-    """Whether an element is short and says nothing: the number of a note."""
-    inside = list(islice(element.inside(), _MAX_NOTE_NODES))
-    return len(inside) < _MAX_NOTE_NODES and all(_NO_WORD.fullmatch(node) for node in inside if isinstance(node, str))
+    nodes = list(islice(element.descendants(), _MAX_NOTE_NODES))
+    return len(nodes) < _MAX_NOTE_NODES and all(_NO_WORD.fullmatch(node) for node in nodes if isinstance(node, str))
 
 
-def _remove_markers(setting: RenderedPage) -> tuple[RenderedPage, dict[int, int]]:
-    """The text without its marks, and where each was."""
-    starts = [found.start() for found in _MARKER.finditer(setting.text)]
-    found = {ord(setting.text[start]) - _FIRST_MARKER: start - i for i, start in enumerate(starts)}
-    text = _MARKER.sub("", setting.text)
-    runs = (SourceSpan(0, len(text), 0, len(text)),) if text else ()
-    return RenderedPage(text, runs, tuple(_close_marker_gaps(block, starts) for block in setting.blocks)), found
+def _remove_markers(rendered: RenderedPage) -> tuple[RenderedPage, dict[int, int]]:
+    """Return the page without its markers, and the offset of each."""
+    starts = [match.start() for match in _MARKER.finditer(rendered.text)]
+    offsets = {ord(rendered.text[start]) - _FIRST_MARKER: start - i for i, start in enumerate(starts)}
+    text = _MARKER.sub("", rendered.text)
+    spans = (SourceSpan(0, len(text), 0, len(text)),) if text else ()
+    blocks = tuple(map_block_offsets(block, lambda at: at - bisect_left(starts, at)) for block in rendered.blocks)
+    return RenderedPage(text, spans, blocks), offsets
 
 
-def _close_marker_gaps(block: Block, starts: list[int]) -> Block:
-    start, end = (at - bisect_left(starts, at) for at in (block.start, block.end))
-    children = tuple(_close_marker_gaps(child, starts) for child in block.children)
-    return Block(block.kind, start, end, block.level, block.anchor, children)
+def map_block_offsets(block: Block, move: Callable[[int], int]) -> Block:
+    children = tuple(map_block_offsets(child, move) for child in block.children)
+    return replace(block, start=move(block.start), end=move(block.end), children=children)
 
 
 def _is_list_of_links(body: HtmlElement) -> bool:
-    """Whether a page is hardly anything but links to other pages of the book."""
-    whole = linked = links = 0
-    waiting: list[tuple[HtmlElement | str, bool]] = [(body, False)]
-    while waiting:
-        node, inside = waiting.pop()
+    """Whether a page is mostly links to other pages of the book."""
+    letters = linked = links = 0
+    stack: list[tuple[HtmlElement | str, bool]] = [(body, False)]
+    while stack:
+        node, is_linked = stack.pop()
         if isinstance(node, str):
-            letters = sum(map(str.isalpha, node))
-            whole, linked = whole + letters, linked + letters * inside
+            count = sum(map(str.isalpha, node))
+            letters, linked = letters + count, linked + count * is_linked
             continue
-        leads = node.tag == "a" and "href" in node.attributes and "://" not in node.get("href")
-        links += leads
-        waiting += [(child, inside or leads) for child in node.children]
-    return links >= _MIN_LINKS and linked > _MIN_LINKED_SHARE * whole
+        is_link = node.tag == "a" and "href" in node.attributes and "://" not in node.get("href")
+        links += is_link
+        stack += [(child, is_linked or is_link) for child in node.children]
+    return links >= _MIN_LINKS and linked > _MIN_LINKED_SHARE * letters

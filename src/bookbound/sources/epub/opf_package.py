@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element
@@ -17,138 +15,116 @@ from bookbound.sources.epub.zip_archive import UnreadableMemberError, ZipArchive
 _DOCUMENT_MEDIA_TYPES = frozenset(
     ("application/xhtml+xml", "text/html", "application/html+xml", "text/x-oeb1-document")
 )
-# Fonts are scrambled so that they cannot be copied; the words of a book are not.
+_NCX_MEDIA_TYPE = "application/x-dtbncx+xml"
+_PAGE_SUFFIXES = (".xhtml", ".html", ".htm", ".xml")
+_ENCRYPTION_FILE = "META-INF/encryption.xml"
+# Publishers scramble fonts so that they cannot be copied; the text stays readable.
 _FONT_OBFUSCATION = frozenset(("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"))
-_NO_PACKAGE = "The file is no EPUB: it does not say where its pages are. Export the book anew."
-_ENCRYPTED = "The EPUB is protected: its pages are encrypted. Index a copy without protection."
 _SKIPPED_GUIDES = frozenset(("cover", "toc", "title-page", "titlepage"))
+_NO_PACKAGE = "The file is not an EPUB: it does not say where its pages are. Export the book again."
+_ENCRYPTED = "The EPUB is protected: its pages are encrypted. Index a copy without protection."
 
 
-class SpineItem(NamedTuple):
-    """A document that an EPUB is made of: its name in the archive, and its address from the package on."""
+class ManifestItem(NamedTuple):
+    """A file of an EPUB: its name in the archive, and its path relative to the package file."""
 
     name: str
-    address: str
-    linear: bool
-    is_nav: bool
-    unseen: bool
+    path: str
+    media_type: str
+    properties: frozenset[str]
 
 
-@dataclass(slots=True)
-class EpubPackage:
-    """The parts of an EPUB."""
+class EpubPackage(NamedTuple):
+    """The title and the parts of an EPUB; `nav` and `ncx` name its tables of contents.
+
+    `skipped_paths` are documents that the package calls a cover, title page or table of contents.
+    """
 
     title: str
-    folder: str
-    members: list[SpineItem]
-    nav: str = ""
-    ncx: str = ""
-    notices: list[SourceNotice] = field(default_factory=list)
+    spine: list[ManifestItem]
+    skipped_paths: set[str]
+    nav: str
+    ncx: str
+    notices: list[SourceNotice]
 
 
 def read_package(archive: ZipArchive) -> EpubPackage:
-    """What the package file says; an EPUB without one that can be read is no EPUB."""
-    notices: list[SourceNotice] = []
-    try:
-        if "mimetype" not in archive or archive.read("mimetype", 100).strip() != b"application/epub+zip":
-            notices.append(SourceNotice("mimetype", "does not say that this is an EPUB; read as one"))
-    except UnreadableMemberError:
-        notices.append(SourceNotice("mimetype", "cannot be read; read as an EPUB"))
+    """Read the package file, or raise if the archive has none."""
+    notices = _check_mimetype(archive)
     name = _find_package_file(archive)
     root = _load_xml(archive, name)
     if root is None:
         raise SourceError(_NO_PACKAGE)
-    package = EpubPackage(
-        next((_element_text(title) for title in find_elements(root, "title")), ""), posixpath.dirname(name), []
-    )
-    package.notices = notices
-    items = _read_manifest(root, package)
-    _reject_encrypted(archive, {items[key].name for key in items})
-    guides = {
-        _href_path(each.get("href", ""))
-        for each in find_elements(root, "reference")
-        if each.get("type") in _SKIPPED_GUIDES
-    }
-    spine = next(find_elements(root, "spine"), None)
-    package.members = list(_read_spine(archive, spine, items, guides, package))
-    package.nav = next((item.name for item in items.values() if "nav" in item.properties), "")
-    listed = items.get(spine.get("toc", "") if spine is not None else "")
-    ncx = [item.name for item in items.values() if item.kind == "application/x-dtbncx+xml"]
-    package.ncx = listed.name if listed else next(iter(ncx), "")
-    return package
+    title = next((" ".join("".join(element.itertext()).split()) for element in find_elements(root, "title")), "")
+    items = _read_manifest(root, posixpath.dirname(name), notices)
+    _reject_encrypted(archive, {item.name for item in items.values()})
+    references = find_elements(root, "reference")
+    skipped = {_href_path(each.get("href", "")) for each in references if each.get("type") in _SKIPPED_GUIDES}
+    nav = next((item.name for item in items.values() if "nav" in item.properties), "")
+    spine_toc = next((element.get("toc", "") for element in find_elements(root, "spine")), "")
+    tables = [items[spine_toc]] if spine_toc in items else []
+    tables += [item for item in items.values() if item.media_type == _NCX_MEDIA_TYPE]
+    spine = _read_spine(archive, root, items, notices)
+    return EpubPackage(title, spine, skipped, nav, tables[0].name if tables else "", notices)
 
 
-class _ManifestItem(NamedTuple):
-    """An entry of the manifest."""
-
-    name: str
-    address: str
-    kind: str
-    properties: frozenset[str]
+def _check_mimetype(archive: ZipArchive) -> list[SourceNotice]:
+    try:
+        if archive.read("mimetype", 100).strip() == b"application/epub+zip":
+            return []
+    except UnreadableMemberError:
+        pass
+    return [SourceNotice("mimetype", "does not say that this is an EPUB; read as one")]
 
 
 def _find_package_file(archive: ZipArchive) -> str:
-    """Where the package file stands: as the container says, else the first that is called like one."""
+    """Find the package file that the container names, else the first with its extension."""
     roots = find_elements(_load_xml(archive, "META-INF/container.xml"), "rootfile")
-    paths = [unquote(each.get("full-path", "")) for each in roots]
+    named = [unquote(element.get("full-path", "")) for element in roots]
     others = [name for name in archive.names if name.lower().endswith(".opf")]
-    found = next((path for path in (*paths, *others) if path in archive), None)
+    found = next((path for path in (*named, *others) if path in archive), None)
     if found is None:
         raise SourceError(_NO_PACKAGE)
     return found
 
 
-def _read_manifest(root: Element, package: EpubPackage) -> dict[str, _ManifestItem]:
-    """The manifest by id; of two with one id the first counts."""
-    items: dict[str, _ManifestItem] = {}
-    for each in find_elements(next(find_elements(root, "manifest"), None), "item"):
-        address = _href_path(each.get("href", ""))
-        name = posixpath.normpath(posixpath.join(package.folder, address))
-        properties = frozenset(each.get("properties", "").split())
-        item = _ManifestItem(name, address, each.get("media-type", "").lower(), properties)
-        if items.setdefault(each.get("id", ""), item) is not item:
-            package.notices.append(
-                SourceNotice(name, "is listed under an id that another file has; left out", lost=True)
-            )
+def _read_manifest(root: Element, folder: str, notices: list[SourceNotice]) -> dict[str, ManifestItem]:
+    """Read the manifest by id; the first item of an id counts."""
+    items: dict[str, ManifestItem] = {}
+    for element in find_elements(next(find_elements(root, "manifest"), None), "item"):
+        path = _href_path(element.get("href", ""))
+        name = posixpath.normpath(posixpath.join(folder, path))
+        properties = frozenset(element.get("properties", "").split())
+        item = ManifestItem(name, path, element.get("media-type", "").lower(), properties)
+        if items.setdefault(element.get("id", ""), item) is not item:
+            notices.append(SourceNotice(name, "has the same id as another file; left out", lost=True))
     return items
 
 
 def _read_spine(
-    archive: ZipArchive, spine: Element | None, items: dict[str, _ManifestItem], guides: set[str], package: EpubPackage
-) -> Iterator[SpineItem]:
-    """The documents in the order of the spine, those beside the main text after it."""
-    found: dict[str, SpineItem] = {}
-    for each in find_elements(spine, "itemref"):
-        item = items.get(each.get("idref", ""))
+    archive: ZipArchive, root: Element, items: dict[str, ManifestItem], notices: list[SourceNotice]
+) -> list[ManifestItem]:
+    """Read the documents in the order of the spine, those outside of the main text last."""
+    found: dict[str, tuple[ManifestItem, bool]] = {}
+    for element in find_elements(next(find_elements(root, "spine"), None), "itemref"):
+        item = items.get(element.get("idref", ""))
         if item is None:
-            package.notices.append(
-                SourceNotice("spine", "names a file that is not in the manifest; left out", lost=True)
-            )
-        elif item.name in found:
-            continue
+            notices.append(SourceNotice("spine", "names a file that is not in the manifest; left out", lost=True))
         elif item.name not in archive:
-            package.notices.append(SourceNotice(item.name, "is not in the archive; left out", lost=True))
-        elif item.kind not in _DOCUMENT_MEDIA_TYPES:
-            package.notices.append(SourceNotice(item.name, "is no page of XHTML; left out", lost=True))
+            notices.append(SourceNotice(item.name, "is not in the archive; left out", lost=True))
+        elif item.media_type not in _DOCUMENT_MEDIA_TYPES:
+            notices.append(SourceNotice(item.name, "is not an XHTML page; left out", lost=True))
         else:
-            linear = each.get("linear", "yes").lower() != "no"
-            unseen = item.address in guides
-            found[item.name] = SpineItem(item.name, item.address, linear, "nav" in item.properties, unseen)
-    yield from sorted(found.values(), key=lambda member: not member.linear)
+            found.setdefault(item.name, (item, element.get("linear", "yes").lower() != "no"))
+    return [item for item, _ in sorted(found.values(), key=lambda pair: not pair[1])]
 
 
 def _reject_encrypted(archive: ZipArchive, names: set[str]) -> None:
-    if "META-INF/encryption.xml" not in archive:
-        return
-    for data in find_elements(_load_xml(archive, "META-INF/encryption.xml"), "EncryptedData"):
+    for data in find_elements(_load_xml(archive, _ENCRYPTION_FILE), "EncryptedData"):
         method = next((each.get("Algorithm") for each in find_elements(data, "EncryptionMethod")), "")
         targets = {posixpath.normpath(unquote(each.get("URI", ""))) for each in find_elements(data, "CipherReference")}
-        if method not in _FONT_OBFUSCATION and any(_is_page(name) for name in targets & names):
+        if method not in _FONT_OBFUSCATION and any(name.lower().endswith(_PAGE_SUFFIXES) for name in targets & names):
             raise SourceError(_ENCRYPTED)
-
-
-def _is_page(name: str) -> bool:
-    return name.lower().endswith((".xhtml", ".html", ".htm", ".xml"))
 
 
 def _load_xml(archive: ZipArchive, name: str) -> Element | None:
@@ -159,9 +135,4 @@ def _load_xml(archive: ZipArchive, name: str) -> Element | None:
 
 
 def _href_path(href: str) -> str:
-    """A link's path as it is written in the archive."""
     return posixpath.normpath(unquote(href.partition("#")[0])) if href else ""
-
-
-def _element_text(element: Element) -> str:
-    return " ".join("".join(element.itertext()).split())

@@ -2,190 +2,169 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from bookbound.domain.document import Page, ParsedBook, SourceNotice
-from bookbound.sources import decoding, files, safe_config
-from bookbound.sources.includes import MAX_INCLUDE_DEPTH, ExpandedSource, IncludeLoader, Substitution, substitute
+from bookbound.sources import file_loader, files
+from bookbound.sources.generators import find_sites
+from bookbound.sources.includes import MAX_INCLUDE_DEPTH, IncludeLoader, Substitution, parse_line_range, substitute
 from bookbound.sources.markdown.dialect import MDBOOK_MARKDOWN, MarkdownDialect
-from bookbound.sources.markdown.front_matter import FrontMatter
-from bookbound.sources.page_loader import load_markdown_page
-from bookbound.sources.skipped_files import report_unlisted_files
+from bookbound.sources.page_loader import FrontMatter, load_markdown_page
+from bookbound.sources.safe_config import ConfigFields, load_config
 from bookbound.sources.table_of_contents import read_summary_file
 from bookbound.sources.titles import choose_book_title
 
+_CONFIG_NAME = "book.toml"
+_SUMMARY_NAME = "SUMMARY.md"
 _DIRECTIVE = re.compile(r"\\\{\{#|\{\{\s*+#(?P<name>\w++)\s++(?P<target>[^{}\n]++)\}\}")
-_ANCHOR_START, _ANCHOR_END = re.compile(r"ANCHOR:\s*([\w-]+)"), re.compile(r"ANCHOR_END:\s*([\w-]+)")
 _INCLUDE_DIRECTIVES = frozenset(("include", "rustdoc_include", "playground", "playpen", "template"))
-_TEMPLATE_SLOT = re.compile(r"\[\[#(?P<name>[\w-]++)(?:[ \t]++(?P<usual>[^\[\]\n]*+))?\]\]")
-_MAX_PROPERTIES_LENGTH = 1_000
+_ANCHOR = re.compile(r"ANCHOR(?P<end>_END)?:\s*(?P<name>[\w-]+)")
+_TEMPLATE_SLOT = re.compile(r"\[\[#(?P<name>[\w-]++)(?:[ \t]++(?P<default>[^\[\]\n]*+))?\]\]")
 _TEMPLATE_ARGUMENT = re.compile(r"(?P<name>[\w-]++)=(?P<value>(?:(?![ \t]++[\w-]++=)[^\n])*+)")
-
-
-def find_includes(source: str, path: Path, shelf: IncludeLoader, start: int = 0, depth: int = 0) -> list[Substitution]:
-    """The links of the page at `path` from `start` on, each with the words that mdBook puts in its place."""
-    swaps = []
-    for found in _DIRECTIVE.finditer(source, start):
-        if found[0].startswith("\\"):
-            swaps.append(Substitution(found.start(), found.start() + 1, ""))
-        elif found["name"] == "title":
-            swaps.append(Substitution(*found.span(), ""))
-        elif found["name"] in _INCLUDE_DIRECTIVES:
-            words = _include_file(found["name"], found["target"], path, shelf, depth)
-            swaps.append(Substitution(*found.span(), words))
-    return swaps
-
-
-def _include_file(name: str, target: str, path: Path, shelf: IncludeLoader, depth: int) -> str:
-    called, _, properties = target.strip().partition(" ")
-    file, _, part = called.partition(":")
-    other = files.resolve_relative_path(path.parent, file)
-    text = shelf.text(other, file) if depth < MAX_INCLUDE_DEPTH else None
-    if text is None or other is None:
-        return ""
-    if name in ("playground", "playpen"):
-        return f"```rust,{properties.strip()}\n{text.rstrip()}\n```"
-    if name == "template":
-        text = _fill_template(text, properties[:_MAX_PROPERTIES_LENGTH])
-    words = _select_lines(text, part)
-    return substitute(words, find_includes(words, other, shelf, depth=depth + 1)).text
-
-
-def _fill_template(text: str, properties: str) -> str:
-    """A template with what it is given; one that would grow beyond all bounds stays as it is."""
-    given = {one["name"]: one["value"].strip() for one in _TEMPLATE_ARGUMENT.finditer(properties)}
-    if text.count("[[#") * len(properties) > decoding.MAX_PAGE_BYTES:
-        return text
-    return _TEMPLATE_SLOT.sub(lambda slot: given.get(slot["name"], slot["usual"] or ""), text)
-
-
-def _select_lines(text: str, part: str) -> str:
-    """All lines, those of a range such as `2`, `2:`, `:10` and `2:10`, or those between the ends of an anchor."""
-    lines = text.splitlines()
-    first, colon, last = part.partition(":")
-    if first and not first.isdecimal():
-        return "\n".join(_anchor_lines(lines, first))
-    start = max(int(first[:9] or 1) - 1, 0)
-    end = int(last[:9]) if last.isdecimal() else len(lines) if colon or not first else start + 1
-    return "\n".join(lines[start:end])
-
-
-def _anchor_lines(lines: list[str], name: str) -> list[str]:
-    kept, inside = [], False
-    for line in lines:
-        opened, closed = _ANCHOR_START.search(line), _ANCHOR_END.search(line)
-        if closed and closed[1] == name:
-            break
-        if opened and opened[1] == name:
-            inside = True
-        elif inside and not opened and not closed:
-            kept.append(line)
-    return kept
-
-
-_CONFIG_NAME, _SUMMARY_NAME = "book.toml", "SUMMARY.md"
+_MAX_ARGUMENTS_LENGTH = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class _MdBook:
-    """Where a book keeps its chapters, and what its configuration says of it."""
+class MdBook:
+    """A book's folder of chapters and its configuration."""
 
     home: Path
-    src: Path
+    docs: Path
     title: str
-    html: dict[str, Any] = field(default_factory=dict)
+    html: ConfigFields = field(default_factory=ConfigFields)
 
     @property
     def dialect(self) -> MarkdownDialect:
-        code = self.html.get("code")
-        lines = code.get("hidelines") if isinstance(code, dict) else None
-        own = [(str(name).lower(), str(prefix)) for name, prefix in lines.items()] if isinstance(lines, dict) else []
-        return replace(MDBOOK_MARKDOWN, hidden=(*MDBOOK_MARKDOWN.hidden, *own))
+        prefixes = self.html.section("code").section("hidelines").fields
+        own = [(str(language).lower(), str(prefix)) for language, prefix in prefixes.items()]
+        return replace(MDBOOK_MARKDOWN, hidden_prefixes=(*MDBOOK_MARKDOWN.hidden_prefixes, *own))
 
-    def address(self, relative: Path) -> str:
-        """A chapter's address: a README opens its folder."""
-        named = relative.with_name("index.html") if relative.stem.lower() == "readme" else relative.with_suffix(".html")
-        base = str(self.html.get("site-url") or "/")
-        return f"{base.rstrip('/')}/{quote(named.as_posix())}"
+    def page_url(self, relative: Path) -> str:
+        is_index = relative.stem.lower() == "readme"
+        path = relative.with_name("index.html") if is_index else relative.with_suffix(".html")
+        return f"{self.html.text('site-url').rstrip('/')}/{quote(path.as_posix())}"
 
 
 def is_mdbook_source(source: Path) -> bool:
-    """Whether a book.toml with a table of contents stands at, above or in a folder of this one."""
     return files.is_folder(source) and _find_book(source) is not None
 
 
 def is_mdbook_root(source: Path) -> bool:
-    """Whether the book.toml stands at or above this folder, and not only in one of its folders."""
+    """Whether the book.toml is in or above this folder, not in a folder below it."""
     book = _find_book(source)
     return book is not None and book.home.parent != source
 
 
 def read_mdbook(root: Path) -> ParsedBook:
-    """The chapters that the SUMMARY.md of the book at `root` lists."""
+    """Read the chapters that the SUMMARY.md of the book at `root` lists."""
     book = _find_book(root)
     if book is None:
-        return ParsedBook(
-            "", "mdbook", (), (SourceNotice(_CONFIG_NAME, "there is no table of contents, SUMMARY.md, beside it"),)
-        )
-    above = root if book.src.is_relative_to(root) else book.src
-    paths, notices = files.find_files(book.src, files.MARKDOWN_SUFFIXES)
-    summary = read_summary_file(book.src / _SUMMARY_NAME, paths, book.title)
-    shelf = IncludeLoader(root if book.home.is_relative_to(root) else book.home)
-
-    def woven(source: str, path: Path, start: int) -> tuple[ExpandedSource, list[SourceNotice]]:
-        whole = substitute(source, find_includes(source, path, shelf, start))
-        return whole, shelf.notices(path.relative_to(above).as_posix())
-
+        notice = SourceNotice(_CONFIG_NAME, "there is no such file with a SUMMARY.md in its source folder")
+        return ParsedBook("", "mdbook", (), (notice,))
+    base = root if book.docs.is_relative_to(root) else book.docs
+    paths, notices = files.find_files(book.docs, files.MARKDOWN_SUFFIXES)
+    summary = read_summary_file(book.docs / _SUMMARY_NAME, paths, book.title)
+    includes = IncludeLoader(root if book.home.is_relative_to(root) else book.home)
     pages: list[Page] = []
     for path, entry in summary.entries.items():
-        file = path.relative_to(above).as_posix()
-        doc, odd = load_markdown_page(path, file, book.dialect, fields=lambda _: FrontMatter(), weave=woven)
-        notices += odd
-        if doc:
-            url = book.address(path.relative_to(book.src))
-            pages.append(doc.page(url, doc.title or entry.label, entry.chapter, len(pages)))
-    notices += summary.notices(summary.path.relative_to(above).as_posix())
-    notices += report_unlisted_files(above, [path for path in paths if path not in summary.entries], summary)
-    title = book.title or choose_book_title(book.home, [])
-    return ParsedBook(title, "mdbook", tuple(pages), tuple(notices))
-
-
-def _find_book(root: Path) -> _MdBook | None:
-    """The book at `root`, the one that it is the source of, or the first in its folders."""
-    here = root.resolve()
-    try:
-        below = sorted(
-            (path.parent for path in root.glob(f"*/{_CONFIG_NAME}")), key=lambda path: files.natural_sort_key(path.name)
+        loaded, page_notices = load_markdown_page(
+            path,
+            path.relative_to(base).as_posix(),
+            book.dialect,
+            parse_front=lambda _: FrontMatter(),
+            find_includes=lambda source, path, start: find_includes(source, path, includes, start),
+            includes=includes,
         )
+        notices += page_notices
+        if loaded:
+            url = book.page_url(path.relative_to(book.docs))
+            pages.append(loaded.make_page(url, loaded.title or entry.label, entry.chapter, len(pages)))
+    notices += summary.notices(summary.path.relative_to(base).as_posix())
+    unlisted = [path for path in paths if path not in summary.entries]
+    notices += files.report_unlisted_files(base, unlisted, summary.path)
+    return ParsedBook(book.title or choose_book_title(book.home, []), "mdbook", tuple(pages), tuple(notices))
+
+
+def _find_book(root: Path) -> MdBook | None:
+    """Find the book in `root` or in a folder below it, or the one whose chapters `root` has."""
+    try:
+        below = [path.parent for path in root.glob(f"*/{_CONFIG_NAME}")]
     except OSError:
         below = []
-    for home in (root, *below):
-        book = _load_config(home)
-        if book and files.is_inside(book.src, root):
-            return book
-    for home in (here.parent, here.parent.parent):
-        book = _load_config(home)
-        if book and book.src.resolve() == here:
-            return replace(book, src=root)
-    return None
+    below.sort(key=lambda path: files.natural_sort_key(path.name))
+    books, _ = find_sites(root, [_CONFIG_NAME], _load_book, below, levels=2)
+    if not books:
+        return None
+    is_root = os.path.realpath(books[0].docs) == os.path.realpath(root)
+    return replace(books[0], docs=root) if is_root else books[0]
 
 
-def _load_config(home: Path) -> _MdBook | None:
-    if not files.is_file(home / _CONFIG_NAME):
-        return None
-    text, _ = decoding.load_text(home / _CONFIG_NAME, _CONFIG_NAME, decoding.MAX_CONFIG_BYTES)
-    try:
-        fields = safe_config.parse_toml(text or "")
-    except (ValueError, RecursionError):
-        fields = {}
-    book = FrontMatter(fields["book"] if isinstance(fields.get("book"), dict) else {})
-    output = fields.get("output")
-    html = output.get("html") if isinstance(output, dict) else None
-    src = files.resolve_relative_path(home, book.text("src") or "src")
-    if src is None or not files.is_file(src / _SUMMARY_NAME):
-        return None
-    return _MdBook(home, src, book.text("title"), html if isinstance(html, dict) else {})
+def _load_book(config: Path) -> list[MdBook]:
+    fields = ConfigFields.of(load_config(config))
+    book = fields.section("book")
+    docs = files.resolve_relative_path(config.parent, book.text("src") or "src")
+    if docs is None or not files.is_file(docs / _SUMMARY_NAME):
+        return []
+    return [MdBook(config.parent, docs, book.text("title"), fields.section("output").section("html"))]
+
+
+def find_includes(
+    source: str, path: Path, includes: IncludeLoader, start: int = 0, depth: int = 0
+) -> list[Substitution]:
+    """Find the directives of the page at `path` after `start`, with the text that replaces them."""
+    substitutions = []
+    for match in _DIRECTIVE.finditer(source, start):
+        if match[0].startswith("\\"):
+            substitutions.append(Substitution(match.start(), match.start() + 1, ""))
+        elif match["name"] == "title":
+            substitutions.append(Substitution(*match.span(), ""))
+        elif match["name"] in _INCLUDE_DIRECTIVES:
+            text = _include_file(match["name"], match["target"], path, includes, depth)
+            substitutions.append(Substitution(*match.span(), text))
+    return substitutions
+
+
+def _include_file(directive: str, target: str, path: Path, includes: IncludeLoader, depth: int) -> str:
+    reference, _, arguments = target.strip().partition(" ")
+    name, _, part = reference.partition(":")
+    file = files.resolve_relative_path(path.parent, name)
+    text = includes.load(file, name) if depth < MAX_INCLUDE_DEPTH else None
+    if text is None or file is None:
+        return ""
+    if directive in ("playground", "playpen"):
+        return f"```rust,{arguments.strip()}\n{text.rstrip()}\n```"
+    if directive == "template":
+        text = _fill_template(text, arguments[:_MAX_ARGUMENTS_LENGTH])
+    lines = text.splitlines()
+    if part and not part.partition(":")[0].isdecimal() and not part.startswith(":"):
+        lines = _anchor_lines(lines, part.partition(":")[0])
+    else:
+        lines = lines[parse_line_range(part)]
+    text = "\n".join(lines)
+    return substitute(text, find_includes(text, file, includes, depth=depth + 1)).text
+
+
+def _fill_template(text: str, arguments: str) -> str:
+    """Fill the slots of a template, unless the result could be larger than any page."""
+    values = {match["name"]: match["value"].strip() for match in _TEMPLATE_ARGUMENT.finditer(arguments)}
+    if text.count("[[#") * len(arguments) > file_loader.MAX_PAGE_BYTES:
+        return text
+    return _TEMPLATE_SLOT.sub(lambda slot: values.get(slot["name"], slot["default"] or ""), text)
+
+
+def _anchor_lines(lines: list[str], name: str) -> list[str]:
+    """Select the lines between the comments that begin and end an anchor."""
+    selected, is_inside = [], False
+    for line in lines:
+        anchor = _ANCHOR.search(line)
+        if anchor and anchor["name"] == name:
+            if anchor["end"]:
+                break
+            is_inside = True
+        elif is_inside and not anchor:
+            selected.append(line)
+    return selected

@@ -27,111 +27,110 @@ from bookbound.sources.page_builder import PageBuilder, RenderedPage
 from bookbound.sources.titles import MAX_TITLE_CHARS
 
 MAX_BLOCK_DEPTH = 60
-"""How deep blocks may stand within each other; what stands deeper is set as paragraphs."""
+"""Blocks that are nested deeper become paragraphs."""
 _WHITESPACE = re.compile(r"[ \t\n\r\f]+")
 
 
 def render_html(html: str) -> RenderedPage:
-    """The visible text of the whole body of a page; it is its own source."""
-    body = HtmlDocument(html).first(("body",), HIDDEN_SELECTOR)
+    """Render the whole body of a page; its visible text is its own source."""
+    body = HtmlDocument(html).select_first(("body",), HIDDEN_SELECTOR)
     return render_element(body) if body else RenderedPage("", (), ())
 
 
 def render_element(element: HtmlElement) -> RenderedPage:
-    """The visible text inside an element; it is its own source."""
-    text, _, blocks = _HtmlRenderer().set(element)
+    """Render an element; its visible text is its own source."""
+    text, _, blocks = _HtmlRenderer().render(element)
     return RenderedPage(text, (SourceSpan(0, len(text), 0, len(text)),) if text else (), blocks)
 
 
 class _HtmlRenderer:
-    """Sets one page, element by element; words that stand in no block of their own are a paragraph."""
+    """Renders one page; text outside any block is a paragraph.
+
+    A work list replaces recursion, because pages can be nested deeper than Python's stack. A leaf is a block that
+    contains only words: a heading, a paragraph or a row.
+    """
 
     def __init__(self) -> None:
-        self.galley = PageBuilder("")
-        self.waiting: list[HtmlElement | str | Callable[[], None]] = []
-        self.flowing = self.leaf = self.in_table = False
-        self.depth = self.bars = 0
+        self.builder = PageBuilder("")
+        self.pending: list[HtmlElement | str | Callable[[], None]] = []
+        self.in_paragraph = self.in_leaf = self.in_table = False
+        self.depth = self.cells = 0
         self.anchor = ""
         self.numbers: list[int | None] = []
 
-    def set(self, top: HtmlElement) -> RenderedPage:
-        self._inside(top, self._part)
-        while self.waiting:
-            node = self.waiting.pop()
+    def render(self, top: HtmlElement) -> RenderedPage:
+        self._push(top, self._end_paragraph)
+        while self.pending:
+            node = self.pending.pop()
             if isinstance(node, str):
-                self._words(node)
+                self._render_words(node)
             elif isinstance(node, HtmlElement):
-                self._element(node)
+                self._render_element(node)
             else:
                 node()
-        return self.galley.finish()
+        return self.builder.build()
 
-    def _inside(self, element: HtmlElement, after: Callable[[], None] | None = None) -> None:
-        self.waiting += [after] if after else []
-        self.waiting += reversed(element.children)
+    def _push(self, element: HtmlElement, after: Callable[[], None] | None = None) -> None:
+        """Render an element's children next, then call `after`."""
+        self.pending += [after] if after else []
+        self.pending += reversed(element.children)
 
-    def _element(self, element: HtmlElement) -> None:
+    def _render_element(self, element: HtmlElement) -> None:
         if element.tag in ("section", "div"):
             self.anchor = element.get("id") or self.anchor
         elif element.tag in ("a", "span"):
             self.anchor = self.anchor or get_anchor(element)
         if is_permalink(element):
             return
-        if found := find_formula(element):
-            self._formula(found)
+        if formula := find_formula(element):
+            self._render_formula(formula)
         elif element.tag == "br":
-            self.galley.gap(" " if self.leaf else "\n")
-        elif self.leaf:
-            self._in_leaf(element)
+            self.builder.add_gap(" " if self.in_leaf else "\n")
+        elif self.in_leaf:
+            self._render_in_leaf(element)
         elif element.tag in HEADING_LEVELS:
-            self._heading(element)
+            self._render_heading(element)
         elif element.tag == "pre":
-            self._code(element)
+            self._render_text_block("code", extract_code(element))
         elif element.tag == "tr" and self.in_table:
-            self._leaf("row", element)
+            self._render_leaf("row", element)
         elif element.tag in BLOCK_TAGS:
-            self._part()
-            self._block(element)
+            self._end_paragraph()
+            self._render_block(element)
         else:
-            self._inside(element)
+            self._push(element)
 
-    def _block(self, element: HtmlElement) -> None:
-        """Begin the block that an element is, or just what is inside it."""
-        kind = self._kind(element) if self.depth < MAX_BLOCK_DEPTH else None
+    def _render_block(self, element: HtmlElement) -> None:
+        kind = self._choose_kind(element) if self.depth < MAX_BLOCK_DEPTH else None
         if element.tag in LIST_TAGS:
             self.numbers.append(parse_integer(element.get("start"), 1) if element.tag == "ol" else None)
-        if kind is None:
-            self._inside(element, lambda: self._close(element, opened=False))
-            return
-        self.galley.open(kind, marker=self._marker(element) if kind == "item" else None)
-        self.depth += 1
-        self.in_table = self.in_table or kind == "table"
-        self._inside(element, lambda: self._close(element, opened=True))
+        if kind:
+            self.builder.open_block(kind, marker=self._next_marker(element) if kind == "item" else None)
+            self.depth += 1
+            self.in_table = self.in_table or kind == "table"
 
-    def _close(self, element: HtmlElement, opened: bool) -> None:
-        self._part()
-        if element.tag in LIST_TAGS:
-            self.numbers.pop()
-        if opened:
-            self.galley.close()
-            self.depth -= 1
-            self.in_table = self.in_table and element.tag != "table"
+        def close() -> None:
+            self._end_paragraph()
+            if element.tag in LIST_TAGS:
+                self.numbers.pop()
+            if kind:
+                self.builder.close_block()
+                self.depth -= 1
+                self.in_table = self.in_table and element.tag != "table"
 
-    def _kind(self, element: HtmlElement) -> BlockKind | None:
+        self._push(element, close)
+
+    def _choose_kind(self, element: HtmlElement) -> BlockKind | None:
         if element.tag in LIST_TAGS:
             return "list"
         if element.tag == "li" and self.numbers:
             return "item"
         if element.tag == "table" and is_data_table(element):
             return "table"
-        noted = (
-            element.tag == "details"
-            or element.get("role") == "note"
-            or ADMONITION_CLASSES.intersection(element.classes)
-        )
-        return "admonition" if noted else None
+        is_note = element.tag == "details" or element.get("role") == "note"
+        return "admonition" if is_note or ADMONITION_CLASSES.intersection(element.classes) else None
 
-    def _marker(self, item: HtmlElement) -> str:
+    def _next_marker(self, item: HtmlElement) -> str:
         number = self.numbers[-1]
         if number is None:
             return "- "
@@ -139,75 +138,66 @@ class _HtmlRenderer:
         self.numbers[-1] = number + 1
         return f"{number}. "
 
-    def _leaf(self, kind: BlockKind, element: HtmlElement, level: int = 0, anchor: str = "") -> None:
-        """Begin a block that holds words alone."""
-        self._part()
-        self.galley.open(kind, level)
-        self.leaf, self.bars = True, -1
+    def _render_leaf(self, kind: BlockKind, element: HtmlElement, level: int = 0, anchor: str = "") -> None:
+        self._end_paragraph()
+        self.builder.open_block(kind, level)
+        self.in_leaf, self.cells = True, 0
 
         def close() -> None:
-            self.leaf = False
-            self.galley.close(anchor)
+            self.in_leaf = False
+            self.builder.close_block(anchor)
 
-        self._inside(element, close)
+        self._push(element, close)
 
-    def _in_leaf(self, element: HtmlElement) -> None:
+    def _render_in_leaf(self, element: HtmlElement) -> None:
         if element.tag in ("td", "th"):
-            self.bars += 1
-        if element.tag in BLOCK_TAGS:
-            self.galley.space()
-            self._inside(element, self.galley.space)
-        else:
-            self._inside(element)
+            if self.cells:
+                self.builder.add_cell_separator()
+            self.cells += 1
+        is_block = element.tag in BLOCK_TAGS
+        if is_block:
+            self.builder.add_space()
+        self._push(element, self.builder.add_space if is_block else None)
 
-    def _heading(self, element: HtmlElement) -> None:
-        inner = [node for node in element.inside() if isinstance(node, HtmlElement)]
+    def _render_heading(self, element: HtmlElement) -> None:
+        inner = list(element.elements())
         linked = next((unquote(node.get("href")[1:]) for node in inner if is_permalink(node)), "")
         anchor = element.get("id") or linked or next(filter(None, map(get_anchor, inner)), "") or self.anchor
         self.anchor = ""
-        if len(element.words()) > MAX_TITLE_CHARS:
-            self._leaf("paragraph", element)
+        if len(element.text()) > MAX_TITLE_CHARS:
+            self._render_leaf("paragraph", element)
         else:
-            self._leaf("heading", element, HEADING_LEVELS[element.tag], anchor)
+            self._render_leaf("heading", element, HEADING_LEVELS[element.tag], anchor)
 
-    def _code(self, element: HtmlElement) -> None:
-        self._part()
-        if text := extract_code(element):
-            self.anchor = ""
-            self.galley.open("code")
-            self.galley.say(text)
-            self.galley.close()
+    def _render_formula(self, formula: HtmlFormula) -> None:
+        if formula.is_block and not self.in_leaf:
+            self._render_text_block("formula", formula.text)
+        else:
+            self._render_words(formula.text)
 
-    def _formula(self, found: HtmlFormula) -> None:
-        if not found.stands_alone or self.leaf:
-            self._words(found.text)
-            return
-        self._part()
-        if found.text:
-            self.galley.open("formula")
-            self.galley.say(found.text)
-            self.galley.close()
+    def _render_text_block(self, kind: BlockKind, text: str) -> None:
+        self._end_paragraph()
+        if text:
+            self.anchor = "" if kind == "code" else self.anchor
+            with self.builder.block(kind):
+                self.builder.append(text)
 
-    def _words(self, text: str) -> None:
+    def _render_words(self, text: str) -> None:
         words = _WHITESPACE.sub(" ", text.strip())
         if not words:
-            self.galley.space()
+            self.builder.add_space()
             return
-        if not self.leaf and not self.flowing:
-            self.galley.open("paragraph")
-            self.flowing = True
+        if not self.in_leaf and not self.in_paragraph:
+            self.builder.open_block("paragraph")
+            self.in_paragraph = True
         if text[0].isspace():
-            self.galley.space()
-        if self.bars > 0:
-            self.galley.insert(" | " * self.bars)
-            self.bars = 0
+            self.builder.add_space()
         self.anchor = ""
-        self.galley.say(words)
+        self.builder.append(words)
         if text[-1].isspace():
-            self.galley.space()
+            self.builder.add_space()
 
-    def _part(self) -> None:
-        """End the paragraph of words that stand in no block of their own."""
-        if self.flowing:
-            self.galley.close()
-            self.flowing = False
+    def _end_paragraph(self) -> None:
+        if self.in_paragraph:
+            self.builder.close_block()
+            self.in_paragraph = False

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import dropwhile, islice
 from typing import NamedTuple
+
+from bookbound.sources.decoding import normalize_newlines
 
 HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
 LIST_TAGS = frozenset(("ul", "ol", "menu", "dir"))
@@ -22,24 +24,65 @@ _LAYOUT_TABLE_CLASSES = frozenset("highlighttable rouge-table lntable codehilite
 _PERMALINK_CLASSES = frozenset(
     "headerlink hash-link anchorjs-link permalink td-heading-self-link heading-anchor header-anchor anchor".split()
 )
-# A mark is short, and links that stand in each other are not looked through again and again.
+# A permalink is short; the limit keeps nested links from being searched again and again.
 _MAX_PERMALINK_NODES = 100
 _WORD = re.compile(r"\w")
 _PERMALINK_SYMBOLS = frozenset(("#", "\u00b6", "\u00a7", "\u200b", "\U0001f517", "\u2693"))
+_LINE_TAGS = frozenset(("div", "p", "li", "ol", "ul", "tr", "table", "pre"))
+_DELIMITED_FORMULA = re.compile(
+    r"\s*+(?P<number>\([\w.-]{1,20}\))?\s*+(?:\\\[(?P<block>.*)\\\]|\\\((?P<inline>.*)\\\)|\$\$(?P<dollars>.*)\$\$)\s*+",
+    re.DOTALL,
+)
+_FORMULA_CLASSES = frozenset(("math", "arithmatex"))
+VOID_TAGS = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+"""Elements without content, which are never closed."""
+
+
+@dataclass(slots=True, eq=False)
+class HtmlElement:
+    """An element: its tag, its attributes, and the text and elements inside it in order."""
+
+    tag: str
+    attributes: dict[str, str | None] = field(default_factory=dict)
+    children: list[HtmlElement | str] = field(default_factory=list)
+
+    def get(self, name: str) -> str:
+        return self.attributes.get(name) or ""
+
+    @property
+    def classes(self) -> list[str]:
+        return self.get("class").split()
+
+    def descendants(self) -> Iterator[HtmlElement | str]:
+        """Yield everything inside in the order of the page."""
+        pending = self.children[::-1]
+        while pending:
+            node = pending.pop()
+            yield node
+            if isinstance(node, HtmlElement):
+                pending += reversed(node.children)
+
+    def elements(self) -> Iterator[HtmlElement]:
+        return (node for node in self.descendants() if isinstance(node, HtmlElement))
+
+    def text(self, limit: int | None = None) -> str:
+        """Return all text inside with single spaces; a `limit` applies to the nodes and to the characters of each."""
+        nodes = islice(self.descendants(), limit)
+        return " ".join("".join(node[:limit] for node in nodes if isinstance(node, str)).split())
 
 
 def get_anchor(element: HtmlElement) -> str:
-    """What a link to an element calls it."""
+    """Return the fragment of a link to an element."""
     return element.get("id") or (element.get("name") if element.tag == "a" else "")
 
 
 def is_permalink(element: HtmlElement) -> bool:
-    """Whether an element is a mark that links to its own place; a link with words is none."""
+    """Whether an element is a symbol that links to its own place; a link with words is not."""
     if element.tag != "a" or not element.get("href").startswith("#"):
         return False
-    inside = list(islice(element.inside(), _MAX_PERMALINK_NODES))
-    words = "".join(node for node in inside if isinstance(node, str)).strip()
-    if len(inside) == _MAX_PERMALINK_NODES or len(words) > _MAX_PERMALINK_NODES:
+    nodes = list(islice(element.descendants(), _MAX_PERMALINK_NODES))
+    words = "".join(node for node in nodes if isinstance(node, str)).strip()
+    if len(nodes) == _MAX_PERMALINK_NODES or len(words) > _MAX_PERMALINK_NODES:
         return False
     return not _WORD.search(words) and (
         not words or words in _PERMALINK_SYMBOLS or bool(_PERMALINK_CLASSES.intersection(element.classes))
@@ -47,32 +90,28 @@ def is_permalink(element: HtmlElement) -> bool:
 
 
 def parse_integer(text: str, default: int) -> int:
-    """The number that an attribute gives, or the default."""
     return int(text) if re.fullmatch(r"-?[0-9]{1,6}", text) else default
 
 
 def is_data_table(table: HtmlElement) -> bool:
-    """Whether a table holds cells; others lay a page out."""
+    """Whether a table contains data; other tables lay out a page."""
     if table.get("role") in ("presentation", "none") or _LAYOUT_TABLE_CLASSES.intersection(table.classes):
         return False
-    laid_out = ("table", *HEADING_LEVELS)
-    return not any(isinstance(node, HtmlElement) and node.tag in laid_out for node in table.inside())
-
-
-_LINE_TAGS = frozenset(("div", "p", "li", "ol", "ul", "tr", "table", "pre"))
+    layout_tags = ("table", *HEADING_LEVELS)
+    return not any(element.tag in layout_tags for element in table.elements())
 
 
 def extract_code(element: HtmlElement) -> str:
-    """The lines of a block of code, without the blank ones around them."""
+    """Return the lines of a code block without the blank lines around them."""
     parts: list[str] = []
-    waiting: list[HtmlElement | str | Callable[[], None]] = [*reversed(element.children)]
+    pending: list[HtmlElement | str | Callable[[], None]] = [*reversed(element.children)]
 
     def end_line() -> None:
         if parts and not parts[-1].endswith("\n"):
             parts.append("\n")
 
-    while waiting:
-        node = waiting.pop()
+    while pending:
+        node = pending.pop()
         if isinstance(node, str):
             parts += [node] if node else []
         elif not isinstance(node, HtmlElement):
@@ -81,33 +120,24 @@ def extract_code(element: HtmlElement) -> str:
             parts.append("\n")
         elif node.tag in _LINE_TAGS:
             end_line()
-            # An element without words stands for an empty line.
-            waiting.append(end_line if node.children else "\n")
-            waiting += reversed(node.children)
+            # An element without text is an empty line.
+            pending.append(end_line if node.children else "\n")
+            pending += reversed(node.children)
         else:
-            waiting += reversed(node.children)
-    lines = "".join(parts).replace("\r\n", "\n").replace("\r", "\n").rstrip().split("\n")
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    return "\n".join(lines)
-
-
-_DELIMITED_FORMULA = re.compile(
-    r"\s*+(?P<number>\([\w.-]{1,20}\))?\s*+(?:\\\[(?P<block>.*)\\\]|\\\((?P<inline>.*)\\\)|\$\$(?P<dollars>.*)\$\$)\s*+",
-    re.DOTALL,
-)
-_FORMULA_CLASSES = frozenset(("math", "arithmatex"))
+            pending += reversed(node.children)
+    lines = normalize_newlines("".join(parts)).rstrip().split("\n")
+    return "\n".join(dropwhile(lambda line: not line.strip(), lines))
 
 
 class HtmlFormula(NamedTuple):
-    """A formula's source, and whether it stands in a line of its own."""
+    """A formula's source, and whether it is a block."""
 
     text: str
-    stands_alone: bool
+    is_block: bool
 
 
 def find_formula(element: HtmlElement) -> HtmlFormula | None:
-    """The formula that an element shows, if it shows one."""
+    """Return the formula that an element shows, if any."""
     if element.tag == "math":
         return HtmlFormula(_find_tex(element), element.get("display") == "block")
     if element.tag == "script":
@@ -122,55 +152,21 @@ def find_formula(element: HtmlElement) -> HtmlFormula | None:
 
 
 def _find_tex(math: HtmlElement) -> str:
-    """The TeX that MathML was made from; else its own words."""
-    for node in math.inside():
-        if isinstance(node, HtmlElement) and node.tag == "annotation" and "tex" in node.get("encoding").lower():
-            return _join_text(node)
-    return math.get("alttext") or math.words()
+    """Return the TeX source of MathML, else its text."""
+    for element in math.elements():
+        if element.tag == "annotation" and "tex" in element.get("encoding").lower():
+            return _join_text(element)
+    return math.get("alttext") or math.text()
 
 
 def _strip_delimiters(text: str, tag: str) -> HtmlFormula:
-    found = _DELIMITED_FORMULA.fullmatch(text)
-    if not found:
+    match = _DELIMITED_FORMULA.fullmatch(text)
+    if not match:
         return HtmlFormula(text.strip(), tag in ("div", "p"))
-    inner = found["block"] or found["inline"] or found["dollars"] or ""
-    number = f" {found['number']}" if found["number"] else ""
-    return HtmlFormula(inner.strip() + number, found["inline"] is None)
+    inner = match["block"] or match["inline"] or match["dollars"] or ""
+    number = f" {match['number']}" if match["number"] else ""
+    return HtmlFormula(inner.strip() + number, match["inline"] is None)
 
 
 def _join_text(element: HtmlElement) -> str:
-    return "".join(node for node in element.inside() if isinstance(node, str)).strip()
-
-
-VOID_TAGS = frozenset("area base br col embed hr img input link meta param source track wbr".split())
-"""The elements that hold nothing and are never closed."""
-
-
-@dataclass(slots=True, eq=False)
-class HtmlElement:
-    """One element: its name, its attributes, and in order the words and elements inside it."""
-
-    tag: str
-    attributes: dict[str, str | None] = field(default_factory=dict)
-    children: list[HtmlElement | str] = field(default_factory=list)
-
-    def get(self, name: str) -> str:
-        return self.attributes.get(name) or ""
-
-    @property
-    def classes(self) -> list[str]:
-        return self.get("class").split()
-
-    def inside(self) -> Iterator[HtmlElement | str]:
-        """Everything inside, in the order of the page."""
-        waiting = self.children[::-1]
-        while waiting:
-            node = waiting.pop()
-            yield node
-            if isinstance(node, HtmlElement):
-                waiting += reversed(node.children)
-
-    def words(self, most: int | None = None) -> str:
-        """All words inside, white space as one space; or those within the first `most` nodes and characters of each."""
-        inside = islice(self.inside(), most)
-        return " ".join("".join(node[:most] for node in inside if isinstance(node, str)).split())
+    return "".join(node for node in element.descendants() if isinstance(node, str)).strip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from bookbound.sources.html import render_element
@@ -28,80 +29,76 @@ _GENERATOR_SELECTORS = {
 }
 
 
-class NavigationEntry(NamedTuple):
-    """A page as the navigation lists it; its chapter is empty where the page is one of its own."""
-
-    url: str
-    chapter: str
-
-
 @dataclass(frozen=True, slots=True)
 class HtmlPage:
-    """A page of a site, with where it leads."""
+    """A page of a site: its text, what it says about itself and where it leads."""
 
     url: str
     file: str
     key: str
-    setting: RenderedPage = field(repr=False)
-    name: str
+    rendered: RenderedPage = field(repr=False)
+    title: str
     site: str
     canonical: str
-    after: str
+    next_url: str
     entries: tuple[NavigationEntry, ...] = field(repr=False)
     links: tuple[str, ...] = field(repr=False)
-    kept_out: bool
-    followed: bool
-    leads_on: bool
-    choked: bool
+    is_noindex: bool
+    may_follow_links: bool
+    is_redirect: bool
+    is_too_costly: bool
 
     @property
     def heading(self) -> str:
-        return " ".join(find_first_title(self.setting).split())
+        return " ".join(find_first_title(self.rendered).split())
 
 
 def parse_html_page(html: str, url: str, file: str) -> HtmlPage:
-    """All that a page says."""
     document = HtmlDocument(html)
-    base = resolve_url(url, next(iter(document.given("base[href]", "href")), "")) or url
+    base = resolve_url(url, next(iter(document.attribute_values("base[href]", "href")), "")) or url
     main = find_main_content(document)
-    robots = " ".join(document.given("meta[name=robots i]", "content")).lower()
-    title = document.first(("head title", "title"))
+    robots = " ".join(document.attribute_values("meta[name=robots i]", "content")).lower()
+    title = document.select_first(("head title", "title"))
+    site = next(iter(document.attribute_values("meta[property='og:site_name']", "content")), "")
     return HtmlPage(
-        url,
-        file,
-        page_key(url),
-        render_element(main) if main else RenderedPage("", (), ()),
-        (title.words() if title else "")[:MAX_TITLE_CHARS],
-        next(iter(document.given("meta[property='og:site_name']", "content")), "").strip()[:MAX_TITLE_CHARS],
-        find_canonical_url(document, base),
-        _first_url(base, document.given(_NEXT_SELECTOR, "href")),
-        read_navigation(document, base),
-        _collect_links(document, base),
-        "noindex" in robots or robots.strip() == "none",
-        "nofollow" not in robots and robots.strip() != "none",
-        bool(document.given("meta[http-equiv=refresh i]", "content")),
-        document.refused,
+        url=url,
+        file=file,
+        key=page_key(url),
+        rendered=render_element(main) if main else RenderedPage("", (), ()),
+        title=(title.text() if title else "")[:MAX_TITLE_CHARS],
+        site=site.strip()[:MAX_TITLE_CHARS],
+        canonical=find_canonical_url(document, base),
+        next_url=_first_url(base, document.attribute_values(_NEXT_SELECTOR, "href")),
+        entries=read_navigation(document, base),
+        links=_collect_links(document, base),
+        is_noindex="noindex" in robots or robots.strip() == "none",
+        may_follow_links="nofollow" not in robots and robots.strip() != "none",
+        is_redirect=bool(document.attribute_values("meta[http-equiv=refresh i]", "content")),
+        is_too_costly=document.is_too_costly,
     )
 
 
 def find_canonical_url(document: HtmlDocument, base: str) -> str:
-    """The address that a page says is its own, if it says so."""
-    return _first_url(base, document.given("link[rel~=canonical]", "href"))
+    """Return the URL that a page declares as its own, if any."""
+    return _first_url(base, document.attribute_values("link[rel~=canonical]", "href"))
 
 
-def split_page_title(name: str) -> tuple[str, str]:
-    """A page's name as its title bar has it: the page's own, and the site's."""
-    cuts = list(_TITLE_SEPARATOR.finditer(name))
-    return (name[: cuts[-1].start()].strip(), name[cuts[-1].end() :].strip()) if cuts else (name, "")
+def split_page_title(title: str) -> tuple[str, str]:
+    """Split the title of a page into the page's own title and the site's name."""
+    separators = list(_TITLE_SEPARATOR.finditer(title))
+    if not separators:
+        return title, ""
+    return title[: separators[-1].start()].strip(), title[separators[-1].end() :].strip()
 
 
 def detect_generator(html: str) -> str:
-    """The generator that a page says it was made with, or shows signs of."""
+    """Return the generator that a page names or shows signs of."""
     document = HtmlDocument(html)
-    named = _GENERATOR_NAME.search(" ".join(document.given("meta[name=generator i]", "content")))
+    named = _GENERATOR_NAME.search(" ".join(document.attribute_values("meta[name=generator i]", "content")))
     if named:
         return named[0].lower()
-    return next((name for name, sign in _GENERATOR_SELECTORS.items() if document.given(sign, "class")), "")
+    signs = _GENERATOR_SELECTORS.items()
+    return next((name for name, selector in signs if document.attribute_values(selector, "class")), "")
 
 
 def _first_url(base: str, hrefs: list[str]) -> str:
@@ -109,14 +106,15 @@ def _first_url(base: str, hrefs: list[str]) -> str:
 
 
 def _collect_links(document: HtmlDocument, base: str) -> tuple[str, ...]:
-    followed = document.given("a[href]:not([rel~=nofollow])", "href") + document.given("iframe[src='toc.html']", "src")
-    outside = ("#", "mailto:", "javascript:", "data:", "tel:")
-    hrefs = [href for href in dict.fromkeys(followed) if not href.startswith(outside)]
+    hrefs = document.attribute_values("a[href]:not([rel~=nofollow])", "href")
+    hrefs += document.attribute_values("iframe[src='toc.html']", "src")
+    other_schemes = ("#", "mailto:", "javascript:", "data:", "tel:")
+    hrefs = [href for href in dict.fromkeys(hrefs) if not href.startswith(other_schemes)]
     return tuple(dict.fromkeys(filter(None, (resolve_url(base, href) for href in hrefs[:MAX_PAGE_LINKS]))))
 
 
 MAX_NAVIGATION_ENTRIES = 20_000
-# No entry says more; entries may stand in each other, and are not to be read through again and again.
+# No label is longer; the limit keeps nested entries from being read again and again.
 _MAX_LABEL_NODES = 300
 _SIDEBAR_SELECTORS = (
     ".theme-doc-sidebar-menu",
@@ -141,42 +139,49 @@ _LABEL_TAGS = frozenset(("a", "label", "button", "summary"))
 _GROUP_TITLE_TAGS = frozenset(("p", "h2", "h3", "h4", "h5", "h6"))
 
 
+class NavigationEntry(NamedTuple):
+    """A page in the navigation; its chapter is empty if the page is a chapter itself."""
+
+    url: str
+    chapter: str
+
+
 class _NavigationLink(NamedTuple):
-    """One link of the navigation: the part and the outermost entry it stands in."""
+    """A link of the navigation, and the part and the outermost entry that contain it."""
 
     part: str
     top: int
     url: str
-    words: str
+    label: str
 
 
 def read_navigation(document: HtmlDocument, url: str) -> tuple[NavigationEntry, ...]:
-    """The pages that a page's navigation lists, in their order."""
-    nav = document.first(_SIDEBAR_SELECTORS, _NOT_NAVIGATION_SELECTOR)
+    """Return the pages that a page's navigation lists, in order."""
+    nav = document.select_first(_SIDEBAR_SELECTORS, _NOT_NAVIGATION_SELECTOR)
     if nav is None:
-        navs = document.some("nav, [role=navigation]", _NOT_NAVIGATION_SELECTOR)
+        navs = document.select("nav, [role=navigation]", _NOT_NAVIGATION_SELECTOR)
         nav = max(navs, key=lambda each: sum(1 for _ in _iterate_anchors(each)), default=None)
     return tuple(_assign_chapters(nav, url)) if nav else ()
 
 
 def _assign_chapters(nav: HtmlElement, url: str) -> Iterator[NavigationEntry]:
     labels: list[str] = []
-    lines = list(_iterate_navigation_links(nav, url, labels))[:MAX_NAVIGATION_ENTRIES]
+    links = list(islice(_iterate_navigation_links(nav, url, labels), MAX_NAVIGATION_ENTRIES))
     pages: dict[int, set[str]] = {}
-    for line in lines:
-        pages.setdefault(line.top, set()).add(line.url)
-    for line in lines:
-        label = labels[line.top] if line.top >= 0 else ""
-        alone = len(pages[line.top]) == 1 and line.words == label
-        yield NavigationEntry(line.url, line.part if alone or not label else label)
+    for link in links:
+        pages.setdefault(link.top, set()).add(link.url)
+    for link in links:
+        label = labels[link.top] if link.top >= 0 else ""
+        is_single = len(pages[link.top]) == 1 and link.label == label
+        yield NavigationEntry(link.url, link.part if is_single or not label else label)
 
 
 def _iterate_navigation_links(nav: HtmlElement, url: str, labels: list[str]) -> Iterator[_NavigationLink]:
-    """The links in their order; the label of each outermost entry goes to `labels`."""
+    """Yield the links in order, and add the label of each outermost entry to `labels`."""
     part, top = "", -1
-    waiting: list[tuple[HtmlElement, int]] = [(nav, 0)]
-    while waiting:
-        node, depth = waiting.pop()
+    pending: list[tuple[HtmlElement, int]] = [(nav, 0)]
+    while pending:
+        node, depth = pending.pop()
         if node.tag == "li":
             depth += 1
             label = _find_entry_label(node) if depth == 1 else ""
@@ -186,35 +191,29 @@ def _iterate_navigation_links(nav: HtmlElement, url: str, labels: list[str]) -> 
                 labels.append(label)
                 top = len(labels) - 1
         elif node.tag in _GROUP_TITLE_TAGS and not depth:
-            part = node.words(_MAX_LABEL_NODES)
-        if node.tag == "a" and (target := _resolve_target(node, url)):
-            yield _NavigationLink(part, top if depth else -1, target, node.words(_MAX_LABEL_NODES))
-        waiting += [(child, depth) for child in reversed(node.children) if isinstance(child, HtmlElement)]
+            part = node.text(_MAX_LABEL_NODES)
+        href = node.get("href").strip() if node.tag == "a" else ""
+        if href and not href.startswith("#") and (target := resolve_url(url, href)):
+            yield _NavigationLink(part, top if depth else -1, target, node.text(_MAX_LABEL_NODES))
+        pending += [(child, depth) for child in reversed(node.children) if isinstance(child, HtmlElement)]
 
 
 def _find_entry_label(item: HtmlElement) -> str:
-    """The words of an entry before those inside it: its link's or label's, else what stands there."""
+    """Return the label of an entry without the entries inside it: its link or label, else its own text."""
     words: list[str] = []
-    waiting = item.children[::-1]
-    while waiting:
-        node = waiting.pop()
+    pending = item.children[::-1]
+    while pending:
+        node = pending.pop()
         if isinstance(node, str):
             words.append(node)
         elif node.tag in _GROUP_TAGS:
             break
-        elif node.tag in _LABEL_TAGS and (label := node.words(_MAX_LABEL_NODES)):
+        elif node.tag in _LABEL_TAGS and (label := node.text(_MAX_LABEL_NODES)):
             return label
         else:
-            waiting += reversed(node.children)
+            pending += reversed(node.children)
     return " ".join("".join(words).split())
 
 
 def _iterate_anchors(element: HtmlElement) -> Iterator[HtmlElement]:
-    inside = (node for node in element.inside() if isinstance(node, HtmlElement))
-    return (node for node in inside if node.tag == "a" and "href" in node.attributes)
-
-
-def _resolve_target(link: HtmlElement, url: str) -> str:
-    """The page that a link leads to; nothing for one within its page or out of the site."""
-    href = link.get("href").strip()
-    return "" if not href or href.startswith("#") else resolve_url(url, href)
+    return (node for node in element.elements() if node.tag == "a" and "href" in node.attributes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from bookbound.sources.html.elements import HtmlElement
 from bookbound.sources.html.selectolax import HtmlDocument
 
@@ -10,7 +12,7 @@ HIDDEN_SELECTOR = ", ".join(
         "head, style, noscript, template, iframe, object, video, audio, canvas, datalist, rp, svg title, svg desc",
         "script:not([type^='math/tex'])",
         "input, select, textarea, button:not([role=tab]), form[role=search], dialog:not([open])",
-        # A tab that is not the open one is hidden until it is asked for.
+        # A tab panel is hidden until the reader opens its tab.
         "[hidden]:not([role=tabpanel]), [aria-hidden=true], [style*='display:none' i], [style*='display: none' i]",
         ".sr-only, .visually-hidden, .visuallyhidden, .screen-reader-text, .skip-link, .boring",
         ".footnote-ref, .footnote-reference, .footnote-backref, .fn-backref, .reversefootnote",
@@ -21,7 +23,7 @@ HIDDEN_SELECTOR = ", ".join(
         ".MathJax, .MathJax_Display, .MathJax_Preview, .MathJax_SVG, mjx-math",
     )
 )
-"""What of a page is not seen, or is no word of it: scripts, hidden elements, buttons, numbers of lines and of notes."""
+"""Elements without visible text: scripts, hidden elements, buttons, line numbers and footnote marks."""
 NAVIGATION_SELECTOR = ", ".join(
     (
         "nav, [role=navigation], [role=search], [role=banner], [role=contentinfo], [role=menubar], [role=toolbar]",
@@ -33,7 +35,7 @@ NAVIGATION_SELECTOR = ", ".join(
         ".rst-footer-buttons, .sourcelink, .pagination, .pagination-nav, .page-nav, .search-box, .announcement",
     )
 )
-"""What of a page leads elsewhere."""
+"""Elements that lead to other pages."""
 MAIN_SELECTORS = (
     "article .theme-doc-markdown",
     "article > .markdown",
@@ -54,64 +56,57 @@ MAIN_SELECTORS = (
     "main",
     "[role=main]",
 )
-"""Where the words of a page stand: by the signs of the generators, then by those of HTML itself."""
+"""Elements that contain a page's text: first those of known generators, then those of HTML itself."""
 _PAGE_FRAME_SELECTOR = ", ".join(
     (
         "body header:not(article header), body footer:not(article footer), body > aside, .sidebar, .navbar, .menu",
         "#sidebar, #header, #footer, #navigation, #menu, #toc, .header, .footer, .navigation, .cookie-banner",
     )
 )
-_FEWEST_LINKS, _MOSTLY = 5, 0.8
+_MIN_LINKS = 5
+_MIN_LINK_SHARE = 0.8
 _LINK_LIST_TAGS = frozenset(("ul", "ol", "div", "section", "p", "td"))
 
 
 def find_main_content(document: HtmlDocument) -> HtmlElement | None:
-    """The element that holds the book's words, without what leads elsewhere."""
-    found = document.first(MAIN_SELECTORS, f"{HIDDEN_SELECTOR}, {NAVIGATION_SELECTOR}")
-    if found is None:
-        alone = len(document.given("article", "id")) == 1
-        found = document.first(("article",), f"{HIDDEN_SELECTOR}, {NAVIGATION_SELECTOR}") if alone else None
-    if found is not None and found.words():
+    """Return the element that contains the book's text, without navigation."""
+    removed = f"{HIDDEN_SELECTOR}, {NAVIGATION_SELECTOR}"
+    has_one_article = len(document.attribute_values("article", "id")) == 1
+    found = document.select_first((*MAIN_SELECTORS, *(("article",) if has_one_article else ())), removed)
+    if found is not None and found.text():
         return found
-    body = document.first(
-        ("body",), f"{HIDDEN_SELECTOR}, {NAVIGATION_SELECTOR}, {_PAGE_FRAME_SELECTOR}"
-    ) or document.first(("body",), HIDDEN_SELECTOR)
+    body = document.select_first(("body",), f"{removed}, {_PAGE_FRAME_SELECTOR}")
+    body = body or document.select_first(("body",), HIDDEN_SELECTOR)
     return _drop_link_lists(body) if body else None
 
 
+class _TextCount(NamedTuple):
+    """The characters of an element, those of them in links, and the number of links."""
+
+    chars: int
+    linked: int
+    links: int
+
+
 def _drop_link_lists(body: HtmlElement) -> HtmlElement:
-    """A page that shows no sign of where its words stand, less the lists that are hardly anything but links."""
-    whole, linked, links = _count_link_text(body)
-    waiting = [body]
-    while waiting:
-        element = waiting.pop()
-        kept: list[HtmlElement | str] = []
-        for child in element.children:
-            if isinstance(child, HtmlElement):
-                many = child.tag in _LINK_LIST_TAGS and links[child] >= _FEWEST_LINKS
-                if many and linked[child] > _MOSTLY * whole[child] and whole[child] < whole[body] / 2:
-                    continue
-                waiting.append(child)
-            kept.append(child)
-        element.children = kept
-    return body
-
-
-def _count_link_text(
-    body: HtmlElement,
-) -> tuple[dict[HtmlElement, int], dict[HtmlElement, int], dict[HtmlElement, int]]:
-    """For each element its characters, those of them in links, and its links."""
-    order = [body]
-    for element in order:
-        order += [child for child in element.children if isinstance(child, HtmlElement)]
-    whole: dict[HtmlElement, int] = {}
-    linked: dict[HtmlElement, int] = {}
-    links: dict[HtmlElement, int] = {}
-    for element in reversed(order):
-        inner = [child for child in element.children if isinstance(child, HtmlElement)]
-        own = sum(len(child.strip()) for child in element.children if isinstance(child, str))
-        whole[element] = own + sum(whole[child] for child in inner)
+    """Remove the lists that contain mostly links from a page whose main content is not marked."""
+    elements = [body, *body.elements()]
+    counts: dict[HtmlElement, _TextCount] = {}
+    for element in reversed(elements):
+        inner = [counts[child] for child in element.children if isinstance(child, HtmlElement)]
+        chars = sum(len(child.strip()) for child in element.children if isinstance(child, str))
+        chars += sum(count.chars for count in inner)
         is_link = element.tag == "a" and "href" in element.attributes
-        linked[element] = whole[element] if is_link else sum(linked[child] for child in inner)
-        links[element] = is_link + sum(links[child] for child in inner)
-    return whole, linked, links
+        linked = chars if is_link else sum(count.linked for count in inner)
+        counts[element] = _TextCount(chars, linked, is_link + sum(count.links for count in inner))
+
+    def is_link_list(child: HtmlElement | str) -> bool:
+        if isinstance(child, str) or child.tag not in _LINK_LIST_TAGS:
+            return False
+        count = counts[child]
+        is_minor = count.chars < counts[body].chars / 2
+        return is_minor and count.links >= _MIN_LINKS and count.linked > _MIN_LINK_SHARE * count.chars
+
+    for element in elements:
+        element.children = [child for child in element.children if not is_link_list(child)]
+    return body

@@ -8,137 +8,133 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from bookbound.sources.safe_config import replace_lone_surrogates
 from bookbound.sources.sphinx_inventory import parse_inventory
 
 MAX_INDEX_ENTRIES = 200_000
-"""The most lines that a map may have: no book has as many headings, and half a map would hide the rest of it."""
-_QUOTED, _CLOSED = "JSON.parse('", "')"
+"""A larger index is not used: no book has as many headings, and half an index would hide the other pages."""
+_JSON_PARSE = "JSON.parse('"
 _ESCAPED_CHARACTER = re.compile(r"\\(.)", re.DOTALL)
 _MAX_PREFIX_CHARS = 200
 
 
 class SearchIndexEntry(NamedTuple):
-    """An address below the site's root, of a page or of a place on it, and what it is called."""
+    """The title of a page, or of a place on a page, and its address below the site's root."""
 
     address: str
     title: str
 
 
 def parse_search_index(name: str, data: bytes) -> list[SearchIndexEntry]:
-    """What the map of this file name lists; nothing where it is broken or has no end."""
+    """Parse the search index of this file name; return nothing if it is broken or too large."""
     if name.endswith(".inv"):
-        listed = _parse_inventory(data)
+        parsed = _parse_inventory(data)
     else:
         text = data.decode("utf-8", "replace")
-        listed = _parse_mkdocs_index(text) if name.endswith("search_index.json") else _parse_searchindex(text)
-    some = islice(listed, MAX_INDEX_ENTRIES + 1)
-    every = [
-        SearchIndexEntry(_replace_lone_surrogates(address), _replace_lone_surrogates(title))
-        for address, title in some
+        parsed = _parse_mkdocs_index(text) if name.endswith("search_index.json") else _parse_searchindex(text)
+    entries = [
+        SearchIndexEntry(
+            replace_lone_surrogates(address), replace_lone_surrogates(title if isinstance(title, str) else "")
+        )
+        for address, title in islice(parsed, MAX_INDEX_ENTRIES + 1)
         if isinstance(address, str)
     ]
-    return every if len(every) <= MAX_INDEX_ENTRIES else []
+    return entries if len(entries) <= MAX_INDEX_ENTRIES else []
 
 
-def _parse_mkdocs_index(text: str) -> Iterator[tuple[object, str]]:
+def _parse_mkdocs_index(text: str) -> Iterator[tuple[object, object]]:
     docs = parse_json_value(extract_members(text, ("docs",)).get("docs", ""))
     for doc in docs if isinstance(docs, list) else ():
         if isinstance(doc, dict):
-            yield doc.get("location"), _as_text(doc.get("title"))
+            yield doc.get("location"), doc.get("title")
 
 
-def _parse_searchindex(text: str) -> Iterator[tuple[object, str]]:
-    """mdBook and Sphinx call their maps alike."""
-    if (at := text.find(_QUOTED, 0, _MAX_PREFIX_CHARS)) >= 0:
-        text = _ESCAPED_CHARACTER.sub(r"\1", text[at + len(_QUOTED) : text.rfind(_CLOSED)])
+def _parse_searchindex(text: str) -> Iterator[tuple[object, object]]:
+    """Parse the index of mdBook or Sphinx, which use the same file name."""
+    if (at := text.find(_JSON_PARSE, 0, _MAX_PREFIX_CHARS)) >= 0:
+        text = _ESCAPED_CHARACTER.sub(r"\1", text[at + len(_JSON_PARSE) : text.rfind("')")])
     found = extract_members(text, ("doc_urls", "index", "docnames", "titles", "alltitles"))
     return _parse_mdbook_index(found) if "doc_urls" in found else _parse_sphinx_index(found)
 
 
-def _parse_mdbook_index(found: dict[str, str]) -> Iterator[tuple[object, str]]:
+def _parse_mdbook_index(found: dict[str, str]) -> Iterator[tuple[object, object]]:
     urls = parse_json_value(found["doc_urls"])
     store = extract_members(found.get("index", ""), ("documentStore",)).get("documentStore", "")
     docs = parse_json_value(extract_members(store, ("docs",)).get("docs", ""))
-    before = None
+    previous = None
     for at, url in enumerate(urls if isinstance(urls, list) else ()):
         doc = docs.get(str(at)) if isinstance(docs, dict) else None
-        title = _as_text(doc.get("title")) if isinstance(doc, dict) else ""
+        title = doc.get("title") if isinstance(doc, dict) else ""
         page = url.partition("#")[0] if isinstance(url, str) else None
-        if page != before:
-            yield page, title  # the first heading of a page is its name
+        if page != previous:
+            yield page, title  # the first heading of a page is its title
         yield url, title
-        before = page
+        previous = page
 
 
-def _parse_sphinx_index(found: dict[str, str]) -> Iterator[tuple[object, str]]:
+def _parse_sphinx_index(found: dict[str, str]) -> Iterator[tuple[object, object]]:
     docs, titles, headings = (parse_json_value(found.get(name, "")) for name in ("docnames", "titles", "alltitles"))
     pages = [f"{doc}.html" for doc in docs if isinstance(doc, str)] if isinstance(docs, list) else []
     for at, page in enumerate(pages):
-        yield page, _as_text(titles[at]) if isinstance(titles, list) and at < len(titles) else ""
+        yield page, titles[at] if isinstance(titles, list) and at < len(titles) else ""
     for title, places in headings.items() if isinstance(headings, dict) else ():
         for place in places if isinstance(places, list) else ():
             match place:
                 case [int(at), str(anchor)] if 0 <= at < len(pages):
-                    yield f"{pages[at]}#{anchor}", _as_text(title)
+                    yield f"{pages[at]}#{anchor}", title
 
 
-def _parse_inventory(data: bytes) -> Iterator[tuple[object, str]]:
-    """Pages, and places on them; what Sphinx calls by name and is neither, such as its page of search, is left out."""
+def _parse_inventory(data: bytes) -> Iterator[tuple[object, object]]:
+    """Yield pages and places on them; other entries, such as the search page, are not part of the book."""
     listed = parse_inventory(data)
-    yield from ((entry.address, entry.title) for entry in listed.get("std:doc", {}).values())
+    yield from ((entry.url, entry.title) for entry in listed.get("std:doc", {}).values())
     places = (entry for kind, entries in listed.items() if kind != "std:doc" for entry in entries.values())
-    yield from ((entry.address, entry.title) for entry in places if "#" in entry.address)
-
-
-def _replace_lone_surrogates(text: str) -> str:
-    """A text without the halves of characters that JSON can name and nobody can write."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _as_text(title: object) -> str:
-    return title if isinstance(title, str) else ""
+    yield from ((entry.url, entry.title) for entry in places if "#" in entry.url)
 
 
 MAX_NESTED_VALUES = 1_000_000
-"""The most lists and objects that a value may hold; a book has far fewer headings."""
-# A string that is never closed goes on to the end, so that nobody looks for its end twice.
+"""The most lists and objects in one value; a book has far fewer headings."""
+# A string that is never closed goes on to the end, so that its end is searched once.
 _STRING = r'"(?:[^"\\]++|\\.)*+"?'
 _JSON_TOKEN = re.compile(rf"{_STRING}|[{{}}\[\]:,]", re.DOTALL)
 _JSON_BRACKET = re.compile(rf"{_STRING}|[{{}}\[\]]", re.DOTALL)
 
 
 def extract_members(text: str, wanted: Collection[str]) -> dict[str, str]:
-    """The values of some names of the first object in a text, each as it is written; names may stand without quotes."""
+    """Return the unparsed values of some members of the first object in a text; names can be without quotes.
+
+    The other members, which can be very large, are never parsed.
+    """
     found: dict[str, str] = {}
     name = ""
-    begun = at = text.find("{") + 1
+    start = at = text.find("{") + 1
     while token := _JSON_TOKEN.search(text, at):
         mark, at = token[0], token.end()
         if mark in ("{", "["):
             at = _skip_nested(text, at)
         elif mark == ":" and not name:
-            name, begun = text[begun : token.start()].strip().strip('"'), at
+            name, start = text[start : token.start()].strip().strip('"'), at
         elif mark in (",", "}", "]"):
             if name in wanted:
-                found[name] = text[begun : token.start()]
+                found[name] = text[start : token.start()]
             if mark != ",":
                 break
-            name, begun = "", at
+            name, start = "", at
     return found
 
 
-def parse_json_value(written: str) -> object:
-    """What a value of JSON says; nothing where it is broken, too deep or too much."""
-    if written.count("[") + written.count("{") > MAX_NESTED_VALUES:
+def parse_json_value(text: str) -> object:
+    """Parse a JSON value; return nothing if it is broken, too deep or too large."""
+    if text.count("[") + text.count("{") > MAX_NESTED_VALUES:
         return None
     try:
-        return json.loads(written)
+        return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
 def _skip_nested(text: str, at: int) -> int:
-    """Where a list or object ends whose inside begins at `at`."""
+    """Return the end of the list or object whose content begins at `at`."""
     depth = 1
     for token in _JSON_BRACKET.finditer(text, at):
         mark = token[0]

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 MAX_PARSER_STEPS = 100_000_000
-"""The most steps that a parser may take over one page: about a second. No author wrote a page that takes more."""
+"""The most steps that a parser may take for one page, about a second; no author writes a page that needs more."""
 MAX_REOPENED_ELEMENTS = 2_000_000
-"""The most elements that a parser may make anew because the author did not close them."""
+"""The most elements that a parser may open again because the author did not close them."""
 _SPACE = " \\t\\n\\f\\r"
 _VALUE = rf"""(?:"[^"]*+"|'[^']*+'|[^{_SPACE}>"'][^{_SPACE}>]*+)?+"""
 _ATTRIBUTE = rf"[^{_SPACE}/>][^{_SPACE}/>=]*+(?:[{_SPACE}]*+=[{_SPACE}]*+{_VALUE})?+"
@@ -34,75 +34,75 @@ _FORMATTING_TAGS = frozenset("b big code em font i nobr s small strike strong tt
 
 
 def is_too_costly(html: str) -> bool:
-    """Whether a page is built to cost a parser more than its size allows: nested without end, or full of attributes."""
+    """Whether a page costs a parser more than its size allows, by deep nesting or many attributes."""
     opened: Counter[str] = Counter()
-    depth = formatting = effort = anew = at = 0
-    while found := _TAG.search(html, at):
-        at = found.end()
-        name = (found["name"] or "").lower()
-        foreign = bool(opened["svg"] or opened["math"])
-        nests = name not in VOID_TAGS and (foreign or name not in _IMPLICITLY_CLOSED_TAGS)
-        step = -1 if found["end"] else 1
+    depth = formatting = steps = reopened = at = 0
+    while tag := _TAG.search(html, at):
+        at = tag.end()
+        name = (tag["name"] or "").lower()
+        is_foreign = bool(opened["svg"] or opened["math"])
+        nests = name not in VOID_TAGS and (is_foreign or name not in _IMPLICITLY_CLOSED_TAGS)
+        step = -1 if tag["end"] else 1
         if nests and name and (step > 0 or opened[name]):
             opened[name] += step
             depth += step
             formatting += step if name in _FORMATTING_TAGS else 0
-        effort += depth + sum(1 for _ in _ATTRIBUTE_PATTERN.finditer(found["rest"] or "")) ** 2
-        anew += formatting
-        if effort > MAX_PARSER_STEPS or anew > MAX_REOPENED_ELEMENTS:
+        steps += depth + sum(1 for _ in _ATTRIBUTE_PATTERN.finditer(tag["rest"] or "")) ** 2
+        reopened += formatting
+        if steps > MAX_PARSER_STEPS or reopened > MAX_REOPENED_ELEMENTS:
             return True
-        if step > 0 and name in _RAW_TEXT_ENDS and not foreign:
+        if step > 0 and name in _RAW_TEXT_ENDS and not is_foreign:
             closing = _RAW_TEXT_ENDS[name].search(html, at)
             at = closing.start() if closing else len(html)
     return False
 
 
 MAX_MATCHES = 20
-"""The most elements that are looked at where one is looked for; each may hold all the others."""
+"""The most matches of one selector; each match may contain all the others."""
 
 
 class HtmlDocument:
-    """A page of HTML as browsers understand it; one that is built to choke a parser is an empty page."""
+    """A page of HTML as browsers parse it; a page that is too costly to parse is empty."""
 
     def __init__(self, html: str) -> None:
         from selectolax.lexbor import LexborHTMLParser
 
-        self.refused = is_too_costly(html)
-        self._parsed = LexborHTMLParser("" if self.refused else html.encode("utf-8", "replace").decode())
+        self.is_too_costly = is_too_costly(html)
+        self._parsed = LexborHTMLParser("" if self.is_too_costly else html.encode("utf-8", "replace").decode())
 
-    def some(self, selector: str, without: str = "") -> list[HtmlElement]:
-        """The first elements that a CSS selector finds, each with all that is inside but for what `without` finds."""
-        unseen = self._found(without) if without else set()
-        return [_copy_element(node, unseen) for node in self._parsed.css(selector)[:MAX_MATCHES]]
+    def select(self, selector: str, without: str = "") -> list[HtmlElement]:
+        """Return the first elements that match a selector, without those inside them that match `without`."""
+        removed = self._ids(without)
+        return [_copy_element(node, removed) for node in self._parsed.css(selector)[:MAX_MATCHES]]
 
-    def first(self, selectors: Sequence[str], without: str = "") -> HtmlElement | None:
-        """The first element that the first of the selectors finds, if any does."""
+    def select_first(self, selectors: Sequence[str], without: str = "") -> HtmlElement | None:
+        """Return the first match of the first selector that has one."""
         for selector in selectors:
             if (node := self._parsed.css_first(selector)) is not None:
-                return _copy_element(node, self._found(without) if without else set())
+                return _copy_element(node, self._ids(without))
         return None
 
-    def given(self, selector: str, attribute: str) -> list[str]:
-        """What an attribute says in each of the elements that a selector finds."""
+    def attribute_values(self, selector: str, attribute: str) -> list[str]:
+        """Return an attribute of each element that matches a selector."""
         return [node.attributes.get(attribute) or "" for node in self._parsed.css(selector)]
 
-    def _found(self, selector: str) -> set[int]:
-        return {node.mem_id for node in self._parsed.css(selector)}
+    def _ids(self, selector: str) -> set[int]:
+        return {node.mem_id for node in self._parsed.css(selector)} if selector else set()
 
 
-def _copy_element(top: LexborNode, unseen: set[int]) -> HtmlElement:
-    """A node and what is seen inside it, taken out of the parser's hands."""
-    made = HtmlElement(top.tag or "", top.attributes)
-    waiting = [(top, made)]
-    while waiting:
-        node, element = waiting.pop()
+def _copy_element(top: LexborNode, removed: set[int]) -> HtmlElement:
+    """Copy a parser's node and everything inside it that is not removed."""
+    copy = HtmlElement(top.tag or "", top.attributes)
+    pending = [(top, copy)]
+    while pending:
+        node, element = pending.pop()
         child = node.first_child
         while child is not None:
             if child.is_text_node:
                 element.children.append(child.text_content or "")
-            elif child.is_element_node and child.mem_id not in unseen:
+            elif child.is_element_node and child.mem_id not in removed:
                 inner = HtmlElement(child.tag or "", child.attributes)
                 element.children.append(inner)
-                waiting.append((child, inner))
+                pending.append((child, inner))
             child = child.next
-    return made
+    return copy

@@ -28,180 +28,173 @@ def assemble_site_book(
     home: str,
     title: str,
     notices: Iterable[SourceNotice],
-    own_map: SiteSearchIndex | None = None,
+    search_index: SiteSearchIndex | None = None,
 ) -> ParsedBook:
-    """The book of these pages of the site at `home`, which is called `title` where it does not name itself."""
-    told = list(notices)
-    listed = own_map or SiteSearchIndex()
-    if listed.files and not listed.fits({page.key for page in pages}):
-        told += [SourceNotice(file, "lists pages that are not there; not used") for file in listed.files]
-        listed = SiteSearchIndex()
-    named = _collect_navigation_keys(pages)
+    """Make a book of the pages of the site at `home`; `title` is its title if the site does not name itself."""
+    found = list(notices)
+    index = search_index or SiteSearchIndex()
+    if index.files and not index.fits({page.key for page in pages}):
+        found += [SourceNotice(file, "lists pages that do not exist; not used") for file in index.files]
+        index = SiteSearchIndex()
+    navigation = {page_key(entry.url) for page in pages for entry in page.entries}
+    navigation |= {page_key(page.next_url) for page in pages if page.next_url}
     contents, kept = [], []
     for page in pages:
         path = "/" + page.url.removeprefix(home).lstrip("/").split("?")[0]
-        if _CONTENTS_PAGE.search(path) and page.key not in listed.pages:
+        if _CONTENTS_PAGE.search(path) and page.key not in index.pages:
             contents.append(page)
-        elif why := _skip_reason(page, path, listed.pages, named):
-            told.append(SourceNotice(page.file, f"{why}; left out", lost=page.choked))
+        elif reason := _skip_reason(page, path, index.pages, navigation):
+            found.append(SourceNotice(page.file, f"{reason}; left out", lost=page.is_too_costly))
         else:
             kept.append(page)
-    addresses, twins = _choose_page_urls(kept)
-    told += [SourceNotice(page.file, "is another version of a page; left out") for page in twins]
-    kept = [page for page in kept if page.url in addresses]
+    urls, duplicates = _choose_page_urls(kept)
+    found += [SourceNotice(page.file, "is another version of a page; left out") for page in duplicates]
+    kept = [page for page in kept if page.url in urls]
     site = _find_site_name(kept, home)
-    places = find_chapters(kept, contents)
-    bound = []
-    for position, page in enumerate(sort_site_pages(kept, contents, listed.pages)):
-        entry = listed.pages.get(page.key, IndexedPage(page.url))
-        last = humanize_name(urlsplit(page.url).path.strip("/").split("/")[-1])
-        name = page.heading or entry.title or _strip_site_name(page, site) or last
-        text, runs, blocks = page.setting
-        chapter = places.get(page.key) or name
-        blocks = _fill_missing_anchors(blocks, text, entry)
-        bound.append(Page(page.file, addresses[page.url], name, chapter, position, text, text, runs, blocks))
-    return ParsedBook(site or title, "html", tuple(bound), tuple(told), maps=listed.files)
+    chapters = find_chapters(kept, contents)
+    book_pages = []
+    for position, page in enumerate(sort_site_pages(kept, contents, index.pages)):
+        indexed = index.pages.get(page.key, IndexedPage(page.url))
+        name = page.heading or indexed.title or _strip_site_name(page, site)
+        name = name or humanize_name(urlsplit(page.url).path.strip("/").split("/")[-1])
+        text, spans, blocks = page.rendered
+        chapter = chapters.get(page.key) or name
+        blocks = tuple(_fill_anchor(block, text, indexed) for block in blocks)
+        book_pages.append(Page(page.file, urls[page.url], name, chapter, position, text, text, spans, blocks))
+    return ParsedBook(site or title, "html", tuple(book_pages), tuple(found), search_indexes=index.files)
 
 
-def _collect_navigation_keys(pages: Iterable[HtmlPage]) -> set[str]:
-    """The pages that navigation lists, or that another page leads to as the next."""
-    names = {page_key(entry.url) for page in pages for entry in page.entries}
-    return names | {page_key(page.after) for page in pages if page.after}
+def _fill_anchor(block: Block, text: str, indexed: IndexedPage) -> Block:
+    """Give a heading without an anchor the one that the search index lists."""
+    if block.kind != "heading" or block.anchor:
+        return block
+    return replace(block, anchor=indexed.anchor(text[block.start : block.end]))
 
 
-def _fill_missing_anchors(blocks: tuple[Block, ...], text: str, entry: IndexedPage) -> tuple[Block, ...]:
-    """Blocks with the anchors that the map knows, where the page itself shows none for a heading."""
-    return tuple(
-        replace(block, anchor=entry.anchor(text[block.start : block.end]))
-        if block.kind == "heading" and not block.anchor
-        else block
-        for block in blocks
-    )
-
-
-def _skip_reason(page: HtmlPage, path: str, listed: Collection[str], named: Collection[str]) -> str:
-    """Why a page is none of the book; what is `listed` by the site's own map is one, whatever it is called."""
-    if page.choked:
-        return "is nested beyond all measure"
-    name = page_key(page.url)
-    if _NON_BOOK_PAGE.match(path) and name not in listed:
+def _skip_reason(page: HtmlPage, path: str, indexed: Collection[str], navigation: Collection[str]) -> str:
+    """Say why a page is not part of the book; a page in the site's own index is, whatever its name."""
+    if page.is_too_costly:
+        return "is nested too deeply"
+    key = page_key(page.url)
+    if _NON_BOOK_PAGE.match(path) and key not in indexed:
         return "lists or repeats other pages"
-    if listed and name not in listed and name not in named:
-        return "is in neither the site's own map nor its navigation"
-    if page.leads_on:
-        return "leads to another page"
-    if page.kept_out:
+    if indexed and key not in indexed and key not in navigation:
+        return "is in neither the site's search index nor its navigation"
+    if page.is_redirect:
+        return "redirects to another page"
+    if page.is_noindex:
         return "asks not to be indexed"
-    return "" if page.setting.text else "shows no words"
+    return "" if page.rendered.text else "has no visible text"
 
 
 def _choose_page_urls(pages: list[HtmlPage]) -> tuple[dict[str, str], list[HtmlPage]]:
-    """The address of each page by its own, and the pages that are others over again.
+    """Choose the public URL of each page, and find the pages that repeat others.
 
-    A page is addressed as it says itself, unless most pages say the same, which is then a mistake.
+    A page's canonical URL counts, unless most pages declare the same one, which is then a mistake.
     """
-    said = Counter(page_key(page.canonical) for page in pages if page.canonical)
-    shared = {name for name, times in said.items() if times > max(2, len(pages) // 2)}
-    own = {page.key for page in pages}
-    taken: dict[str, str] = {}
-    addresses, twins = {}, []
+    counts = Counter(page_key(page.canonical) for page in pages if page.canonical)
+    shared = {key for key, count in counts.items() if count > max(2, len(pages) // 2)}
+    keys = {page.key for page in pages}
+    taken: set[str] = set()
+    urls, duplicates = {}, []
     for page in sorted(pages, key=lambda page: bool(page.canonical) and page_key(page.canonical) != page_key(page.url)):
-        trusted = bool(page.canonical) and page_key(page.canonical) not in shared
-        name = page_key(page.canonical) if trusted and page_key(page.canonical) != page_key(page.url) else page.key
-        if name in taken or (name != page.key and name in own):
-            twins.append(page)
+        canonical = page_key(page.canonical)
+        is_trusted = bool(page.canonical) and canonical not in shared
+        key = canonical if is_trusted and canonical != page_key(page.url) else page.key
+        if key in taken or (key != page.key and key in keys):
+            duplicates.append(page)
         else:
-            taken[name] = addresses[page.url] = page.canonical if trusted else page.url
-    return addresses, twins
+            taken.add(key)
+            urls[page.url] = page.canonical if is_trusted else page.url
+    return urls, duplicates
 
 
 def _find_site_name(pages: list[HtmlPage], home: str) -> str:
-    """What the site calls itself, or what most of its pages' names end with."""
-    named = Counter(page.site for page in pages if page.site)
-    ends = Counter(end for page in pages if (end := split_page_title(page.name)[1]))
-    site = next((name for name, times in (*named.most_common(1), *ends.most_common(1)) if times * 2 > len(pages)), "")
+    """Return the name that most pages give the site, or that most titles end with."""
+    names = Counter(page.site for page in pages if page.site)
+    endings = Counter(end for page in pages if (end := split_page_title(page.title)[1]))
+    most_common = (*names.most_common(1), *endings.most_common(1))
+    site = next((name for name, count in most_common if count * 2 > len(pages)), "")
     opening = next((page.heading for page in pages if page.key == page_key(home)), "")
     return opening if opening and (not site or site.startswith(opening)) else site
 
 
 def _strip_site_name(page: HtmlPage, site: str) -> str:
-    own, end = split_page_title(page.name)
-    return own if end and end.startswith(site or end) else page.name
+    own, end = split_page_title(page.title)
+    return own if end and end.startswith(site or end) else page.title
 
 
 def sort_site_pages(
-    pages: Sequence[HtmlPage], contents: Sequence[HtmlPage] = (), mapped: Iterable[str] = ()
+    pages: Sequence[HtmlPage], contents: Sequence[HtmlPage] = (), indexed: Iterable[str] = ()
 ) -> list[HtmlPage]:
-    """Pages as a reader meets them: each behind the one that leads to it, or as navigation lists them.
+    """Sort pages as a reader meets them: by their links to the next page, then by navigation.
 
-    What neither places follows as the site's own map lists it, the rest by name.
+    Other pages follow in the order of the site's search index, and the rest by name.
     """
     by_key = {page.key: page for page in sorted(pages, key=lambda page: (natural_sort_key(page.key), page.key))}
     listings = sorted((page.entries for page in (*contents, *pages)), key=len, reverse=True)
     longest = [page_key(entry.url) for entry in listings[0]] if listings else []
     order = _MergedOrder()
-    order.place(name for name in list(by_key)[:1] if all(other.startswith(name) for other in by_key))
-    for chain in _follow_next_links(by_key, {name: at for at, name in reversed(list(enumerate(longest)))}):
+    order.place(key for key in list(by_key)[:1] if all(other.startswith(key) for other in by_key))
+    for chain in _follow_next_links(by_key, {key: at for at, key in reversed(list(enumerate(longest)))}):
         order.place(chain)
     for listing in listings:
-        order.place(name for name in (page_key(entry.url) for entry in listing) if name in by_key)
-    order.place(name for name in mapped if name in by_key and name not in order)
-    order.place(name for name in by_key if name not in order)
-    return [by_key[name] for name in order if name in by_key]
+        order.place(key for key in (page_key(entry.url) for entry in listing) if key in by_key)
+    order.place(key for key in indexed if key in by_key and key not in order)
+    order.place(key for key in by_key if key not in order)
+    return [by_key[key] for key in order if key in by_key]
 
 
 def find_chapters(pages: Sequence[HtmlPage], contents: Sequence[HtmlPage] = ()) -> dict[str, str]:
-    """The chapter of each page, as its own navigation has it or that of another page."""
-    found: dict[str, str] = {}
+    """Return the chapter of each page from its own navigation, else from that of another page."""
+    chapters: dict[str, str] = {}
     for page in (*contents, *pages):
         for entry in page.entries:
-            name = page_key(entry.url)
-            if entry.chapter and (name == page.key or name not in found):
-                found[name] = entry.chapter
-    return found
+            key = page_key(entry.url)
+            if entry.chapter and (key == page.key or key not in chapters):
+                chapters[key] = entry.chapter
+    return chapters
 
 
 class _MergedOrder:
-    """A line of names; what is new in a listing goes behind what it follows there."""
+    """A linked list of keys; a new key of a listing goes after its predecessor there."""
 
     def __init__(self) -> None:
         self._next: dict[str, str] = {}
         self._last = ""
 
-    def place(self, names: Iterable[str]) -> None:
+    def place(self, keys: Iterable[str]) -> None:
         before = None
-        for name in names:
-            if name not in self._next:
+        for key in keys:
+            if key not in self._next:
                 before = self._last if before is None else before
-                self._next[name] = self._next.get(before, "")
-                self._next[before] = name
-                self._last = name if before == self._last else self._last
-            before = name
+                self._next[key] = self._next.get(before, "")
+                self._next[before] = key
+                self._last = key if before == self._last else self._last
+            before = key
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._next
+    def __contains__(self, key: str) -> bool:
+        return key in self._next
 
     def __iter__(self) -> Iterator[str]:
-        name = self._next.get("", "")
-        while name:
-            yield name
-            name = self._next[name]
+        key = self._next.get("", "")
+        while key:
+            yield key
+            key = self._next[key]
 
 
 def _follow_next_links(by_key: dict[str, HtmlPage], rank: dict[str, int]) -> list[list[str]]:
-    """The pages that lead to one another, in the order in which navigation lists where they begin."""
-    after = {name: page_key(page.after) for name, page in by_key.items() if page.after}
-    after = {name: following for name, following in after.items() if following in by_key and following != name}
-    begins = sorted(
-        after.keys() - set(after.values()), key=lambda name: (rank.get(name, len(rank)), natural_sort_key(name))
-    )
+    """Return the chains of pages that link to a next page, in the order of their first pages in navigation."""
+    links = {key: page_key(page.next_url) for key, page in by_key.items() if page.next_url}
+    links = {key: target for key, target in links.items() if target in by_key and target != key}
+    starts = links.keys() - set(links.values())
     seen: set[str] = set()
     chains = []
-    for name in begins:
+    for key in sorted(starts, key=lambda key: (rank.get(key, len(rank)), natural_sort_key(key))):
         chain = []
-        while name and name not in seen:
-            seen.add(name)
-            chain.append(name)
-            name = after.get(name, "")
+        while key and key not in seen:
+            seen.add(key)
+            chain.append(key)
+            key = links.get(key, "")
         chains.append(chain)
     return chains

@@ -1,14 +1,15 @@
-"""Resolves and normalises the URLs of pages."""
+"""Resolves and normalizes the URLs of pages."""
 
 from __future__ import annotations
 
+import posixpath
 import re
 import string
 from urllib.parse import quote, urljoin, urlsplit
 
 MAX_URL_CHARS = 2_000
 SAFE_PATH_CHARS = "/:@!$&'()*+,;=~"
-"""What stands in a path as it is, beside letters and digits."""
+"""Characters that a path contains without an escape, apart from letters and digits."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"[0-9a-z._-]+|[0-9a-f:.]+")
 _ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})?")
@@ -16,9 +17,9 @@ _UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
 
 
 def resolve_url(url: str, href: str) -> str:
-    """The address that a link on the page at `url` leads to, without its fragment; nothing where it is none.
+    """Return the normalized URL of a link on the page at `url`, without its fragment, or nothing if it is not usable.
 
-    What a browser or a server takes for the same is written the same, and a user or password makes it none.
+    URLs that browsers and servers treat as equal become equal. A URL with a user or password is not usable.
     """
     if len(href) > MAX_URL_CHARS:
         return ""
@@ -33,42 +34,48 @@ def resolve_url(url: str, href: str) -> str:
             or not _HOST.fullmatch(host)
         ):
             return ""
-        port = f":{parts.port}" if parts.port not in (None, _DEFAULT_PORTS[parts.scheme]) else ""
+        netloc = _format_netloc(host, parts.port, parts.scheme)
         path, query = _normalize_path(parts.path), _normalize_escapes(parts.query, SAFE_PATH_CHARS + "?")
     except ValueError:
         return ""
-    netloc = (f"[{host}]" if ":" in host else host) + port
-    found = parts._replace(netloc=netloc, path=path, query=query, fragment="").geturl()
-    return found if len(found) <= MAX_URL_CHARS else ""
+    resolved = parts._replace(netloc=netloc, path=path, query=query, fragment="").geturl()
+    return resolved if len(resolved) <= MAX_URL_CHARS else ""
+
+
+def get_origin(url: str) -> str:
+    """Return the scheme, host and port of a URL."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{_format_netloc(parts.hostname or '', parts.port, parts.scheme)}"
 
 
 def page_key(url: str) -> str:
-    """What two addresses of one page have in common."""
+    """Return a key that all URLs of one page share."""
     parts = urlsplit(url)
     path = re.sub(r"(?:/index\.html?|\.html?|/)\Z", "", parts.path)
     return f"{parts.netloc.lower()}{path.removesuffix('/index')}" + (f"?{parts.query}" if parts.query else "")
 
 
+def _format_netloc(host: str, port: int | None, scheme: str) -> str:
+    """Join host and port; leave out the default port of the scheme."""
+    name = f"[{host}]" if ":" in host else host
+    return f"{name}:{port}" if port and port != _DEFAULT_PORTS.get(scheme) else name
+
+
 def _normalize_path(path: str) -> str:
-    """A path without steps back, steps on the spot and slashes that part nothing."""
-    steps = _normalize_escapes(path, SAFE_PATH_CHARS).split("/")
-    kept: list[str] = []
-    for step in steps:
-        if step == "..":
-            del kept[-1:]
-        elif step not in ("", "."):
-            kept.append(step)
-    ending = "/" if kept and steps[-1] in ("", ".", "..") else ""
-    return f"/{'/'.join(kept)}{ending}"
+    """Remove `..`, `.` and repeated slashes from a path."""
+    escaped = _normalize_escapes(path, SAFE_PATH_CHARS)
+    normal = posixpath.normpath(f"/{escaped.lstrip('/')}")
+    is_folder = escaped.rpartition("/")[2] in ("", ".", "..")
+    return f"{normal}/" if is_folder and normal != "/" else normal
 
 
 def _normalize_escapes(text: str, kept: str) -> str:
-    """A part of an address, in which no character is escaped that need not be."""
-    return _ESCAPED.sub(_normalize_escape, quote(text, f"{kept}%"))
+    """Escape a part of a URL, and remove unnecessary escapes."""
 
+    def normalize(match: re.Match[str]) -> str:
+        if not match[1]:
+            return "%25"
+        character = chr(int(match[1], 16))
+        return character if character in _UNRESERVED else match[0].upper()
 
-def _normalize_escape(found: re.Match[str]) -> str:
-    if not found[1]:
-        return "%25"
-    character = chr(int(found[1], 16))
-    return character if character in _UNRESERVED else found[0].upper()
+    return _ESCAPED.sub(normalize, quote(text, f"{kept}%"))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from bookbound.domain.document import BlockKind
-from bookbound.sources import slugs
 from bookbound.sources.markdown.dialect import MarkdownDialect
 from bookbound.sources.markdown.hidden_spans import PLACEHOLDER
-from bookbound.sources.markdown.inline_renderer import InlineContent, InlineRenderer
+from bookbound.sources.markdown.inline_renderer import InlineContent, render_inline
 from bookbound.sources.markdown.markdown_it import Token, parse_markdown, parse_markdown_inline
 from bookbound.sources.markdown.markup import strip_markup
 from bookbound.sources.page_builder import CharSpan, PageBuilder, RenderedPage
+from bookbound.sources.slugs import Slugger, find_explicit_id
 from bookbound.sources.titles import MAX_TITLE_CHARS
 
 _BLOCK_KINDS: dict[str, BlockKind] = {
@@ -44,164 +45,141 @@ _TITLED_ADMONITIONS = frozenset(
 def render_markdown(
     source: str, dialect: MarkdownDialect, start: int = 0, title: CharSpan | None = None
 ) -> RenderedPage:
-    """The visible text of a page whose words begin at `start`; `title` is shown above unless a heading opens it."""
+    """Render a page whose text begins at `start`; show the `title` above it unless a heading opens the page."""
     masked = strip_markup(source, dialect, start)
-    tokens = parse_markdown(masked, dialect.indented_code, dialect.definitions)
-    galley = PageBuilder(source)
-    opens = bool(tokens) and tokens[0].type == "heading_open" and tokens[0].tag == "h1"
-    if title and not opens:
-        galley.open("heading", 1)
-        galley.copy(*title)
-        galley.close()
-    _MarkdownRenderer(galley, masked, dialect).set(tokens)
-    return galley.finish()
+    tokens = parse_markdown(masked, dialect.has_indented_code, dialect.has_definition_lists)
+    builder = PageBuilder(source)
+    has_heading = bool(tokens) and tokens[0].type == "heading_open" and tokens[0].tag == "h1"
+    if title and not has_heading:
+        with builder.block("heading", 1):
+            builder.copy(*title)
+    _MarkdownRenderer(builder, masked, dialect).render(tokens)
+    return builder.build()
+
+
+def join_token_text(tokens: Iterable[Token]) -> str:
+    """Join the text of inline tokens; a line break is a space."""
+    text = "".join(token.content or " " * token.type.endswith("break") for token in tokens)
+    return text.replace(PLACEHOLDER, "")
 
 
 class _MarkdownRenderer:
-    """Sets the tokens of one page, block by block."""
-
-    def __init__(self, galley: PageBuilder, masked: str, dialect: MarkdownDialect) -> None:
-        self.galley = galley
+    def __init__(self, builder: PageBuilder, masked: str, dialect: MarkdownDialect) -> None:
+        self.builder = builder
         self.masked = masked
         self.dialect = dialect
-        self.slugger = slugs.Slugger(dialect.rule, map(slugs.find_explicit_id, galley.source.split("\n")))
-        self.starts = [0, *(found.end() for found in re.finditer("\n", masked)), len(masked) + 1]
-        self.marked = 0
+        self.slugger = Slugger(dialect.slug_rule, map(find_explicit_id, builder.source.split("\n")))
+        self.line_starts = [0, *(match.end() for match in re.finditer("\n", masked)), len(masked) + 1]
+        self.marker_end = 0
 
-    def set(self, tokens: list[Token]) -> None:
+    def render(self, tokens: list[Token]) -> None:
         rest = iter(tokens)
         for token in rest:
             name = token.type.removesuffix("_open").removesuffix("_close")
             if token.type == "heading_open":
-                self._heading(token, next(rest))
+                self._render_heading(token, next(rest))
                 next(rest)
             elif token.type == "tr_open":
-                self._row(token, [cell for cell in _take_until(rest, "tr_close") if cell.type == "inline"])
+                row = takewhile(lambda cell: cell.type != "tr_close", rest)
+                self._render_row(token, [cell for cell in row if cell.type == "inline"])
             elif token.type == "inline":
-                self._words(token.content, token.children or [], token)
+                self._render_inline(token.content, token.children or [], token)
             elif token.type in ("fence", "code_block"):
-                self._code(token)
+                self._render_code(token)
             elif token.type == "math_block":
-                self._formula(token)
+                self._render_formula(token)
             elif name in _BLOCK_KINDS and token.nesting > 0:
-                self.galley.open(_BLOCK_KINDS[name], marker=self._marker(token) if name == "list_item" else None)
+                self.builder.open_block(
+                    _BLOCK_KINDS[name], marker=self._find_marker(token) if name == "list_item" else None
+                )
                 if name.startswith("container"):
-                    self._title(token)
+                    self._render_admonition_title(token)
             elif name in _BLOCK_KINDS:
-                self.galley.close()
+                self.builder.close_block()
 
-    def _lines(self, token: Token) -> Iterator[CharSpan]:
-        """Where the lines of a token begin and end."""
+    def _line_spans(self, token: Token) -> Iterator[CharSpan]:
+        """Yield the range of each line of a token."""
         first, last = token.map or (0, 0)
-        # A term of a definition ends on the line that it begins on.
-        for line in range(first, min(max(last, first + 1), len(self.starts) - 1)):
-            yield self.starts[line], self.starts[line + 1] - 1
+        # The term of a definition ends on the line on which it begins.
+        for line in range(first, min(max(last, first + 1), len(self.line_starts) - 1)):
+            yield self.line_starts[line], self.line_starts[line + 1] - 1
 
-    def _words(self, text: str, tokens: list[Token], place: Token) -> None:
-        InlineRenderer(self.galley, self.masked, InlineContent.of_lines(text, self.masked, self._lines(place))).set(
-            tokens
-        )
+    def _render_inline(self, text: str, tokens: list[Token], place: Token | CharSpan) -> None:
+        lines = self._line_spans(place) if isinstance(place, Token) else iter([place])
+        render_inline(self.builder, self.masked, InlineContent.of_lines(text, self.masked, lines), tokens)
 
-    def _heading(self, opening: Token, inline: Token) -> None:
-        level = int(opening.tag[1])
+    def _render_heading(self, opening: Token, inline: Token) -> None:
+        tokens, level = inline.children or [], int(opening.tag[1])
         if len(inline.content) > MAX_TITLE_CHARS:
-            self.galley.open("paragraph")
-            self._words(inline.content, inline.children or [], inline)
-            self.galley.close()
+            with self.builder.block("paragraph"):
+                self._render_inline(inline.content, tokens, inline)
             return
-        self.galley.open("heading", level)
-        self._words(inline.content, inline.children or [], inline)
-        start, end = next(self._lines(opening))
-        anchor = slugs.find_explicit_id(self.galley.source[start:end])
-        if anchor:
-            self.slugger.take(anchor)
-        else:
-            anchor = self.slugger.anchor(_heading_text(inline.children or [], self.dialect.rule.reads == "words"))
-        self.galley.close("" if level == 1 and not self.dialect.title_anchor else anchor)
+        with self.builder.block("heading", level) as block:
+            self._render_inline(inline.content, tokens, inline)
+            start, end = next(self._line_spans(opening))
+            anchor = find_explicit_id(self.builder.source[start:end])
+            if anchor:
+                self.slugger.reserve(anchor)
+            else:
+                with_images = self.dialect.slug_rule.reads_images
+                anchor = self.slugger.anchor(join_token_text(t for t in tokens if with_images or t.type != "image"))
+            block.anchor = "" if level == 1 and not self.dialect.has_title_anchor else anchor
 
-    def _row(self, opening: Token, cells: list[Token]) -> None:
-        start, end = next(self._lines(opening))
-        texts = [cell.content for cell in cells]
-        filled = [i for i, text in enumerate(texts) if text]
-        self.galley.open("row")
-        contents = InlineContent.of_cells(texts, self.masked, start, end)
-        for i, (cell, content) in enumerate(zip(cells, contents, strict=True)):
-            if i and filled and i <= filled[-1]:
-                self.galley.insert(" | ")
-            InlineRenderer(self.galley, self.masked, content).set(cell.children or [])
-        self.galley.close()
+    def _render_row(self, opening: Token, cells: list[Token]) -> None:
+        start, end = next(self._line_spans(opening))
+        contents = InlineContent.of_cells([cell.content for cell in cells], self.masked, start, end)
+        with self.builder.block("row"):
+            for i, (cell, content) in enumerate(zip(cells, contents, strict=True)):
+                if i:
+                    self.builder.add_cell_separator()
+                render_inline(self.builder, self.masked, content, cell.children or [])
 
-    def _code(self, token: Token) -> None:
-        spans = list(self._lines(token))
-        source = self.galley.source
-        if token.type == "code_block" and any(source[s:e] != self.masked[s:e] for s, e in spans):
-            self.galley.open("paragraph")
-            self._words(token.content, parse_markdown_inline(token.content), token)
-            self.galley.close()
+    def _render_code(self, token: Token) -> None:
+        lines = list(self._line_spans(token))
+        source = self.builder.source
+        if token.type == "code_block" and any(source[s:e] != self.masked[s:e] for s, e in lines):
+            with self.builder.block("paragraph"):
+                self._render_inline(token.content, parse_markdown_inline(token.content), token)
             return
-        self.galley.open("code")
-        if token.type == "fence":
-            self._fence_title(*spans.pop(0))
-        words = [
-            (end - len(line if self.masked.endswith(line, start, end) else line.lstrip()), end)
-            for line, (start, end) in zip(token.content.split("\n"), spans, strict=False)
-        ]
-        self.galley.lines([span for span in words if self._shown(*span)], self.masked)
-        self.galley.close()
+        with self.builder.block("code"):
+            if token.type == "fence" and (title := _FENCE_TITLE.search(source, *lines.pop(0))):
+                self.builder.copy(*title.span(title.lastindex or 0))
+                self.builder.add_gap("\n")
+            spans = [
+                (end - len(line if self.masked.endswith(line, start, end) else line.lstrip()), end)
+                for line, (start, end) in zip(token.content.split("\n"), lines, strict=False)
+            ]
+            # A line that is hidden as a whole goes; a blank line stays.
+            hidden = " \t" + PLACEHOLDER
+            visible = [(s, e) for s, e in spans if self.masked[s:e].strip(hidden) or not source[s:e].strip()]
+            self.builder.copy_lines(visible, self.masked)
 
-    def _shown(self, start: int, end: int) -> bool:
-        """Whether something of a line of code is seen, or nothing of it is hidden."""
-        return bool(self.masked[start:end].strip(" \t" + PLACEHOLDER)) or not self.galley.source[start:end].strip()
+    def _render_formula(self, token: Token) -> None:
+        content = InlineContent.of_lines(token.content, self.masked, self._line_spans(token))
+        with self.builder.block("formula"):
+            for line in content.lines(0, len(content.text)):
+                self.builder.add_gap("\n")
+                for span in line:
+                    self.builder.copy_words(*span)
 
-    def _fence_title(self, start: int, end: int) -> None:
-        found = _FENCE_TITLE.search(self.galley.source, start, end)
-        if found:
-            self.galley.copy(*found.span(found.lastindex or 0))
-            self.galley.gap("\n")
-
-    def _formula(self, token: Token) -> None:
-        content = InlineContent.of_lines(token.content, self.masked, self._lines(token))
-        self.galley.open("formula")
-        for line in content.lines(0, len(content.text)):
-            self.galley.gap("\n")
-            for span in line:
-                self.galley.words(*span)
-        self.galley.close()
-
-    def _marker(self, token: Token) -> CharSpan:
-        """Where an item's own marker stands, with the space after it."""
-        start, end = next(self._lines(token))
+    def _find_marker(self, token: Token) -> CharSpan:
+        """Find an item's marker and the space after it."""
+        start, end = next(self._line_spans(token))
         marker = token.info + token.markup
-        at = max(self.masked.find(marker, max(start, self.marked), end), start)
-        self.marked = at + len(marker)
-        return at, self.marked + self.masked.startswith(" ", self.marked)
+        at = max(self.masked.find(marker, max(start, self.marker_end), end), start)
+        self.marker_end = at + len(marker)
+        return at, self.marker_end + self.masked.startswith(" ", self.marker_end)
 
-    def _title(self, token: Token) -> None:
-        """What stands above an admonition: its title or, for the usual ones, its name."""
-        start, end = next(self._lines(token))
+    def _render_admonition_title(self, token: Token) -> None:
+        """Render an admonition's title, or its name if that is a usual one."""
+        start, end = next(self._line_spans(token))
         at = max(self.masked.find(token.info, start, end), start)
-        found = _ADMONITION_OPENING.match(self.masked, at, end)
+        match = _ADMONITION_OPENING.match(self.masked, at, end)
         span = (at, at)
-        if found:
-            shown = next((part for part in ("label", "quoted", "piped", "rest") if found[part]), "")
-            named = (found["name"] or "").lower() in _TITLED_ADMONITIONS and found["quoted"] is None
-            span = found.span(shown) if shown else found.span("name") if named else span
+        if match:
+            title = next((group for group in ("label", "quoted", "piped", "rest") if match[group]), "")
+            is_titled = (match["name"] or "").lower() in _TITLED_ADMONITIONS and match["quoted"] is None
+            span = match.span(title) if title else match.span("name") if is_titled else span
         text = self.masked[slice(*span)].strip()
-        self.galley.open("paragraph")
-        InlineRenderer(self.galley, self.masked, InlineContent.of_lines(text, self.masked, [span])).set(
-            parse_markdown_inline(text)
-        )
-        self.galley.close()
-
-
-def _heading_text(tokens: list[Token], pictures: bool) -> str:
-    """A heading's text as the generators of anchors see it, with or without the descriptions of pictures."""
-    heard = (token for token in tokens if pictures or token.type != "image")
-    return "".join(token.content or " " * token.type.endswith("break") for token in heard).replace(PLACEHOLDER, "")
-
-
-def _take_until(tokens: Iterator[Token], kind: str) -> Iterator[Token]:
-    for token in tokens:
-        if token.type == kind:
-            return
-        yield token
+        with self.builder.block("paragraph"):
+            self._render_inline(text, parse_markdown_inline(text), span)

@@ -9,13 +9,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bookbound.sources.markdown.markdown_it import Token
-from bookbound.sources.page_builder import CharSpan, PageBuilder
+from bookbound.sources.page_builder import CharSpan, PageBuilder, visible_spans
 
 _LINE_BREAK = re.compile(r"[ \t]*\\?\n?[ \t]*")
 
 
 class ContentSegment(NamedTuple):
-    """`length` characters of a content from `at` on stand at `origin` of the source."""
+    """`length` characters of a content from `at` on are at `origin` of the source."""
 
     at: int
     origin: int
@@ -23,30 +23,30 @@ class ContentSegment(NamedTuple):
 
 
 class InlineContent:
-    """The text that a parser saw of a block, and where its stretches stand in the source."""
+    """The text of a block as the parser sees it, and the positions of its segments in the source."""
 
-    def __init__(self, text: str, stretches: list[ContentSegment]) -> None:
+    def __init__(self, text: str, segments: list[ContentSegment]) -> None:
         self.text = text
-        self._stretches = stretches
-        self._ends = [stretch.at + stretch.length for stretch in stretches]
+        self._segments = segments
+        self._ends = [segment.at + segment.length for segment in segments]
 
     @classmethod
     def of_lines(cls, text: str, masked: str, lines: Iterable[CharSpan]) -> InlineContent:
-        """The content of a block whose lines of the source begin and end at `lines`."""
-        stretches, at, spans = [], 0, iter(lines)
+        """Locate the content of a block in these lines of the source."""
+        segments, at, spans = [], 0, iter(lines)
         for line in text.split("\n"):
             words = line.strip()
             for start, end in spans if words else ():
                 found = masked.rfind(words, start, end)
                 if found >= 0:
-                    stretches.append(ContentSegment(at + line.index(words), found, len(words)))
+                    segments.append(ContentSegment(at + line.index(words), found, len(words)))
                     break
             at += len(line) + 1
-        return cls(text, stretches)
+        return cls(text, segments)
 
     @classmethod
     def of_cells(cls, cells: list[str], masked: str, start: int, end: int) -> Iterator[InlineContent]:
-        """The content of each cell of a table's row that stands at `start` to `end`."""
+        """Locate the content of each cell in the row at `start` to `end` of the source."""
         row = masked[start:end]
         kept = [i for i, char in enumerate(row) if not (char == "\\" and row[i + 1 : i + 2] == "|")]
         plain = "".join(row[i] for i in kept)
@@ -60,31 +60,33 @@ class InlineContent:
             at = plain.find("|", at + len(cell)) + 1 or len(plain)
 
     def spans(self, start: int, end: int) -> Iterator[CharSpan]:
-        """Where characters `start` to `end` stand in the source, as far as they do."""
-        for i in range(bisect_right(self._ends, start), len(self._stretches)):
-            stretch = self._stretches[i]
-            if stretch.at >= end:
+        """Yield the positions of the characters `start` to `end` in the source, as far as they are there."""
+        for i in range(bisect_right(self._ends, start), len(self._segments)):
+            at, origin, length = self._segments[i]
+            if at >= end:
                 return
-            left, right = max(start, stretch.at), min(end, stretch.at + stretch.length)
-            yield left - stretch.at + stretch.origin, right - stretch.at + stretch.origin
+            yield max(start, at) - at + origin, min(end, at + length) - at + origin
 
     def lines(self, start: int, end: int) -> Iterator[list[CharSpan]]:
-        """The same, line by line."""
+        """Yield the same positions line by line."""
         for line in self.text[start:end].split("\n"):
             yield list(self.spans(start, start + len(line)))
             start += len(line) + 1
 
 
-class InlineRenderer:
-    """Sets the inline tokens of one content."""
+def render_inline(builder: PageBuilder, masked: str, content: InlineContent, tokens: list[Token]) -> None:
+    """Render the inline tokens of a content; `masked` is the source with hidden characters replaced."""
+    _InlineRenderer(builder, masked, content).render(tokens)
 
-    def __init__(self, galley: PageBuilder, masked: str, content: InlineContent) -> None:
-        self._galley = galley
+
+class _InlineRenderer:
+    def __init__(self, builder: PageBuilder, masked: str, content: InlineContent) -> None:
+        self._builder = builder
         self._masked = masked
         self._content = content
 
-    def set(self, tokens: list[Token], base: int = 0) -> None:
-        """Set tokens whose parser saw the content from `base` on."""
+    def render(self, tokens: list[Token], base: int = 0) -> None:
+        """Render tokens that the parser made of the content from `base` on."""
         text, at, rest = self._content.text, base, iter(tokens)
         for token in rest:
             if token.type == "text":
@@ -92,16 +94,16 @@ class InlineRenderer:
                 self._copy(at, at + len(token.content))
                 at += len(token.content)
             elif token.type == "text_special":
-                self._special(token, at)
+                self._render_special(token, at)
                 at += len(token.markup)
             elif token.type in ("softbreak", "hardbreak"):
                 found = _LINE_BREAK.match(text, at)
                 at = found.end() if found else at
-                self._galley.gap("\n" if token.type == "hardbreak" else " ")
+                self._builder.add_gap("\n" if token.type == "hardbreak" else " ")
             elif token.type in ("code_inline", "math_inline", "math_inline_double"):
-                at = self._verbatim(token, at)
+                at = self._render_verbatim(token, at)
             elif token.type == "image":
-                self.set(token.children or [], at + 2)
+                self.render(token.children or [], at + 2)
                 at = base + token.meta["end"]
             elif token.type == "link_open" and token.markup == "autolink":
                 closed = text.index(">", at)
@@ -115,51 +117,35 @@ class InlineRenderer:
             else:
                 at += 1 if token.type == "link_open" else len(token.markup)
 
-    def _special(self, token: Token, at: int) -> None:
-        """An escape shows its last character, an entity the character it names."""
+    def _render_special(self, token: Token, at: int) -> None:
+        """Render the last character of an escape, or the character that an entity names."""
         spans = list(self._content.spans(at, at + len(token.markup)))
         if token.content == token.markup or not spans:
             self._copy(at, at + len(token.markup))
         elif token.info == "escape":
-            self._galley.copy(spans[-1][1] - 1, spans[-1][1])
+            self._builder.copy(spans[-1][1] - 1, spans[-1][1])
         else:
-            self._galley.stand(token.content, spans[0][0], spans[-1][1])
+            self._builder.substitute(token.content, spans[0][0], spans[-1][1])
 
-    def _verbatim(self, token: Token, at: int) -> int:
-        """Code and formulas as they stand between their markers; returns where they end."""
+    def _render_verbatim(self, token: Token, at: int) -> int:
+        """Render code or a formula as written between its markers, and return where it ends."""
         text, size = self._content.text, len(token.content)
         start = at + len(token.markup)
         end = start + size
-        if not text.startswith(token.markup, end) or _replace_newlines(text[start:end]) != _replace_newlines(
-            token.content
-        ):
+        is_same = text[start:end].replace("\n", " ") == token.content.replace("\n", " ")
+        if not is_same or not text.startswith(token.markup, end):
             start, end = start + 1, end + 1
         self._copy(start, start + size)
         return text.index(token.markup, end) + len(token.markup)
 
     def _copy(self, start: int, end: int) -> None:
-        """Set these characters, of several lines as one."""
+        """Copy these characters as one line; a masked character leaves a space or nothing."""
+        source, masked = self._builder.source, self._masked
         for i, line in enumerate(self._content.lines(start, end)):
             if i:
-                self._galley.space()
-            for span in line:
-                self._seen(*span)
-
-    def _seen(self, left: int, right: int) -> None:
-        """Set what is seen of the source here; what was blanked leaves a space, or nothing."""
-        source, masked = self._galley.source, self._masked
-        if source[left:right] == masked[left:right]:
-            self._galley.words(left, right)
-            return
-        seen = left
-        for at in range(left, right):
-            if source[at] != masked[at]:
-                self._galley.words(seen, at)
-                seen = at + 1
-                if masked[at].isspace():
-                    self._galley.space()
-        self._galley.words(seen, right)
-
-
-def _replace_newlines(text: str) -> str:
-    return text.replace("\n", " ")
+                self._builder.add_space()
+            for left, right in line:
+                for span in visible_spans(source, masked, left, right):
+                    self._builder.copy_words(*span)
+                    if span[1] < right and masked[span[1]].isspace():
+                        self._builder.add_space()

@@ -20,35 +20,35 @@ __all__ = ["Token", "parse_markdown", "parse_markdown_inline"]
 _CONTAINER_NAME = re.compile(r"[ \t]*[A-Za-z][\w-]*(?:[ \t\[{|].*)?$")
 _INDENTED_CONTAINER = re.compile(r"(?:!!!|\?\?\?\+?)[ \t]+[\"\w]|===[+!]?[ \t]+[\"']")
 _MAX_NESTING = 120
-# The parser looks for the end of each bracket anew: words with more of them than any author writes stay as they are.
+# The parser searches for the end of each bracket separately, so text with very many brackets stays as it is.
 _MAX_BRACKETS = 2_000
-# One block opens at most so many levels; beyond the parser's limit it would pass over the words.
+# One block opens at most this many levels; beyond its own limit the parser would skip the words.
 _NESTING_MARGIN = 10
 
 
-def parse_markdown(text: str, indented_code: bool, definitions: bool = False) -> list[Token]:
-    """The tokens of a page; each link and image holds in its meta where it ends."""
-    return _parser(indented_code, definitions).parse(text, {})
+def parse_markdown(text: str, indented_code: bool, definition_lists: bool = False) -> list[Token]:
+    """Parse a page; the `meta` of each link and image says where it ends."""
+    return _parser(indented_code, definition_lists).parse(text, {})
 
 
 def parse_markdown_inline(text: str) -> list[Token]:
-    """The tokens of a line that stands outside of any paragraph, such as a title."""
+    """Parse a line outside any paragraph, such as a title."""
     return _parser(True).parseInline(text, {})[0].children or []
 
 
 @cache
-def _parser(indented_code: bool, definitions: bool = False) -> MarkdownIt:
+def _parser(indented_code: bool, definition_lists: bool = False) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING + _NESTING_MARGIN})
     parser.enable(["table", "strikethrough"]).disable(["html_block", "html_inline", "text_join"])
     if not indented_code:
         parser.disable("code")
     dollarmath_plugin(parser, allow_labels=False, allow_space=False, allow_digits=False, double_inline=True)
     footnote_plugin(parser, inline=False, move_to_end=False)
-    if definitions:
+    if definition_lists:
         deflist_plugin(parser)
-    container_plugin(parser, "colons", marker=":", validate=_names_a_container)
-    container_plugin(parser, "slashes", marker="/", validate=_names_a_container)
-    parser.block.ruler.before("table", "bottom", _limit_nesting)
+    for name, marker in (("colons", ":"), ("slashes", "/")):
+        container_plugin(parser, name, marker=marker, validate=lambda params, *_: bool(_CONTAINER_NAME.match(params)))
+    parser.block.ruler.before("table", "limit_nesting", _limit_nesting)
     parser.block.ruler.before(
         "fence", "indented_container", _indented_container, {"alt": ["paragraph", "reference", "blockquote", "list"]}
     )
@@ -56,10 +56,6 @@ def _parser(indented_code: bool, definitions: bool = False) -> MarkdownIt:
     parser.inline.ruler.at("link", _record_end(link))
     parser.inline.ruler.at("image", _record_end(image))
     return parser
-
-
-def _names_a_container(params: str, *_: str) -> bool:
-    return bool(_CONTAINER_NAME.match(params))
 
 
 def _parse_inline_tokens(state: StateCore) -> None:
@@ -72,24 +68,24 @@ def _parse_inline_tokens(state: StateCore) -> None:
 
 
 def _record_end(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
-    """The rule, which then leaves in its last token where it ended."""
+    """Wrap a rule so that its last token says where it ends."""
 
-    def ending(state: StateInline, silent: bool) -> bool:
+    def wrapped(state: StateInline, silent: bool) -> bool:
         matched = rule(state, silent)
         if matched and not silent:
             state.tokens[-1].meta["end"] = state.pos
         return matched
 
-    return ending
+    return wrapped
 
 
 def _limit_nesting(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """Below the deepest level all is paragraphs, so that no word is lost."""
+    """Read everything below the deepest level as paragraphs, so that no word is lost."""
     return state.level >= _MAX_NESTING and paragraph(state, first, last, silent)
 
 
 def _indented_container(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """`!!! note "Title"`, `??? note` and `=== "Tab"`, each with the deeper lines that follow."""
+    """Parse `!!! note "Title"`, `??? note` and `=== "Tab"` with the deeper lines that follow."""
     start = state.bMarks[first] + state.tShift[first]
     if state.is_code_block(first) or not _INDENTED_CONTAINER.match(state.src, start, state.eMarks[first]):
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from bookbound.sources.includes import Substitution
 from bookbound.sources.myst.directives import (
@@ -13,6 +13,7 @@ from bookbound.sources.myst.directives import (
     DirectiveOptions,
     convert_directive,
     convert_list_table,
+    find_line_end,
     parse_options,
 )
 from bookbound.sources.myst.number_slots import NumberSlot, find_number_slot
@@ -21,151 +22,147 @@ from bookbound.sources.rst.page_draft import Toctree, parse_toctree
 
 _FENCE = re.compile(
     r"(?P<before>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?)(?P<marks>`{3,}|~{3,}|:{3,})"
-    r"[ \t]*(?:\{(?P<name>[A-Za-z][\w:.+-]*)\}[ \t]*)?(?P<rest>[^\n`]*?)[ \t]*"
+    r"[ \t]*(?:\{(?P<name>[A-Za-z][\w:.+-]*)\}[ \t]*)?(?P<argument>[^\n`]*?)[ \t]*"
 )
 _LABEL = re.compile(r"[ \t]*\((?P<name>[^()\n]+)\)=[ \t]*")
 _HIDDEN_LINE = re.compile(r"%.*|\+\+\+.*|\^{3,}[ \t]*")
 _LABELLED_FORMULA = re.compile(r"[^\n]*?\$\$(?P<label>[ \t]*\((?P<name>[^()\s]+)\)[ \t]*)")
 _HEADING_ATTRIBUTE = re.compile(r"\{#(?P<name>[\w.:-]+)[^{}\n]*\}[ \t]*\n(?=#{1,6}[ \t](?P<heading>[^\n]*))")
-_LOADED_DIRECTIVES = frozenset(("toctree", "eval-rst", "include", "literalinclude"))
-# Deeper than any author nests, a directive is set as it is written.
+# A directive that is nested more deeply is shown as it is written.
 _MAX_FENCE_DEPTH = 50
 DirectiveLoader = Callable[[str, str, dict[str, Any], str], str | None]
-"""Gives the Markdown for a directive that takes words from elsewhere: by its name, argument, options and body."""
+"""Returns the Markdown of a directive with text from elsewhere, by its name, argument, options and body."""
 
 
 @dataclass(slots=True)
-class _OpenFence:
-    """A fence that waits for its end."""
+class FenceScan:
+    """The substitutions for directives, the spans of prose, and what the page defines."""
 
-    marks: str
-    plain: DirectiveMarkdown
-    start: int = 0
-    name: str = ""
-    argument: str = ""
-    options: DirectiveOptions = field(default_factory=lambda: DirectiveOptions({}, [], 0))
+    substitutions: list[Substitution] = field(default_factory=list)
+    prose: list[CharSpan] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+    toctrees: list[Toctree] = field(default_factory=list)
+    slots: list[NumberSlot] = field(default_factory=list)
 
 
-class FenceScanner:
-    """One way through the lines of a page from `start` on.
+class _OpenFence(NamedTuple):
+    """A fence whose end is not found yet; one of plain code has no name."""
 
-    `swaps` are what takes the place of directives, `prose` is where other markup may stand, `labels` and `toctrees`
-    are what the page gives to others, and `spots` is where numbers may be set.
-    """
+    line: re.Match[str]
+    name: str
+    markdown: DirectiveMarkdown
+    options: DirectiveOptions
 
-    def __init__(self, source: str, start: int, takes: DirectiveLoader) -> None:
-        self.swaps: list[Substitution] = []
-        self.prose: list[CharSpan] = []
-        self.labels: dict[str, int] = {}
-        self.toctrees: list[Toctree] = []
-        self.spots: list[NumberSlot] = []
-        self._waiting: list[str] = []
+
+def scan_fences(source: str, start: int, load: DirectiveLoader) -> FenceScan:
+    """Scan the lines of a page from `start` on."""
+    scanner = _FenceScanner(source, load)
+    while start < len(source):
+        start = scanner.scan_line(start)
+    while scanner.fences:
+        scanner.close_fence(len(source), len(source))
+    return scanner.scan
+
+
+class _FenceScanner:
+    def __init__(self, source: str, load: DirectiveLoader) -> None:
+        self.scan = FenceScan()
+        self.fences: list[_OpenFence] = []
         self._source = source
-        self._takes = takes
-        self._open: list[_OpenFence] = []
-        at = start
-        while at < len(source):
-            at = self._line(at)
-        while self._open:
-            self._close(len(source), len(source))
+        self._load = load
+        self._pending_labels: list[str] = []
 
-    def _end(self, at: int) -> int:
-        """Where the line ends that holds `at`."""
-        end = self._source.find("\n", at)
-        return end if end >= 0 else len(self._source)
-
-    def _line(self, at: int) -> int:
-        """Take the line at `at`; returns where the next begins."""
-        end = self._end(at)
+    def scan_line(self, at: int) -> int:
+        """Scan the line at `at` and return the start of the next."""
+        end = find_line_end(self._source, at)
         after = min(end + 1, len(self._source))
         fence = _FENCE.fullmatch(self._source, at, end)
-        ended = self._ended(fence["marks"]) if fence and not fence["name"] and not fence["rest"] else -1
-        if fence and ended >= 0:
-            del self._open[ended + 1 :]
-            self._close(fence.start("marks"), after)
-        elif self._open and self._open[-1].plain.verbatim:
+        if fence and not fence["name"] and not fence["argument"] and self._drop_inner_fences(fence["marks"]):
+            self.close_fence(fence.start("marks"), after)
+        elif self.fences and self.fences[-1].markdown.is_verbatim:
             pass
-        elif fence and (len(self._open) < _MAX_FENCE_DEPTH if fence["name"] else fence["marks"][0] != ":"):
-            after = self._begin(fence, after)
+        elif fence and (len(self.fences) < _MAX_FENCE_DEPTH if fence["name"] else fence["marks"][0] != ":"):
+            after = self._open_fence(fence, after)
         elif label := _LABEL.fullmatch(self._source, at, end):
             name = " ".join(label["name"].lower().split())
-            self.labels[name] = at
-            self._waiting.append(name)
-            self.swaps.append(Substitution(at, end, ""))
+            self.scan.labels[name] = at
+            self._pending_labels.append(name)
+            self._replace(at, end)
             return after
         elif _HIDDEN_LINE.fullmatch(self._source, at, end):
-            self.swaps.append(Substitution(at, end, ""))
+            self._replace(at, end)
         elif attribute := _HEADING_ATTRIBUTE.match(self._source, at):
-            self.swaps.append(Substitution(at, end, ""))
-            self.swaps.append(
-                Substitution(attribute.end("heading"), attribute.end("heading"), f" {{#{attribute['name']}}}")
-            )
+            self._replace(at, end)
+            self._replace(attribute.end("heading"), attribute.end("heading"), f" {{#{attribute['name']}}}")
         else:
-            self._prose(at, end, after)
+            self._scan_prose(at, end, after)
         if self._source[at:end].strip():
-            self._waiting = []
+            self._pending_labels = []
         return after
 
-    def _prose(self, at: int, end: int, after: int) -> None:
-        """Take a line of words; one that ends a formula may hold its label."""
+    def _replace(self, start: int, end: int, text: str = "") -> None:
+        self.scan.substitutions.append(Substitution(start, end, text))
+
+    def _scan_prose(self, at: int, end: int, after: int) -> None:
         if formula := _LABELLED_FORMULA.fullmatch(self._source, at, end):
-            self.swaps.append(Substitution(*formula.span("label"), ""))
-            self.spots.append(NumberSlot("displaymath", end, f"equation-{formula['name']}"))
-        if self.prose and self.prose[-1][1] == at:
-            self.prose[-1] = self.prose[-1][0], after
-        else:
-            self.prose.append((at, after))
+            self._replace(*formula.span("label"))
+            self.scan.slots.append(NumberSlot("displaymath", end, f"equation-{formula['name']}"))
+        prose = self.scan.prose
+        if prose and prose[-1][1] == at:
+            at = prose.pop()[0]
+        prose.append((at, after))
 
-    def _ended(self, marks: str) -> int:
-        """Which open fence these marks end: the innermost of their kind that they are long enough for, or -1."""
-        verbatim = bool(self._open) and self._open[-1].plain.verbatim
-        for i in range(len(self._open) - 1, len(self._open) - 2 if verbatim else -1, -1):
-            if marks.startswith(self._open[i].marks):
-                return i
-        return -1
+    def _drop_inner_fences(self, marks: str) -> bool:
+        """Drop the fences inside the one that these marks end; return whether they end one."""
+        is_verbatim = bool(self.fences) and self.fences[-1].markdown.is_verbatim
+        for i in range(len(self.fences) - 1, len(self.fences) - 2 if is_verbatim else -1, -1):
+            if marks.startswith(self.fences[i].line["marks"]):
+                del self.fences[i + 1 :]
+                return True
+        return False
 
-    def _begin(self, fence: re.Match[str], after: int) -> int:
-        """Open a fence; returns where its body begins."""
-        name, marks, start = (fence["name"] or "").lower(), fence["marks"], fence.start("marks")
-        if not name:
-            self._open.append(_OpenFence(marks, DirectiveMarkdown(verbatim=True)))
-            return after
-        given, becomes = parse_options(self._source, after), convert_directive(name, len(marks), fence["rest"])
-        becomes = DirectiveMarkdown(verbatim=True, seen=False) if name in _LOADED_DIRECTIVES else becomes
-        self._open.append(_OpenFence(marks, becomes, start, name, fence["rest"], given))
-        if spot := find_number_slot(self._source, name, fence.span("rest"), given, self._waiting):
-            self.spots.append(spot)
-        if not becomes.seen:
-            return given.body
-        at = fence.start("rest") + becomes.skipped if becomes.argument and fence["rest"] else fence.end()
-        opening = "" if becomes.verbatim else becomes.opening
-        self.swaps.append(Substitution(start, at, opening))
-        if at < fence.end():
-            self.prose.append((at, fence.end()))
-        for left, right in given.shown:
-            self.swaps.append(Substitution(max(at, fence.end()), left, "\n\n"))
-            self.prose.append((left, right))
-            at = right
-        at = max(at, fence.end())
-        self.swaps.append(Substitution(at, given.body, "\n\n" + becomes.opening * becomes.verbatim))
-        return given.body
+    def _open_fence(self, line: re.Match[str], after: int) -> int:
+        """Open a fence and return the start of its body."""
+        name = (line["name"] or "").lower()
+        options = parse_options(self._source, after) if name else DirectiveOptions({}, [], after)
+        markdown = convert_directive(name, len(line["marks"]), line["argument"])
+        self.fences.append(_OpenFence(line, name, markdown, options))
+        if slot := find_number_slot(self._source, name, line.span("argument"), options, self._pending_labels):
+            self.scan.slots.append(slot)
+        if name and markdown.is_visible:
+            self._replace_opening(line, markdown, options)
+        return options.body
 
-    def _close(self, start: int, after: int) -> None:
-        opened = self._open.pop()
-        body = opened.options.body, max(start, opened.options.body)
-        if not opened.plain.seen:
-            words = self._source[slice(*body)]
-            if opened.name == "toctree":
-                self.spots.append(NumberSlot("toctree", opened.start, str(len(self.toctrees))))
-                self.toctrees.append(parse_toctree(words.split("\n"), opened.options.values))
-            taken = self._takes(opened.name, opened.argument, opened.options.values, words)
-            self.swaps.append(Substitution(opened.start, after, f"\n{taken or ''}\n"))
-        elif opened.name and start < after:
-            if opened.name == "list-table":
-                self.swaps += convert_list_table(self._source, *body)
-            elif opened.name == "csv-table":
-                taken = self._takes(opened.name, "", opened.options.values, self._source[slice(*body)])
-                self.swaps.append(Substitution(*body, taken or ""))
-            elif opened.name == "math" and (label := opened.options.text("label", "name")):
-                self.spots.append(NumberSlot("displaymath", self._end(start), f"equation-{label}"))
-            self.swaps.append(Substitution(start, self._end(start), opened.plain.closing))
+    def _replace_opening(self, line: re.Match[str], markdown: DirectiveMarkdown, options: DirectiveOptions) -> None:
+        shows_argument = markdown.shows_argument and line["argument"]
+        at, end = line.start("argument") + markdown.skipped if shows_argument else line.end(), line.end()
+        self._replace(line.start("marks"), at, "" if markdown.is_verbatim else markdown.opening)
+        if at < end:
+            self.scan.prose.append((at, end))
+        at = end
+        for start, end in options.shown:
+            self._replace(at, start, "\n\n")
+            self.scan.prose.append((start, end))
+            at = end
+        self._replace(at, options.body, "\n\n" + markdown.opening * markdown.is_verbatim)
+
+    def close_fence(self, start: int, after: int) -> None:
+        """Close the innermost fence, whose end is at `start`."""
+        line, name, markdown, options = self.fences.pop()
+        scan, values, body = self.scan, options.values, (options.body, max(start, options.body))
+        text = self._source[slice(*body)]
+        if not markdown.is_visible:
+            if name == "toctree":
+                scan.slots.append(NumberSlot("toctree", line.start("marks"), str(len(scan.toctrees))))
+                scan.toctrees.append(parse_toctree(text.split("\n"), values))
+            loaded = self._load(name, line["argument"], values, text) or ""
+            self._replace(line.start("marks"), after, f"\n{loaded}\n")
+        elif name and start < after:
+            end = find_line_end(self._source, start)
+            if name == "list-table":
+                scan.substitutions += convert_list_table(self._source, *body)
+            elif name == "csv-table":
+                self._replace(*body, self._load(name, "", values, text) or "")
+            elif name == "math" and (label := options.text("label", "name")):
+                scan.slots.append(NumberSlot("displaymath", end, f"equation-{label}"))
+            self._replace(start, end, markdown.closing)

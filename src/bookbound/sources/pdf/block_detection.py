@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, pairwise, takewhile
 from typing import Literal, NamedTuple
 
 from bookbound.sources.pdf.heading_detection import PdfHeading, Typography
 from bookbound.sources.pdf.line_layout import TextLine
 
 PdfBlockKind = Literal["heading", "paragraph", "item", "code", "row", "note"]
+MIN_INDENT = 0.8
+FOOTNOTE_SIZE_RATIO = 0.94
+MIN_TABLE_ROWS = 2
+_MAX_TABLE_GAPS = 20
 _ITEM_MARKER = re.compile(r"(?:[•◦▪■●○‣⁃∙·–*]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{2,4})[.)])(?=\s|$)")
-# No program writes these in code.
+# These do not occur in code.
 _BULLETS = tuple("•◦▪■●○‣⁃∙")
 _NOTE_MARKER = re.compile(r"\[?(?:\d{1,3}|[*†‡§¶]{1,3})[\].)]?\s*(?=[^\W\d]|[\"'“‘(])")
 _CAPTION = re.compile(r"(?:figure|fig\.|table|listing|example|exhibit|abb\.|tabelle)\s*\d", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?:;…][\"'”’)\]]*$")
-MIN_INDENT, FOOTNOTE_SIZE_RATIO, MIN_TABLE_ROWS = 0.8, 0.94, 2
 
 
 class PdfBlock(NamedTuple):
@@ -27,42 +31,38 @@ class PdfBlock(NamedTuple):
     level: int = 0
 
 
-def detect_blocks(lines: Sequence[TextLine], headings: Mapping[int, PdfHeading], face: Typography) -> list[PdfBlock]:
-    """The blocks of consecutive lines; footnotes follow the block that goes on over them."""
-    foot = _find_footnotes(lines, face)
-    rows = _find_table_rows(lines, face)
-    found: list[PdfBlock] = []
+def detect_blocks(
+    lines: Sequence[TextLine], headings: Mapping[int, PdfHeading], typography: Typography
+) -> list[PdfBlock]:
+    """Group lines into blocks; footnotes follow the block that continues after them."""
+    footnotes = _find_footnotes(lines, typography)
+    rows = _find_table_rows(lines, typography)
+    blocks: list[PdfBlock] = []
     notes: list[PdfBlock] = []
     at = 0
     while at < len(lines):
-        heading = headings.get(at)
-        line = lines[at]
+        heading, line = headings.get(at), lines[at]
         if heading:
-            _flush_notes(found, notes)
-            found.append(PdfBlock("heading", list(lines[at : heading.end]), heading.level))
+            blocks += [*notes, PdfBlock("heading", list(lines[at : heading.end]), heading.level)]
+            notes = []
             at = max(heading.end, at + 1)
             continue
-        kind = "note" if at in foot else _classify_line(line, at in rows, face)
-        into = notes if kind == "note" else found
+        kind = "note" if at in footnotes else _classify_line(line, at in rows, typography)
+        target = notes if kind == "note" else blocks
         following = lines[at + 1] if at + 1 < len(lines) else line
-        if into and _continues_block(into[-1], kind, line, following, face):
-            into[-1].lines.append(line)
+        if target and _continues_block(target[-1], kind, line, following, typography):
+            target[-1].lines.append(line)
+        elif kind == "note":
+            notes.append(PdfBlock(kind, [line]))
         else:
-            if kind != "note":
-                _flush_notes(found, notes)
-            into.append(PdfBlock(kind, [line]))
+            blocks += [*notes, PdfBlock(kind, [line])]
+            notes = []
         at += 1
-    _flush_notes(found, notes)
-    return found
+    return blocks + notes
 
 
-def _flush_notes(found: list[PdfBlock], notes: list[PdfBlock]) -> None:
-    found += notes
-    notes.clear()
-
-
-def _classify_line(line: TextLine, is_row: bool, face: Typography) -> PdfBlockKind:
-    if line.mono and not face.typed and not line.text.startswith(_BULLETS):
+def _classify_line(line: TextLine, is_row: bool, typography: Typography) -> PdfBlockKind:
+    if line.is_monospaced and not typography.is_typewritten and not line.text.startswith(_BULLETS):
         return "code"
     if is_row:
         return "row"
@@ -70,90 +70,82 @@ def _classify_line(line: TextLine, is_row: bool, face: Typography) -> PdfBlockKi
 
 
 def _continues_block(
-    draft: PdfBlock, kind: PdfBlockKind, line: TextLine, following: TextLine, face: Typography
+    block: PdfBlock, kind: PdfBlockKind, line: TextLine, following: TextLine, typography: Typography
 ) -> bool:
     """Whether a line belongs to the block before it."""
-    before = draft.lines[-1]
-    if draft.kind == "code" or kind == "code":
-        near = line.page != before.page or 0 < line.base - before.base < 3.2 * line.size
-        return draft.kind == kind and near
-    if draft.kind == "note":
+    before = block.lines[-1]
+    if block.kind == "code" or kind == "code":
+        near = line.page != before.page or 0 < line.baseline - before.baseline < 3.2 * line.size
+        return block.kind == kind and near
+    if block.kind == "note":
         return kind == "note" and not _NOTE_MARKER.match(line.text)
-    if kind != "paragraph" or draft.kind not in ("paragraph", "item") or _CAPTION.match(line.text):
+    if kind != "paragraph" or block.kind not in ("paragraph", "item") or _CAPTION.match(line.text):
         return False
     if abs(line.size - before.size) > 0.06 * line.size:
         return False
-    if line.page != before.page or line.base <= before.base:
+    if line.page != before.page or line.baseline <= before.baseline:
         return not _SENTENCE_END.search(before.text) and (line.text[0].islower() or _is_full_line(before, line))
-    if not face.follows(before, line):
-        return False
-    return _is_aligned(draft, before, line, following)
+    return typography.follows(before, line) and _is_aligned(block, before, line, following)
 
 
-def _is_aligned(draft: PdfBlock, before: TextLine, line: TextLine, following: TextLine) -> bool:
-    """Whether a line that stands under another goes on with its words: the one is full, the other not indented."""
+def _is_aligned(block: PdfBlock, before: TextLine, line: TextLine, following: TextLine) -> bool:
+    """Whether a line continues the one above it: that one is full and this one is not indented."""
     if before.text.endswith(("-", "\u00ad", "\u2010")):
         return True
     step = MIN_INDENT * line.size
-    first = len(draft.lines) == 1
-    if draft.kind == "item":
-        return line.left >= draft.lines[0].left + 0.3 * line.size and (_is_full_line(before, line) or not first)
-    # All lines but the first may be indented; where the next is not, this one begins a paragraph.
-    hanging = first and _is_full_line(before, line) and following.left > before.left + step
-    if line.left > before.left + step and not hanging:
+    is_second = len(block.lines) == 1
+    if block.kind == "item":
+        return line.left >= block.lines[0].left + 0.3 * line.size and (_is_full_line(before, line) or not is_second)
+    if not _is_full_line(before, line):
         return False
-    if line.left < before.left - step and not first:
-        return False
-    return _is_full_line(before, line)
+    # With a hanging indent all lines but the first are indented; otherwise an indented line begins a paragraph.
+    is_hanging = is_second and following.left > before.left + step
+    is_outdented = line.left < before.left - step
+    return (line.left <= before.left + step or is_hanging) and (is_second or not is_outdented)
 
 
 def _is_full_line(before: TextLine, line: TextLine) -> bool:
-    """Whether the first word of a line would not have fitted into the one before."""
-    return before.right + line.first + 0.5 * line.size > before.column[1]
+    """Whether the first word of a line did not fit into the line before."""
+    return before.right + line.first_word_width + 0.5 * line.size > before.column[1]
 
 
-def _find_table_rows(lines: Sequence[TextLine], face: Typography) -> set[int]:
-    """Which lines are rows of tables: those whose gaps lie over each other."""
+def _find_table_rows(lines: Sequence[TextLine], typography: Typography) -> set[int]:
+    """Find neighbouring lines whose wide gaps are above each other."""
     found: set[int] = set()
-    run: list[int] = []
+    rows: list[int] = []
     shared: list[tuple[float, float]] = []
-    for at in range(len(lines) + 1):
-        gaps = list(_wide_gaps(lines[at])) if at < len(lines) else []
-        near = bool(run) and at < len(lines) and lines[at].page == lines[run[-1]].page and at == run[-1] + 1
-        common = [(max(a, c), min(b, d)) for a, b in shared for c, d in gaps if min(b, d) - max(a, c) > 0.3 * face.size]
-        if near and common:
-            run.append(at)
-            shared = common[:20]
-            continue
-        found.update(run if len(run) >= MIN_TABLE_ROWS else ())
-        run, shared = ([at], gaps[:20]) if gaps else ([], [])
+    min_overlap = 0.3 * typography.size
+    for at, line in enumerate(lines):
+        gaps = list(_wide_gaps(line))
+        common = [(max(a, c), min(b, d)) for a, b in shared for c, d in gaps if min(b, d) - max(a, c) > min_overlap]
+        if rows and common and line.page == lines[at - 1].page:
+            rows.append(at)
+            shared = common[:_MAX_TABLE_GAPS]
+        else:
+            rows, shared = ([at], gaps[:_MAX_TABLE_GAPS]) if gaps else ([], [])
+        if len(rows) >= MIN_TABLE_ROWS:
+            found.update(rows[-MIN_TABLE_ROWS:])
     return found
 
 
 def _wide_gaps(line: TextLine) -> Iterator[tuple[float, float]]:
-    """The wide gaps of a line; the one behind the marker of an item is none."""
-    if line.mono:
+    """Yield the gaps between the cells of a line, except the one after an item's marker."""
+    if line.is_monospaced:
         return
-    for left, right in zip(line.cells, line.cells[1:], strict=False):
+    for left, right in pairwise(line.cells):
         if left is not line.cells[0] or not _ITEM_MARKER.fullmatch(left.text):
             yield left.right, right.left
 
 
-def _find_footnotes(lines: Sequence[TextLine], face: Typography) -> set[int]:
-    """Which lines are notes at the foot of a page: the last ones, smaller than the text, that begin with a mark."""
+def _find_footnotes(lines: Sequence[TextLine], typography: Typography) -> set[int]:
+    """Find the last lines of each page that are smaller than the text, from the first that begins with a mark."""
+
+    def is_small(line: TextLine) -> bool:
+        return line.size < FOOTNOTE_SIZE_RATIO * typography.size and not line.is_monospaced
+
     found: set[int] = set()
-    at = len(lines) - 1
-    while at >= 0:
-        page, end = lines[at].page, at
-        while (
-            at >= 0
-            and lines[at].page == page
-            and lines[at].size < FOOTNOTE_SIZE_RATIO * face.size
-            and not lines[at].mono
-        ):
-            at -= 1
-        first = next((i for i in range(at + 1, end + 1) if _NOTE_MARKER.match(lines[i].text)), end + 1)
-        found.update(range(first, end + 1))
-        while at >= 0 and lines[at].page == page:
-            at -= 1
+    for _, group in groupby(range(len(lines)), key=lambda at: lines[at].page):
+        small = list(takewhile(lambda at: is_small(lines[at]), reversed(list(group))))[::-1]
+        first = next((i for i, at in enumerate(small) if _NOTE_MARKER.match(lines[at].text)), len(small))
+        found.update(small[first:])
     return found

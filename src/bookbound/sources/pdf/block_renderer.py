@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from bookbound.domain.document import PageBreak, SourceSpan
+from bookbound.domain.document import BlockKind, PageBreak, SourceSpan
 from bookbound.sources.page_builder import CharSpan, PageBuilder, RenderedPage
 from bookbound.sources.pdf.block_detection import PdfBlock
 from bookbound.sources.pdf.line_layout import TextLine
@@ -17,139 +17,141 @@ SOFT_HYPHEN = "\u00ad"
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
 _LAST_WORD_PART = re.compile(r"(\w+)[-\u2010]$")
 _FIRST_WORD = re.compile(r"\w+")
+_MAX_INDENT = 120
+_BLANK_LINE_RATIO = 1.955
+_GROUPS: dict[str, BlockKind] = {"row": "table", "item": "list"}
 
 
 class Dehyphenator:
-    """Knows the words of a book, and so which hyphens at the end of a line belong to a word.
+    """Decides which hyphens at line ends belong to a word, by the other words of the book.
 
-    Where the book does not tell, the other line ends do: some books part no word.
+    If the book does not have the word, its other line ends decide: some books never split a word.
     """
 
     def __init__(self, lines: Iterable[TextLine]) -> None:
         self._known: set[str] = set()
-        parted: list[tuple[str, str]] = []
+        splits: list[tuple[str, str]] = []
         before = ""
         for line in lines:
             text = line.text.casefold()
-            words = [found[0].replace("\u2010", "-") for found in _WORD.finditer(text)]
+            words = [match[0].replace("\u2010", "-") for match in _WORD.finditer(text)]
             if before and words:
-                parted.append((before, words[0]))
+                splits.append((before, words[0]))
             last = _LAST_WORD_PART.search(text)
             self._known.update(words[bool(before) : len(words) - bool(last)])
             before = last[1] if last else ""
-        told = [self._told(*pair) for pair in parted]
-        self._parts_words = told.count(True) >= told.count(False)
+        decisions = [self._is_one_word(*split) for split in splits]
+        self._splits_words = decisions.count(True) >= decisions.count(False)
 
-    def part(self, line: str, following: str) -> int:
-        """How many characters at the end of a line only say that its last word goes on; -1 where it does not."""
+    def hyphen_length(self, line: str, following: str) -> int | None:
+        """Return how many characters to drop before joining two lines, or None if a space separates them."""
         if line.endswith(SOFT_HYPHEN):
             return 1
         last, first = _LAST_WORD_PART.search(line), _FIRST_WORD.match(following)
         if not last:
-            return -1
+            return None
         if not first or not first[0].islower():
             return 0
-        told = self._told(last[1].casefold(), first[0].casefold())
-        return int(self._parts_words if told is None else told)
+        is_one_word = self._is_one_word(last[1].casefold(), first[0].casefold())
+        return int(self._splits_words if is_one_word is None else is_one_word)
 
-    def _told(self, before: str, after: str) -> bool | None:
-        """Whether two halves are one word elsewhere in the book, or are two; nothing where it says neither."""
+    def _is_one_word(self, before: str, after: str) -> bool | None:
+        """Whether the book has both halves as one word elsewhere or as two; None if it has neither."""
         if before + after in self._known:
             return True
         return False if f"{before}-{after}" in self._known or {before, after} <= self._known else None
 
 
-_MAX_INDENT, _BLANK_LINE_RATIO = 120, 1.7
+class _ExtractedLine(NamedTuple):
+    """A line and where its cells are in the extracted text."""
 
-
-class _ExtractedText(NamedTuple):
-    """The text as it was extracted, and where each line of each block and its cells stand in it."""
-
-    source: str
-    spans: list[list[list[CharSpan]]]
+    line: TextLine
+    cells: list[CharSpan]
 
 
 def render_blocks(
-    drafts: Sequence[PdfBlock], hyphens: Dehyphenator, labels: Mapping[int, str]
+    blocks: Sequence[PdfBlock], dehyphenator: Dehyphenator, labels: Mapping[int, str]
 ) -> tuple[str, RenderedPage, tuple[PageBreak, ...]]:
-    """The extracted text, the words as they are set, and the printed pages they stand on."""
-    sheet = _extract_text(drafts)
-    galley = PageBuilder(sheet.source)
-    held = zip(drafts, sheet.spans, strict=True)
-    for group, members in groupby(held, key=lambda each: {"row": "table", "item": "list"}.get(each[0].kind, "")):
-        if group == "table":
-            galley.open("table")
-        elif group == "list":
-            galley.open("list")
-        for draft, spans in members:
-            _render_block(galley, draft, spans, hyphens)
+    """Return the extracted text, the rendered page and its page breaks."""
+    source, extracted = _extract_text(blocks)
+    builder = PageBuilder(source)
+    pairs = zip(blocks, extracted, strict=True)
+    for group, members in groupby(pairs, key=lambda pair: _GROUPS.get(pair[0].kind)):
         if group:
-            galley.close()
-    setting = galley.finish()
-    return sheet.source, setting, tuple(_page_breaks(drafts, sheet, setting.runs, labels))
+            builder.open_block(group)
+        for block, lines in members:
+            _render_block(builder, block, lines, dehyphenator)
+        if group:
+            builder.close_block()
+    rendered = builder.build()
+    lines = [line for block in extracted for line in block]
+    return source, rendered, tuple(_page_breaks(lines, rendered.spans, labels))
 
 
-def _extract_text(drafts: Sequence[PdfBlock]) -> _ExtractedText:
+def _extract_text(blocks: Sequence[PdfBlock]) -> tuple[str, list[list[_ExtractedLine]]]:
+    """Return the text of all blocks, and each block's lines with their positions in it."""
     parts: list[str] = []
     length = 0
-    spans: list[list[list[CharSpan]]] = []
-    for draft in drafts:
-        spans.append([])
-        for line, cells in zip(draft.lines, _line_cells(draft), strict=True):
-            spans[-1].append([])
+    extracted: list[list[_ExtractedLine]] = []
+    for block in blocks:
+        extracted.append([])
+        for line, cells in zip(block.lines, _line_cells(block), strict=True):
+            spans: list[CharSpan] = []
             for i, text in enumerate(cells):
-                spans[-1][-1].append((length, length + len(text)))
+                spans.append((length, length + len(text)))
                 parts.append(text + ("\t" if i + 1 < len(line.cells) else "\n"))
                 length += len(parts[-1])
+            extracted[-1].append(_ExtractedLine(line, spans))
         parts.append("\n")
         length += 1
-    return _ExtractedText("".join(parts), spans)
+    return "".join(parts), extracted
 
 
-def _line_cells(draft: PdfBlock) -> Iterator[list[str]]:
-    """The cells of each line; code keeps its indentation and its blank lines."""
-    if draft.kind != "code":
-        yield from ([cell.text for cell in line.cells] for line in draft.lines)
+def _line_cells(block: PdfBlock) -> Iterator[list[str]]:
+    """Yield the cells of each line; code keeps its indentation and its blank lines."""
+    if block.kind != "code":
+        yield from ([cell.text for cell in line.cells] for line in block.lines)
         return
-    edge = min(line.left for line in draft.lines)
+    edge = min(line.left for line in block.lines)
     before: TextLine | None = None
-    for line in draft.lines:
-        indent = round((line.left - edge) / line.pitch) if line.pitch > 0 else 0
-        blank = before and before.page == line.page and line.base - before.base > _BLANK_LINE_RATIO * line.size * 1.15
+    for line in block.lines:
+        indent = round((line.left - edge) / line.letter_width) if line.letter_width > 0 else 0
+        blank = before and before.page == line.page and line.baseline - before.baseline > _BLANK_LINE_RATIO * line.size
         yield ["\n" * bool(blank) + " " * min(max(indent, 0), _MAX_INDENT) + line.cells[0].text]
         before = line
 
 
-def _render_block(galley: PageBuilder, draft: PdfBlock, spans: list[list[CharSpan]], hyphens: Dehyphenator) -> None:
-    galley.open("paragraph" if draft.kind == "note" else draft.kind, draft.level)
-    if draft.kind == "code":
-        start, end = spans[0][0][0], spans[-1][-1][1]
-        galley.copy(start, end)
-    elif draft.kind == "row":
-        for i, span in enumerate(spans[0]):
+def _render_block(
+    builder: PageBuilder, block: PdfBlock, lines: list[_ExtractedLine], dehyphenator: Dehyphenator
+) -> None:
+    builder.open_block("paragraph" if block.kind == "note" else block.kind, block.level)
+    if block.kind == "code":
+        builder.copy(lines[0].cells[0][0], lines[-1].cells[-1][1])
+    elif block.kind == "row":
+        for i, span in enumerate(lines[0].cells):
             if i:
-                galley.insert(" | ")
-            galley.copy(*span)
+                builder.add_cell_separator()
+            builder.copy(*span)
     else:
-        for number, line in enumerate(draft.lines):
-            following = draft.lines[number + 1].text if number + 1 < len(draft.lines) else ""
-            part = hyphens.part(line.text, following) if following else -1
-            for cell, (start, end) in enumerate(spans[number]):
-                last = cell + 1 == len(spans[number])
-                galley.copy(start, end - (part if last and part > 0 else 0))
-                if not last or part < 0:
-                    galley.space()
-    galley.close()
+        for i, (line, cells) in enumerate(lines):
+            following = lines[i + 1].line.text if i + 1 < len(lines) else ""
+            hyphen = dehyphenator.hyphen_length(line.text, following) if following else None
+            for start, end in cells[:-1]:
+                builder.copy(start, end)
+                builder.add_space()
+            start, end = cells[-1]
+            builder.copy(start, end - (hyphen or 0))
+            if hyphen is None:
+                builder.add_space()
+    builder.close_block()
 
 
 def _page_breaks(
-    drafts: Sequence[PdfBlock], sheet: _ExtractedText, runs: tuple[SourceSpan, ...], labels: Mapping[int, str]
+    lines: Sequence[_ExtractedLine], spans: tuple[SourceSpan, ...], labels: Mapping[int, str]
 ) -> Iterator[PageBreak]:
-    """Where the words of another printed page begin."""
     page = 0
-    for draft, spans in zip(drafts, sheet.spans, strict=True):
-        for line, cells in zip(draft.lines, spans, strict=True):
-            if line.page != page:
-                page = line.page
-                run = runs[bisect_right(runs, cells[0][0], key=lambda run: run.start) - 1]
-                yield PageBreak(run.at + cells[0][0] - run.start, page, labels.get(page, ""), f"page={page}")
+    for line, cells in lines:
+        if line.page != page:
+            page, start = line.page, cells[0][0]
+            span = spans[bisect_right(spans, start, key=lambda span: span.start) - 1]
+            yield PageBreak(span.at + start - span.start, page, labels.get(page, ""), f"page={page}")

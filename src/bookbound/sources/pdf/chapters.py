@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bookbound.sources.pdf.heading_detection import (
@@ -19,80 +18,84 @@ from bookbound.sources.pdf.line_layout import TextLine
 from bookbound.sources.pdf.reader_process import OutlineEntry
 from bookbound.sources.table_of_contents import strip_root
 
+PAGES_PER_CHAPTER = 20
+"""The size of a chapter if neither outline nor headings say where chapters begin."""
 _MAX_CANDIDATES = 200
 
 
 class SectionStart(NamedTuple):
-    """From line `at` on, the text stands under this title of the outline; `heading` where the page shows it."""
+    """A section begins at line `at`; `heading` is set if the page shows its title."""
 
     at: int
     level: int
-    name: str
+    title: str
     heading: PdfHeading | None = None
 
 
-def locate_outline(
-    outline: Sequence[OutlineEntry], lines: Sequence[TextLine], found: Sequence[PdfHeading], heights: Sequence[float]
-) -> list[SectionStart]:
-    """The entries of the outline at their places, in reading order.
+class PdfChapter(NamedTuple):
+    """The lines of a chapter, and its headings by line number."""
 
-    Some programs let every entry name one and the same page: then only the words of the headings tell.
+    title: str
+    lines: Sequence[TextLine]
+    headings: Mapping[int, PdfHeading]
+
+
+def split_chapters(
+    outline: Sequence[OutlineEntry], lines: Sequence[TextLine], heights: Sequence[float], typography: Typography
+) -> list[PdfChapter]:
+    """Split the lines of a book into chapters; text before the first gets the title that the outline begins with."""
+    outline = strip_root(outline)
+    headings = find_headings(lines, typography)
+    sections = locate_outline(outline, lines, headings, heights)
+    known = {section.heading.start: section.heading for section in sections if section.heading}
+    headings = assign_levels(_merge_headings(headings, known))
+    starts = [section for section in sections if section.level == 1]
+    starts = starts or _starts_by_size(headings) or list(_starts_by_page(lines))
+    if starts[0].at > 0:
+        title = next((entry.title for entry in outline if entry.depth == 0), "")
+        starts.insert(0, SectionStart(0, 1, title if title != starts[0].title else ""))
+    ends = [start.at for start in starts[1:]] + [len(lines)]
+    return [
+        PdfChapter(start.title, lines[start.at : end], _headings_between(headings, start.at, end))
+        for start, end in zip(starts, ends, strict=True)
+        if start.at < end
+    ]
+
+
+def locate_outline(
+    outline: Sequence[OutlineEntry], lines: Sequence[TextLine], headings: Sequence[PdfHeading], heights: Sequence[float]
+) -> list[SectionStart]:
+    """Find the lines that the entries of the outline point to, in reading order.
+
+    Some programs make every entry point to the same page: then only the words of the headings help.
     """
-    named = [entry for entry in outline if entry.title.strip()]
-    pages = {entry.page for entry in named if entry.page >= 0}
-    if 2 * len(pages) > len(named) or (len(pages) == len(heights) and pages):
-        return sorted(_locate_by_page(named, lines, found, heights), key=lambda mark: mark.at)
-    return _locate_by_words(named, found)
+    entries = [entry for entry in outline if entry.title.strip()]
+    pages = {entry.page for entry in entries if entry.page >= 0}
+    if 2 * len(pages) > len(entries) or (len(pages) == len(heights) and pages):
+        return sorted(_locate_by_page(entries, lines, headings, heights), key=lambda section: section.at)
+    return _locate_by_words(entries, headings)
 
 
 def _locate_by_page(
-    named: list[OutlineEntry], lines: Sequence[TextLine], found: Sequence[PdfHeading], heights: Sequence[float]
-) -> list[SectionStart]:
-    starts = [bisect_left(lines, number, key=lambda line: line.page) for number in range(1, len(heights) + 2)]
-    by_start = {title.start: title for title in found}
-    placed = []
-    for entry in named:
-        if not 0 <= entry.page < len(heights) or starts[entry.page] == len(lines):
+    entries: list[OutlineEntry], lines: Sequence[TextLine], headings: Sequence[PdfHeading], heights: Sequence[float]
+) -> Iterator[SectionStart]:
+    page_starts = [bisect_left(lines, number, key=lambda line: line.page) for number in range(1, len(heights) + 2)]
+    by_start = {heading.start: heading for heading in headings}
+    for entry in entries:
+        if not 0 <= entry.page < len(heights) or page_starts[entry.page] == len(lines):
             continue
-        start, end = starts[entry.page : entry.page + 2]
+        start, end = page_starts[entry.page : entry.page + 2]
         on_page = range(start, min(end, start + _MAX_CANDIDATES))
-        down = heights[entry.page] - entry.height if entry.height >= 0 else 0.0
-        alike = [at for at in on_page if _matches_title(_displayed_text(by_start, lines, at), entry.title)]
-        if alike:
-            at = min(alike, key=lambda at: abs(lines[at].base - down))
-            title = by_start.get(at) or PdfHeading(at, at + 1, lines[at].text, lines[at].size)
-            placed.append(SectionStart(at, entry.depth + 1, entry.title, title._replace(level=entry.depth + 1)))
+        top = heights[entry.page] - entry.height if entry.height >= 0 else 0.0
+        level = entry.depth + 1
+        matching = [at for at in on_page if _matches_title(by_start.get(at, lines[at]).text, entry.title)]
+        if matching:
+            at = min(matching, key=lambda at: abs(lines[at].baseline - top))
+            heading = by_start.get(at) or PdfHeading(at, at + 1, lines[at].text, lines[at].size)
+            yield SectionStart(at, level, entry.title, heading._replace(level=level))
         else:
-            at = next((at for at in on_page if lines[at].base >= down), on_page.stop)
-            placed.append(SectionStart(min(at, len(lines) - 1), entry.depth + 1, entry.title))
-    return placed
-
-
-def _displayed_text(by_start: dict[int, PdfHeading], lines: Sequence[TextLine], at: int) -> str:
-    return by_start[at].text if at in by_start else lines[at].text
-
-
-def _locate_by_words(named: list[OutlineEntry], found: Sequence[PdfHeading]) -> list[SectionStart]:
-    """The most entries that can be given headings of their words in the order of both."""
-    by_word: dict[str, list[int]] = defaultdict(list)
-    for i, title in enumerate(found):
-        by_word[normalize_title(title.text).partition(" ")[0]].append(i)
-    alike = [
-        _matching_headings(entry, found, by_word[normalize_title(entry.title).partition(" ")[0]]) for entry in named
-    ]
-    # The longest chain of headings that go on: `last` ends the best one of each length.
-    last: list[_ChainLink] = []
-    for entry, candidates in zip(named, alike, strict=True):
-        for number in reversed(candidates):
-            length = bisect_left(last, number, key=lambda link: link.number)
-            last[length : length + 1] = [_ChainLink(number, entry, last[length - 1] if length else None)]
-    placed: list[SectionStart] = []
-    link = last[-1] if last else None
-    while link:
-        heading = found[link.number]._replace(level=link.entry.depth + 1)
-        placed.append(SectionStart(heading.start, heading.level, link.entry.title, heading))
-        link = link.before
-    return placed[::-1]
+            at = next((at for at in on_page if lines[at].baseline >= top), on_page.stop)
+            yield SectionStart(min(at, len(lines) - 1), level, entry.title)
 
 
 class _ChainLink(NamedTuple):
@@ -103,74 +106,63 @@ class _ChainLink(NamedTuple):
     before: _ChainLink | None
 
 
-def _matching_headings(entry: OutlineEntry, found: Sequence[PdfHeading], candidates: Sequence[int]) -> list[int]:
-    return [i for i in candidates[:_MAX_CANDIDATES] if _matches_title(found[i].text, entry.title)]
+def _locate_by_words(entries: list[OutlineEntry], headings: Sequence[PdfHeading]) -> list[SectionStart]:
+    """Match as many entries as possible with headings of the same words, in the order of both."""
+    by_word: dict[str, list[int]] = defaultdict(list)
+    for i, heading in enumerate(headings):
+        by_word[_first_word(heading.text)].append(i)
+    # Longest increasing subsequence: `last[n]` ends the best chain of n + 1 headings.
+    last: list[_ChainLink] = []
+    for entry in entries:
+        candidates = by_word[_first_word(entry.title)][:_MAX_CANDIDATES]
+        for number in reversed([i for i in candidates if _matches_title(headings[i].text, entry.title)]):
+            length = bisect_left(last, number, key=lambda link: link.number)
+            last[length : length + 1] = [_ChainLink(number, entry, last[length - 1] if length else None)]
+    sections: list[SectionStart] = []
+    link = last[-1] if last else None
+    while link:
+        heading = headings[link.number]._replace(level=link.entry.depth + 1)
+        sections.append(SectionStart(heading.start, heading.level, link.entry.title, heading))
+        link = link.before
+    return sections[::-1]
 
 
-def _matches_title(shown: str, title: str) -> bool:
-    """Whether a heading says a title, and perhaps more after it."""
-    return bool(normalize_title(title)) and f"{normalize_title(shown)} ".startswith(f"{normalize_title(title)} ")
+def _first_word(title: str) -> str:
+    return normalize_title(title).partition(" ")[0]
 
 
-PAGES_PER_CHAPTER = 20
-"""How many pages stand together where neither outline nor headings tell where chapters begin."""
+def _matches_title(text: str, title: str) -> bool:
+    """Whether a heading begins with the words of a title."""
+    return bool(normalize_title(title)) and f"{normalize_title(text)} ".startswith(f"{normalize_title(title)} ")
 
 
-class PdfChapter(NamedTuple):
-    """The lines of a chapter, and which of them are headings."""
-
-    name: str
-    lines: Sequence[TextLine]
-    headings: Mapping[int, PdfHeading]
-
-
-def split_chapters(
-    outline: Sequence[OutlineEntry], lines: Sequence[TextLine], heights: Sequence[float], face: Typography
-) -> list[PdfChapter]:
-    """The chapters of all lines of a book; what stands before the first is called as the outline begins."""
-    outline = strip_root(outline)
-    found = find_headings(lines, face)
-    placed = locate_outline(outline, lines, found, heights)
-    known = {mark.heading.start: mark.heading for mark in placed if mark.heading}
-    headings = assign_levels(_merge_headings(found, known))
-    starts = [mark for mark in placed if mark.level == 1] or _starts_by_size(headings) or _starts_by_page(lines)
-    if starts[0].at > 0:
-        named = next((entry.title for entry in outline if entry.depth == 0), "")
-        starts.insert(0, SectionStart(0, 1, named if named and named != starts[0].name else ""))
-    ends = [mark.at for mark in starts[1:]] + [len(lines)]
-    return [
-        PdfChapter(mark.name, lines[mark.at : end], _headings_between(headings, mark.at, end))
-        for mark, end in zip(starts, ends, strict=True)
-        if mark.at < end
-    ]
-
-
-def _merge_headings(found: Sequence[PdfHeading], known: Mapping[int, PdfHeading]) -> list[PdfHeading]:
-    """The headings by their type, with those of the outline in their places."""
-    claimed = {at for title in known.values() for at in range(title.start, title.end)}
-    others = [title for title in found if claimed.isdisjoint(range(title.start, title.end))]
+def _merge_headings(headings: Sequence[PdfHeading], known: Mapping[int, PdfHeading]) -> list[PdfHeading]:
+    """Replace detected headings by those of the outline that share a line with them."""
+    taken = {at for heading in known.values() for at in range(heading.start, heading.end)}
+    others = [heading for heading in headings if taken.isdisjoint(range(heading.start, heading.end))]
     return sorted([*known.values(), *others])
 
 
 def _starts_by_size(headings: Sequence[PdfHeading]) -> list[SectionStart]:
-    """The largest headings that there are several of."""
-    sizes = Counter(title.size for title in headings)
-    several = [size for size, count in sizes.items() if count > 1]
-    return [SectionStart(title.start, 1, title.text) for title in headings if several and title.size == max(several)]
+    """Begin chapters at the headings of the largest size that occurs more than once."""
+    sizes = Counter(heading.size for heading in headings)
+    largest = max((size for size, count in sizes.items() if count > 1), default=None)
+    return [SectionStart(heading.start, 1, heading.text) for heading in headings if heading.size == largest]
 
 
-def _starts_by_page(lines: Sequence[TextLine]) -> list[SectionStart]:
+def _starts_by_page(lines: Sequence[TextLine]) -> Iterator[SectionStart]:
     last = lines[-1].page
-    found: list[SectionStart] = []
-    for before, (at, line) in pairwise([(0, lines[0]), *enumerate(lines)]):
-        first = (line.page - 1) // PAGES_PER_CHAPTER * PAGES_PER_CHAPTER + 1
-        if not at or (before[1].page - 1) // PAGES_PER_CHAPTER != (line.page - 1) // PAGES_PER_CHAPTER:
-            until = min(first + PAGES_PER_CHAPTER - 1, last)
-            found.append(SectionStart(at, 1, f"Pages {first}-{until}" if until > first else f"Page {first}"))
-    return found
+    group = -1
+    for at, line in enumerate(lines):
+        if (line.page - 1) // PAGES_PER_CHAPTER != group:
+            group = (line.page - 1) // PAGES_PER_CHAPTER
+            first, end = group * PAGES_PER_CHAPTER + 1, min((group + 1) * PAGES_PER_CHAPTER, last)
+            yield SectionStart(at, 1, f"Pages {first}-{end}" if end > first else f"Page {first}")
 
 
 def _headings_between(headings: Sequence[PdfHeading], start: int, end: int) -> dict[int, PdfHeading]:
-    first, last = (bisect_left(headings, at, key=lambda title: title.start) for at in (start, end))
-    inside = headings[first:last]
-    return {t.start - start: t._replace(start=t.start - start, end=min(t.end, end) - start) for t in inside}
+    first, last = (bisect_left(headings, at, key=lambda heading: heading.start) for at in (start, end))
+    return {
+        each.start - start: each._replace(start=each.start - start, end=min(each.end, end) - start)
+        for each in headings[first:last]
+    }

@@ -11,32 +11,31 @@ from typing import NamedTuple
 
 from bookbound.sources.pdf.line_layout import TextLine
 
-MIN_HEADING_SIZE_RATIO, MAX_HEADING_LENGTH, MAX_BOLD_HEADING_LENGTH, MAX_HEADING_LINES, MAX_LEADING_RATIO = (
-    1.12,
-    200,
-    80,
-    4,
-    1.25,
-)
+MIN_HEADING_SIZE_RATIO = 1.12
+MAX_HEADING_LENGTH = 200
+MAX_BOLD_HEADING_LENGTH = 80
+MAX_HEADING_LINES = 4
+MAX_LEADING_RATIO = 1.25
+_MIN_TYPEWRITER_SHARE = 0.8
 _NUMBERING = re.compile(r"(?:(?:chapter|part|appendix|section)\s+)?(?:[\divxlc]+|[a-z])(?:\.\d+)*[\s.:)–—-]+", re.I)
 _WORD = re.compile(r"\w+")
 
 
 class Typography(NamedTuple):
-    """What a book is set in: the size of its text, and from one line to the next for each size."""
+    """The font size of a book's text and the line spacing of each size."""
 
     size: float
     leading: dict[float, float]
-    typed: bool
+    is_typewritten: bool
 
     def follows(self, before: TextLine, line: TextLine) -> bool:
-        """Whether a line stands under another as near as the lines of a paragraph do."""
+        """Whether a line is as close below another as the lines of a paragraph."""
         usual = self.leading.get(line.size, 1.25 * line.size)
-        return before.page == line.page and 0 < line.base - before.base <= MAX_LEADING_RATIO * usual + 0.5
+        return before.page == line.page and 0 < line.baseline - before.baseline <= MAX_LEADING_RATIO * usual + 0.5
 
 
 class PdfHeading(NamedTuple):
-    """Lines `start` to `end` are a heading, of a level once that is known."""
+    """A heading on lines `start` to `end`; its level is 0 until it is known."""
 
     start: int
     end: int
@@ -46,80 +45,74 @@ class PdfHeading(NamedTuple):
 
 
 def measure_typography(lines: Sequence[TextLine]) -> Typography:
-    """The type of most letters; where all are equally wide, that does not tell code from text."""
+    """Measure the typography of most letters; in a typewritten book monospaced text is not code."""
     letters: Counter[tuple[float, bool]] = Counter()
     for line in lines:
-        letters[line.size, line.mono] += len(line.text)
-    typed = sum(count for (_, mono), count in letters.items() if mono) > 0.8 * letters.total()
+        letters[line.size, line.is_monospaced] += len(line.text)
+    monospaced = sum(count for (_, mono), count in letters.items() if mono)
+    is_typewritten = monospaced > _MIN_TYPEWRITER_SHARE * letters.total()
     sizes: Counter[float] = Counter()
     for (size, mono), count in letters.items():
-        sizes[size] += count * (typed or not mono)
+        sizes[size] += count * (is_typewritten or not mono)
     steps: dict[float, Counter[float]] = {}
     for before, line in pairwise(lines):
-        step = line.base - before.base
+        step = line.baseline - before.baseline
         if before.size == line.size and 0.8 * line.size < step < 2.5 * line.size:
             steps.setdefault(line.size, Counter())[round(step * 2) / 2] += 1
-    leading = {size: found.most_common(1)[0][0] for size, found in steps.items()}
-    return Typography(max(sizes, key=lambda size: sizes[size], default=0.0), leading, typed)
+    leading = {size: counts.most_common(1)[0][0] for size, counts in steps.items()}
+    return Typography(max(sizes, key=lambda size: sizes[size], default=0.0), leading, is_typewritten)
 
 
-def find_headings(lines: Sequence[TextLine], face: Typography) -> list[PdfHeading]:
-    """The headings in reading order: what is larger than the text, or bold and by itself."""
-    found: list[PdfHeading] = []
+def find_headings(lines: Sequence[TextLine], typography: Typography) -> list[PdfHeading]:
+    """Find the lines that are larger than the text, or bold and separate from it."""
+    headings: list[PdfHeading] = []
     at = 0
     while at < len(lines):
         end = at + 1
-        if not _is_large_line(lines[at], face) and not _is_bold_heading(lines, at, face):
-            at = end
-            continue
-        while end < len(lines) and end - at < MAX_HEADING_LINES and _continues_heading(lines[end - 1], lines[end]):
-            end += 1
-        text = " ".join(line.text for line in lines[at:end])
-        if len(text) <= MAX_HEADING_LENGTH and _WORD.search(text):
-            found.append(PdfHeading(at, end, text, lines[at].size))
+        if _is_large_line(lines[at], typography) or _is_bold_heading(lines, at, typography):
+            while end < len(lines) and end - at < MAX_HEADING_LINES and _continues_heading(lines[end - 1], lines[end]):
+                end += 1
+            text = " ".join(line.text for line in lines[at:end])
+            if len(text) <= MAX_HEADING_LENGTH and _WORD.search(text):
+                headings.append(PdfHeading(at, end, text, lines[at].size))
         at = end
-    return found
+    return headings
 
 
-def assign_levels(found: Iterable[PdfHeading]) -> list[PdfHeading]:
-    """Each heading with a level: that of the outline, else one below that of the next larger type."""
+def assign_levels(headings: Iterable[PdfHeading]) -> list[PdfHeading]:
+    """Give each heading the level of the outline, or one below that of the next larger size."""
     known: dict[float, Counter[int]] = {}
-    for title in found:
-        known.setdefault(title.size, Counter())[title.level] += 1
+    for heading in headings:
+        known.setdefault(heading.size, Counter())[heading.level] += 1
     level, by_size = 0, dict[float, int]()
     for size in sorted(known, reverse=True):
         named = Counter({level: count for level, count in known[size].items() if level})
         level = by_size[size] = max(level, named.most_common(1)[0][0]) if named else level + 1
-    return [title._replace(level=title.level or by_size[title.size]) for title in found]
+    return [heading._replace(level=heading.level or by_size[heading.size]) for heading in headings]
 
 
 @lru_cache(maxsize=1 << 16)
 def normalize_title(text: str) -> str:
-    """A title's words without its number, so that outline and page agree on them."""
+    """Reduce a title to its words without its number, so that outline and page agree on it."""
     lowered = " ".join(text.casefold().split())
     return " ".join(_WORD.findall(_NUMBERING.sub("", lowered, count=1) or lowered))
 
 
-def _is_large_line(line: TextLine, face: Typography) -> bool:
-    return line.size >= MIN_HEADING_SIZE_RATIO * face.size and len(line.text) <= MAX_HEADING_LENGTH
+def _is_large_line(line: TextLine, typography: Typography) -> bool:
+    return line.size >= MIN_HEADING_SIZE_RATIO * typography.size and len(line.text) <= MAX_HEADING_LENGTH
 
 
-def _is_bold_heading(lines: Sequence[TextLine], at: int, face: Typography) -> bool:
-    """Whether a line is bold, short, apart from the text above, and followed by some that is not bold."""
+def _is_bold_heading(lines: Sequence[TextLine], at: int, typography: Typography) -> bool:
+    """Whether a bold, short line is separate from the text above it and text that is not bold follows it."""
     line = lines[at]
-    if (
-        not line.bold
-        or line.mono
-        or line.size < face.size
-        or len(line.cells) > 1
-        or len(line.text) > MAX_BOLD_HEADING_LENGTH
-    ):
+    if not line.is_bold or line.is_monospaced or line.size < typography.size or len(line.cells) > 1:
         return False
     below = lines[at + 1] if at + 1 < len(lines) else line
-    apart = not at or not face.follows(lines[at - 1], line)
-    return apart and not below.bold and not line.text.endswith((".", ",", ";", ":"))
+    if below.is_bold or len(line.text) > MAX_BOLD_HEADING_LENGTH or line.text.endswith((".", ",", ";", ":")):
+        return False
+    return not at or not typography.follows(lines[at - 1], line)
 
 
 def _continues_heading(before: TextLine, line: TextLine) -> bool:
-    same = before.size == line.size and before.bold == line.bold and before.page == line.page
-    return same and 0 < line.base - before.base < 1.6 * line.size
+    same = before.size == line.size and before.is_bold == line.is_bold and before.page == line.page
+    return same and 0 < line.baseline - before.baseline < 1.6 * line.size

@@ -15,18 +15,17 @@ from bookbound.sources.pdf import pdfium
 from bookbound.sources.pdf.pdfium import PdfWord
 
 MAX_CRASHES = 3
-"""How many pages may break the process before the rest is given up."""
 _PASSED_ENVIRONMENT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 _OPEN_ERRORS = {
     "password": "The PDF is protected by a password: save a copy without one and index that.",
-    "broken": "The file is no PDF that can be opened: open it in a PDF viewer and save it anew.",
+    "broken": "The file is not a readable PDF: open it in a PDF viewer and save it again.",
     "large": "The PDF is larger than 1 GB: save it with smaller pictures, or in parts, and index that.",
 }
-_LIMIT_EXCEEDED = "The PDF takes more time or memory to open than a book may: open it in a PDF viewer and save it anew."
+_LIMIT_EXCEEDED = "The PDF takes too much time or memory to open: open it in a PDF viewer and save it again."
 
 
 class OutlineEntry(NamedTuple):
-    """An entry of the outline: how deep it stands, and the page and height that it names; -1 for none."""
+    """An entry of the outline with the page and height that it names, or -1."""
 
     depth: int
     title: str
@@ -35,72 +34,71 @@ class OutlineEntry(NamedTuple):
 
 
 class PdfPage(NamedTuple):
-    """A page as it was printed: its number from 1, its label, its height, and its words; `fault` where it broke."""
+    """A printed page and its words; `error` says why a page could not be read."""
 
     number: int
     label: str = ""
     height: float = 0.0
     words: tuple[PdfWord, ...] = ()
-    pictures: bool = False
-    fault: str = ""
+    has_pictures: bool = False
+    error: str = ""
 
     @classmethod
-    def of(cls, number: int, said: dict[str, Any]) -> Self:
-        """What the process said of a page."""
-        if "words" not in said:
-            return cls(number, fault="is broken")
-        words = tuple(PdfWord(*word) for word in said["words"])
-        return cls(number, said["label"], said["height"], words, said["pictures"])
+    def from_json(cls, number: int, data: dict[str, Any]) -> Self:
+        if "words" not in data:
+            return cls(number, error="is broken")
+        words = tuple(PdfWord(*word) for word in data["words"])
+        return cls(number, data["label"], data["height"], words, data["pictures"])
 
 
 class PdfInfo(NamedTuple):
-    """What a PDF says of itself."""
+    """A PDF's metadata."""
 
     title: str
-    pages: int
+    page_count: int
     outline: tuple[OutlineEntry, ...]
 
     @classmethod
-    def of(cls, said: dict[str, Any]) -> Self:
-        """What the process said first."""
-        return cls(said["title"], said["pages"], tuple(OutlineEntry(*entry) for entry in said["outline"]))
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        return cls(data["title"], data["pages"], tuple(OutlineEntry(*entry) for entry in data["outline"]))
 
 
 def open_pdf(path: Path) -> tuple[PdfInfo, Iterator[PdfPage]]:
-    """What a PDF says of itself, and its pages."""
-    said = _run_process(path, 0)
-    first = next(said, {})
+    """Return a PDF's metadata and its pages."""
+    messages = _run_process(path, 0)
+    first = next(messages, {})
     if "pages" not in first:
-        raise SourceError(_OPEN_ERRORS.get(first.get("fault", ""), _LIMIT_EXCEEDED))
-    about = PdfInfo.of(first)
-    return about, _read_pages(path, about.pages, said)
+        raise SourceError(_OPEN_ERRORS.get(first.get("error", ""), _LIMIT_EXCEEDED))
+    info = PdfInfo.from_json(first)
+    return info, _read_pages(path, info.page_count, messages)
 
 
-def _read_pages(path: Path, pages: int, said: Generator[dict[str, Any]]) -> Iterator[PdfPage]:
+def _read_pages(path: Path, page_count: int, messages: Generator[dict[str, Any]]) -> Iterator[PdfPage]:
     number = crashes = 0
-    while number < pages:
-        for page in said:
+    while True:
+        for data in messages:
             number += 1
-            yield PdfPage.of(number, page)
-        if number >= pages:
+            yield PdfPage.from_json(number, data)
+        if number >= page_count:
             return
-        number, crashes = number + 1, crashes + 1
-        if crashes == MAX_CRASHES:
-            yield from (PdfPage(rest, fault="could not be read") for rest in range(number, pages + 1))
+        crashes += 1
+        last = page_count if crashes == MAX_CRASHES else number + 1
+        yield from (PdfPage(lost, error="could not be read") for lost in range(number + 1, last + 1))
+        number = last
+        if number == page_count:
             return
-        yield PdfPage(number, fault="could not be read")
-        said = _run_process(path, number)
-        next(said, None)
+        messages = _run_process(path, number)
+        next(messages, None)
 
 
 def _run_process(path: Path, start: int) -> Generator[dict[str, Any]]:
-    """What the process says line by line; a line that it did not finish was not said."""
-    # The process runs native code on a foreign file: it is told nothing that it does not need.
+    """Yield the messages of the process; an incomplete last line is dropped."""
+    # Native code reads an untrusted file there, so the process gets no secrets from the environment.
     environment = {name: os.environ[name] for name in _PASSED_ENVIRONMENT if name in os.environ}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     command = [sys.executable, "-P", pdfium.__file__, str(path.resolve()), str(start)]
-    quiet = subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=quiet, stdout=subprocess.PIPE, stderr=quiet, env=environment) as process:
+    null = subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=null, stdout=subprocess.PIPE, stderr=null, env=environment) as process:
         try:
             for line in process.stdout or ():
                 yield json.loads(line)

@@ -10,50 +10,31 @@ from typing import Any, NamedTuple
 from bookbound.sources.slugs import transliterate_to_ascii
 
 _NOT_IN_OBJECT_ID = re.compile(r"[^a-zA-Z0-9._]+")
-_PYTHON_SIGNATURE = re.compile(r"(?P<prefix>[\w.]*\.)?(?P<name>\w+)\s*(?P<rest>[\[(].*)?", re.DOTALL)
+_PYTHON_SIGNATURE = re.compile(r"(?P<prefix>[\w.]*\.)?(?P<name>\w+)")
 _LAST_NAME = re.compile(r"(?<![\w.])[A-Za-z_@][\w.]*+(?=[^\w.]*\Z)")
 _CPP_NAME = re.compile(r"(?:\w+::)*\w+")
 _COMMAND_OPTION = re.compile(r"(?:/|--|-|\+)?[^\s=\[]+")
 _RST_DIRECTIVE = re.compile(r"\.\.\s*(?P<name>.+?)::")
 _CONTAINER_KINDS = frozenset("py:class py:exception js:class c:struct c:union c:enum rst:directive".split())
 _CALLABLE_KINDS = frozenset("py:function py:method py:staticmethod py:classmethod".split())
-_KIND_PREFIXES = {
-    "py:class": "class ",
-    "py:exception": "exception ",
-    "py:property": "property ",
-    "py:type": "type ",
-    "py:decorator": "@",
-    "py:staticmethod": "static ",
-    "py:classmethod": "classmethod ",
-    "js:class": "class ",
-    "c:struct": "struct ",
-    "c:union": "union ",
-    "c:enum": "enum ",
-    "c:enumerator": "enumerator ",
-    "c:type": "type ",
-    "cpp:class": "class ",
-    "cpp:struct": "struct ",
-    "cpp:union": "union ",
-    "cpp:enum": "enum ",
-    "cpp:enum-class": "enum class ",
-    "cpp:enum-struct": "enum struct ",
-    "cpp:enumerator": "enumerator ",
-    "cpp:type": "type ",
-    "cpp:concept": "concept ",
+_STANDARD_KINDS = frozenset("option cmdoption envvar confval describe object".split())
+_SHOWN_KINDS = (
+    "class exception property type classmethod struct union enum enum-class enum-struct enumerator concept".split()
+)
+_KIND_PREFIXES = {kind: f"{kind.replace('-', ' ')} " for kind in _SHOWN_KINDS} | {
+    "decorator": "@",
+    "staticmethod": "static ",
 }
-_OPTION_PREFIXES = {
-    "final": "final ",
-    "abstract": "abstract ",
+_SHOWN_OPTIONS = "final abstract abstractmethod async classmethod staticmethod".split()
+_OPTION_PREFIXES = {name: f"{name} " for name in _SHOWN_OPTIONS} | {
     "abstractmethod": "abstract ",
-    "async": "async ",
-    "classmethod": "classmethod ",
     "staticmethod": "static ",
 }
 _OPTION_SUFFIXES = (("type", ": "), ("value", " = "), ("canonical", " = "))
 
 
 class ObjectDescription(NamedTuple):
-    """How a thing is shown around what is written of it, its anchors, and its name for those that it holds."""
+    """What Sphinx shows around a signature, the anchors of the object, and its full name."""
 
     before: str = ""
     after: str = ""
@@ -63,142 +44,135 @@ class ObjectDescription(NamedTuple):
 
 @dataclass(slots=True)
 class ObjectScope:
-    """Where on a page the next thing is described: in which modules and program, and within which other things."""
+    """The modules, the program and the enclosing objects (domain and name) of the next object on a page."""
 
     domain: str = "py"
     modules: dict[str, str] = field(default_factory=dict)
     program: str = ""
-    held: list[tuple[str, str]] = field(default_factory=list)
+    parents: list[tuple[str, str]] = field(default_factory=list)
 
-    def within(self, domain: str) -> str:
-        """The name of the innermost thing of a domain that holds the next one."""
-        return next((name for one, name in reversed(self.held) if one == domain), "")
+    def parent(self, domain: str) -> str:
+        return next((name for other, name in reversed(self.parents) if other == domain), "")
+
+
+class _Signature(NamedTuple):
+    """What a directive says about an object."""
+
+    kind: str
+    text: str
+    options: Mapping[str, Any]
+    scope: ObjectScope
+
+    @property
+    def prefix(self) -> str:
+        return _KIND_PREFIXES.get(self.kind.partition(":")[2], "")
 
 
 def make_object_id(text: str) -> str:
-    """An anchor made of a name: letters, digits, dots and underscores, all else a hyphen."""
-    return (
-        _NOT_IN_OBJECT_ID.sub("-", " ".join(transliterate_to_ascii(text).split())).lstrip("-0123456789._").rstrip("-")
-    )
+    """Make an anchor as Sphinx does: letters, digits, dots and underscores; a hyphen for everything else."""
+    words = " ".join(transliterate_to_ascii(text).split())
+    return _NOT_IN_OBJECT_ID.sub("-", words).lstrip("-0123456789._").rstrip("-")
 
 
 def qualify_object_kind(directive: str, scope: ObjectScope) -> str:
-    """The full name of a directive that describes a thing, with its domain."""
-    if ":" in directive or directive in _STANDARD_KINDS:
-        return directive
-    return f"{scope.domain}:{directive}"
+    """Add the current domain to the name of a directive that needs one."""
+    return directive if ":" in directive or directive in _STANDARD_KINDS else f"{scope.domain}:{directive}"
 
 
 def contains_members(kind: str) -> bool:
-    """Whether things that are described within one of this kind belong to it."""
+    """Whether objects inside an object of this kind belong to it."""
     return kind in _CONTAINER_KINDS or kind.startswith("cpp:")
 
 
-def describe_object(kind: str, written: str, options: Mapping[str, Any], scope: ObjectScope) -> ObjectDescription:
-    """The thing that a directive of a kind describes by the words written after its name."""
-    domain = kind.partition(":")[0]
-    found = _DESCRIBERS.get(kind, _DESCRIBERS.get(domain, _describe_unknown))(kind, written.strip(), options, scope)
-    unlisted = any(name in options for name in ("no-index", "noindex"))
-    return found._replace(ids=() if unlisted else tuple(filter(None, found.ids)))
+def describe_object(kind: str, text: str, options: Mapping[str, Any], scope: ObjectScope) -> ObjectDescription:
+    """Describe the object that a directive documents with the signature `text`."""
+    describe = _DESCRIBERS.get(kind) or _DESCRIBERS.get(kind.partition(":")[0])
+    description = describe(_Signature(kind, text.strip(), options, scope)) if describe else ObjectDescription()
+    is_listed = "no-index" not in options and "noindex" not in options
+    return description._replace(ids=tuple(filter(None, description.ids)) if is_listed else ())
 
 
-def _describe_python(kind: str, written: str, options: Mapping[str, Any], scope: ObjectScope) -> ObjectDescription:
-    found = _PYTHON_SIGNATURE.match(written)
-    if not found:
+def _describe_python(signature: _Signature) -> ObjectDescription:
+    kind, text, options, scope = signature
+    match = _PYTHON_SIGNATURE.match(text)
+    if not match:
         return ObjectDescription()
-    prefix, name = found["prefix"] or "", found["name"]
-    module, holder = str(options.get("module") or scope.modules.get("py", "")), scope.within("py")
-    inside = not holder or prefix == f"{holder}." or prefix.startswith(f"{holder}.")
-    full = f"{prefix}{name}" if inside else f"{holder}.{prefix}{name}"
-    marks = "".join(words for option, words in _OPTION_PREFIXES.items() if option in options)
-    shown = f"{module}." * bool(module and not holder and not prefix)
-    after = "()" * (kind in _CALLABLE_KINDS and "(" not in written)
+    prefix, name = match["prefix"] or "", match["name"]
+    module, parent = str(options.get("module") or scope.modules.get("py", "")), scope.parent("py")
+    module = f"{module}." * bool(module)
+    full = f"{prefix}{name}" if not parent or prefix.startswith(f"{parent}.") else f"{parent}.{prefix}{name}"
+    before = "".join(words for option, words in _OPTION_PREFIXES.items() if option in options) + signature.prefix
+    before += module * (not parent and not prefix)
+    after = "()" * (kind in _CALLABLE_KINDS and "(" not in text)
     after += "".join(f"{mark}{options[option]}" for option, mark in _OPTION_SUFFIXES if options.get(option))
-    before = f"{marks}{_KIND_PREFIXES.get(kind, '')}{shown}"
-    return ObjectDescription(before, after, (make_object_id(f"{module}." * bool(module) + full),), full)
+    return ObjectDescription(before, after, (make_object_id(module + full),), full)
 
 
-def _describe_javascript(kind: str, written: str, options: Mapping[str, Any], scope: ObjectScope) -> ObjectDescription:
-    module, holder = scope.modules.get("js", ""), scope.within("js")
-    name = written.partition("(")[0].strip()
-    full = f"{holder}.{name}" if holder else name
-    shown = holder or ("" if "." in name else module)
-    before = f"{_KIND_PREFIXES.get(kind, '')}{shown}{'.' * bool(shown)}"
+def _describe_javascript(signature: _Signature) -> ObjectDescription:
+    module, parent = signature.scope.modules.get("js", ""), signature.scope.parent("js")
+    name = signature.text.partition("(")[0].strip()
+    full = f"{parent}.{name}" if parent else name
+    shown = parent or ("" if "." in name else module)
+    before = f"{signature.prefix}{shown}{'.' * bool(shown)}"
     return ObjectDescription(before, "", (make_object_id(f"{module}." * bool(module) + full),), full)
 
 
-def _describe_c(kind: str, written: str, options: Mapping[str, Any], scope: ObjectScope) -> ObjectDescription:
-    declared = re.split(r"[=\[:]|\((?!\s*\*)", written, maxsplit=1)[0]
-    found = _LAST_NAME.search(declared.rstrip(") \t"))
-    holder = scope.within("c")
-    full = f"{holder}." * bool(holder) + (found[0] if found else "")
-    return ObjectDescription(_KIND_PREFIXES.get(kind, ""), "", (f"c.{full}" if found else "",), full)
+def _describe_c(signature: _Signature) -> ObjectDescription:
+    declaration = re.split(r"[=\[:]|\((?!\s*\*)", signature.text, maxsplit=1)[0]
+    match = _LAST_NAME.search(declaration.rstrip(") \t"))
+    parent = signature.scope.parent("c")
+    full = f"{parent}." * bool(parent) + (match[0] if match else "")
+    return ObjectDescription(signature.prefix, "", (f"c.{full}" if match else "",), full)
 
 
-def _describe_cpp(kind: str, written: str, options: Mapping[str, Any], scope: ObjectScope) -> ObjectDescription:
-    """The anchor of a function is made of the types it takes, and is left out."""
-    plain = re.split(r"[=:](?!:)(?<!::)|\[|\(", written, maxsplit=1)[0]
-    found = _CPP_NAME.fullmatch((plain.split() or [""])[-1])
-    holder = scope.within("cpp")
-    full = f"{holder}::" * bool(holder) + (found[0] if found else "")
+def _describe_cpp(signature: _Signature) -> ObjectDescription:
+    """Leave out the anchor of a function, which depends on its parameter types."""
+    declaration = re.split(r"[=:](?!:)(?<!::)|\[|\(", signature.text, maxsplit=1)[0]
+    match = _CPP_NAME.fullmatch((declaration.split() or [""])[-1])
+    parent = signature.scope.parent("cpp")
+    full = f"{parent}::" * bool(parent) + (match[0] if match else "")
     names = "".join(f"{len(name)}{name}" for name in full.split("::"))
-    known = found and kind != "cpp:function" and "<" not in written
-    mangled = f"N{names}E" if "::" in full else names
-    return ObjectDescription(_KIND_PREFIXES.get(kind, ""), "", (f"_CPPv4{mangled}" if known else "",), full)
+    anchor = f"_CPPv4N{names}E" if "::" in full else f"_CPPv4{names}"
+    has_anchor = match and signature.kind != "cpp:function" and "<" not in signature.text
+    return ObjectDescription(signature.prefix, "", (anchor if has_anchor else "",), full)
 
 
-def _describe_rst_directive(
-    kind: str, written: str, options: Mapping[str, Any], scope: ObjectScope
-) -> ObjectDescription:
-    found = _RST_DIRECTIVE.match(written)
-    name = found["name"] if found else written
-    marks = ("", "") if found else (".. ", "::")
-    return ObjectDescription(*marks, ids=(make_object_id(f"directive-{name}"),), name=name)
+def _describe_rst_directive(signature: _Signature) -> ObjectDescription:
+    match = _RST_DIRECTIVE.match(signature.text)
+    name = match["name"] if match else signature.text
+    before, after = ("", "") if match else (".. ", "::")
+    return ObjectDescription(before, after, (make_object_id(f"directive-{name}"),), name)
 
 
-def _describe_rst_option(kind: str, written: str, options: Mapping[str, Any], scope: ObjectScope) -> ObjectDescription:
-    name = written.partition(":")[0]
-    after = f" ({options['type']})" if options.get("type") else ""
+def _describe_rst_option(signature: _Signature) -> ObjectDescription:
+    name = signature.text.partition(":")[0]
+    kind = signature.options.get("type")
+    anchor = make_object_id(f"directive-option-{signature.scope.parent('rst')}-{name}")
+    return ObjectDescription(":", f": ({kind})" if kind else ":", (anchor,), name)
+
+
+def _describe_command_option(signature: _Signature) -> ObjectDescription:
+    names = [match[0] for part in signature.text.split(", ") if (match := _COMMAND_OPTION.match(part.strip()))]
+    prefix = f"cmdoption-{signature.scope.program}-" if signature.scope.program else "cmdoption-"
     return ObjectDescription(
-        ":", f":{after}", (make_object_id(f"directive-option-{scope.within('rst')}-{name}"),), name
+        ids=tuple(make_object_id(f"{prefix}{'arg-' * (name[0] not in '-/')}{name}") for name in names)
     )
 
 
-def _describe_rst_role(kind: str, written: str, options: Mapping[str, Any], scope: ObjectScope) -> ObjectDescription:
-    return ObjectDescription(":", ":", (make_object_id(f"role-{written}"),))
+def _describe_setting(signature: _Signature) -> ObjectDescription:
+    return ObjectDescription(ids=(make_object_id(f"{signature.kind}-{signature.text}"),))
 
 
-def _describe_command_option(
-    kind: str, written: str, options: Mapping[str, Any], scope: ObjectScope
-) -> ObjectDescription:
-    names = [found[0] for part in written.split(", ") if (found := _COMMAND_OPTION.match(part.strip()))]
-    program = f"{scope.program}-" * bool(scope.program)
-    return ObjectDescription(
-        ids=tuple(make_object_id(f"cmdoption-{program}{'arg-' * (one[0] not in '-/')}{one}") for one in names)
-    )
-
-
-def _describe_standard_object(
-    kind: str, written: str, options: Mapping[str, Any], scope: ObjectScope
-) -> ObjectDescription:
-    return ObjectDescription(ids=(make_object_id(f"{kind}-{written}"),))
-
-
-def _describe_unknown(kind: str, written: str, options: Mapping[str, Any], scope: ObjectScope) -> ObjectDescription:
-    return ObjectDescription()
-
-
-_STANDARD_KINDS = frozenset("option cmdoption envvar confval describe object".split())
-_DESCRIBERS: dict[str, Callable[[str, str, Mapping[str, Any], ObjectScope], ObjectDescription]] = {
+_DESCRIBERS: dict[str, Callable[[_Signature], ObjectDescription]] = {
     "py": _describe_python,
     "js": _describe_javascript,
     "c": _describe_c,
     "cpp": _describe_cpp,
     "rst:directive": _describe_rst_directive,
     "rst:directive:option": _describe_rst_option,
-    "rst:role": _describe_rst_role,
+    "rst:role": lambda signature: ObjectDescription(":", ":", (make_object_id(f"role-{signature.text}"),)),
     "option": _describe_command_option,
     "cmdoption": _describe_command_option,
-    "envvar": _describe_standard_object,
-    "confval": _describe_standard_object,
+    "envvar": _describe_setting,
+    "confval": _describe_setting,
 }

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from bookbound.domain.document import SourceNotice
+from bookbound.sources import files
 from bookbound.sources.includes import IncludeLoader
 from bookbound.sources.page_builder import RenderedPage
+from bookbound.sources.rst.shared_markup import TITLE_AND_TARGET
 
 OutlineKind = Literal["section", "toctree", "figure", "table", "code-block", "displaymath"]
-"""The kinds of things that numbers lead to, and the lists of pages, which hand theirs on."""
+_ALL_LEVELS, _MAX_LEVEL_DIGITS = 999, 3
 
 
 class OutlineItem(NamedTuple):
-    """A thing that may get a number: how many sections hold it, itself included, its ids, and what it is called.
+    """Something that can have a number, or a toctree, whose pages continue the numbers.
 
-    The id of a list of pages is its place among those of the page.
+    `level` counts the sections around it, itself included. The id of a toctree is its index on the page.
     """
 
     kind: OutlineKind
@@ -29,108 +30,91 @@ class OutlineItem(NamedTuple):
 
 
 Outline = tuple[OutlineItem, ...]
-_TITLED_ENTRY = re.compile(r"(?P<title>[^<>]*[^<>\s])\s*<(?P<target>[^<>]*)>")
-_ALL, _DIGITS = 999, 4
 
 
 class Toctree(NamedTuple):
-    """A list of pages: title and target of each line, what the list is called, and how it is to be read.
+    """A list of pages, each with a title and a target.
 
-    Those of a list that is `made` need not be there; `numbered` is how many levels of their sections get numbers.
+    The pages of a toctree that `is_generated` may be missing. Headings of the first `numbered_levels` get numbers.
     """
 
-    lines: tuple[tuple[str, str], ...]
+    entries: tuple[tuple[str, str], ...]
     caption: str = ""
-    glob: bool = False
-    backwards: bool = False
-    made: bool = False
-    numbered: int = 0
+    is_glob: bool = False
+    is_reversed: bool = False
+    is_generated: bool = False
+    numbered_levels: int = 0
 
 
 def parse_toctree(lines: Iterable[str], options: Mapping[str, Any]) -> Toctree:
-    """The list that a directive with these lines and options makes."""
+    """Parse the content and the options of a toctree directive."""
     entries = []
     for line in filter(None, map(str.strip, lines)):
-        found = _TITLED_ENTRY.fullmatch(line)
-        entries.append((found["title"], found["target"]) if found else ("", line))
+        titled = TITLE_AND_TARGET.match(line)
+        entries.append((titled["title"], titled["target"]) if titled else ("", line))
     caption = " ".join(str(options.get("caption") or "").split())
-    numbered = _parse_numbered_levels(options["numbered"]) if "numbered" in options else 0
-    return Toctree(tuple(entries), caption, "glob" in options, "reversed" in options, numbered=numbered)
+    depth = str(options.get("numbered") or "").strip()
+    levels = int(depth) if depth.isdecimal() and len(depth) <= _MAX_LEVEL_DIGITS else _ALL_LEVELS
+    numbered = levels if "numbered" in options else 0
+    return Toctree(tuple(entries), caption, "glob" in options, "reversed" in options, numbered_levels=numbered)
 
 
-def _parse_numbered_levels(value: Any) -> int:
-    """How many levels are numbered: all of them where no number is given."""
-    given = str(value or "").strip()
-    return int(given) if given.isdecimal() and len(given) < _DIGITS else _ALL
+class References:
+    """Tells what the references of a page show; this one, for a page without a book, resolves none."""
+
+    def title(self, kind: str, target: str) -> str | None:
+        """Return the text for a `ref`, `doc`, `numref` or `eq` reference, or None if its target is unknown."""
+        return None
+
+    def number(self, target: str) -> str:
+        """Return the text before the heading or caption with this id, or the number of a formula."""
+        return ""
 
 
-TitleLookup = Callable[[str, str], str | None]
-"""What is shown for a kind of reference (`ref`, `doc`, `numref`, `eq`) and its target, where there is something.
-
-The `number` of an id on the page itself is what is set before a heading or a caption.
-"""
+UNRESOLVED = References()
 
 
 @dataclass(frozen=True, slots=True)
 class PageDraft:
-    """A page's own title, the labels that others may refer to, the pages it lists, and how it is set.
+    """A page whose references are not resolved yet.
 
-    `orphan` says that its author wants it in no list; `outline` is what of it can be numbered, and `targets` are the
-    ids that labels lead to.
+    `labels` maps names to the titles that references show, `targets` maps them to ids. The author of an orphan wants
+    it in no toctree.
     """
 
+    file: str
     source: str
     title: str
     labels: Mapping[str, str]
     toctrees: tuple[Toctree, ...]
-    set: Callable[[TitleLookup], RenderedPage]
-    orphan: bool = False
+    render: Callable[[References], RenderedPage]
+    is_orphan: bool = False
     notices: tuple[SourceNotice, ...] = ()
     outline: Outline = ()
     targets: Mapping[str, str] = field(default_factory=dict)
 
 
-ALWAYS_EXCLUDED = ("_templates", "_static")
-
-
 @dataclass(frozen=True, slots=True)
-class ProjectConfig:
-    """How a project is put together, as far as plain assignments tell."""
+class MarkupConfig:
+    """The settings of a project that change what its pages show."""
 
-    title: str = ""
-    address: str = ""
-    root: str = "index"
-    suffixes: tuple[str, ...] = (".rst",)
-    excluded: tuple[str, ...] = ALWAYS_EXCLUDED
     prolog: str = ""
     epilog: str = ""
-    words: tuple[tuple[str, str], ...] = ()
-    shorthands: tuple[tuple[str, str], ...] = ()
-    substitutions: tuple[tuple[str, str], ...] = ()
-    numfig: bool = False
-    numfig_depth: int = 1
-    numfig_formats: tuple[tuple[str, str], ...] = ()
-    number_suffix: str = ". "
-    todos: bool = True
-
-    @property
-    def formats(self) -> dict[str, str]:
-        """What is set around the number of each kind of thing."""
-        return _DEFAULT_NUMBER_FORMATS | dict(self.numfig_formats)
+    show_todos: bool = True
+    release_names: Mapping[str, str] = field(default_factory=dict)
+    link_captions: Mapping[str, str] = field(default_factory=dict)
+    substitutions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectContext:
-    """Where drafts are made: the shelf of files to take words from, the project's home and its configuration."""
+    """What every page of a project shares; targets that begin with a slash start at `root`."""
 
-    shelf: IncludeLoader
-    home: Path
-    config: ProjectConfig = field(default_factory=ProjectConfig)
+    includes: IncludeLoader
+    root: Path
+    markup: MarkupConfig = field(default_factory=MarkupConfig)
 
-
-_DEFAULT_NUMBER_FORMATS = {
-    "section": "Section %s",
-    "figure": "Fig. %s",
-    "table": "Table %s",
-    "code-block": "Listing %s",
-}
+    def resolve(self, target: str, page: Path) -> Path | None:
+        """Return the path of the file that a page names."""
+        folder = self.root if target.startswith("/") else page.parent
+        return files.resolve_relative_path(folder, target.lstrip("/"))

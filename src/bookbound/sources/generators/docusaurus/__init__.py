@@ -16,102 +16,90 @@ from bookbound.sources.generators.docusaurus.config import (
     select_version,
 )
 from bookbound.sources.generators.docusaurus.sidebar import SidebarEntry, generate_sidebar, load_sidebars, walk_sidebars
-from bookbound.sources.generators.docusaurus.site_pages import DocusaurusPage, PartialResolver, load_page
-from bookbound.sources.includes import ExpandedSource, IncludeLoader, substitute
+from bookbound.sources.generators.docusaurus.site_pages import DocusaurusPage, PartialResolver, load_docusaurus_page
+from bookbound.sources.includes import IncludeLoader
+from bookbound.sources.page_builder import RenderedPage
 from bookbound.sources.plain_folder import read_plain_folder
 from bookbound.sources.titles import choose_book_title
 
 _PAGE_SUFFIXES = frozenset((".md", ".mdx"))
+_UNQUOTED = "/:@&=+$,;!~*'()"
 
 
 def is_docusaurus_source(source: Path) -> bool:
-    """Whether a Docusaurus site, or its configuration, stands at, in or beside this folder."""
     return files.is_folder(source) and any(find_docusaurus_site(source))
 
 
 def list_editions(source: Path) -> list[str]:
-    """The versions of the site at `source`, released ones first and the newest of them before the others."""
+    """List the versions of the site, the newest released one first and the current one last."""
     site, _ = find_docusaurus_site(source)
     return list_versions(site) if site else []
 
 
 def read_docusaurus(root: Path, edition: str | None = None) -> ParsedBook:
-    """The pages of the Docusaurus site at `root`, of the edition that its readers see first or of the named one.
+    """Read one edition of the site, by default the one that readers see first.
 
-    A configuration that leads to no page leaves a folder of pages.
+    If its configuration leads to no pages, the folder is read as plain pages.
     """
-    site, odd = find_docusaurus_site(root)
-    if site is None and not odd:
-        return ParsedBook(
-            "", "docusaurus", (), (SourceNotice(".", "there is no docusaurus.config here, and no _category_"),)
-        )
+    site, notices = find_docusaurus_site(root)
+    if site is None and not notices:
+        notice = SourceNotice(".", "has neither a docusaurus.config file nor _category_ files")
+        return ParsedBook("", "docusaurus", (), (notice,))
     book = _read_site(root, site, edition) if site else None
     if book is None or not (book.pages or book.notices):
         book = read_plain_folder(root)
-    return replace(book, notices=(*odd, *book.notices))
+    return replace(book, notices=(*notices, *book.notices))
 
 
 def _read_site(root: Path, site: DocusaurusSite, edition: str | None) -> ParsedBook:
     notices: list[SourceNotice] = []
     pages: list[Page] = []
-    openings = []
-    for one in (site, *site.others):
-        # Another documentation of the site has versions of its own.
-        shown = select_version(one, edition) or select_version(one, None)
-        if shown:
-            placed = _order_pages(root, one, shown, notices)
-            openings += [page.setting for page, _ in placed if page.opens]
-            for page, chapter in placed:
-                url = shown.address(quote(page.slug, safe="/:@&=+$,;!~*'()"))
-                pages.append(page.doc.page(url, page.title, chapter, len(pages)))
-    title = site.title or choose_book_title(root, openings)
-    return ParsedBook(title, "docusaurus", tuple(pages), tuple(notices))
+    homes: list[RenderedPage] = []
+    for each in (site, *site.others):
+        # Each documentation of a site has its own versions.
+        version = select_version(each, edition) or select_version(each, None)
+        if version:
+            for page, chapter in _order_pages(root, each, version, notices):
+                homes += [page.loaded.rendered] if page.is_home else []
+                url = version.page_url(quote(page.slug, safe=_UNQUOTED))
+                pages.append(page.loaded.make_page(url, page.title, chapter, len(pages)))
+    return ParsedBook(site.title or choose_book_title(root, homes), "docusaurus", tuple(pages), tuple(notices))
 
 
 def _order_pages(
-    root: Path, site: DocusaurusSite, shown: DocusaurusSite, notices: list[SourceNotice]
+    root: Path, site: DocusaurusSite, version: DocusaurusSite, notices: list[SourceNotice]
 ) -> list[SidebarEntry]:
-    """The pages of one documentation in the order of its sidebars; what these do not list comes after."""
-    pages = _load_pages(root, shown, notices)
-    tree = generate_sidebar(shown.docs, pages, notices)
-    version = CURRENT_VERSION if shown.docs == site.docs else shown.docs.name.removeprefix("version-")
-    listed, file = load_sidebars(site, version)
-    found: dict[str, SidebarEntry] = {}
-    for placed in walk_sidebars(listed, pages, tree) if listed else ():
-        found.setdefault(placed.page.doc.file, placed)
-    if listed is not None and not found:
-        notices.append(SourceNotice(file, "is no plain data; pages come in the order of their folders"))
-    for placed in tree.placed():
-        found.setdefault(placed.page.doc.file, placed)
-    return list(found.values())
+    """Load the pages of one documentation in the order of its sidebars, unlisted ones last."""
+    pages = _load_pages(root, version, notices)
+    generated = generate_sidebar(version.docs, pages)
+    name = CURRENT_VERSION if version.docs == site.docs else version.docs.name.removeprefix("version-")
+    sidebars, file = load_sidebars(site, name)
+    listed = list(walk_sidebars(sidebars, pages, generated)) if sidebars else []
+    if sidebars is not None and not listed:
+        notices.append(SourceNotice(file, "is not plain data; pages are in the order of their folders"))
+    entries: dict[str, SidebarEntry] = {}
+    for entry in (*listed, *generated.entries()):
+        entries.setdefault(entry.page.loaded.file, entry)
+    return list(entries.values())
 
 
 def _load_pages(root: Path, site: DocusaurusSite, notices: list[SourceNotice]) -> list[DocusaurusPage]:
-    paths, odd = files.find_files(site.docs, _PAGE_SUFFIXES)
-    notices += odd
-    above = _base_folder(root, site)
-    shelf = IncludeLoader(above)
-    partials = PartialResolver(shelf, site.home or site.docs.parent)
-
-    def weaving(source: str, path: Path, start: int) -> tuple[ExpandedSource, list[SourceNotice]]:
-        woven = substitute(source, partials.swaps(source, path, start))
-        return woven, shelf.notices(path.relative_to(above).as_posix())
-
+    paths, file_notices = files.find_files(site.docs, _PAGE_SUFFIXES)
+    notices += file_notices
+    base = _base_folder(root, site)
+    partials = PartialResolver(IncludeLoader(base), site.home)
     pages: list[DocusaurusPage] = []
     for path in paths:
         parts = path.relative_to(site.docs).parts
         if not any(part.startswith("_") for part in parts):
-            page, told = load_page(path, parts, path.relative_to(above).as_posix(), weaving)
+            page, page_notices = load_docusaurus_page(path, parts, path.relative_to(base).as_posix(), partials)
             pages += [page] if page else []
-            notices += told
+            notices += page_notices
     return pages
 
 
 def _base_folder(root: Path, site: DocusaurusSite) -> Path:
-    """The folder from which files are named: the one that was named or, where that is a part of the site, the site's.
-
-    So a file has one name, whichever of the two was named.
-    """
-    if site.docs.is_relative_to(root) and (site.home is None or site.home.is_relative_to(root)):
+    """Return the folder that file names are relative to, so that a file has one name for any part of the site."""
+    if site.docs.is_relative_to(root) and site.home.is_relative_to(root):
         return root
-    return site.home if site.home and site.docs.is_relative_to(site.home) else site.docs.parent
+    return site.home if site.docs.is_relative_to(site.home) else site.docs.parent

@@ -11,152 +11,116 @@ from bookbound.domain.document import SourceNotice
 from bookbound.sources import files
 from bookbound.sources.includes import MAX_INCLUDE_DEPTH, IncludeLoader, Substitution, blank_out_code, substitute
 from bookbound.sources.markdown.dialect import DOCUSAURUS_MARKDOWN
-from bookbound.sources.markdown.front_matter import FrontMatter, parse_front_matter
-from bookbound.sources.page_builder import RenderedPage
-from bookbound.sources.page_loader import IncludeExpander, LoadedPage, load_markdown_page
+from bookbound.sources.page_loader import LoadedPage, load_markdown_page, parse_front_matter
 
 LAST_POSITION = float("inf")
 _DATE_OR_VERSION = re.compile(r"\d+[-_.]\d+")
 _NUMBER_PREFIX = re.compile(r"(?P<number>\d+)\s*[-_.]+\s*(?P<name>[^-_.\s].*)")
+_MDX_IMPORT = re.compile(
+    r"""^import\s++(?P<name>[A-Z]\w*+)\s++from\s++(["'])(?P<target>[^"'\n]{1,500}\.mdx?)\2""", re.MULTILINE
+)
+_PROP = re.compile(r"""(\w++)=(["'])([^"']*+)\2""")
+_PROP_USE = re.compile(r"\{\s*+props\.(?P<name>\w++)\s*+\}")
+_MAX_PROPS_LENGTH = 1_000
+_SITE_ALIAS = "@site/"
 
 
 @dataclass(frozen=True, slots=True)
 class DocusaurusPage:
-    """A page and the folders above it in the documentation."""
+    """A page, its path below the documentation folder, and its place in routes and sidebars.
 
-    doc: LoadedPage
+    `id` is its name in sidebars, `slug` its route below that of the documentation.
+    """
+
+    loaded: LoadedPage
     parts: tuple[str, ...]
-
-    @property
-    def front(self) -> FrontMatter:
-        return self.doc.front
-
-    @property
-    def setting(self) -> RenderedPage:
-        return self.doc.setting
-
-    @property
-    def name(self) -> str:
-        return self.front.text("id") or self._parsed[0]
-
-    @property
-    def id(self) -> str:
-        """What sidebars call the page."""
-        return "/".join((*self._folders, self.name))
-
-    @property
-    def title(self) -> str:
-        return self.doc.title or self.name
-
-    @property
-    def label(self) -> str:
-        return self.front.text("sidebar_label") or self.title
-
-    @property
-    def opens(self) -> bool:
-        """Whether this page is the one that the documentation opens with."""
-        return self.slug == "/" or (len(self.parts) == 1 and self.name.lower() in ("intro", "introduction"))
-
-    @property
-    def position(self) -> float:
-        placed = self.front.number("sidebar_position")
-        return placed if placed is not None else self._parsed[1]
-
-    @property
-    def leads(self) -> bool:
-        """Whether this page is the one that its folder opens with."""
-        stem = self.doc.path.stem.lower()
-        return stem in ("index", "readme") or (len(self.parts) > 1 and stem == self.parts[-2].lower())
-
-    @property
-    def slug(self) -> str:
-        """The page's route below the documentation's."""
-        slug = self.front.text("slug")
-        if slug.startswith("/"):
-            return slug
-        folder = "/" + "".join(f"{part}/" for part in self._folders)
-        if self.leads and not slug:
-            return folder
-        return posixpath.normpath(posixpath.join(folder, slug or self.name))
-
-    @property
-    def _folders(self) -> list[str]:
-        strip = self.front.fields.get("parse_number_prefixes") is not False
-        return [split_number_prefix(part)[0] if strip else part for part in self.parts[:-1]]
-
-    @property
-    def _parsed(self) -> tuple[str, float]:
-        if self.front.fields.get("parse_number_prefixes") is False:
-            return self.doc.path.stem, LAST_POSITION
-        return split_number_prefix(self.doc.path.stem)
+    id: str
+    slug: str
+    title: str
+    label: str
+    position: float
+    is_home: bool
+    is_folder_index: bool
 
 
-def split_number_prefix(name: str) -> tuple[str, float]:
-    """A name without the number that orders it, and the number; dates and versions are no such numbers."""
-    found = None if _DATE_OR_VERSION.match(name) else _NUMBER_PREFIX.fullmatch(name)
-    return (found["name"], float(found["number"])) if found else (name, LAST_POSITION)
-
-
-def load_page(
-    path: Path, parts: tuple[str, ...], file: str, weaving: IncludeExpander | None = None
+def load_docusaurus_page(
+    path: Path, parts: tuple[str, ...], file: str, partials: PartialResolver
 ) -> tuple[DocusaurusPage | None, list[SourceNotice]]:
-    """The page at `path`; nothing where it is a draft, unlisted, or cannot be read."""
-    doc, notices = load_markdown_page(
+    """Load the page at `path`, or nothing if it is a draft, unlisted or unreadable."""
+    loaded, notices = load_markdown_page(
         path,
         file,
         DOCUSAURUS_MARKDOWN,
-        weave=weaving,
+        find_includes=partials.find_includes,
+        includes=partials.includes,
         unpublished=("draft", "unlisted"),
-        titled=lambda front: not front.flag("hide_title"),
+        shows_title=lambda front: not front.flag("hide_title"),
     )
-    return (DocusaurusPage(doc, parts) if doc else None), notices
+    return (_build_page(loaded, parts) if loaded else None), notices
 
 
-_MDX_IMPORT = re.compile(
-    r"""^import\s++(?P<name>[A-Z]\w*+)\s++from\s++(["'])(?P<target>[^"'\n]{1,500}\.mdx?)\2""", re.MULTILINE
-)
-_SITE_ALIAS = "@site/"
-_MAX_PROPS_LENGTH = 1_000
+def _build_page(loaded: LoadedPage, parts: tuple[str, ...]) -> DocusaurusPage:
+    front, stem = loaded.front_matter, loaded.path.stem
+    has_prefixes = front.get("parse_number_prefixes") is not False
+    *folders, (name, number) = [
+        split_number_prefix(part) if has_prefixes else (part, LAST_POSITION) for part in (*parts[:-1], stem)
+    ]
+    name = front.text("id") or name
+    title = loaded.title or name
+    position = front.number("sidebar_position")
+    is_folder_index = stem.lower() in ("index", "readme", *(part.lower() for part in parts[-2:-1]))
+    folder = "/" + "".join(f"{part}/" for part, _ in folders)
+    slug = front.text("slug")
+    if not slug.startswith("/"):
+        is_folder = is_folder_index and not slug
+        slug = folder if is_folder else posixpath.normpath(posixpath.join(folder, slug or name))
+    return DocusaurusPage(
+        loaded,
+        parts,
+        id=folder[1:] + name,
+        slug=slug,
+        title=title,
+        label=front.text("sidebar_label") or title,
+        position=number if position is None else position,
+        is_home=slug == "/" or (len(parts) == 1 and name.lower() in ("intro", "introduction")),
+        is_folder_index=is_folder_index,
+    )
+
+
+def split_number_prefix(name: str) -> tuple[str, float]:
+    """Split a name into the name proper and the number that orders it; dates and versions are part of the name."""
+    match = None if _DATE_OR_VERSION.match(name) else _NUMBER_PREFIX.fullmatch(name)
+    return (match["name"], float(match["number"])) if match else (name, LAST_POSITION)
 
 
 class PartialResolver:
-    """Finds partials beside a page or below the site's own folder, `home`."""
+    """Finds the partials that a page imports, relative to the page or to the site's folder."""
 
-    def __init__(self, shelf: IncludeLoader, home: Path) -> None:
-        self._shelf = shelf
+    def __init__(self, includes: IncludeLoader, home: Path) -> None:
+        self.includes = includes
         self._home = home
 
-    def swaps(self, source: str, path: Path, start: int = 0, depth: int = 0) -> list[Substitution]:
-        """The partials that the page at `path` shows from `start` on, each with its words."""
+    def find_includes(self, source: str, path: Path, start: int = 0, depth: int = 0) -> list[Substitution]:
+        """Find the partials that the page at `path` shows after `start`, with their text."""
         plain = blank_out_code(source)
-        targets = {found["name"]: found["target"] for found in _MDX_IMPORT.finditer(plain, start)}
+        targets = {match["name"]: match["target"] for match in _MDX_IMPORT.finditer(plain, start)}
         if not targets or depth >= MAX_INCLUDE_DEPTH:
             return []
-        shown = re.compile(rf"<(?P<name>{'|'.join(targets)})\b(?P<props>[^<>]*+)(?:(?<=/)>|>\s*+</(?P=name)\s*+>)")
+        tags = re.compile(rf"<(?P<name>{'|'.join(targets)})\b(?P<props>[^<>]*+)(?:(?<=/)>|>\s*+</(?P=name)\s*+>)")
         return [
-            Substitution(*found.span(), self._words(targets[found["name"]], path, found["props"], depth))
-            for found in shown.finditer(plain, start)
+            Substitution(*match.span(), self._load_partial(targets[match["name"]], path, match["props"], depth))
+            for match in tags.finditer(plain, start)
         ]
 
-    def _words(self, target: str, path: Path, props: str, depth: int) -> str:
-        home, name = (
-            (self._home, target[len(_SITE_ALIAS) :]) if target.startswith(_SITE_ALIAS) else (path.parent, target)
-        )
-        other = files.resolve_relative_path(home, name)
-        text = self._shelf.text(other, target)
-        if text is None or other is None:
+    def _load_partial(self, target: str, path: Path, props: str, depth: int) -> str:
+        base = self._home if target.startswith(_SITE_ALIAS) else path.parent
+        file = files.resolve_relative_path(base, target.removeprefix(_SITE_ALIAS))
+        text = self.includes.load(file, target)
+        if text is None or file is None:
             return ""
         body = text[parse_front_matter(text).end :]
-        words = substitute(body, self.swaps(body, other, depth=depth + 1)).text
-        # A component shows its words as blocks of their own.
-        return f"\n\n{_fill_props(words, props)}\n\n"
-
-
-def _fill_props(words: str, props: str) -> str:
-    """The words with the strings that the component was given."""
-    given = {found[1]: found[3] for found in re.finditer(r"""(\w++)=(["'])([^"']*+)\2""", props[:_MAX_PROPS_LENGTH])}
-
-    def value(found: re.Match[str]) -> str:
-        return given.get(found["name"], found[0])
-
-    return re.sub(r"\{\s*+props\.(?P<name>\w++)\s*+\}", value, words)
+        body = substitute(body, self.find_includes(body, file, depth=depth + 1)).text
+        values = {match[1]: match[3] for match in _PROP.finditer(props[:_MAX_PROPS_LENGTH])}
+        body = _PROP_USE.sub(lambda match: values.get(match["name"], match[0]), body)
+        # A component shows its text as separate blocks.
+        return f"\n\n{body}\n\n"

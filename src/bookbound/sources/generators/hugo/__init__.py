@@ -2,189 +2,176 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bookbound.domain.document import Page, ParsedBook, SourceNotice
 from bookbound.sources import files, titles
-from bookbound.sources.generators.hugo.config import HugoSite, find_hugo_site, list_languages
-from bookbound.sources.generators.hugo.page_source import expand_shortcodes, parse_date_field, parse_hugo_front_matter
-from bookbound.sources.generators.hugo.permalinks import PageLocation
-from bookbound.sources.includes import ExpandedSource, substitute
+from bookbound.sources.generators.hugo.config import HugoSite, find_hugo_site
+from bookbound.sources.generators.hugo.page_source import (
+    PageLocation,
+    expand_shortcodes,
+    parse_date_field,
+    parse_hugo_front_matter,
+)
 from bookbound.sources.markdown.dialect import HUGO_MARKDOWN
-from bookbound.sources.markdown.front_matter import FrontMatter
-from bookbound.sources.page_loader import LoadedPage, load_markdown_page
-from bookbound.sources.titles import choose_book_title
+from bookbound.sources.page_loader import FrontMatter, LoadedPage, load_markdown_page
 
+_PAGE_SUFFIXES = frozenset((".md", ".markdown", ".mdown"))
+_NOT_RENDERED = (False, "never", "link")
 _LATEST_TIMESTAMP = 1e12
 _SortKey = tuple[bool, float, float, str]
 
 
 @dataclass(slots=True)
 class HugoSection:
-    """A folder of the site: its own page, the pages in it, and the sections below."""
+    """A folder of the site: its index page, its other pages by name, and the sections inside it."""
 
     name: str
-    own: LoadedPage | None = None
+    index: LoadedPage | None = None
     pages: list[tuple[str, LoadedPage]] = field(default_factory=list)
     sections: dict[str, HugoSection] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
-        return (_link_title(self.own) if self.own else "") or titles.humanize_name(self.name)
+        return (_link_title(self.index) if self.index else "") or titles.humanize_name(self.name)
 
-    def put(self, relative: Path, doc: LoadedPage) -> None:
-        """Give a page its place; that of a bundle stands where its folder does."""
+    def add(self, relative: Path, page: LoadedPage) -> None:
+        """Add a page to its section; a page bundle counts as a page of the folder that contains it."""
         here, folders = self, relative.parts[:-1]
-        leaf = relative.stem == "index" and folders
-        for name in folders[:-1] if leaf else folders:
+        is_bundle = relative.stem == "index" and folders
+        for name in folders[:-1] if is_bundle else folders:
             here = here.sections.setdefault(name, HugoSection(name))
         if relative.stem == "_index":
-            here.own = doc
+            here.index = page
         else:
-            here.pages.append((folders[-1] if leaf else relative.stem, doc))
+            here.pages.append((folders[-1] if is_bundle else relative.stem, page))
 
-    def above(self, relative: Path) -> tuple[str, ...]:
-        """The folders above a page as far as they are sections: the topmost, and those with a page of their own."""
+    def sections_above(self, relative: Path) -> tuple[str, ...]:
+        """Return the folders above a page that are sections: the first one, and those with an index page."""
         folders = relative.parts[:-1][: -1 if relative.stem == "index" else None]
         here, deepest = self, 1
         for depth, name in enumerate(folders, 1):
             here = here.sections[name]
-            deepest = depth if here.own else deepest
+            deepest = depth if here.index else deepest
         return folders[:deepest]
 
-    def in_order(self) -> list[LoadedPage]:
-        """The section's own page, then pages and sections by weight, the newest first, and by title."""
-        docs: list[LoadedPage] = []
-        waiting: list[HugoSection | LoadedPage] = [self]
-        while waiting:
-            item = waiting.pop()
+    def walk(self) -> Iterator[LoadedPage]:
+        """Yield the index page, then pages and sections by weight, date (newest first) and title."""
+        stack: list[HugoSection | LoadedPage] = [self]
+        while stack:
+            item = stack.pop()
             if isinstance(item, LoadedPage):
-                docs.append(item)
+                yield item
                 continue
-            docs += [item.own] if item.own else []
-            inside: list[tuple[_SortKey, HugoSection | LoadedPage]] = [
-                (_sort_key(doc, _link_title(doc) or name), doc) for name, doc in item.pages
+            if item.index:
+                yield item.index
+            children: list[tuple[_SortKey, HugoSection | LoadedPage]] = [
+                (_sort_key(page, _link_title(page) or name), page) for name, page in item.pages
             ]
-            inside += [(_sort_key(section.own, section.title), section) for section in item.sections.values()]
-            waiting += [one for _, one in sorted(inside, key=lambda pair: pair[0], reverse=True)]
-        return docs
+            children += [(_sort_key(section.index, section.title), section) for section in item.sections.values()]
+            stack += [child for _, child in sorted(children, key=lambda pair: pair[0], reverse=True)]
 
 
-def _link_title(doc: LoadedPage) -> str:
-    return doc.front.text("linktitle") or doc.title
+def _link_title(page: LoadedPage) -> str:
+    return page.front_matter.text("linktitle") or page.title
 
 
-def _sort_key(doc: LoadedPage | None, title: str) -> _SortKey:
-    """Weights count from one; what has none comes after, the newest before the older."""
-    weight = (doc.front.number("weight") or 0.0) if doc else 0.0
-    written = parse_date_field(doc.front, "date") if doc else None
-    return (
-        weight == 0,
-        weight,
-        _LATEST_TIMESTAMP - written.timestamp() if written else _LATEST_TIMESTAMP * 2,
-        title.lower(),
-    )
-
-
-__all__ = ["is_hugo_source", "list_languages", "read_hugo"]
-_PAGE_SUFFIXES = frozenset((".md", ".markdown", ".mdown"))
-_NOT_RENDERED = (False, "never", "link")
+def _sort_key(page: LoadedPage | None, title: str) -> _SortKey:
+    """Pages with a weight come first, then the newest."""
+    weight = (page.front_matter.number("weight") or 0.0) if page else 0.0
+    date = parse_date_field(page.front_matter, "date") if page else None
+    age = _LATEST_TIMESTAMP - date.timestamp() if date else _LATEST_TIMESTAMP * 2
+    return weight == 0, weight, age, title.lower()
 
 
 def is_hugo_source(source: Path) -> bool:
-    """Whether a configuration of Hugo stands beside a folder of content."""
     return files.is_folder(source) and find_hugo_site(source) is not None
 
 
+def list_languages(source: Path) -> list[str]:
+    """List the languages of the site, the default one first."""
+    site = find_hugo_site(source)
+    return list(site.languages) if site else []
+
+
 def read_hugo(root: Path, language: str | None = None) -> ParsedBook:
-    """The pages of the Hugo site at `root` that are published now, in its first language or in the named one."""
+    """Read the pages of the site that are published now, in the named or the default language."""
     site = find_hugo_site(root, language)
     if site is None:
-        return ParsedBook(
-            "", "hugo", (), (SourceNotice(".", "there is no configuration of Hugo beside a content folder"),)
-        )
+        notice = SourceNotice(".", "has no Hugo configuration next to a content folder")
+        return ParsedBook("", "hugo", (), (notice,))
     paths, notices = files.find_files(site.content, _PAGE_SUFFIXES)
     others = [code for code in site.languages if code != site.language]
     if others:
-        notices.append(
-            SourceNotice(".", f"read in {site.language}; --edition reads another language: {', '.join(others)}")
-        )
-    top, now, changing = HugoSection(""), datetime.now(UTC), False
-    docs: list[tuple[Path, LoadedPage]] = []
+        message = f"read in {site.language}; --edition reads another language: {', '.join(others)}"
+        notices.append(SourceNotice(".", message))
+    top, now, is_volatile = HugoSection(""), datetime.now(UTC), False
+    locations: dict[str, Path] = {}
     for path, relative in _select_pages(site, paths, notices):
-        doc = _load_page(site, path, notices)
-        if doc is None:
+        loaded = _load_page(site, path, notices)
+        if loaded is None:
             continue
-        changing = changing or any(date and date > now for date in _publication_dates(doc.front))
-        why = _unpublished_reason(doc.front, now)
-        if why:
-            notices.append(SourceNotice(doc.file, f"{why}; left out"))
+        start, end = _publication_dates(loaded.front_matter)
+        is_volatile = is_volatile or any(date and date > now for date in (start, end))
+        reason = _unpublished_reason(loaded.front_matter, now)
+        if reason:
+            notices.append(SourceNotice(loaded.file, f"{reason}; left out"))
         else:
-            docs.append((relative, doc))
-            top.put(relative, doc)
+            locations[loaded.file] = relative
+            top.add(relative, loaded)
     pages: list[Page] = []
-    places = {doc.file: relative for relative, doc in docs}
-    for doc in top.in_order():
-        relative = places[doc.file]
-        placed = PageLocation(relative, doc.front, doc.title, top.above(relative))
-        title = doc.title or titles.humanize_name(placed.name)
+    for loaded in top.walk():
+        relative = locations[loaded.file]
+        location = PageLocation(relative, loaded.front_matter, loaded.title, top.sections_above(relative))
+        title = loaded.title or titles.humanize_name(location.name)
         section = top.sections.get(relative.parts[0])
-        pages.append(doc.page(placed.address(site), title, section.title if section else title, len(pages)))
-    title = site.settings.text("title") or choose_book_title(site.home, [top.own.setting] if top.own else [])
-    return ParsedBook(title, "hugo", tuple(pages), tuple(notices), changing=changing)
+        pages.append(loaded.make_page(location.url(site), title, section.title if section else title, len(pages)))
+    homes = [top.index.rendered] if top.index else []
+    title = site.settings.text("title") or titles.choose_book_title(site.home, homes)
+    return ParsedBook(title, "hugo", tuple(pages), tuple(notices), is_volatile=is_volatile)
 
 
 def _select_pages(site: HugoSite, paths: Iterable[Path], notices: list[SourceNotice]) -> list[tuple[Path, Path]]:
-    """The files that are pages in the site's language, each with its place; what else a bundle holds is none."""
-    placed = [(path, site.placed(path)) for path in paths if site.holds(path)]
-    bundles = {relative.parent for _, relative in placed if relative.stem == "index"} - {Path()}
+    """Select the pages in the site's language with their relative paths; other files of a bundle are not pages."""
+    candidates = [(path, site.relative_path(path)) for path in paths if site.contains(path)]
+    bundles = {relative.parent for _, relative in candidates if relative.stem == "index"} - {Path()}
     pages = []
-    for path, relative in placed:
+    for path, relative in candidates:
         folders = relative.parent.parents if relative.stem == "index" else (relative.parent, *relative.parent.parents)
         if bundles.isdisjoint(folders):
             pages.append((path, relative))
         else:
-            notices.append(
-                SourceNotice(path.relative_to(site.home).as_posix(), "belongs to a bundle, is no page; left out")
-            )
+            notices.append(SourceNotice(path.relative_to(site.home).as_posix(), "is part of a page bundle; left out"))
     return pages
 
 
 def _load_page(site: HugoSite, path: Path, notices: list[SourceNotice]) -> LoadedPage | None:
-    """The page in a file, unless it is none that Hugo would ever publish."""
-
-    def woven(source: str, path: Path, start: int) -> tuple[ExpandedSource, list[SourceNotice]]:
-        return substitute(source, expand_shortcodes(source, parse_hugo_front_matter(source), site.settings)), []
-
-    doc, odd = load_markdown_page(
+    loaded, page_notices = load_markdown_page(
         path,
         path.relative_to(site.home).as_posix(),
         HUGO_MARKDOWN,
-        fields=parse_hugo_front_matter,
-        weave=woven,
+        parse_front=parse_hugo_front_matter,
+        find_includes=lambda source, *_: expand_shortcodes(source, parse_hugo_front_matter(source), site.settings),
         unpublished=("draft", "headless"),
-        titled=lambda front: True,
+        shows_title=lambda front: True,
     )
-    notices += odd
-    return doc
+    notices += page_notices
+    return loaded
 
 
 def _publication_dates(front: FrontMatter) -> tuple[datetime | None, datetime | None]:
-    """From when and until when Hugo publishes a page."""
-    return parse_date_field(front, "publishdate") or parse_date_field(front, "date"), parse_date_field(
-        front, "expirydate"
-    )
+    start = parse_date_field(front, "publishdate") or parse_date_field(front, "date")
+    return start, parse_date_field(front, "expirydate")
 
 
 def _unpublished_reason(front: FrontMatter, now: datetime) -> str:
-    """Why Hugo does not publish a page now, or nothing."""
-    begins, ends = _publication_dates(front)
-    build = front.fields.get("build", front.fields.get("_build"))
-    if isinstance(build, dict) and build.get("render") in _NOT_RENDERED:
-        return "is never shown by itself"
-    if begins and begins > now:
-        return "is dated in the future"
-    return "has expired" if ends and ends <= now else ""
+    start, end = _publication_dates(front)
+    build = front.section("build" if "build" in front.fields else "_build")
+    if build.get("render") in _NOT_RENDERED:
+        return "is never rendered"
+    if start and start > now:
+        return "has a date in the future"
+    return "has expired" if end and end <= now else ""

@@ -7,167 +7,150 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bookbound.sources import decoding, files, safe_config
-from bookbound.sources.markdown.front_matter import FrontMatter
-from bookbound.sources.safe_config import deep_merge, parse_json, parse_yaml
+from bookbound.sources import files
+from bookbound.sources.generators import enclosing_folders, find_file
+from bookbound.sources.safe_config import ConfigFields, deep_merge, load_config
 
-_CONFIG_NAMES = ("hugo", "config")
+_CONFIG_STEMS = ("hugo", "config")
 _CONFIG_SUFFIXES = (".toml", ".yaml", ".yml", ".json")
-# What Hugo builds with, the later over the earlier.
+# Later folders override earlier ones.
 _CONFIG_FOLDERS = ("config/_default", "config/production")
 _MAX_DEPTH = 10
-# Content may stand in a folder of its language.
+# The content of a language can be a folder inside the content folder.
 _MAX_PARENTS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class HugoSite:
-    """A site in one language: its home and settings, the folder of its pages, and what stands before their addresses.
+    """A site in one language, with the settings and the content folder of that language.
 
-    `languages` are all of them, the one that readers see first before the others. Where they share a folder, `shared`
-    says that a page which names no language in its file's name is in this one.
+    `languages` are all languages of the site, the default one first. If `has_unmarked_pages`, files without a language
+    in their name belong to this language. `url_prefix` precedes the paths of its pages.
     """
 
     home: Path
-    settings: FrontMatter
+    settings: ConfigFields
     content: Path
-    others: tuple[Path, ...] = ()
+    nested_contents: tuple[Path, ...] = ()
     language: str = ""
     languages: tuple[str, ...] = ()
-    shared: bool = True
-    prefix: str = ""
+    has_unmarked_pages: bool = True
+    url_prefix: str = ""
 
-    def holds(self, path: Path) -> bool:
-        """Whether a file below the content is a page in this language."""
-        code = self.code(path)
-        inside = any(path.is_relative_to(other) for other in self.others)
-        return not inside and (code == self.language if code else self.shared)
+    def contains(self, path: Path) -> bool:
+        """Whether a file below the content folder is in this language."""
+        language = self._language_of(path)
+        is_nested = any(path.is_relative_to(other) for other in self.nested_contents)
+        return not is_nested and (language == self.language if language else self.has_unmarked_pages)
 
-    def code(self, path: Path) -> str:
-        """The language that a file's name says it is in, such as `page.fr.md`, or nothing."""
-        code = path.stem.rpartition(".")[2].lower()
-        return code if code in self.languages and code != path.stem.lower() else ""
+    def relative_path(self, path: Path) -> Path:
+        """Return a file's path below the content folder without the language in its name."""
+        relative, language = path.relative_to(self.content), self._language_of(path)
+        return relative.with_name(relative.stem[: -len(language) - 1] + relative.suffix) if language else relative
 
-    def placed(self, path: Path) -> Path:
-        """Where a file stands below the content, without the language in its name."""
-        relative, code = path.relative_to(self.content), self.code(path)
-        return relative.with_name(relative.stem[: -len(code) - 1] + relative.suffix) if code else relative
+    def _language_of(self, path: Path) -> str:
+        """Return the language in a file name such as `page.fr.md`, or nothing."""
+        language = path.stem.rpartition(".")[2].lower()
+        return language if language in self.languages and language != path.stem.lower() else ""
 
 
 def find_hugo_site(root: Path, language: str | None = None) -> HugoSite | None:
-    """The site at `root`, or the one whose content it is, in the language that readers see first or in the named one.
-
-    Nothing where no content stands at or below `root`.
-    """
-    places = (root.absolute(), root.resolve())
-    for home in (root, *dict.fromkeys(folder for place in places for folder in list(place.parents)[:_MAX_PARENTS])):
-        whole = _load_settings(home)
-        if whole is not None:
-            folders = _content_folders(whole, home, root)
-            chosen = language if language in folders else next(iter(folders), None)
-            if chosen is not None:
-                return _build_site(home, whole, folders, chosen)
+    """Find the site at `root`, or the one whose content `root` has, in the named or the default language."""
+    for home in (root, *enclosing_folders(root, _MAX_PARENTS)):
+        settings = _load_settings(home)
+        folders = _content_folders(settings, home, root) if settings is not None else {}
+        if settings is not None and folders:
+            chosen = language if language in folders else next(iter(folders))
+            return _build_site(home, settings, folders, chosen)
     return None
 
 
-def _content_folders(whole: dict[str, Any], home: Path, root: Path) -> dict[str, Path]:
-    """The folders of the pages in each language, the one that readers see first before the others.
+def _content_folders(settings: dict[str, Any], home: Path, root: Path) -> dict[str, Path]:
+    """Return the content folder of each language, the default one first; a site without languages has one, named ''.
 
-    Only those inside of the site and of what was named count; a site without languages has one folder without a name.
+    Folders outside of the site or of `root` do not count.
     """
-    codes = _enabled_languages(whole) or [""]
-    found = {
-        code: files.resolve_relative_path(home, _settings_for_language(whole, code).text("contentdir") or "content")
-        for code in codes
-    }
-    return {
-        code: folder
-        for code, folder in found.items()
-        if folder and files.is_folder(folder) and all(files.is_inside(folder, outer) for outer in (home, root))
-    }
+    folders: dict[str, Path] = {}
+    for language in _enabled_languages(settings) or [""]:
+        name = _settings_for_language(settings, language).text("contentdir") or "content"
+        folder = files.resolve_relative_path(home, name)
+        if folder and files.is_folder(folder) and files.is_inside(folder, home) and files.is_inside(folder, root):
+            folders[language] = folder
+    return folders
 
 
-def _build_site(home: Path, whole: dict[str, Any], folders: dict[str, Path], chosen: str) -> HugoSite:
-    codes, content, settings = _enabled_languages(whole), folders[chosen], _settings_for_language(whole, chosen)
-    several_hosts = any("baseurl" in fields for fields in _language_fields(whole).values())
-    first = not codes or (chosen == codes[0] and not settings.flag("defaultcontentlanguageinsubdir"))
+def _build_site(home: Path, settings: dict[str, Any], folders: dict[str, Path], language: str) -> HugoSite:
+    languages, content = _enabled_languages(settings), folders[language]
+    own = _settings_for_language(settings, language)
+    has_own_hosts = any("baseurl" in fields for fields in _language_fields(settings).values())
+    is_default = not languages or language == languages[0]
+    is_at_top = is_default and not (languages and own.flag("defaultcontentlanguageinsubdir"))
     return HugoSite(
         home,
-        settings,
+        own,
         content,
         tuple(other for other in folders.values() if other != content and other.is_relative_to(content)),
-        chosen,
+        language,
         tuple(filter(None, folders)),
-        shared=not codes or chosen == codes[0] or list(folders.values()).count(content) == 1,
-        prefix="" if first or several_hosts else f"{chosen}/",
+        has_unmarked_pages=is_default or list(folders.values()).count(content) == 1,
+        url_prefix="" if is_at_top or has_own_hosts else f"{language}/",
     )
 
 
-def list_languages(root: Path) -> list[str]:
-    """The languages of the site at `root`, the one that readers see first before the others by their weight."""
-    site = find_hugo_site(root)
-    return list(site.languages) if site else []
+def _language_fields(settings: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    languages = ConfigFields(settings).section("languages").fields
+    return {language: fields for language, fields in languages.items() if isinstance(fields, dict)}
 
 
-def _language_fields(whole: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    named = whole.get("languages")
-    return {code: own for code, own in named.items() if isinstance(own, dict)} if isinstance(named, dict) else {}
-
-
-def _enabled_languages(whole: dict[str, Any]) -> list[str]:
-    disabled = whole.get("disablelanguages")
-    fields = {
-        code: FrontMatter(own)
-        for code, own in _language_fields(whole).items()
-        if own.get("disabled") is not True and code not in (disabled if isinstance(disabled, list) else ())
+def _enabled_languages(settings: dict[str, Any]) -> list[str]:
+    """List the languages that are not disabled, the default one first, then by weight."""
+    disabled = ConfigFields(settings).list_items("disablelanguages")
+    enabled = {
+        language: ConfigFields(fields)
+        for language, fields in _language_fields(settings).items()
+        if fields.get("disabled") is not True and language not in disabled
     }
-    first = FrontMatter(whole).text("defaultcontentlanguage").lower() or "en"
-    return sorted(fields, key=lambda code: (code != first, fields[code].number("weight") or float("inf"), code))
+    default = ConfigFields(settings).text("defaultcontentlanguage").lower() or "en"
+    return sorted(enabled, key=lambda name: (name != default, enabled[name].number("weight") or float("inf"), name))
 
 
-def _settings_for_language(whole: dict[str, Any], language: str) -> FrontMatter:
-    return FrontMatter(deep_merge(whole, _language_fields(whole).get(language, {})))
+def _settings_for_language(settings: dict[str, Any], language: str) -> ConfigFields:
+    return ConfigFields(deep_merge(settings, _language_fields(settings).get(language, {})))
 
 
 def _load_settings(root: Path) -> dict[str, Any] | None:
-    """All settings with their names in lower case; nothing where no file holds any."""
-    found = None
-    for path, names in _config_files(root):
-        text, _ = decoding.load_text(path, path.name, decoding.MAX_CONFIG_BYTES)
-        read: Any = _lowercase_keys(_parse_config(text or "", path.suffix))
-        for name in reversed(names):
-            read = {name.lower(): read}
-        if isinstance(read, dict):
-            found = deep_merge(found or {}, read)
-    return found
+    """Merge all settings with their names in lower case; return nothing if there is no configuration file."""
+    settings = None
+    for path, sections in _config_files(root):
+        parsed = lowercase_keys(load_config(path))
+        for section in reversed(sections):
+            parsed = {section.lower(): parsed}
+        settings = deep_merge(settings or {}, parsed)
+    return settings
 
 
 def _config_files(root: Path) -> Iterator[tuple[Path, list[str]]]:
-    """The files of a configuration, each with the names below which its settings belong."""
-    whole = [root / f"{name}{ending}" for name in _CONFIG_NAMES for ending in _CONFIG_SUFFIXES]
-    yield from [(path, []) for path in whole if files.is_file(path)][:1]
+    """Yield the configuration files, each with the path of sections that its settings belong to."""
+    main = find_file(root, [stem + suffix for stem in _CONFIG_STEMS for suffix in _CONFIG_SUFFIXES])
+    if main:
+        yield main, []
     for folder in _CONFIG_FOLDERS:
         try:
-            inside = sorted(path for path in (root / folder).iterdir() if path.suffix in _CONFIG_SUFFIXES)
+            paths = sorted(path for path in (root / folder).iterdir() if path.suffix in _CONFIG_SUFFIXES)
         except OSError:
             continue
-        for path in inside:
+        for path in paths:
             if files.is_file(path) and files.is_inside(path, root):
-                yield path, [] if path.stem in _CONFIG_NAMES else path.stem.split(".")[:_MAX_DEPTH]
+                yield path, [] if path.stem in _CONFIG_STEMS else path.stem.split(".")[:_MAX_DEPTH]
 
 
-def _parse_config(text: str, ending: str) -> object:
-    if ending == ".json":
-        return parse_json(text)
-    if ending != ".toml":
-        return parse_yaml(text)
-    try:
-        return safe_config.parse_toml(text)
-    except (ValueError, RecursionError):
-        return None
+def lowercase_keys(value: object) -> dict[str, Any]:
+    """Return a mapping with lower case keys at any depth, because Hugo ignores their case."""
 
+    def convert(inner: object, depth: int) -> object:
+        if not isinstance(inner, dict) or depth > _MAX_DEPTH:
+            return inner
+        return {str(name).lower(): convert(each, depth + 1) for name, each in inner.items()}
 
-def _lowercase_keys(value: object, depth: int = 0) -> object:
-    if not isinstance(value, dict) or depth > _MAX_DEPTH:
-        return value if depth else {}
-    return {str(name).lower(): _lowercase_keys(inner, depth + 1) for name, inner in value.items()}
+    converted = convert(value, 0)
+    return converted if isinstance(converted, dict) else {}

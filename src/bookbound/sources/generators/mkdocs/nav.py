@@ -7,103 +7,21 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from bookbound.sources import decoding, files, titles
+from bookbound.sources import files, titles
 from bookbound.sources.generators.mkdocs.config import MkDocsSite
-from bookbound.sources.markdown.front_matter import FrontMatter
-from bookbound.sources.safe_config import parse_yaml
+from bookbound.sources.safe_config import ConfigFields, load_config
 from bookbound.sources.table_of_contents import read_summary_file
 
-# Which file orders a folder, by the plugin that reads it.
 NAV_FILES = {"awesome-pages": ".pages", "awesome-nav": ".nav.yml"}
+"""The file that orders a folder, by the plugin that reads it."""
 _REST_MARKER = "..."
-_MAX_FOLDER_DEPTH = 50
-
-
-class FolderNav:
-    """The folders of one site; each page is a path below `docs`, and `order` the name of the files that order them."""
-
-    def __init__(self, docs: Path, pages: Iterable[str], order: str = "") -> None:
-        self._docs = docs
-        self._order = order
-        self._inside: dict[str, dict[str, None]] = {}
-        for page in pages:
-            here = ""
-            for part in page.split("/")[:-1]:
-                self._inside.setdefault(here, {})[f"{here}{part}/"] = None
-                here = f"{here}{part}/"
-            self._inside.setdefault(here, {})[page] = None
-
-    def nav(self, folder: str = "", depth: int = 0) -> list[object]:
-        """What a navigation would list for a folder: pages as they stand, folders with their labels."""
-        inside = sorted(self._inside.get(folder, {}), key=lambda name: name.endswith("/"))
-        fields = self._settings(folder).fields
-        if fields.get("order") == "desc":
-            inside.sort(key=lambda name: name.rstrip("/"), reverse=True)
-        arranged = fields.get("arrange")
-        listed = fields.get("nav", [*arranged, _REST_MARKER] if isinstance(arranged, list) else None)
-        if not isinstance(listed, list) or depth > _MAX_FOLDER_DEPTH:
-            return [self._item(name, depth) for name in inside]
-        named = {f"{folder}{name.strip('/')}" for name in _listed_names(listed)}
-        rest = [name for name in inside if name.rstrip("/") not in named]
-        return list(self._listed(listed, folder, rest, depth))
-
-    def _listed(self, listed: list[object], folder: str, rest: list[str], depth: int) -> Iterator[object]:
-        """What an author listed; the rest, or what of it fits a pattern, stands where he put it."""
-        inside = self._inside.get(folder, {})
-        for one in listed:
-            label, target = next(iter(one.items())) if isinstance(one, dict) and one else ("", one)
-            if isinstance(target, list) and depth < _MAX_FOLDER_DEPTH:
-                yield {label: list(self._listed(target, folder, rest, depth + 1))}
-            elif isinstance(target, str) and (target.startswith(_REST_MARKER) or "*" in target):
-                pattern = target.partition("|")[2].strip() if target.startswith(_REST_MARKER) else target
-                pattern = pattern.partition("=")[2] or pattern
-                yield from (
-                    self._item(name, depth) for name in rest if not pattern or _matches_pattern(name, folder + pattern)
-                )
-            elif isinstance(target, str):
-                below = f"{folder}{target.strip('/')}"
-                item = self._item(f"{below}/" if f"{below}/" in inside else below if below in inside else target, depth)
-                inner = next(iter(item.values())) if isinstance(item, dict) else item
-                yield {label: inner} if label and not self._settings(f"{below}/").text("title") else item
-
-    def _item(self, name: str, depth: int) -> object:
-        if not name.endswith("/") or "://" in name:
-            return name
-        label = self._settings(name).text("title") or titles.humanize_name(name.rstrip("/").rpartition("/")[2])
-        return {label: self.nav(name, depth + 1)}
-
-    def _settings(self, folder: str) -> FrontMatter:
-        path = files.resolve_relative_path(self._docs, f"{folder}{self._order}") if self._order else None
-        if path is None or not files.is_inside(path, self._docs):
-            return FrontMatter()
-        text, _ = decoding.load_text(path, path.name, decoding.MAX_CONFIG_BYTES)
-        read = parse_yaml(text or "")
-        return FrontMatter(read if isinstance(read, dict) else {})
-
-
-def _listed_names(listed: list[object]) -> Iterator[str]:
-    """What a list names, at any depth."""
-    waiting = [listed]
-    while waiting:
-        for one in waiting.pop():
-            target = next(iter(one.values()), None) if isinstance(one, dict) else one
-            if isinstance(target, list):
-                waiting.append(target)
-            elif isinstance(target, str):
-                yield target
-
-
-def _matches_pattern(name: str, pattern: str) -> bool:
-    return fnmatchcase(name.rstrip("/"), pattern.rstrip("/"))
-
-
-_MAX_NAV_DEPTH = 50
+_MAX_DEPTH = 50
 
 
 class NavPage(NamedTuple):
-    """A page with the label that the navigation gives it, and the number and label of the chapter that it is in.
+    """A page with its label, and the number and label of its chapter.
 
-    A chapter without a label is called by its first page.
+    A chapter without a label gets the title of its first page.
     """
 
     path: Path
@@ -113,75 +31,140 @@ class NavPage(NamedTuple):
 
 
 class MkDocsNav:
-    """Walks the navigation of one site; what it names and is not there is `missing`."""
+    """Walks the navigation of a site and collects the pages that it lists but that do not exist as `missing`."""
 
     def __init__(self, site: MkDocsSite, paths: list[Path]) -> None:
         self._site = site
-        self._paths = sorted(paths, key=lambda path: file_sort_key(path.relative_to(site.docs)))
-        self._known = {path.relative_to(site.docs).as_posix(): path for path in paths}
-        literate = site.plugins.get("literate-nav")
-        self._nav_file = str((literate or {}).get("nav_file") or "SUMMARY.md") if literate is not None else ""
+        self._paths = sorted(paths, key=lambda path: _sort_key(path.relative_to(site.docs)))
+        self._by_name = {path.relative_to(site.docs).as_posix(): path for path in self._paths}
+        options = site.plugins.get("literate-nav")
+        self._nav_file = str(options.get("nav_file") or "SUMMARY.md") if options is not None else ""
         self.missing: list[str] = []
 
     def pages(self) -> list[NavPage]:
-        """The pages that are listed, then the others, each once."""
-        nav = self._site.fields.fields.get("nav")
-        listed = nav if isinstance(nav, list) else ["/"] if self._nav_file in self._known else self._generated()
+        """Return each page once: those that are listed, then the others."""
+        nav = self._site.fields.get("nav")
+        if not isinstance(nav, list):
+            order_file = next((file for plugin, file in NAV_FILES.items() if plugin in self._site.plugins), "")
+            has_nav_file = self._nav_file in self._by_name
+            nav = ["/"] if has_nav_file else FolderNav(self._site.docs, self._by_name, order_file).nav()
         found: dict[Path, NavPage] = {}
-        for branch, item in enumerate(listed):
+        for branch, item in enumerate(nav):
             for page in self._walk(item, branch):
                 found.setdefault(page.path, page)
         for path in self._paths:
             folder = path.relative_to(self._site.docs).parts[:-1]
-            name = titles.humanize_name(folder[0]) if folder else ""
-            # A SUMMARY.md that orders the pages is none of them; a README.md that does is one.
+            chapter = titles.humanize_name(folder[0]) if folder else ""
+            # A SUMMARY.md that orders the pages is not a page, but a README.md that does is one.
             if path.name != "SUMMARY.md" or not self._nav_file:
-                found.setdefault(path, NavPage(path, "", -1 - len(found), name))
+                found.setdefault(path, NavPage(path, "", -1 - len(found), chapter))
         return list(found.values())
 
-    def _generated(self) -> list[object]:
-        """Without a navigation each page at the top stands for itself and each folder for a chapter."""
-        order = next((file for plugin, file in NAV_FILES.items() if plugin in self._site.plugins), "")
-        names = [path.relative_to(self._site.docs).as_posix() for path in self._paths]
-        return FolderNav(self._site.docs, names, order).nav()
-
     def _walk(self, item: object, branch: int) -> Iterator[NavPage]:
-        """The pages of one entry of the first level, at any depth."""
-        waiting: list[tuple[object, str, str | None, int]] = [(item, "", None, 0)]
-        while waiting:
-            here, label, chapter, depth = waiting.pop()
+        """Yield the pages of one first-level entry, at any depth."""
+        stack: list[tuple[object, str, str | None, int]] = [(item, "", None, 0)]
+        while stack:
+            here, label, chapter, depth = stack.pop()
             if isinstance(here, dict):
-                pairs = [(value, str(name or "")) for name, value in here.items()]
-                waiting += [
-                    (value, name, name if chapter is None else chapter, depth + 1) for value, name in reversed(pairs)
-                ]
-            elif isinstance(here, list) and depth < _MAX_NAV_DEPTH:
-                waiting += [(value, "", chapter or "", depth + 1) for value in reversed(here)]
+                pairs = [(value, str(name or "")) for name, value in reversed(here.items())]
+                stack += [(value, name, name if chapter is None else chapter, depth + 1) for value, name in pairs]
+            elif isinstance(here, list) and depth < _MAX_DEPTH:
+                stack += [(value, "", chapter or "", depth + 1) for value in reversed(here)]
             elif isinstance(here, str) and "://" not in here:
-                for path, name in self._named(here):
+                for path, name in self._find_pages(here):
                     yield NavPage(path, name or label, branch, chapter or "")
 
-    def _named(self, target: str) -> Iterator[tuple[Path, str]]:
-        """The page that a navigation names or, with a slash at its end, the pages of the folder."""
-        if target.lstrip("/") in self._known:
-            yield self._known[target.lstrip("/")], ""
+    def _find_pages(self, target: str) -> Iterator[tuple[Path, str]]:
+        """Yield the page that an entry names or, if it ends with a slash, the pages of the folder."""
+        if target.lstrip("/") in self._by_name:
+            yield self._by_name[target.lstrip("/")], ""
         elif self._nav_file and target.endswith("/"):
-            yield from self._folder(target.strip("/"))
+            yield from self._folder_pages(target.strip("/"))
         elif target.endswith(".md"):
             self.missing.append(target)
 
-    def _folder(self, folder: str) -> Iterator[tuple[Path, str]]:
-        """What the folder's own table of contents lists, its opening page first; without one, all its pages."""
+    def _folder_pages(self, folder: str) -> Iterator[tuple[Path, str]]:
+        """Yield the index page and the pages that the folder's navigation file lists, or all pages without one."""
         prefix = f"{folder}/" if folder else ""
-        inside = [path for name, path in self._known.items() if name.startswith(prefix)]
-        inside.sort(key=lambda path: file_sort_key(path.relative_to(self._site.docs)))
-        table = self._known.get(prefix + self._nav_file)
-        entries = read_summary_file(table, inside, None).entries if table else {}
-        opening = [path for path in inside[:1] if path.stem in ("index", "README")]
-        for path in (*opening, *entries) if entries else inside:
+        pages = [path for name, path in self._by_name.items() if name.startswith(prefix)]
+        nav_file = self._by_name.get(prefix + self._nav_file)
+        entries = read_summary_file(nav_file, pages, None).entries if nav_file else {}
+        index = [path for path in pages[:1] if path.stem in ("index", "README")]
+        for path in (*index, *entries) if entries else pages:
             yield path, entries[path].label if path in entries else ""
 
 
-def file_sort_key(relative: Path) -> tuple[object, ...]:
-    """A folder's opening page, its others, then the folders inside it, all by their names."""
+def _sort_key(relative: Path) -> tuple[object, ...]:
+    """Sort a folder's index page before its other pages, and pages before the folders inside it."""
     return relative.parts[:-1], relative.stem not in ("index", "README"), relative.name
+
+
+class FolderNav:
+    """Builds a navigation from folders and from the files called `order_file` in them."""
+
+    def __init__(self, docs: Path, pages: Iterable[str], order_file: str = "") -> None:
+        self._docs = docs
+        self._order_file = order_file
+        self._children: dict[str, dict[str, None]] = {}
+        for page in pages:
+            folder = ""
+            for part in page.split("/")[:-1]:
+                self._children.setdefault(folder, {})[f"{folder}{part}/"] = None
+                folder = f"{folder}{part}/"
+            self._children.setdefault(folder, {})[page] = None
+
+    def nav(self, folder: str = "", depth: int = 0) -> list[object]:
+        """List the pages of a folder, and the folders inside it with their labels."""
+        children = sorted(self._children.get(folder, {}), key=lambda name: name.endswith("/"))
+        fields = self._settings(folder)
+        if fields.get("order") == "desc":
+            children.sort(key=lambda name: name.rstrip("/"), reverse=True)
+        arranged = fields.get("arrange")
+        listed = fields.get("nav")
+        if "nav" not in fields.fields and isinstance(arranged, list):
+            listed = [*arranged, _REST_MARKER]
+        if not isinstance(listed, list) or depth > _MAX_DEPTH:
+            return [self._item(name, depth) for name in children]
+        named = {f"{folder}{name.strip('/')}" for name in _listed_names(listed)}
+        rest = [name for name in children if name.rstrip("/") not in named]
+        return list(self._expand(listed, folder, rest, depth))
+
+    def _expand(self, listed: list[object], folder: str, rest: list[str], depth: int) -> Iterator[object]:
+        """Yield the items that an author lists; `...` and patterns stand for items of the `rest`."""
+        children = self._children.get(folder, {})
+        for entry in listed:
+            label, target = next(iter(entry.items())) if isinstance(entry, dict) and entry else ("", entry)
+            if isinstance(target, list) and depth < _MAX_DEPTH:
+                yield {label: list(self._expand(target, folder, rest, depth + 1))}
+            elif isinstance(target, str) and (target.startswith(_REST_MARKER) or "*" in target):
+                pattern = target.partition("|")[2].strip() if target.startswith(_REST_MARKER) else target
+                pattern = (pattern.partition("=")[2] or pattern).rstrip("/")
+                matching = [name for name in rest if not pattern or fnmatchcase(name.rstrip("/"), folder + pattern)]
+                yield from (self._item(name, depth) for name in matching)
+            elif isinstance(target, str):
+                path = f"{folder}{target.strip('/')}"
+                item = self._item(next((name for name in (f"{path}/", path) if name in children), target), depth)
+                inner = next(iter(item.values())) if isinstance(item, dict) else item
+                yield {label: inner} if label and not self._settings(f"{path}/").text("title") else item
+
+    def _item(self, name: str, depth: int) -> object:
+        if not name.endswith("/") or "://" in name:
+            return name
+        label = self._settings(name).text("title") or titles.humanize_name(name.rstrip("/").rpartition("/")[2])
+        return {label: self.nav(name, depth + 1)}
+
+    def _settings(self, folder: str) -> ConfigFields:
+        path = files.resolve_relative_path(self._docs, f"{folder}{self._order_file}") if self._order_file else None
+        return ConfigFields.of(load_config(path) if path and files.is_inside(path, self._docs) else None)
+
+
+def _listed_names(listed: list[object]) -> Iterator[str]:
+    """Yield the names in a list, at any depth."""
+    stack = [listed]
+    while stack:
+        for entry in stack.pop():
+            target = next(iter(entry.values()), None) if isinstance(entry, dict) else entry
+            if isinstance(target, list):
+                stack.append(target)
+            elif isinstance(target, str):
+                yield target

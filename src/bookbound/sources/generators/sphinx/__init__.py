@@ -2,81 +2,63 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
-from bookbound.domain.document import Page, ParsedBook, SourceNotice
+from bookbound.domain.document import ParsedBook, SourceNotice
 from bookbound.sources import files
-from bookbound.sources.generators.sphinx.cross_references import BookReferences, draft_page, render_pages
-from bookbound.sources.generators.sphinx.numbering import BookNumbering
-from bookbound.sources.generators.sphinx.page_order import OrderedPage, PageOrder
-from bookbound.sources.generators.sphinx.project import SphinxProject, find_sphinx_project, find_sphinx_root
+from bookbound.sources.generators.sphinx.assembly import assemble_book, describe_pages, draft_pages
+from bookbound.sources.generators.sphinx.page_order import BookDrafts, OrderedPage
+from bookbound.sources.generators.sphinx.project import (
+    SphinxProject,
+    find_sphinx_project,
+    find_sphinx_root,
+    has_toc_file,
+)
 from bookbound.sources.includes import IncludeLoader
 from bookbound.sources.page_builder import RenderedPage
-from bookbound.sources.rst.page_draft import PageDraft, ProjectContext
+from bookbound.sources.rst.page_draft import ProjectContext
 from bookbound.sources.titles import choose_book_title
 
 
-def contains_sphinx_project(source: Path) -> bool:
-    """Whether a Sphinx project stands at or below this folder: by its `conf.py`, or by a list of pages.
-
-    One whose table of contents is a file of its own is a Jupyter Book.
-    """
-    listed = any(files.is_file(source / name) for name in ("_toc.yml", "myst.yml"))
-    return files.is_folder(source) and not listed and find_sphinx_project(source) is not None
+def is_sphinx_source(source: Path) -> bool:
+    """Whether a Sphinx project is in this folder or below it; one with a `_toc.yml` is a Jupyter Book."""
+    return files.is_folder(source) and not has_toc_file(source) and find_sphinx_project(source) is not None
 
 
 def is_sphinx_folder(source: Path) -> bool:
-    """Whether a project stands where a folder would keep one, and not only somewhere below."""
+    """Whether a folder has a project in one of the usual places, not only somewhere below."""
     return find_sphinx_root(source) is not None
 
 
 def read_sphinx(source: Path) -> ParsedBook:
-    """The pages of the Sphinx project at or below `source`."""
+    """Read the Sphinx project in `source` or below it."""
     project = find_sphinx_project(source) or SphinxProject(source)
-    desk = ProjectContext(IncludeLoader(source), project.home, project.config)
-    paths, others, notices = project.files()
-    drafts: dict[str, PageDraft] = {}
-    found: dict[str, str] = {}
-    for path in (*paths, *others):
-        name = project.name(path)
-        if name not in drafts:
-            file = path.relative_to(source).as_posix()
-            made, odd = draft_page(path, file, desk)
-            notices += odd
-            if made:
-                drafts[name], found[name] = made, file
-    order = PageOrder(drafts, project.config.suffixes)
-    numbers = BookNumbering(order, project.config.root, project.config)
-    order = replace(order, numbers=numbers.titles())
-    own = {project.name(path) for path in paths}
-    listed = [page for page in order.pages(project.config.root) if page.reached or page.name in own]
-    pages, odd = render_pages(
-        listed, order, BookReferences(order, numbers, project.inventory()), found, project.address
+    config = project.config
+    paths, others, notices = project.find_files()
+    context = ProjectContext(IncludeLoader(source), project.folder, config.markup)
+    named_paths = [(project.page_name(path), path) for path in (*paths, *others)]
+    drafts, draft_notices = draft_pages(named_paths, source, context)
+    book = BookDrafts(drafts, config.suffixes)
+    own = {name for name, _ in named_paths[: len(paths)]}
+    assembled = assemble_book(
+        book, config.root, config.numbering, project.make_url, own.__contains__, project.load_inventory()
     )
-    notices += [*odd, *_get_toctree_notices(order, listed, found, project.config.root)]
-    title = project.config.title or _choose_book_title(source, pages, project.address(project.config.root))
-    return ParsedBook(title, "sphinx", tuple(pages), (*project.notices, *notices))
+    notices += [*draft_notices, *assembled.notices, *_report_toctrees(book, assembled.kept, config.root)]
+    title = config.title
+    if not title:
+        opening = (page for page in assembled.pages if page.url == project.make_url(config.root))
+        title = choose_book_title(source, [RenderedPage(page.text, page.spans, page.blocks) for page in opening])
+    return ParsedBook(title, "sphinx", tuple(assembled.pages), (*project.notices, *notices))
 
 
-def _get_toctree_notices(
-    order: PageOrder, listed: list[OrderedPage], found: dict[str, str], root: str
-) -> list[SourceNotice]:
-    """Which pages no list leads to, and which are listed and are not there."""
-    alone = [page.name for page in listed if not page.reached and not order.drafts[page.name].orphan]
+def _report_toctrees(book: BookDrafts, kept: list[OrderedPage], root: str) -> list[SourceNotice]:
+    """Report the pages that no toctree lists and the toctree entries without a page."""
     notices = []
-    if alone and root in order.drafts:
-        count = "1 page is" if len(alone) == 1 else f"{len(alone)} pages are"
-        notices.append(SourceNotice(found[root], f"{count} in no toctree: {files.join_first_names(alone)}"))
-    for page in listed:
-        if missing := order.missing(page.name):
-            told = f"lists pages that are not there: {files.join_first_names(missing)}"
-            notices.append(SourceNotice(found[page.name], told, lost=True))
+    unlisted = [page.name for page in kept if not page.is_listed and not book.drafts[page.name].is_orphan]
+    if unlisted and root in book.drafts:
+        notices.append(SourceNotice(book.drafts[root].file, describe_pages(unlisted, "in no toctree")))
+    for page in kept:
+        if missing := book.missing(page.name):
+            message = f"lists pages that do not exist: {files.join_first_names(missing)}"
+            notices.append(SourceNotice(book.drafts[page.name].file, message, lost=True))
     return notices
-
-
-def _choose_book_title(source: Path, pages: list[Page], opening: str) -> str:
-    """What the first page is called; else the folder."""
-    return choose_book_title(
-        source, [RenderedPage(page.text, page.runs, page.blocks) for page in pages if page.url == opening]
-    )

@@ -4,130 +4,136 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from bookbound.sources.generators.sphinx.page_order import PageOrder
-from bookbound.sources.rst.page_draft import OutlineItem, ProjectConfig
+from bookbound.sources.generators.sphinx.page_order import BookDrafts
+from bookbound.sources.rst.page_draft import OutlineItem
 
 NumberPath = tuple[int, ...]
 _MAX_TOCTREE_DEPTH = 100
+_DEFAULT_FORMATS = {"section": "Section %s", "figure": "Fig. %s", "table": "Table %s", "code-block": "Listing %s"}
 
 
-class NumberedItem(NamedTuple):
-    """A thing and its number; one without has the empty number."""
+@dataclass(frozen=True, slots=True)
+class NumberingConfig:
+    """The settings of a project for numbers; `formats` are those of references and captions by kind."""
 
-    mark: OutlineItem
+    numfig: bool = False
+    section_depth: int = 1
+    formats: Mapping[str, str] = field(default_factory=dict)
+    section_suffix: str = ". "
+
+
+class _NumberedItem(NamedTuple):
+    """An item and its number, which is empty if it has none."""
+
+    item: OutlineItem
     number: NumberPath = ()
 
     @property
     def digits(self) -> str:
         return ".".join(map(str, self.number))
 
+    def format(self, template: str) -> str:
+        if "{" in template:
+            return template.replace("{name}", self.item.title).replace("{number}", self.digits)
+        return template.replace("%s", self.digits)
+
 
 class BookNumbering:
-    """Counts the things of all pages: sections from each numbered list of pages on, all else from the first page on."""
+    """Numbers sections from each numbered toctree on, and everything else from the first page on."""
 
-    def __init__(self, order: PageOrder, root: str, config: ProjectConfig) -> None:
-        self._order, self._config = order, config
+    def __init__(self, book: BookDrafts, root: str, config: NumberingConfig) -> None:
+        self._book, self._config = book, config
+        self._formats = _DEFAULT_FORMATS | dict(config.formats)
         self._sections: dict[str, dict[int, NumberPath]] = {}
-        self._counted: Counter[tuple[str, NumberPath]] = Counter()
-        self._found: dict[str, dict[str, NumberedItem]] = {}
-        for name, draft in order.drafts.items():
+        self._counters: Counter[tuple[str, NumberPath]] = Counter()
+        self._items: dict[str, dict[str, _NumberedItem]] = {}
+        for name, draft in book.drafts.items():
             for toctree in draft.toctrees:
                 stack = [0]
-                for child in order.listed(toctree, name) if toctree.numbered else ():
-                    self._number_sections(child, toctree.numbered, stack)
-        self._count(root, (), 0, config.numfig)
-        for name in order.drafts:
-            self._count(name, (), 0, False)
+                for child in book.find_pages(toctree, name) if toctree.numbered_levels else ():
+                    self._number_sections(child, toctree.numbered_levels, stack)
+        self._number_items(root, (), 0, config.numfig)
+        for name in book.drafts:
+            self._number_items(name, (), 0, False)
 
-    def on(self, page: str) -> Mapping[str, NumberedItem]:
-        """The things of a page by their ids."""
-        return self._found.get(page, {})
-
-    def shown(self, page: str, target: str) -> str:
-        """What is set before a heading or a caption, or for the number of a formula; nothing where it has none."""
-        found = self.on(page).get(target)
+    def format_number(self, page: str, target: str) -> str:
+        """Return the text before a heading or a caption, or the number of a formula."""
+        found = self._items.get(page, {}).get(target)
         if not found or not found.number:
             return ""
-        if found.mark.kind == "section":
-            return f"{found.digits}{self._config.number_suffix}"
-        if found.mark.kind == "displaymath":
-            return f"({found.digits})"
-        return self._formatted(found, self._config.formats[found.mark.kind])
+        match found.item.kind:
+            case "section":
+                return f"{found.digits}{self._config.section_suffix}"
+            case "displaymath":
+                return f"({found.digits})"
+            case kind:
+                return found.format(self._formats[kind])
 
-    def refers(self, page: str, target: str, title: str = "") -> str | None:
-        """What a reference by number shows for a thing of a page; nothing where that has none."""
-        found = self.on(page).get(target)
-        kind = found.mark.kind if found else ""
-        if not found or not found.number or (kind != "section" and not self._config.numfig):
+    def format_reference(self, page: str, target: str, title: str) -> str | None:
+        """Return what a `numref` role shows, or None if its target has no number."""
+        found = self._items.get(page, {}).get(target)
+        if not found or not found.number or (found.item.kind != "section" and not self._config.numfig):
             return None
-        return self._formatted(found, title or self._config.formats.get(kind, "%s"))
+        return found.format(title or self._formats.get(found.item.kind, "%s"))
 
-    def titles(self) -> dict[str, str]:
-        """What is set before the titles of those pages that are numbered."""
-        tops = {
-            name: next((mark.ids[0] for mark in draft.outline if mark.kind == "section"), "")
-            for name, draft in self._order.drafts.items()
-            if name in self._sections
-        }
-        return {name: self.shown(name, top) for name, top in tops.items()}
-
-    def _formatted(self, found: NumberedItem, form: str) -> str:
-        if "{" in form:
-            return form.replace("{name}", found.mark.title).replace("{number}", found.digits)
-        return form.replace("%s", found.digits)
+    def title_numbers(self) -> dict[str, str]:
+        """Return the text before the titles of numbered pages."""
+        numbers = {}
+        for name in self._sections:
+            sections = (item for item in self._book.drafts[name].outline if item.kind == "section")
+            numbers[name] = next((self.format_number(name, item.ids[0]) for item in sections), "")
+        return numbers
 
     def _number_sections(self, page: str, depth: int, stack: list[int]) -> None:
-        """Number a page's sections and those of the pages it lists; the last of `stack` counts its own title."""
+        """Number the sections of a page and of the pages that it lists; the end of `stack` counts its title."""
         if page in self._sections or len(stack) > _MAX_TOCTREE_DEPTH:
             return
         numbers = self._sections[page] = {}
-        draft, base = self._order.drafts[page], len(stack)
-        for at, mark in enumerate(draft.outline):
-            if mark.kind == "section":
-                _resize_counters(stack, base + mark.level - 1)
+        draft, base = self._book.drafts[page], len(stack)
+        for index, item in enumerate(draft.outline):
+            if item.kind == "section":
+                _resize_counters(stack, base + item.level - 1)
                 stack[-1] += 1
-                numbers[at] = tuple(stack) if depth >= mark.level else ()
-            elif mark.kind == "toctree" and depth != mark.level:
-                _resize_counters(stack, base + mark.level)
-                for child in self._order.listed(draft.toctrees[int(mark.ids[0])], page):
-                    self._number_sections(child, depth - mark.level, stack)
+                numbers[index] = tuple(stack) if depth >= item.level else ()
+            elif item.kind == "toctree" and depth != item.level:
+                _resize_counters(stack, base + item.level)
+                for child in self._book.find_pages(draft.toctrees[int(item.ids[0])], page):
+                    self._number_sections(child, depth - item.level, stack)
         del stack[base:]
 
-    def _count(self, page: str, above: NumberPath, depth: int, numfig: bool) -> None:
-        """Count the things of a page and, where it lists others, of those; `above` is the number of what holds it."""
-        if page in self._found or page not in self._order.drafts or depth > _MAX_TOCTREE_DEPTH:
+    def _number_items(self, page: str, parent: NumberPath, depth: int, numfig: bool) -> None:
+        """Number the items of a page and of the pages that it lists, below the number of the `parent` section."""
+        if page in self._items or page not in self._book.drafts or depth > _MAX_TOCTREE_DEPTH:
             return
-        found = self._found[page] = {}
-        draft, sections = self._order.drafts[page], self._sections.get(page, {})
+        items = self._items[page] = {}
+        draft, sections = self._book.drafts[page], self._sections.get(page, {})
         first = next(iter(sections.values()), ())
-        under: list[NumberPath] = [above]
+        parents: list[NumberPath] = [parent]
         formulas = 0
-        for at, mark in enumerate(draft.outline):
-            if mark.kind == "section":
-                del under[mark.level :]
-                number = sections.get(at, first)
-                under += [number or under[-1]] * (mark.level + 1 - len(under))
-                thing = NumberedItem(mark, sections.get(at, ()))
-            elif mark.kind == "toctree":
-                for child in self._order.listed(draft.toctrees[int(mark.ids[0])], page):
-                    self._count(child, under[min(mark.level, len(under) - 1)], depth + 1, numfig)
+        for index, item in enumerate(draft.outline):
+            nearest = parents[min(item.level, len(parents) - 1)]
+            number: NumberPath = ()
+            if item.kind == "section":
+                number = sections.get(index, ())
+                del parents[item.level :]
+                parents += [sections.get(index, first) or parents[-1]] * (item.level + 1 - len(parents))
+            elif item.kind == "toctree":
+                for child in self._book.find_pages(draft.toctrees[int(item.ids[0])], page):
+                    self._number_items(child, nearest, depth + 1, numfig)
                 continue
             elif numfig:
-                thing = NumberedItem(mark, self._next(mark.kind, under[min(mark.level, len(under) - 1)]))
-            else:
-                formulas += mark.kind == "displaymath"
-                thing = NumberedItem(mark, (formulas,) if mark.kind == "displaymath" else ())
-            found |= dict.fromkeys(mark.ids, thing)
-
-    def _next(self, kind: str, above: NumberPath) -> NumberPath:
-        above = above[: self._config.numfig_depth]
-        self._counted[kind, above] += 1
-        return (*above, self._counted[kind, above])
+                above = nearest[: self._config.section_depth]
+                self._counters[item.kind, above] += 1
+                number = (*above, self._counters[item.kind, above])
+            elif item.kind == "displaymath":
+                formulas += 1
+                number = (formulas,)
+            items |= dict.fromkeys(item.ids, _NumberedItem(item, number))
 
 
 def _resize_counters(stack: list[int], length: int) -> None:
-    """Cut a stack of counters, or let it count anew further down."""
     del stack[length:]
     stack += [0] * (length - len(stack))

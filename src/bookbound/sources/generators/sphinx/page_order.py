@@ -1,148 +1,149 @@
-"""Orders the pages of a book by its toctrees."""
+"""Finds the pages that toctrees and references mean, and orders the pages of a book by its toctrees."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from bookbound.sources import files, titles
+from bookbound.sources import files
 from bookbound.sources.rst.page_draft import PageDraft, Toctree
+from bookbound.sources.titles import humanize_name
 
+GENERATED_PAGE_TITLES = {"genindex": "Index", "modindex": "Module Index", "search": "Search Page"}
 _EXTERNAL_URL = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
-_GENERATED_PAGES = frozenset(("self", "genindex", "modindex", "search"))
 _GENERIC_CAPTION = re.compile(r"(?i)(?:table of )?contents:?")
 _GLOB_WILDCARDS = {"**": ".*", "**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
-# A pattern of more wildcards than any author writes could take for ever.
+# A pattern with more wildcards than authors write could take for ever.
 _MAX_GLOB_PARTS = 11
 
 
-class OrderedPage(NamedTuple):
-    """A page in its place: its name, the chapter it belongs to, and whether some list leads to it."""
-
-    name: str
-    chapter: str
-    reached: bool = True
-
-
 class _ToctreeChild(NamedTuple):
-    """A page that another lists: under which title, and in a list of which name."""
+    """A page in a toctree, with the title and the caption that the toctree gives it."""
 
     name: str
-    label: str
+    title: str
     caption: str
 
 
 @dataclass(frozen=True, slots=True)
-class PageOrder:
-    """Puts the pages of a book into the order of their lists; `suffixes` are what their files end in.
-
-    `numbers` are set before the titles of pages wherever these are listed.
-    """
+class BookDrafts:
+    """The drafts of a book by page name; `suffixes` are the file endings that targets may have."""
 
     drafts: Mapping[str, PageDraft]
     suffixes: tuple[str, ...]
-    numbers: Mapping[str, str] = field(default_factory=dict)
-
-    def pages(self, root: str) -> list[OrderedPage]:
-        """The root and what it leads to, and then all others, each before what it leads to."""
-        listed = self._below(root, "", chapters=True) if root in self.drafts else []
-        seen = {page.name for page in listed}
-        held = {child.name for name in self.drafts if name not in seen for child in self.children(name)}
-        left = sorted((name for name in self.drafts if name not in seen), key=_make_sort_key)
-        for name in (*(name for name in left if name not in held), *left):
-            if name not in seen:
-                alone = not any(child.name not in seen for child in self.children(name))
-                below = self._below(name, self._folder(name) if alone else self.heading(name), seen=seen)
-                listed += [page._replace(reached=False) for page in below]
-        return listed
 
     def title(self, name: str) -> str:
-        return self.drafts[name].title or titles.humanize_name(posixpath.basename(name))
+        return self.drafts[name].title or humanize_name(posixpath.basename(name))
 
-    def heading(self, name: str) -> str:
-        """What a page is called in a list, with its number."""
-        return f"{self.numbers.get(name, '')}{self.title(name)}"
+    def resolve(self, target: str, page: str) -> str:
+        """Return the name of the page that a target on another page means, or nothing."""
+        folder = "" if target.startswith("/") else posixpath.dirname(page)
+        path = posixpath.normpath(posixpath.join(folder, target.strip("/")))
+        suffixes = (suffix for suffix in (*self.suffixes, ".rst", ".md") if path.endswith(suffix))
+        name = path.removesuffix(next(suffixes, ""))
+        return next((found for found in (path, name) if found in self.drafts), "")
 
-    def children(self, name: str) -> list[_ToctreeChild]:
-        """The pages that a page lists, in order."""
-        return [child for toctree in self.drafts[name].toctrees for child in self._in(toctree, name)]
+    def children(self, page: str) -> list[_ToctreeChild]:
+        return [child for toctree in self.drafts[page].toctrees for child in self._find_children(toctree, page)]
 
-    def listed(self, toctree: Toctree, name: str) -> list[str]:
-        """The pages that one list of a page leads to, in order."""
-        return [child.name for child in self._in(toctree, name)]
+    def find_pages(self, toctree: Toctree, page: str) -> list[str]:
+        """Return the pages that one toctree of a page lists."""
+        return [child.name for child in self._find_children(toctree, page)]
 
-    def resolve(self, target: str, name: str) -> str:
-        """The name of the page that a target on another page means; empty where there is none."""
-        folder = "" if target.startswith("/") else posixpath.dirname(name)
-        wanted = posixpath.normpath(posixpath.join(folder, target.strip("/")))
-        ends = (end for end in (*self.suffixes, ".rst", ".md") if wanted.endswith(end))
-        bare = wanted.removesuffix(next(ends, ""))
-        return next((found for found in (wanted, bare) if found in self.drafts), "")
+    def missing(self, page: str) -> list[str]:
+        """Return the toctree entries of a page that match no page."""
+        return [
+            target
+            for toctree in self.drafts[page].toctrees
+            for _, target in (() if toctree.is_generated else toctree.entries)
+            if target not in ("self", *GENERATED_PAGE_TITLES)
+            and not _EXTERNAL_URL.match(target)
+            and not self._match(toctree, target, page)
+        ]
 
-    def _below(self, top: str, chapter: str, chapters: bool = False, seen: set[str] | None = None) -> list[OrderedPage]:
-        """A page and what it leads to, each page once; where it has `chapters`, its children are those."""
+    def _find_children(self, toctree: Toctree, page: str) -> Iterable[_ToctreeChild]:
+        caption = "" if _GENERIC_CAPTION.fullmatch(toctree.caption) else toctree.caption
+        children: dict[str, _ToctreeChild] = {}
+        for title, target in toctree.entries:
+            for child in () if _EXTERNAL_URL.match(target) else self._match(toctree, target, page):
+                if child != page:
+                    children.setdefault(child, _ToctreeChild(child, title, caption))
+        return reversed(children.values()) if toctree.is_reversed else children.values()
+
+    def _match(self, toctree: Toctree, target: str, page: str) -> Sequence[str]:
+        if not toctree.is_glob or not any(mark in target for mark in "*?["):
+            name = self.resolve(target, page)
+            return [name] if name else []
+        folder = "" if target.startswith("/") else posixpath.dirname(page)
+        glob = target.removesuffix(next((suffix for suffix in self.suffixes if target.endswith(suffix)), ""))
+        pattern = compile_glob(posixpath.normpath(posixpath.join(folder, glob.lstrip("/"))))
+        return sorted(name for name in self.drafts if pattern.fullmatch(name))
+
+
+class OrderedPage(NamedTuple):
+    """A page with its numbered title and its chapter; one that is not listed is in no toctree."""
+
+    name: str
+    title: str
+    chapter: str
+    is_listed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PageOrder:
+    """Orders the pages of a book; `numbers` are the texts before their titles."""
+
+    book: BookDrafts
+    numbers: Mapping[str, str]
+
+    def pages(self, root: str) -> list[OrderedPage]:
+        """Return the root and the pages that it leads to, then all others, each before those it leads to."""
+        drafts = self.book.drafts
+        ordered = self._walk(root, "", set(), is_root=True) if root in drafts else []
+        seen = {page.name for page in ordered}
+        rest = sorted((name for name in drafts if name not in seen), key=_make_sort_key)
+        listed = {child.name for name in rest for child in self.book.children(name)}
+        for name in (*(name for name in rest if name not in listed), *rest):
+            if name not in seen:
+                has_children = any(child.name not in seen for child in self.book.children(name))
+                chapter = self._title(name) if has_children else self._folder_title(name)
+                ordered += [page._replace(is_listed=False) for page in self._walk(name, chapter, seen)]
+        return ordered
+
+    def _title(self, name: str, title: str = "") -> str:
+        return f"{self.numbers.get(name, '')}{title or self.book.title(name)}"
+
+    def _walk(self, top: str, chapter: str, seen: set[str], is_root: bool = False) -> list[OrderedPage]:
+        """Return a page and the unseen pages that it leads to; the children of the root are chapters."""
         found: list[OrderedPage] = []
-        seen = set() if seen is None else seen
-        waiting = [(top, chapter or self.heading(top))]
-        while waiting:
-            name, chapter = waiting.pop()
+        stack = [(top, chapter or self._title(top))]
+        while stack:
+            name, chapter = stack.pop()
             if name in seen:
                 continue
             seen.add(name)
-            found.append(OrderedPage(name, chapter))
-            opens = chapters and name == top
-            below = [(child.name, self._chapter(child) if opens else chapter) for child in self.children(name)]
-            waiting += reversed(below)
+            found.append(OrderedPage(name, self._title(name), chapter))
+            opens_chapters = is_root and name == top
+            children = [
+                (child.name, self._chapter(child) if opens_chapters else chapter) for child in self.book.children(name)
+            ]
+            stack += reversed(children)
         return found
 
     def _chapter(self, child: _ToctreeChild) -> str:
-        """A chapter is called as its page is; one of a single page stands under the name of its list."""
-        alone = not self.children(child.name)
-        named = f"{self.numbers.get(child.name, '')}{child.label or self.title(child.name)}"
-        return child.caption if alone and child.caption else named
+        """Name a chapter after its page, or after the toctree caption if it is a single page."""
+        is_single = not self.book.children(child.name)
+        return child.caption if is_single and child.caption else self._title(child.name, child.title)
 
-    def _folder(self, name: str) -> str:
-        """What a page belongs to that no list leads to: the page of its folder, or the folder."""
+    def _folder_title(self, name: str) -> str:
+        """Return the title of the folder of a page that no toctree lists."""
         top = name.partition("/")[0]
-        page = next((page for page in (top, f"{top}/index") if page in self.drafts), "")
-        return self.heading(page) if page else titles.humanize_name(top)
-
-    def missing(self, name: str) -> list[str]:
-        """The targets of a page's lists that lead nowhere."""
-        return [
-            target
-            for toctree in self.drafts[name].toctrees
-            for _, target in (() if toctree.made else toctree.lines)
-            if not _EXTERNAL_URL.match(target)
-            and target not in _GENERATED_PAGES
-            and not self._found(toctree, target, name)
-        ]
-
-    def _in(self, toctree: Toctree, name: str) -> Iterable[_ToctreeChild]:
-        caption = "" if _GENERIC_CAPTION.fullmatch(toctree.caption) else toctree.caption
-        found: dict[str, _ToctreeChild] = {}
-        for label, target in toctree.lines:
-            for child in () if _EXTERNAL_URL.match(target) else self._found(toctree, target, name):
-                if child != name:
-                    found.setdefault(child, _ToctreeChild(child, label, caption))
-        return reversed(found.values()) if toctree.backwards else found.values()
-
-    def _found(self, toctree: Toctree, target: str, name: str) -> Sequence[str]:
-        """The pages that a line of a list means."""
-        if toctree.glob and any(mark in target for mark in "*?["):
-            return self._matched(target, name)
-        page = self.resolve(target, name)
-        return [page] if page else []
-
-    def _matched(self, target: str, name: str) -> Sequence[str]:
-        folder = "" if target.startswith("/") else posixpath.dirname(name)
-        bare = target.removesuffix(next((end for end in self.suffixes if target.endswith(end)), ""))
-        wanted = compile_glob(posixpath.normpath(posixpath.join(folder, bare.lstrip("/"))))
-        return sorted(each for each in self.drafts if wanted.fullmatch(each))
+        page = next((page for page in (top, f"{top}/index") if page in self.book.drafts), "")
+        return self._title(page) if page else humanize_name(top)
 
 
 def _make_sort_key(name: str) -> tuple[object, ...]:
@@ -152,20 +153,19 @@ def _make_sort_key(name: str) -> tuple[object, ...]:
 
 @cache
 def compile_glob(glob: str) -> re.Pattern[str]:
-    """A pattern of names: a star stands for anything within a folder, two for anything."""
+    """Compile a pattern of page names in which one star does not match a slash, and two do."""
     parts = re.split(r"(\*\*/?|\*|\?|\[!?[^\]]+\])", glob)
-    made = [
+    patterns = [
         _GLOB_WILDCARDS.get(part) or (_compile_character_class(part) if part.startswith("[") else re.escape(part))
         for part in parts
     ]
     try:
-        return re.compile("".join(made) if len(parts) <= _MAX_GLOB_PARTS else re.escape(glob))
+        return re.compile("".join(patterns) if len(parts) <= _MAX_GLOB_PARTS else re.escape(glob))
     except re.error:
         return re.compile(re.escape(glob))
 
 
 def _compile_character_class(part: str) -> str:
-    """One of several characters, or of those between two."""
-    named = part[1:-1].removeprefix("!")
-    escaped = re.escape(named) if "--" in named else re.escape(named).replace(r"\-", "-")
-    return f"[{'^' * part.startswith('[!')}{escaped}]" if part.endswith("]") and named else re.escape(part)
+    names = part[1:-1].removeprefix("!")
+    escaped = re.escape(names) if "--" in names else re.escape(names).replace(r"\-", "-")
+    return f"[{'^' * part.startswith('[!')}{escaped}]" if part.endswith("]") and names else re.escape(part)

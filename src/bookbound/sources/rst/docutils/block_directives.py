@@ -1,215 +1,160 @@
-"""Implements admonitions, code, math and figures, and lists every directive by name."""
+"""Renders the directives for admonitions, code, math, figures, cards, tabs and tables."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst import Directive, states
+from docutils.parsers.rst import states
+from docutils.parsers.rst.directives.tables import CSVTable
+from docutils.statemachine import StringList
 
-from bookbound.sources.rst.docutils.content_directive import ContentDirective, make_code_block, make_math_blocks
-from bookbound.sources.rst.docutils.include_directives import (
-    AutosummaryDirective,
-    IncludeDirective,
-    LiteralIncludeDirective,
-    ToctreeDirective,
-)
-from bookbound.sources.rst.docutils.layout_directives import (
-    ButtonDirective,
-    CardDirective,
-    CodeTabSetDirective,
-    CsvTableDirective,
-    ListTableDirective,
-    TableDirective,
-)
-from bookbound.sources.rst.docutils.object_directives import (
-    AutodocDirective,
-    DefaultDomainDirective,
-    GlossaryDirective,
-    ModuleDirective,
-    ObjectDirective,
-    ProductionListDirective,
-    ProgramDirective,
-)
-from bookbound.sources.rst.shared_directives import VERSION_DIRECTIVES, applies_to_html, format_version_note
+from bookbound.sources.rst.docutils.content_directive import AnyOptions, ContentDirective, make_generated_text
+from bookbound.sources.rst.shared_markup import MAX_TABLE_CELLS, applies_to_html, format_version_note
+
+_CARD_HEADER_END, _CARD_FOOTER_START = re.compile(r"\^{3,}\s*"), re.compile(r"\+{3,}\s*")
 
 
-class VersionDirective(ContentDirective):
-    """Shows since when something is so, and what there is to say of it."""
-
-    def run(self) -> list[nodes.Node]:
-        version, *words = "".join(self.arguments).split(None, 1) or [""]
-        shown = format_version_note(self.name.lower(), version, bool(words or self.content))
-        node = nodes.admonition("", self.placed(nodes.title("", shown, told=True)))
-        if words:
-            node += self.words(nodes.paragraph, words[0])
-        return [self.body(node)]
+def show_nothing(directive: ContentDirective) -> list[nodes.Node]:
+    # A substitution definition must contain something.
+    return [nodes.image()] if isinstance(directive.state, states.SubstitutionDef) else []
 
 
-_ADMONITION_TITLES = {"seealso": "See also"}
+def show_only(directive: ContentDirective) -> list[nodes.Node]:
+    return directive.body() if applies_to_html(directive.argument) else []
 
 
-class BodyDirective(ContentDirective):
-    """Shows its body."""
-
-    def run(self) -> list[nodes.Node]:
-        return self.body(nodes.container()).children
-
-
-class HiddenDirective(ContentDirective):
-    """Shows nothing, also in the place of a name that stands for it."""
-
-    def run(self) -> list[nodes.Node]:
-        return [nodes.image()] if isinstance(self.state, states.SubstitutionDef) else []
+def show_admonition(directive: ContentDirective) -> list[nodes.Node]:
+    if directive.name.lower() == "seealso":
+        title = nodes.title("", "See also", generated=True)
+    else:
+        title = nodes.title("", directive.name, is_directive_name=True)
+    return [directive.named(directive.parse_body(nodes.admonition("", directive.locate(title))))]
 
 
-class TitledDirective(ContentDirective):
-    """Shows a title and a body, as one."""
-
-    def run(self) -> list[nodes.Node]:
-        titles = (*self.argument(nodes.title), *self.option("subtitle", nodes.subtitle))
-        return [self.named(self.body(nodes.admonition("", *titles)))]
+def show_todo(directive: ContentDirective) -> list[nodes.Node]:
+    shown: Any = show_admonition(directive)
+    directive.state.document.set_id(shown[0])  # Sphinx does so even if it hides the todo
+    return shown if directive.context.project.markup.show_todos else []
 
 
-class AdmonitionDirective(ContentDirective):
-    """Shows its own name above its body."""
-
-    optional_arguments = 0
-
-    def run(self) -> list[nodes.Node]:
-        told = _ADMONITION_TITLES.get(self.name.lower())
-        title = self.placed(nodes.title("", told or self.name, **({"told": True} if told else {"named": True})))
-        return [self.named(self.body(nodes.admonition("", title)))]
+def show_titled(directive: ContentDirective) -> list[nodes.Node]:
+    titles = directive.parse_text(nodes.title, directive.argument)
+    subtitles = directive.parse_text(nodes.subtitle, directive.options.get("subtitle"))
+    return [directive.named(directive.parse_body(nodes.admonition("", *titles, *subtitles)))]
 
 
-class TodoDirective(AdmonitionDirective):
-    """Shows its name and body where the configuration says so; it has an id in any case."""
-
-    def run(self) -> list[nodes.Node]:
-        shown: Any = super().run()
-        self.state.document.set_id(shown[0])
-        return shown if self.state.document.settings.extracts.todos else []
-
-
-class RawHtmlDirective(HiddenDirective):
-    """Shows the words of HTML that stands in the page as it is."""
-
-    def run(self) -> list[nodes.Node]:
-        from bookbound.sources.html import render_html
-
-        body = "\n".join(self.content)
-        wanted = "html" in "".join(self.arguments).lower() and not isinstance(self.state, states.SubstitutionDef)
-        words = " ".join(render_html(body).text.split()) if wanted and body.strip() else ""
-        if not words:
-            return super().run()
-        return [self.placed(nodes.paragraph(body, words), self.at(self.content_offset))]
+def show_version(directive: ContentDirective) -> list[nodes.Node]:
+    version, *text = directive.argument.split(None, 1) or [""]
+    note = format_version_note(directive.name.lower(), version, bool(text or directive.content))
+    title = directive.locate(nodes.title("", note, generated=True))
+    paragraphs = directive.parse_text(nodes.paragraph, "".join(text))
+    return [directive.parse_body(nodes.admonition("", title, *paragraphs))]
 
 
-class RubricDirective(ContentDirective):
-    """Shows its argument and then its body."""
+def show_raw(directive: ContentDirective) -> list[nodes.Node]:
+    from bookbound.sources.html import render_html
 
-    def run(self) -> list[nodes.Node]:
-        return [*self.argument(nodes.rubric), *self.body(nodes.container()).children]
-
-
-class CodeDirective(ContentDirective):
-    """Shows its body as it is written, below its caption."""
-
-    def run(self) -> list[nodes.Node]:
-        return make_code_block(self, "\n".join(self.content))
+    html = "\n".join(directive.content)
+    is_shown = "html" in directive.argument.lower() and not isinstance(directive.state, states.SubstitutionDef)
+    text = " ".join(render_html(html).text.split()) if is_shown and html.strip() else ""
+    if not text:
+        return show_nothing(directive)
+    return [directive.locate(nodes.paragraph(html, text), directive.line_at(directive.content_offset))]
 
 
-class CodeTabDirective(ContentDirective):
-    """Shows a tab's title, or the language that its code is in, and the code."""
-
-    def run(self) -> list[nodes.Node]:
-        language, _, title = " ".join(self.arguments).partition(" ")
-        return [self.words(nodes.rubric, title or language), *make_code_block(self, "\n".join(self.content))]
+def show_rubric(directive: ContentDirective) -> list[nodes.Node]:
+    return [*directive.parse_text(nodes.rubric, directive.argument), *directive.body()]
 
 
-class MathDirective(ContentDirective):
-    """Shows formulas: its argument, and its body."""
-
-    def run(self) -> list[nodes.Node]:
-        return make_math_blocks(self)
+def show_code(directive: ContentDirective) -> list[nodes.Node]:
+    return directive.code("\n".join(directive.content))
 
 
-class FigureDirective(ContentDirective):
-    """Shows what stands for a picture, and what is said below it."""
-
-    def run(self) -> list[nodes.Node]:
-        if isinstance(self.state, states.SubstitutionDef):
-            return [nodes.image()]
-        alt = self.option("alt", nodes.paragraph)
-        node = self.body(nodes.figure("", *alt))
-        self.add_name(node)
-        first = next((child for child in node.children[len(alt) :]), None)
-        if isinstance(first, nodes.paragraph):
-            node.replace(first, self.placed(nodes.caption(first.rawsource, "", *first.children), first.line))
-        return [node]
+def show_code_tab(directive: ContentDirective) -> list[nodes.Node]:
+    language, _, title = directive.argument.partition(" ")
+    return [*directive.parse_text(nodes.rubric, title or language), *show_code(directive)]
 
 
-class OnlyDirective(ContentDirective):
-    """Shows its body where a built site does."""
+def show_code_tab_set(directive: ContentDirective) -> list[nodes.Node]:
+    shown: list[nodes.Node] = []
+    for block in directive.body():
+        language = block.get("language", "") if isinstance(block, nodes.literal_block) else ""
+        if language:
+            label = make_generated_text(language.upper())
+            shown.append(directive.locate(nodes.rubric("", "", label), block.line))
+        shown.append(block)
+    return shown
 
-    def run(self) -> list[nodes.Node]:
-        return self.body(nodes.container()).children if applies_to_html(" ".join(self.arguments)) else []
+
+def show_math(directive: ContentDirective) -> list[nodes.Node]:
+    shown: list[Any] = [directive.locate(nodes.math_block(text, text)) for text in directive.arguments]
+    body = "\n".join(directive.content)
+    if body.strip():
+        shown.append(directive.locate(nodes.math_block(body, body), directive.line_at(directive.content_offset)))
+    label = directive.options.get("label") or directive.options.get("name")
+    if label and shown:
+        shown[-1]["ids"] = directive.reserve_ids(nodes.make_id(f"equation-{label}"))
+        directive.context.formulas |= {f"equation-{label}": anchor for anchor in shown[-1]["ids"]}
+    return shown
 
 
-_OBJECT_KINDS = {
-    "py:": "function class method attribute data exception property decorator type staticmethod classmethod",
-    "c:": "function type member var macro struct union enum enumerator",
-    "cpp:": "function class type member var enum enum-class enumerator struct union concept",
-    "js:": "function class method attribute data",
-    "rst:": "directive role directive:option",
-    "": "function method attribute data exception property decorator staticmethod classmethod option envvar confval"
-    " describe object cmdoption",
-}
-_AUTODOC_KINDS = "function class exception method attribute data property decorator type"
-_DIRECTIVE_CLASSES: tuple[tuple[str, type[Directive]], ...] = (
-    ("note tip warning attention caution danger error hint important seealso", AdmonitionDirective),
-    ("todo", TodoDirective),
-    ("admonition dropdown details topic sidebar tab-item tab group-tab collapse toggle", TitledDirective),
-    ("card grid-item-card", CardDirective),
-    ("button-link button-ref", ButtonDirective),
-    ("tab-set-code", CodeTabSetDirective),
-    (" ".join(VERSION_DIRECTIVES), VersionDirective),
-    ("rubric centered", RubricDirective),
-    (
-        "code-block code sourcecode prompt testcode testoutput doctest ipython jupyter-execute code-cell console",
-        CodeDirective,
-    ),
-    ("code-tab", CodeTabDirective),
-    ("math", MathDirective),
-    ("image figure thumbnail", FigureDirective),
-    (
-        " ".join(domain + name for domain, names in _OBJECT_KINDS.items() for name in names.split()) + " class",
-        ObjectDirective,
-    ),
-    ("only", OnlyDirective),
-    ("include", IncludeDirective),
-    ("literalinclude", LiteralIncludeDirective),
-    ("toctree", ToctreeDirective),
-    ("autosummary", AutosummaryDirective),
-    ("currentmodule py:currentmodule module py:module automodule js:module", ModuleDirective),
-    ("program", ProgramDirective),
-    (" ".join(f"auto{name}" for name in _AUTODOC_KINDS.split()), AutodocDirective),
-    ("default-domain", DefaultDomainDirective),
-    ("glossary", GlossaryDirective),
-    ("productionlist", ProductionListDirective),
-    (
-        "contents redirect-from highlight meta index tags bibliography"
-        " sectnum section-numbering header footer title date testsetup testcleanup video youtube vimeo plot graphviz"
-        " digraph graph mermaid uml inheritance-diagram tabularcolumns target-notes"
-        " sphinx_gallery_thumbnail restructuredtext-test-directive",
-        HiddenDirective,
-    ),
-    ("table", TableDirective),
-    ("list-table", ListTableDirective),
-    ("csv-table", CsvTableDirective),
-    ("container compound", BodyDirective),
-    ("raw", RawHtmlDirective),
-)
-DIRECTIVES: dict[str, Any] = {name: shows for names, shows in _DIRECTIVE_CLASSES for name in names.split()} | {
-    "": BodyDirective
-}
+def show_figure(directive: ContentDirective) -> list[nodes.Node]:
+    if isinstance(directive.state, states.SubstitutionDef):
+        return [nodes.image()]
+    alt = directive.parse_text(nodes.paragraph, directive.options.get("alt"))
+    node = directive.named(directive.parse_body(nodes.figure("", *alt)))
+    first = next(iter(node.children[len(alt) :]), None)
+    if isinstance(first, nodes.paragraph):
+        node.replace(first, directive.locate(nodes.caption(first.rawsource, "", *first.children), first.line))
+    return [node]
+
+
+def show_card(directive: ContentDirective) -> list[nodes.Node]:
+    lines = list(directive.content)
+    header = next((i for i, line in enumerate(lines) if _CARD_HEADER_END.fullmatch(line)), -1)
+    footers = (i for i, line in enumerate(lines) if i > header and _CARD_FOOTER_START.fullmatch(line))
+    footer = next(footers, len(lines))
+    node = nodes.admonition("", *directive.parse_text(nodes.title, directive.argument))
+    for start, end in ((0, header), (header + 1, footer), (footer + 1, len(lines))):
+        if start < end:
+            directive.state.nested_parse(directive.content[start:end], directive.content_offset + start, node)
+    return [node] if node.children else []
+
+
+def show_button(directive: ContentDirective) -> list[nodes.Node]:
+    shown, target = directive.body(), directive.argument
+    if shown or not target:
+        return shown
+    text = nodes.inline(target, target)
+    if directive.name.endswith("ref"):
+        text["reference"] = "ref" if directive.options.get("ref-type", "ref") == "ref" else "doc", target
+    return [directive.locate(nodes.paragraph(target, "", text))]
+
+
+class CsvTableDirective(CSVTable):
+    """Shows a table that is written as comma-separated values in the page or in another file."""
+
+    option_spec = AnyOptions(CSVTable.option_spec or {})
+
+    def run(self) -> Sequence[Any]:
+        file = self.options.pop("file", "")
+        source, line = self.state_machine.get_source_and_line(self.lineno)
+        text = self.state.document.settings.parse_context.load_text(file, source) if file else None
+        if text is not None:
+            self.content = StringList(text.splitlines(), source)
+        lines = list(self.content)
+        if max((line.count(",") for line in lines), default=0) * len(lines) > MAX_TABLE_CELLS:
+            text = "\n".join(lines)
+            block = nodes.literal_block(text, text, from_file=bool(file))
+            block.source, block.line = source, line
+            return [block]
+        tables = super().run()
+        for table in tables:
+            for cell in table.findall(nodes.TextElement):
+                # docutils does not know the lines of the cells.
+                if not isinstance(cell, nodes.title):
+                    cell.line, cell["from_file"] = (line, True) if file else (None, False)
+        return tables

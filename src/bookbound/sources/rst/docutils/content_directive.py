@@ -1,19 +1,80 @@
-"""Defines the directive class that every directive with content extends."""
+"""Defines what directives know about their page and how a function becomes a directive."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
+from docutils.statemachine import string2lines
 
+from bookbound.sources.rst.object_descriptions import ObjectScope
+from bookbound.sources.rst.page_draft import ProjectContext, Toctree
+from bookbound.sources.rst.shared_markup import TAB_WIDTH
+
+_MAX_LINE_LENGTH = 10_000
+# docutils copies the rest of a page for each list and paragraph, and searches all table cells for each of them.
+_MAX_LINES = 50_000
+_MAX_TABLE_COLUMNS = 200
+_MAX_INCLUDED_FILES = 200
+_MAX_INCLUDED_CHARACTERS = 2_000_000
+# Python breaks lines at characters where editors do not, and docutils marks escapes with NUL.
+_REPLACED_CHARACTERS = {**dict.fromkeys(map(ord, "\x1c\x1d\x1e\x85\u2028\u2029"), " "), 0: "\ufffd"}
 ElementT = TypeVar("ElementT", bound=nodes.Element)
 TextElementT = TypeVar("TextElementT", bound=nodes.TextElement)
 
 
+def split_safe_lines(text: str) -> list[str] | None:
+    """Split a text into lines without tabs; return None if docutils would take too long to parse them."""
+    lines = string2lines(text.translate(_REPLACED_CHARACTERS), TAB_WIDTH, convert_whitespace=True) if text else []
+    is_slow = len(lines) > _MAX_LINES or any(
+        len(line) > _MAX_LINE_LENGTH or (not line.strip(" +-=|") and line.count("+") > _MAX_TABLE_COLUMNS)
+        for line in lines
+    )
+    return None if is_slow else lines
+
+
+@dataclass(slots=True)
+class ParseContext:
+    """What the directives of the page at `path` share.
+
+    `origins` maps the name of an included text to the line of the page that includes it, `formulas` maps labels to
+    anchors, and `autodoc_names` are the objects whose text is in code.
+    """
+
+    project: ProjectContext
+    path: Path
+    toctrees: list[Toctree] = field(default_factory=list)
+    origins: dict[str, int] = field(default_factory=dict)
+    scope: ObjectScope = field(default_factory=ObjectScope)
+    formulas: dict[str, str] = field(default_factory=dict)
+    autodoc_names: list[str] = field(default_factory=list)
+    _paths: dict[str, Path] = field(default_factory=dict)
+    _loaded_characters: int = 0
+
+    def load_text(self, target: str, source: str) -> str | None:
+        """Load the file that the page or an included text names; return None if it cannot be read."""
+        is_allowed = len(self._paths) < _MAX_INCLUDED_FILES and self._loaded_characters < _MAX_INCLUDED_CHARACTERS
+        text = self.project.includes.load(self._resolve(target, source) if is_allowed else None, target)
+        self._loaded_characters += len(text or "")
+        return text
+
+    def add_include(self, target: str, source: str, line: int) -> str:
+        """Return a unique source name for a text that is included on a line of `source`."""
+        name = f"<included {len(self.origins)}>"
+        self.origins[name] = self.origins.get(source, line)
+        self._paths[name] = self._resolve(target, source) or self.path
+        return name
+
+    def _resolve(self, target: str, source: str) -> Path | None:
+        return self.project.resolve(target, self._paths.get(source, self.path))
+
+
 class AnyOptions(dict[str, Callable[[str], Any]]):
-    """The options of a directive: those that it does not know are taken as they are."""
+    """The options of a directive; unknown ones are kept as text."""
 
     def __missing__(self, name: str) -> Callable[[str], Any]:
         return directives.unchanged
@@ -23,17 +84,20 @@ class AnyOptions(dict[str, Callable[[str], Any]]):
 
 
 class ContentDirective(Directive):
-    """A directive with an argument, options of any kind and a body."""
+    """A directive with an optional argument, any options and a body; a function renders it."""
 
-    optional_arguments = 1
     final_argument_whitespace = True
     has_content = True
     option_spec: ClassVar[Any] = AnyOptions()
 
-    def placed(self, node: ElementT, line: int | None = None) -> ElementT:
-        """A node that says where it was written: on the directive's own line unless another is given."""
-        node.source, node.line = self.source, line or self.line
-        return node
+    @property
+    def context(self) -> ParseContext:
+        context: ParseContext = self.state.document.settings.parse_context
+        return context
+
+    @property
+    def argument(self) -> str:
+        return "".join(self.arguments)
 
     @property
     def source(self) -> str:
@@ -41,69 +105,57 @@ class ContentDirective(Directive):
 
     @property
     def line(self) -> int:
-        return int(self.state_machine.get_source_and_line(self.lineno)[1] or 0)
+        return self.line_at(self.lineno - 1)
 
-    def at(self, offset: int) -> int:
-        """The line of its source that stands at an offset of what is parsed."""
+    def line_at(self, offset: int) -> int:
+        """Return the source line at an offset of the parsed text."""
         return int(self.state_machine.get_source_and_line(offset + 1)[1] or 0)
 
-    def taken(self, *anchors: str) -> list[str]:
-        """Those of some anchors that nothing on the page has yet, nor gets later."""
-        ids = self.state.document.ids
-        free = [anchor for anchor in anchors if anchor and anchor not in ids]
-        ids.update((anchor, nodes.target()) for anchor in free)
+    def locate(self, node: ElementT, line: int | None = None) -> ElementT:
+        """Set the source and the line of a node, by default those of the directive."""
+        node.source, node.line = self.source, line or self.line
+        return node
+
+    def reserve_ids(self, *ids: str) -> list[str]:
+        """Reserve those of the ids that are still free on the page."""
+        known = self.state.document.ids
+        free = [anchor for anchor in ids if anchor and anchor not in known]
+        known.update((anchor, nodes.target()) for anchor in free)
         return free
 
     def named(self, node: ElementT) -> ElementT:
-        """The node under the name that its author gave it."""
+        """Give a node the name that its author chose."""
         self.add_name(node)
         return node
 
-    def body(self, node: ElementT) -> ElementT:
-        """The node with what the directive's body shows."""
+    def parse_body(self, node: ElementT) -> ElementT:
+        """Add what the body shows to a node."""
         self.state.nested_parse(self.content, self.content_offset, node)
         return node
 
-    def words(self, kind: type[TextElementT], text: str) -> TextElementT:
-        """Words of the directive's argument or options, without their markup."""
-        shown, _ = self.state.inline_text(text, self.lineno)
-        return self.placed(kind(text, "", *shown))
+    def body(self) -> list[nodes.Node]:
+        return self.parse_body(nodes.container()).children
 
-    def argument(self, kind: type[TextElementT]) -> list[TextElementT]:
-        return [self.words(kind, text) for text in self.arguments]
+    def parse_text(self, kind: type[TextElementT], text: str | None) -> list[TextElementT]:
+        """Parse the inline markup of an argument or an option; an empty text gives no node."""
+        return [self.locate(kind(text, "", *self.state.inline_text(text, self.lineno)[0]))] if text else []
 
-    def option(self, name: str, kind: type[TextElementT]) -> list[TextElementT]:
-        text = self.options.get(name)
-        return [self.words(kind, text)] if text else []
+    def code(self, text: str, from_file: bool = False) -> list[nodes.Node]:
+        """Make a code block below its caption."""
+        captions = self.parse_text(nodes.caption, self.options.get("caption"))
+        block = nodes.literal_block(text, text, from_file=from_file, language=self.argument)
+        self.locate(block, self.line if from_file else self.line_at(self.content_offset))
+        blocks = [block] if text.strip() else []
+        if not captions:
+            return [self.named(block) for block in blocks]
+        return [self.named(nodes.container("", *captions, *blocks, literal_block=True))]
 
 
 def make_generated_text(text: str) -> nodes.inline:
-    """Words that Sphinx shows and nobody wrote."""
-    return nodes.inline("", text, told=True)
+    """Make a node for words that Sphinx adds."""
+    return nodes.inline("", text, generated=True)
 
 
-def make_code_block(directive: ContentDirective, text: str, taken: bool = False) -> list[nodes.Node]:
-    """A block of code below its caption; `taken` says that another file holds it."""
-    captions = directive.option("caption", nodes.caption)
-    block = nodes.literal_block(text, text, taken=taken, language="".join(directive.arguments))
-    directive.placed(block, directive.line if taken else directive.at(directive.content_offset))
-    shown = [block] if text.strip() else []
-    if not captions:
-        return [directive.named(one) for one in shown]
-    return [directive.named(nodes.container("", *captions, *shown, literal_block=True))]
-
-
-def make_math_blocks(directive: ContentDirective) -> list[nodes.Node]:
-    """The formulas of an argument and of a body, each of them a block."""
-    shown: list[Any] = []
-    for text in directive.arguments:
-        shown.append(directive.placed(nodes.math_block(text, text)))
-    body = "\n".join(directive.content)
-    if body.strip():
-        shown.append(directive.placed(nodes.math_block(body, body), directive.at(directive.content_offset)))
-    label = directive.options.get("label") or directive.options.get("name")
-    if label and shown:
-        shown[-1]["ids"] = directive.taken(nodes.make_id(f"equation-{label}"))
-        formulas = directive.state.document.settings.extracts.formulas
-        formulas |= {f"equation-{label}": anchor for anchor in shown[-1]["ids"]}
-    return shown
+def make_directive(render: Callable[[ContentDirective], list[nodes.Node]], arguments: int = 1) -> type[Directive]:
+    """Make a directive class from the function that renders it."""
+    return type(render.__name__, (ContentDirective,), {"run": render, "optional_arguments": arguments})

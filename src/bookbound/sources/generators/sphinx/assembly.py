@@ -1,0 +1,130 @@
+"""Drafts, orders, numbers and renders the pages of a Sphinx project or a Jupyter Book."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from bookbound.domain.document import Page, SourceNotice
+from bookbound.sources import file_loader, files
+from bookbound.sources.generators.sphinx.numbering import BookNumbering, NumberingConfig
+from bookbound.sources.generators.sphinx.page_order import GENERATED_PAGE_TITLES, BookDrafts, OrderedPage, PageOrder
+from bookbound.sources.myst import draft_myst
+from bookbound.sources.notebook import load_notebook_as_markdown
+from bookbound.sources.rst import draft_rst
+from bookbound.sources.rst.page_draft import PageDraft, ProjectContext, References
+from bookbound.sources.rst.shared_markup import TITLE_AND_TARGET
+from bookbound.sources.sphinx_inventory import Inventory
+from bookbound.sources.titles import MAX_TITLE_CHARS
+
+_MYST_SUFFIXES = frozenset((".md", ".markdown", ".ipynb"))
+
+
+def draft_pages(
+    paths: Iterable[tuple[str, Path]], source: Path, project: ProjectContext, uses_mystmd: bool = False
+) -> tuple[dict[str, PageDraft], list[SourceNotice]]:
+    """Draft named files; of several with one name, the first that can be read counts."""
+    drafts: dict[str, PageDraft] = {}
+    notices: list[SourceNotice] = []
+    for name, path in paths:
+        if name in drafts:
+            continue
+        file, suffix = path.relative_to(source).as_posix(), path.suffix.lower()
+        load = load_notebook_as_markdown if suffix == ".ipynb" else file_loader.load_text
+        text, file_notices = load(path, file)
+        notices += file_notices
+        if text is not None:
+            is_myst = suffix in _MYST_SUFFIXES
+            draft = (
+                draft_myst(text, path, file, project, uses_mystmd) if is_myst else draft_rst(text, path, file, project)
+            )
+            drafts[name] = draft
+            notices += draft.notices
+    return drafts, notices
+
+
+class AssembledBook(NamedTuple):
+    """The pages of a book as they are rendered, those that are kept in their order, and the names of the others."""
+
+    pages: list[Page]
+    kept: list[OrderedPage]
+    dropped: list[str]
+    notices: list[SourceNotice]
+
+
+def assemble_book(
+    book: BookDrafts,
+    root: str,
+    config: NumberingConfig,
+    make_url: Callable[[str], str],
+    keeps_unlisted: Callable[[str], bool],
+    inventory: Inventory,
+) -> AssembledBook:
+    """Order, number and render the pages that a toctree lists and the others that the book keeps."""
+    numbering = BookNumbering(book, root, config)
+    ordered = PageOrder(book, numbering.title_numbers()).pages(root)
+    kept = [page for page in ordered if page.is_listed or keeps_unlisted(page.name)]
+    labels = GENERATED_PAGE_TITLES | {name: entry.title for name, entry in inventory.get("std:label", {}).items()}
+    targets: dict[str, tuple[str, str]] = {}
+    for name, draft in book.drafts.items():
+        labels |= draft.labels
+        targets |= {label: (name, target) for label, target in draft.targets.items()}
+    pages: list[Page] = []
+    notices: list[SourceNotice] = []
+    for name, title, chapter, _ in kept:
+        draft = book.drafts[name]
+        rendered = draft.render(_PageReferences(name, book, numbering, labels, targets))
+        if rendered.text:
+            pages.append(Page(draft.file, make_url(name), title, chapter, len(pages), draft.source, *rendered))
+        else:
+            notices.append(SourceNotice(draft.file, "shows no text; left out"))
+    dropped = [page.name for page in ordered if not page.is_listed and not keeps_unlisted(page.name)]
+    return AssembledBook(pages, kept, dropped, notices)
+
+
+@dataclass(frozen=True, slots=True)
+class _PageReferences(References):
+    """Resolves the references of one page among all pages of its book."""
+
+    page: str
+    book: BookDrafts
+    numbering: BookNumbering
+    labels: Mapping[str, str]
+    targets: Mapping[str, tuple[str, str]]
+
+    def title(self, kind: str, target: str) -> str | None:
+        if kind == "ref":
+            title = self.labels.get(_normalize_label(target))
+        elif kind in ("numref", "eq"):
+            title = self._find_number(kind, target)
+        else:
+            name = self.book.resolve(target, self.page)
+            title = self.book.title(name) if name else None
+        return title[:MAX_TITLE_CHARS] if title else None
+
+    def number(self, target: str) -> str:
+        return self.numbering.format_number(self.page, target)[:MAX_TITLE_CHARS]
+
+    def _find_number(self, kind: str, target: str) -> str | None:
+        titled = TITLE_AND_TARGET.match(target)
+        title, label = (titled["title"], titled["target"]) if titled else ("", target)
+        location = self.targets.get(_normalize_label(label) if kind == "numref" else f"equation-{label}")
+        if not location:
+            return None
+        return (
+            self.numbering.format_reference(*location, title)
+            if kind == "numref"
+            else self.numbering.format_number(*location)
+        )
+
+
+def _normalize_label(label: str) -> str:
+    return " ".join(label.lower().split())
+
+
+def describe_pages(names: Sequence[str], problem: str) -> str:
+    """Say how many pages have a problem and which."""
+    count = "1 page is" if len(names) == 1 else f"{len(names)} pages are"
+    return f"{count} {problem}: {files.join_first_names(names)}"
