@@ -1,4 +1,4 @@
-"""What is taken over is not embedded again, and embedding goes on while others use what came of it."""
+"""Tests that unchanged chunks are reused, and that the next batch is embedded meanwhile."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 PAGES = 400
 
 
-def chunks(count: int) -> list[tuple[str, list[Chunk]]]:
+def chunks(count: int) -> list[list[Chunk]]:
     place = Place("a.md", "/a", "A", "A", (), "", 0, 0)
-    return [("a.md", [Chunk(str(number), f"word{number}", place, number) for number in range(count)])]
+    return [[Chunk(str(number), f"word{number}", place, number) for number in range(count)]]
 
 
-def test_one_changed_page_of_four_hundred_costs_its_own_chunks(tmp_path: Path) -> None:
+def test_only_the_changed_chunks_of_one_page_are_embedded(tmp_path: Path) -> None:
     book = tmp_path / "book"
     book.mkdir()
     for number in range(PAGES):
@@ -38,36 +38,38 @@ def test_one_changed_page_of_four_hundred_costs_its_own_chunks(tmp_path: Path) -
     embedder, store = ScriptedEmbedder(), EdgeStore(tmp_path / "index")
 
     def index() -> int:
-        return asyncio.run(build_index(BookSource(lambda: parse_book(book)), embedder, store, lambda *_: None)).embedded
+        return asyncio.run(
+            build_index(BookSource(lambda: parse_book(book)), embedder, store, lambda *_: None)
+        ).embedded_chunks
 
-    assert index() == len(embedder.given) == 2 * PAGES
-    embedder.given.clear()
+    assert index() == len(embedder.texts) == 2 * PAGES
+    embedder.texts.clear()
     (book / "007.md").write_text("# Page 7\n\n## One\n\nWords 7.\n\n## Two\n\nOther words.\n\n## Three\n\nNew.")
-    assert index() == len(embedder.given) == 2
-    assert [text.rpartition("\n")[2] for text in embedder.given] == ["Other words.", "New."]
+    assert index() == len(embedder.texts) == 2
+    assert [text.rpartition("\n")[2] for text in embedder.texts] == ["Other words.", "New."]
 
 
-def test_the_next_batches_are_embedded_while_one_is_used() -> None:
+def test_the_next_batch_is_embedded_while_one_is_used() -> None:
     embedder = ScriptedEmbedder()
 
     async def go() -> list[str]:
         seen: list[str] = []
-        async for batch, vectors in ReusableIndex(None, BookDiff()).vectors(chunks(10 * EMBED_BATCH_SIZE), embedder):
+        async for batch, vectors in ReusableIndex(None, BookDiff(), embedder).vectors(chunks(10 * EMBED_BATCH_SIZE)):
             assert vectors.shape == (len(batch), embedder.dimension)
             seen += [chunk.text for chunk in batch]
-            assert len(embedder.given) == min(10 * EMBED_BATCH_SIZE, len(seen) + PREFETCH_BATCHES * EMBED_BATCH_SIZE)
+            assert len(embedder.texts) == min(10 * EMBED_BATCH_SIZE, len(seen) + PREFETCH_BATCHES * EMBED_BATCH_SIZE)
         return seen
 
     assert asyncio.run(go()) == [f"word{number}" for number in range(10 * EMBED_BATCH_SIZE)]
 
 
 class Failing(ScriptedEmbedder):
-    """Fails at its third batch; counts what is under way."""
+    """Fails at its second batch, and counts pending calls."""
 
-    under_way = 0
+    pending = 0
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        self.under_way += 1
+        self.pending += 1
         try:
             await asyncio.sleep(0)
             if "word200" in "".join(texts):
@@ -75,22 +77,22 @@ class Failing(ScriptedEmbedder):
             await asyncio.sleep(0.01)
             return await super().embed(texts)
         finally:
-            self.under_way -= 1
+            self.pending -= 1
 
 
 @pytest.mark.parametrize("stop", [True, False])
-def test_nothing_goes_on_after_a_failure_or_an_early_end(stop: bool) -> None:
+def test_no_task_is_left_after_a_failure_or_an_early_end(stop: bool) -> None:
     embedder = Failing()
 
     async def go() -> None:
-        batches = ReusableIndex(None, BookDiff()).vectors(chunks(10 * EMBED_BATCH_SIZE), embedder)
+        batches = ReusableIndex(None, BookDiff(), embedder).vectors(chunks(10 * EMBED_BATCH_SIZE))
         try:
             async for _ in batches:
                 if stop:
                     break
         finally:
             await batches.aclose()
-            assert embedder.under_way == 0
+            assert embedder.pending == 0
             assert len(asyncio.all_tasks()) == 1
 
     if stop:

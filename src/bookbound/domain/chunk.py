@@ -1,4 +1,4 @@
-"""Defines the chunks that an index holds, their places in the book, and the passages that a search returns."""
+"""Defines chunks, their places in the book, and the passages that a search returns."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from bookbound.domain.document import SourceSpan, find_source_span
 
 UnitKind = Literal["sentence", "code", "row", "item", "formula", "heading"]
 MAX_HEADING_PATH_BYTES = 160
-"""The most bytes of a heading path that are embedded, so that the words below it always have room.
+"""Limits the embedded heading path, so that the text below it always has room.
 
-In any alphabet a token stands for one byte at least; one character may be several tokens.
+The limit is in bytes because a token covers at least one byte, while one character may take several tokens.
 """
 
 
@@ -21,7 +21,7 @@ In any alphabet a token stands for one byte at least; one character may be sever
 class Place:
     """A stable address in a book: chapter, headings and anchor for people, file and characters for machines.
 
-    `book` is its name where several were asked.
+    `book` is set only if several books are searched together.
     """
 
     file: str
@@ -33,7 +33,7 @@ class Place:
     start: int
     end: int
     page: int | None = None
-    label: str = ""
+    page_label: str = ""
     book: str = ""
 
     @property
@@ -41,8 +41,8 @@ class Place:
         return self.headings[-1] if self.headings else self.title
 
     @property
-    def path(self) -> tuple[str, ...]:
-        """Chapter, page and headings from the outside in, without a name repeated by the next."""
+    def heading_path(self) -> tuple[str, ...]:
+        """Returns chapter, page and headings, outermost first, without direct repetitions."""
         names = (self.chapter, self.title, *self.headings)
         return tuple(name for i, name in enumerate(names) if name and (i == 0 or name != names[i - 1]))
 
@@ -52,14 +52,14 @@ class Place:
 
 
 class QuotableUnit(NamedTuple):
-    """Characters `start` to `end` of a text that an answer can quote whole."""
+    """Characters `start` to `end` of a text, which an answer can quote as a whole."""
 
     kind: UnitKind
     start: int
     end: int
 
     def trimmed(self, text: str) -> QuotableUnit:
-        """The unit without the white space around it; code keeps the indentation of its first line."""
+        """Returns the unit without surrounding white space; code keeps the indentation of its first line."""
         words = text[self.start : self.end].rstrip()
         blank = len(words) - len(words.lstrip())
         if self.kind == "code":
@@ -68,13 +68,13 @@ class QuotableUnit(NamedTuple):
 
 
 def join_units(pieces: Iterable[tuple[UnitKind, str]]) -> str:
-    """Units as one text: sentences run on, items and rows follow line by line, all else stands by itself."""
-    text, before = "", ""
+    """Joins sentences with spaces, items and rows with line breaks, and everything else with blank lines."""
+    text, previous = "", ""
     for kind, words in pieces:
         kind = "code" if kind == "sentence" and "\n" in words else kind
-        gap = _UNIT_SEPARATORS.get(kind, "\n\n") if kind == before else "\n\n"
-        text += gap * bool(text) + words
-        before = kind
+        separator = _UNIT_SEPARATORS.get(kind, "\n\n") if kind == previous else "\n\n"
+        text += separator * bool(text) + words
+        previous = kind
     return text
 
 
@@ -83,19 +83,19 @@ _UNIT_SEPARATORS: Mapping[UnitKind, str] = {"sentence": " ", "item": "\n", "row"
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A contiguous stretch of one page's visible text, small enough to embed, with its place."""
+    """A contiguous part of one page's visible text, small enough to embed."""
 
     id: str
     text: str
     place: Place
     position: int
-    runs: tuple[SourceSpan, ...] = field(repr=False, default=())
+    spans: tuple[SourceSpan, ...] = field(repr=False, default=())
     units: tuple[QuotableUnit, ...] = field(repr=False, default=())
 
     @property
-    def embedded(self) -> str:
-        """What the embedder reads: the heading path, cut from the outside in where it is long, then the words."""
-        names = self.place.path
+    def embedding_text(self) -> str:
+        """Returns the heading path, without its outer names if it is too long, followed by the text."""
+        names = self.place.heading_path
         while len(names) > 1 and len(" > ".join(names).encode()) > MAX_HEADING_PATH_BYTES:
             names = names[1:]
         path = " > ".join(names).encode()[:MAX_HEADING_PATH_BYTES].decode(errors="ignore")
@@ -105,14 +105,14 @@ class Chunk:
     def hash(self) -> str:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where characters `start` to `end` of this chunk stand in the source file."""
-        return find_source_span(self.runs, start, end)
+    def source_span(self, start: int, end: int) -> tuple[int, int]:
+        """Returns the span in the source file of characters `start` to `end` of this chunk."""
+        return find_source_span(self.spans, start, end)
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk that a search returned, with its cosine similarity to the question, in [0, 1]."""
+    """A chunk that a search returned, with its cosine similarity to the question, from 0 to 1."""
 
     chunk: Chunk
     score: float

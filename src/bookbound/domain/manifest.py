@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class ChapterSummary:
-    """A chapter as an index knows it."""
+    """The size of one chapter in an index."""
 
     title: str
     pages: int
@@ -16,23 +16,23 @@ class ChapterSummary:
 
 
 class PageFingerprint(NamedTuple):
-    """A page as an index knows it: its file, a fingerprint of all that its chunks and their vectors come from.
+    """Identifies a version of a page.
 
-    `words` is a fingerprint of its source alone, which a page keeps when it is renamed.
+    `fingerprint` covers everything that determines its chunks and vectors. `source_fingerprint` covers its source text
+    alone, so it stays the same when the page is renamed.
     """
 
     file: str
     fingerprint: str
-    words: str
+    source_fingerprint: str
     chunks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an index says of itself: enough to refuse one that is damaged or was made for another embedder.
+    """Describes an index: enough to skip what did not change, and to refuse damage or another embedder.
 
-    `source` is the fingerprint of all that was read, some of it in files `beside` the source, and `sheets` are those of
-    the pages: what has not changed since is known by them.
+    `outside_files` are the files outside the source folder that were read too; `source_fingerprint` covers them.
     """
 
     title: str
@@ -44,9 +44,9 @@ class Manifest:
     pages: int
     chunks: int
     chapters: tuple[ChapterSummary, ...] = ()
-    source: str = ""
-    beside: tuple[str, ...] = ()
-    sheets: tuple[PageFingerprint, ...] = ()
+    source_fingerprint: str = ""
+    outside_files: tuple[str, ...] = ()
+    page_fingerprints: tuple[PageFingerprint, ...] = ()
     generation: str = ""
     created: str = ""
     digest: str = ""

@@ -23,7 +23,7 @@ from uuid import UUID
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.errors import CorruptIndexError, SourceError
 from bookbound.domain.manifest import Manifest
-from bookbound.indexing.store import serialization
+from bookbound.indexing.store import index_format
 
 if TYPE_CHECKING:
     from bookbound.domain.ports import Vectors
@@ -31,35 +31,35 @@ if TYPE_CHECKING:
 
 MANIFEST_MEMBER, CHUNKS_MEMBER, VECTORS_MEMBER = "manifest.json", "chunks.jsonl", "vectors.f32"
 MAX_MANIFEST_BYTES, MAX_LINE_BYTES, MAX_DIMENSION = 1 << 24, 1 << 22, 1 << 14
-"""What is read at once is bounded: 16 MiB are 70,000 pages, and parsing never takes more than some 30 times as much."""
+"""Bounds what is read at once: 16 MiB are 70,000 pages, and parsing takes at most about 30 times as much memory."""
 BATCH_SIZE, FLOAT_BYTES = 256, 4
-INVALID_ARCHIVE_MESSAGE = "This is no exported index, or not as it was written. Export it again: bookbound export FILE"
+INVALID_ARCHIVE_MESSAGE = "This file is not an exported index, or it is damaged. Export it again: bookbound export FILE"
 OTHER_VERSION_MESSAGE = (
-    "This file was exported by another version of Bookbound. Export it again with this one, or import it with that one."
+    "Another version of Bookbound exported this file. Export it again with this version, or import it with that one."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class IndexArchive:
-    """An exported file that is open: what its index says of itself, and the hashes of what else it holds."""
+    """An open archive: its manifest, and the checksums of its other members."""
 
     manifest: Manifest
-    prints: Mapping[str, str]
+    checksums: Mapping[str, str]
     archive: zipfile.ZipFile
 
-    def check(self) -> None:
-        """Refuse a file that is not as it was written."""
+    def verify(self) -> None:
+        """Refuses a file whose members have changed."""
         for name in (CHUNKS_MEMBER, VECTORS_MEMBER):
             with _report_archive_errors(), self.archive.open(name) as member:
                 found = hashlib.file_digest(member, "sha256").hexdigest()  # type: ignore[arg-type]
-            if found != self.prints.get(name):
+            if found != self.checksums.get(name):
                 raise SourceError(INVALID_ARCHIVE_MESSAGE)
 
     def batches(self) -> Iterator[tuple[list[Chunk], Vectors]]:
-        """All chunks with their vectors; one that the manifest does not speak of, or that is missing, is refused."""
+        """Yields all chunks with their vectors, and refuses chunks that do not agree with the manifest."""
         import numpy as np
 
-        hashes, held, dimension = dict[str, str](), Counter[str](), self.manifest.dimension
+        hashes, counts, dimension = dict[str, str](), Counter[str](), self.manifest.dimension
         with (
             _report_archive_errors(),
             self.archive.open(CHUNKS_MEMBER) as lines,
@@ -69,36 +69,36 @@ class IndexArchive:
                 chunks = [*map(_decode_chunk, batch)]
                 numbers = rows.read(len(chunks) * dimension * FLOAT_BYTES)
                 hashes |= {chunk.id: chunk.hash for chunk in chunks}
-                held.update(chunk.place.file for chunk in chunks)
+                counts.update(chunk.place.file for chunk in chunks)
                 yield chunks, np.frombuffer(numbers, dtype="<f4").reshape(len(chunks), dimension).copy()
-        expected = Counter({sheet.file: sheet.chunks for sheet in self.manifest.sheets})
-        if held != expected or serialization.digest_chunks(hashes) != self.manifest.digest:
+        expected = Counter({page.file: page.chunks for page in self.manifest.page_fingerprints})
+        if counts != expected or index_format.digest_chunks(hashes) != self.manifest.digest:
             raise SourceError(INVALID_ARCHIVE_MESSAGE)
 
 
 @contextmanager
 def open_archive(file: Path) -> Iterator[IndexArchive]:
-    """An exported file; whatever it is that lies there instead is told as that."""
+    """Opens an exported index and checks its manifest."""
     with _open_zip(file) as archive:
         with _report_archive_errors(), archive.open(MANIFEST_MEMBER) as member:
             content = member.read(MAX_MANIFEST_BYTES + 1)
             if len(content) > MAX_MANIFEST_BYTES:
                 raise SourceError(INVALID_ARCHIVE_MESSAGE)
-            manifest, rest = serialization.load_manifest(content)
-            prints = rest.get("members")
+            manifest, rest = index_format.load_manifest(content)
+            checksums = rest.get("members")
             size = archive.getinfo(VECTORS_MEMBER).file_size
             if (
-                not isinstance(prints, dict)
-                or (encode_manifest(manifest, prints), archive_comment(content)) != (content, archive.comment)
+                not isinstance(checksums, dict)
+                or (encode_manifest(manifest, checksums), archive_comment(content)) != (content, archive.comment)
                 or not 0 < manifest.dimension <= MAX_DIMENSION
                 or size != manifest.chunks * manifest.dimension * FLOAT_BYTES
             ):
                 raise SourceError(INVALID_ARCHIVE_MESSAGE)
-        yield IndexArchive(manifest, prints, archive)
+        yield IndexArchive(manifest, checksums, archive)
 
 
 def is_index_archive(file: Path) -> bool:
-    """Whether a file has the members of an exported index, of whatever version."""
+    """Whether a file has the members of an exported index, of any version."""
     try:
         with _open_zip(file):
             return True
@@ -107,27 +107,34 @@ def is_index_archive(file: Path) -> bool:
 
 
 def encode_chunk(chunk: Chunk) -> bytes:
-    """A chunk as the file holds it."""
-    return json.dumps({"id": chunk.id, **serialization.dump_chunk(chunk)}, ensure_ascii=False).encode() + b"\n"
+    return json.dumps({"id": chunk.id, **index_format.dump_chunk(chunk)}, ensure_ascii=False).encode() + b"\n"
 
 
-def _decode_chunk(found: bytes) -> Chunk:
-    """The chunk of a line, if it is what would be written for that chunk."""
-    kept = json.loads(found)
-    if not isinstance(kept, dict) or not isinstance(name := kept.pop("id", None), str):
+def encode_manifest(manifest: Manifest, checksums: Mapping[str, str]) -> bytes:
+    return json.dumps(index_format.dump_manifest(manifest) | {"members": checksums}, ensure_ascii=False).encode()
+
+
+def archive_comment(manifest: bytes) -> bytes:
+    return f"bookbound {hashlib.sha256(manifest).hexdigest()}".encode()
+
+
+def _decode_chunk(line: bytes) -> Chunk:
+    """Reverses `encode_chunk`, and refuses a line that it would not write."""
+    stored = json.loads(line)
+    if not isinstance(stored, dict) or not isinstance(name := stored.pop("id", None), str):
         raise SourceError(INVALID_ARCHIVE_MESSAGE)
-    chunk = serialization.load_chunk(str(UUID(name)), kept)
-    if encode_chunk(chunk) != found or not UUID(name).int:
+    chunk = index_format.load_chunk(str(UUID(name)), stored)
+    if encode_chunk(chunk) != line or not UUID(name).int:
         raise SourceError(INVALID_ARCHIVE_MESSAGE)
     return chunk
 
 
 def _read_line_batches(lines: IO[bytes]) -> Iterator[list[bytes]]:
-    """Lines, as many at a time as are bounded together."""
+    """Yields lines in batches of bounded size."""
     batch, size = list[bytes](), 0
-    while found := lines.readline(MAX_LINE_BYTES):
-        batch.append(found)
-        size += len(found)
+    while line := lines.readline(MAX_LINE_BYTES):
+        batch.append(line)
+        size += len(line)
         if len(batch) == BATCH_SIZE or size >= MAX_LINE_BYTES:
             yield batch
             batch, size = [], 0
@@ -135,45 +142,33 @@ def _read_line_batches(lines: IO[bytes]) -> Iterator[list[bytes]]:
         yield batch
 
 
-def encode_manifest(manifest: Manifest, prints: Mapping[str, str]) -> bytes:
-    """What an index says of itself, with the hashes of the other members."""
-    return json.dumps(serialization.dump_manifest(manifest) | {"members": prints}, ensure_ascii=False).encode()
-
-
-def archive_comment(manifest: bytes) -> bytes:
-    """The comment of an archive whose manifest this is."""
-    return f"bookbound {hashlib.sha256(manifest).hexdigest()}".encode()
-
-
 @contextmanager
 def _open_zip(file: Path) -> Iterator[zipfile.ZipFile]:
-    """A file as an archive with our members; whatever else has a name may never end, or wait for somebody."""
+    """Opens a ZIP file with our members; a pipe or device is refused, because reading it may never end."""
     if file.exists() and not file.is_file():
         raise SourceError(INVALID_ARCHIVE_MESSAGE)
     with file.open("rb") as content:
         with _report_archive_errors():
             archive = zipfile.ZipFile(content)
         with archive:
-            members = {each.filename: each.compress_type for each in archive.infolist()}
-            plain = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
-            if members.keys() != {MANIFEST_MEMBER, CHUNKS_MEMBER, VECTORS_MEMBER} or not plain.issuperset(
-                members.values()
-            ):
+            members = {member.filename: member.compress_type for member in archive.infolist()}
+            known_names = members.keys() == {MANIFEST_MEMBER, CHUNKS_MEMBER, VECTORS_MEMBER}
+            if not known_names or not {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}.issuperset(members.values()):
                 raise SourceError(INVALID_ARCHIVE_MESSAGE)
             yield archive
 
 
 @contextmanager
 def _report_archive_errors() -> Iterator[None]:
-    """Within this block a file is read, and whatever is wrong with its bytes is one thing."""
+    """Reports everything that can be wrong with the bytes of a file as one error."""
     try:
         yield
-    except serialization.IndexFormatError as trouble:
-        raise SourceError(OTHER_VERSION_MESSAGE) from trouble
-    except OSError as trouble:
-        if trouble.errno != errno.EINVAL:  # as a place is that no file has
+    except index_format.IndexFormatError as error:
+        raise SourceError(OTHER_VERSION_MESSAGE) from error
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # raised for an offset outside the file
             raise
-        raise SourceError(INVALID_ARCHIVE_MESSAGE) from trouble
+        raise SourceError(INVALID_ARCHIVE_MESSAGE) from error
     except (
         CorruptIndexError,
         zipfile.BadZipFile,
@@ -183,6 +178,6 @@ def _report_archive_errors() -> Iterator[None]:
         KeyError,
         ValueError,
         OverflowError,
-        RuntimeError,  # also nested beyond all measure, encrypted, or compressed in an unknown way
-    ) as trouble:
-        raise SourceError(INVALID_ARCHIVE_MESSAGE) from trouble
+        RuntimeError,  # nested too deeply, encrypted, or compressed in an unknown way
+    ) as error:
+        raise SourceError(INVALID_ARCHIVE_MESSAGE) from error

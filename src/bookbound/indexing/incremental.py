@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bookbound.domain.chunk import Chunk
+from bookbound.domain.document import Page
 from bookbound.domain.errors import IncompleteSourceError
 from bookbound.domain.manifest import Manifest, PageFingerprint
 from bookbound.domain.ports import Embedder, Index
@@ -19,14 +21,18 @@ if TYPE_CHECKING:
     Batch = list[tuple[Chunk, Vectors | None]]
 
 
+EMBED_BATCH_SIZE, MAX_BATCH_SIZE = 128, 1024
+"""A batch is full when it has this many chunks to embed, or this many chunks in all."""
+PREFETCH_BATCHES = 1
+"""Batches that are embedded while an earlier one is stored."""
 MAX_NAMED_FILES = 3
 MAX_MISSING_SHARE = 1 / 3
-"""The share of a published book that may be missing before somebody is asked."""
+"""If a larger share of the published pages is missing, the user must confirm."""
 
 
 @dataclass(frozen=True, slots=True)
 class BookDiff:
-    """Files by what became of them; `renamed` gives for each new name the one that its page had."""
+    """What happened to each file; `renamed` maps new names to old ones."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -38,105 +44,107 @@ class BookDiff:
         return bool(self.added or self.changed or self.removed or self.renamed)
 
 
+def hash_parts(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def fingerprint_page(page: Page, version: str) -> PageFingerprint:
+    """Fingerprints a page and the version of everything that turns it into chunks and vectors."""
+    source = hash_parts(page.source)
+    content = (page.file, page.url, page.title, page.chapter, page.text, page.spans, page.blocks, page.page_breaks)
+    return PageFingerprint(page.file, hash_parts(version, source, repr(content)), source)
+
+
 def diff_pages(before: Iterable[PageFingerprint], now: Iterable[PageFingerprint]) -> BookDiff:
-    """What became of each page; a page whose name is new and whose source is that of a lost one was renamed."""
-    old, new = ({sheet.file: sheet for sheet in sheets} for sheets in (before, now))
-    gone: dict[str, list[str]] = {}
-    for file, sheet in old.items():
+    """Compares two versions of a book; a new file with the source of a missing one counts as renamed."""
+    old, new = ({page.file: page for page in pages} for pages in (before, now))
+    missing: dict[str, list[str]] = {}
+    for file, page in old.items():
         if file not in new:
-            gone.setdefault(sheet.words, []).append(file)
+            missing.setdefault(page.source_fingerprint, []).append(file)
     renamed: dict[str, str] = {}
-    for file, sheet in new.items():
-        if file not in old and (names := gone.get(sheet.words)):
+    for file, page in new.items():
+        if file not in old and (names := missing.get(page.source_fingerprint)):
             renamed[file] = names.pop(0)
-    stayed, kept = [file for file in new if file in old], frozenset(renamed.values())
+    common, old_names = [file for file in new if file in old], frozenset(renamed.values())
     return BookDiff(
         added=tuple(file for file in new if file not in old and file not in renamed),
-        changed=tuple(file for file in stayed if new[file].fingerprint != old[file].fingerprint),
-        removed=tuple(file for file in old if file not in new and file not in kept),
+        changed=tuple(file for file in common if new[file].fingerprint != old[file].fingerprint),
+        removed=tuple(file for file in old if file not in new and file not in old_names),
         renamed=renamed,
-        unchanged=tuple(file for file in stayed if new[file].fingerprint == old[file].fingerprint),
+        unchanged=tuple(file for file in common if new[file].fingerprint == old[file].fingerprint),
     )
 
 
 def check_missing_pages(changes: BookDiff, published: Manifest) -> None:
-    """Refuse to publish a book that lost a good part of its pages, unless somebody says that this is meant."""
-    lost, of = len(changes.removed), len(published.sheets)
-    if lost <= of * MAX_MISSING_SHARE:
+    """Refuses to publish a book that has lost many of its pages."""
+    missing, total = len(changes.removed), len(published.page_fingerprints)
+    if missing <= total * MAX_MISSING_SHARE:
         return
-    names = ", ".join(changes.removed[:MAX_NAMED_FILES]) + (", ..." if lost > MAX_NAMED_FILES else "")
+    names = ", ".join(changes.removed[:MAX_NAMED_FILES]) + (", ..." if missing > MAX_NAMED_FILES else "")
     raise IncompleteSourceError(
-        f"{lost} of the {of} pages of “{published.title}”, which is published here, are missing in this source "
-        f"({names}). If that is meant, add --force. To keep another book beside it, give it a name: --book NAME"
+        f"This source lacks {missing} of the {total} pages of “{published.title}”, which is published here "
+        f"({names}). To remove them, add --force. To publish another book next to it, name it: --book NAME"
     )
 
 
-EMBED_BATCH_SIZE, MAX_BATCH_SIZE = 64, 1024
-"""How many chunks are embedded together, and how many at most are handed on together."""
-PREFETCH_BATCHES = 1
-"""How many batches are under way while one is used: whoever embeds does not wait for whoever stores."""
-
-
 class ReusableIndex:
-    """What can be taken over from `old`, if there is one; `embedded` counts what could not."""
+    """Reuses chunks and vectors of the published index, if there is one; `embedded_chunks` counts the new vectors."""
 
-    def __init__(self, old: Index | None, changes: BookDiff) -> None:
-        self._old = old
-        self._changes = changes
+    def __init__(self, index: Index | None, changes: BookDiff, embedder: Embedder) -> None:
+        is_usable = index and (index.manifest.embedder, index.manifest.dimension) == (embedder.name, embedder.dimension)
+        self._index = index if is_usable else None
+        self._embedder = embedder
+        self._renamed = changes.renamed
         self._unchanged, self._added = frozenset(changes.unchanged), frozenset(changes.added)
-        self.embedded = 0
+        self.embedded_chunks = 0
 
     async def chunks(self, file: str) -> list[Chunk] | None:
-        """The chunks of a page that has not changed."""
-        return await self._old.chunks(file) if self._old and file in self._unchanged else None
+        """Returns the chunks of an unchanged page."""
+        return await self._index.chunks(file) if self._index and file in self._unchanged else None
 
-    async def vectors(
-        self, chunks: Sequence[tuple[str, list[Chunk]]], embedder: Embedder
-    ) -> AsyncGenerator[tuple[list[Chunk], Vectors]]:
-        """All chunks in their order, with vectors: those that the same words had, or new ones.
-
-        While whoever asked uses some, the next are embedded.
-        """
-        under_way: deque[asyncio.Task[tuple[list[Chunk], Vectors]]] = deque()
+    async def vectors(self, pages: Sequence[list[Chunk]]) -> AsyncGenerator[tuple[list[Chunk], Vectors]]:
+        """Yields all chunks in order with their vectors, and embeds the next batch while the caller uses one."""
+        tasks: deque[asyncio.Task[tuple[list[Chunk], Vectors]]] = deque()
         try:
-            async for batch in self._batches(chunks):
-                under_way.append(asyncio.create_task(self._embedded(batch, embedder)))
-                await asyncio.sleep(0)  # it begins now, and not when somebody waits for it
-                if len(under_way) > PREFETCH_BATCHES:
-                    yield await under_way.popleft()
-            while under_way:
-                yield await under_way.popleft()
+            async for batch in self._batches(pages):
+                tasks.append(asyncio.create_task(self._embed(batch)))
+                await asyncio.sleep(0)  # starts the task now
+                if len(tasks) > PREFETCH_BATCHES:
+                    yield await tasks.popleft()
+            while tasks:
+                yield await tasks.popleft()
         finally:
-            for task in under_way:
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*under_way, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _batches(self, chunks: Sequence[tuple[str, list[Chunk]]]) -> AsyncIterator[Batch]:
-        waiting: Batch = []
+    async def _batches(self, pages: Sequence[list[Chunk]]) -> AsyncIterator[Batch]:
+        batch: Batch = []
         new = 0
-        for file, held in chunks:
-            known = await self._known(file)
-            for chunk in held:
-                vector = known.get(chunk.embedded)
+        for chunks in filter(None, pages):
+            known = await self._known_vectors(chunks[0].place.file)
+            for chunk in chunks:
+                vector = known.get(chunk.embedding_text)
                 new += vector is None
-                waiting.append((chunk, vector))
-                if len(waiting) >= MAX_BATCH_SIZE or new >= EMBED_BATCH_SIZE:
-                    yield waiting
-                    waiting, new = [], 0
-        if waiting:
-            yield waiting
+                batch.append((chunk, vector))
+                if len(batch) >= MAX_BATCH_SIZE or new >= EMBED_BATCH_SIZE:
+                    yield batch
+                    batch, new = [], 0
+        if batch:
+            yield batch
 
-    async def _known(self, file: str) -> dict[str, Vectors]:
-        if self._old is None or file in self._added:
+    async def _known_vectors(self, file: str) -> dict[str, Vectors]:
+        if self._index is None or file in self._added:
             return {}
-        before = self._changes.renamed.get(file, file)
-        return {chunk.embedded: vector for chunk, vector in await self._old.held(before)}
+        old = await self._index.chunks_with_vectors(self._renamed.get(file, file))
+        return {chunk.embedding_text: vector for chunk, vector in old}
 
-    async def _embedded(self, waiting: Batch, embedder: Embedder) -> tuple[list[Chunk], Vectors]:
+    async def _embed(self, batch: Batch) -> tuple[list[Chunk], Vectors]:
         import numpy as np
 
-        new = [chunk.embedded for chunk, vector in waiting if vector is None]
-        self.embedded += len(new)
-        fresh = iter(await embedder.embed(new)) if new else iter(())
-        rows = [next(fresh) if vector is None else vector for _, vector in waiting]
-        return [chunk for chunk, _ in waiting], np.asarray(rows, dtype=np.float32)
+        texts = [chunk.embedding_text for chunk, vector in batch if vector is None]
+        self.embedded_chunks += len(texts)
+        new = iter(await self._embedder.embed(texts)) if texts else iter(())
+        rows = [next(new) if vector is None else vector for _, vector in batch]
+        return [chunk for chunk, _ in batch], np.asarray(rows, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""A scripted server for the embedders that ask one."""
+"""A scripted server for the embedders that use a service."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bookbound.testing.scripted_services import ScriptedServices
 
 @pytest.fixture
 def services(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServices]:
-    """A server of the test's own, lest it hear what another left on its way; nobody waits long between two tries."""
+    """A new server for each test, so that late requests of another test do not reach it; retries are immediate."""
     monkeypatch.setattr("bookbound.services.FIRST_RETRY_SECONDS", 0.001)
     with ScriptedServices() as services:
         yield services

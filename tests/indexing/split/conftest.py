@@ -1,4 +1,4 @@
-"""Pages built by hand: the splitter's rules are about structure, whatever a book was written in."""
+"""Builds pages for the tests of the splitter, which only sees structure, not formats."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from bookbound.domain.document import Block, BlockKind, Page, SourceSpan, find_s
 
 Part = tuple[Any, ...]
 Build = Callable[..., Page]
-Visible = Callable[[Page, list[Chunk]], list[tuple[int, int]]]
+FindChunkSpans = Callable[[Page, list[Chunk]], list[tuple[int, int]]]
 Check = Callable[[Chunk], None]
 
 
-class _Setting:
-    """Sets the type of a page: visible text, source, and the map between them grow together."""
+class _PageBuilder:
+    """Builds the visible text and the source of a page, and the spans that connect them."""
 
     def __init__(self) -> None:
         self.text, self.source = "", ""
-        self.runs: list[SourceSpan] = []
+        self.spans: list[SourceSpan] = []
 
     def block(self, part: Part) -> Block:
         kind, content, *anchor = part
@@ -42,11 +42,11 @@ class _Setting:
             self.source += "\n~~\n"
 
     def words(self, words: str) -> None:
-        """Words are copied into the source; one length in three gets marks around it and is no verbatim copy."""
+        """Adds text; every third length gets marks around it in the source, so it is not a verbatim copy."""
         mark = "" if len(words) % 3 else "&"
         at = len(self.source)
         self.source += mark + words + mark
-        self.runs.append(SourceSpan(len(self.text), len(words), at, len(self.source)))
+        self.spans.append(SourceSpan(len(self.text), len(words), at, len(self.source)))
         self.text += words
 
 
@@ -55,24 +55,24 @@ def build() -> Build:
     """`build(("h1", "Title"), ("paragraph", "Words."), ("list", [("item", "One"), ...]), ...)` makes a page."""
 
     def page(*parts: Part, title: str = "Arms", chapter: str = "Robots") -> Page:
-        setting = _Setting()
-        blocks = tuple(setting.block(part) for part in parts)
-        runs = tuple(setting.runs)
-        return Page("arms.md", "/arms", title, chapter, 0, setting.source, setting.text, runs, blocks)
+        builder = _PageBuilder()
+        blocks = tuple(builder.block(part) for part in parts)
+        spans = tuple(builder.spans)
+        return Page("arms.md", "/arms", title, chapter, 0, builder.source, builder.text, spans, blocks)
 
     return page
 
 
 @pytest.fixture(scope="session")
-def visible() -> Visible:
-    """Where the chunks of a page stand in its text, found by their words in reading order."""
+def find_chunk_spans() -> FindChunkSpans:
+    """Returns the spans of a page's chunks in its text."""
 
     def spans(page: Page, chunks: list[Chunk]) -> list[tuple[int, int]]:
         found, after = [], 0
         for chunk in chunks:
             at = page.text.index(chunk.text, after)
-            # The words may also stand in a heading before: the place in the source tells which are meant.
-            while find_source_span(page.runs, at, at + len(chunk.text)) != (chunk.place.start, chunk.place.end):
+            # A heading may have the same words: the place in the source shows which ones are meant.
+            while find_source_span(page.spans, at, at + len(chunk.text)) != (chunk.place.start, chunk.place.end):
                 at = page.text.index(chunk.text, at + 1)
             after = at + len(chunk.text)
             found.append((at, after))
@@ -83,7 +83,7 @@ def visible() -> Visible:
 
 @pytest.fixture(scope="session")
 def check_units() -> Check:
-    """The units of a chunk are in bounds, in order, apart, without outer blank lines, and hold every word."""
+    """Checks that units are inside the chunk, ordered, disjoint, trimmed, and contain every word."""
 
     def check(chunk: Chunk) -> None:
         after = 0

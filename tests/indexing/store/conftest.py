@@ -1,13 +1,10 @@
-"""A small made-up book for the stores: chunks with places, and vectors from a seeded generator."""
+"""A small book for the tests of the stores: chunks with places, and vectors from a seeded generator."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -20,7 +17,6 @@ from bookbound.domain.ports import IndexStore
 from bookbound.indexing.store.edge_store import EdgeStore
 
 DIMENSION = 8
-SHARED, ROOM = Path("/dev/shm"), 1 << 30
 TEXTS = (
     "A harmonic drive trades speed for torque in very little space.",
     "The gripper closes until its fingers feel the object.",
@@ -45,9 +41,9 @@ def make_chunk(number: int, text: str | None = None, file: str = "") -> Chunk:
         end=100 * number + len(text),
         page=None,
     )
-    runs = (SourceSpan(0, len(text), 100 * number, 100 * number + len(text)),)
+    spans = (SourceSpan(0, len(text), 100 * number, 100 * number + len(text)),)
     units = (QuotableUnit("code", 0, 3), QuotableUnit("sentence", 3, len(text)))
-    return Chunk(str(uuid.UUID(int=number + 1)), text, place, number, runs, units)
+    return Chunk(str(uuid.UUID(int=number + 1)), text, place, number, spans, units)
 
 
 def make_vectors(count: int, seed: int = 0) -> NDArray[np.float32]:
@@ -66,14 +62,14 @@ async def publish_in(store: IndexStore, chunks: Sequence[Chunk], vectors: NDArra
         chunks=len(chunks),
         chapters=(ChapterSummary("Machines", 2, len(chunks)),),
     )
-    async with store.draft(manifest) as draft:
-        await draft.add(chunks, vectors)
-        return await draft.publish()
+    async with store.writer(manifest) as writer:
+        await writer.add(chunks, vectors)
+        return await writer.publish()
 
 
 @pytest.fixture
 def chunk() -> Callable[..., Chunk]:
-    """Makes chunk `number` of the book, with another text or file on request."""
+    """Makes chunk `number` of the book, with another text or file if needed."""
     return make_chunk
 
 
@@ -89,21 +85,21 @@ def vectors() -> Callable[..., NDArray[np.float32]]:
 
 
 @pytest.fixture
-def blank() -> Manifest:
-    """What a draft is begun with."""
+def empty_manifest() -> Manifest:
+    """The manifest that a writer starts with."""
     return Manifest("Robots", "markdown", "seeded", DIMENSION, "none", 12.0, pages=2, chunks=0)
 
 
 @pytest.fixture
 def publish() -> Callable[..., object]:
-    """Publishes chunks in a store, under a title that tells generations apart."""
+    """Publishes chunks in a store, with a title that identifies the generation."""
 
-    async def publishing(
+    async def publish_chunks(
         store: IndexStore, chunks: Sequence[Chunk], vectors: NDArray[np.float32] | None = None, title: str = "Robots"
     ) -> Manifest:
         return await publish_in(store, chunks, make_vectors(len(chunks)) if vectors is None else vectors, title)
 
-    return publishing
+    return publish_chunks
 
 
 @pytest.fixture
@@ -114,13 +110,3 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def edge(folder: Path) -> EdgeStore:
     return EdgeStore(folder)
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Path]:
-    """A folder in memory, where there is room: what a killed process has written stays there as on a disk."""
-    if not os.access(SHARED, os.W_OK) or shutil.disk_usage(SHARED).free < ROOM:
-        yield tmp_path
-        return
-    with TemporaryDirectory(dir=SHARED, prefix="bookbound-") as folder:
-        yield Path(folder)

@@ -20,7 +20,7 @@ from qdrant_client import QdrantClient, models
 
 @dataclass(frozen=True)
 class Call:
-    """A request as it came over the wire."""
+    """A request that the server received."""
 
     method: str
     path: str
@@ -31,7 +31,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Fault:
-    """What a request gets instead of an answer."""
+    """A failure that replaces the reply to a request."""
 
     status: int = 200
     body: bytes = b""
@@ -42,7 +42,7 @@ class Fault:
 
 @dataclass
 class QdrantServer:
-    """What stands on the server, what was asked of it, and what goes wrong next."""
+    """The server's collections, the requests it received, and the faults to come."""
 
     url: str = ""
     key: str | None = None
@@ -50,7 +50,7 @@ class QdrantServer:
     faults: list[tuple[str, Fault]] = field(default_factory=list)
     connections: int = 0
     upserts_at_once: int = 0
-    """Each upsert of several points waits until so many are under way."""
+    """Each upsert of several points waits until this many are in flight."""
     most_upserts: int = 0
 
     def __post_init__(self) -> None:
@@ -61,11 +61,11 @@ class QdrantServer:
         self.arrived = threading.Condition()
 
     def fail(self, fault: Fault, path: str = "", times: int = 1) -> None:
-        """The next requests whose path holds `path` meet this fault."""
+        """Makes the next requests whose path contains `path` fail."""
         self.faults += [(path, fault)] * times
 
-    def asked(self, method: str, ending: str) -> list[Call]:
-        """The requests of a method whose path ends so."""
+    def requests(self, method: str, ending: str) -> list[Call]:
+        """Returns the requests of a method whose path ends with this."""
         return [call for call in self.calls if call.method == method and call.path.endswith(ending)]
 
     def next_fault(self, path: str) -> Fault | None:
@@ -94,8 +94,8 @@ class QdrantServer:
 
 
 @contextmanager
-def serving(key: str | None = None) -> Iterator[QdrantServer]:
-    """A server with nothing on it, which takes only `key` where one is given."""
+def run_server(key: str | None = None) -> Iterator[QdrantServer]:
+    """Runs an empty server, which accepts only `key` if one is given."""
     server = QdrantServer(key=key)
 
     class Handler(_Handler):
@@ -121,7 +121,7 @@ class _Listener(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that leaves early is no error."""
+        """Ignores clients that disconnect early."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -135,7 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.qdrant.connections += 1
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Logs nothing."""
 
     def do_GET(self) -> None:
         address = urlsplit(self.path)
@@ -183,12 +183,12 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _outcome(server: QdrantServer, call: Call) -> tuple[int, bytes]:
-    """What Qdrant answers: a result, or the status and words of its refusal."""
+    """Returns the result, or the status and text of a refusal."""
     try:
         with server.working:
             result = _done(server.client, call)
-    except ValueError as trouble:
-        words = str(trouble)
+    except ValueError as error:
+        words = str(error)
         status = 404 if "not found" in words else 409 if "already exists" in words else 400
         return status, json.dumps({"status": {"error": words}, "time": 0.0}).encode()
     return 200, json.dumps({"result": _plain(result), "status": "ok", "time": 0.0}).encode()

@@ -1,4 +1,4 @@
-"""The folder of an index, without any engine: the shard's files are a few bytes made up here."""
+"""Tests the folder of an index without an engine: the files of a shard are a few bytes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ import pytest
 from bookbound import filesystem
 from bookbound.domain.errors import BookIndexError, ConfigError, CorruptIndexError, IndexLockedError, IndexNotFoundError
 from bookbound.domain.manifest import Manifest
-from bookbound.filesystem import temp_copies
-from bookbound.indexing.store import new_generation_id
-from bookbound.indexing.store.checksums import GenerationChecksum
-from bookbound.indexing.store.generations import FolderGenerations, is_generation_folder
+from bookbound.indexing.store.generations import FinishedGeneration, FolderGenerations, is_generation_folder
+from bookbound.indexing.store.index_format import new_generation_id
 
 Write = Callable[[], str]
 
@@ -29,41 +27,41 @@ def generations(folder: Path) -> FolderGenerations:
 
 
 @pytest.fixture
-def write(generations: FolderGenerations, blank: Manifest) -> Write:
+def write(generations: FolderGenerations, empty_manifest: Manifest) -> Write:
     """Publishes a generation of two files and returns its id."""
 
-    def writing() -> str:
-        with generations.writing() as generation:
-            shard = generations.shard(generation)
+    def write_files() -> str:
+        with generations.begin() as folder:
+            shard = folder / "shard"
             (shard / "segment").mkdir()
             (shard / "segment" / "vectors.dat").write_bytes(bytes(200_000) + b"tail" + bytes(200_000))
             (shard / "config.json").write_bytes(b"{}")
-            generations.publish(generations.seal(generation, blank), generations.whole())
-        return generation
+            generations.publish([FinishedGeneration.finish(folder, empty_manifest), *generations.list_intact()])
+        return folder.name
 
-    return writing
+    return write_files
 
 
-def opened(generations: FolderGenerations) -> dict[str, bytes]:
-    """What a reader gets: each file's content, by name."""
-    with generations.copied(generations.current()) as (room, _):
-        return {path.relative_to(room).as_posix(): path.read_bytes() for path in room.rglob("*") if path.is_file()}
+def read_files(generations: FolderGenerations) -> dict[str, bytes]:
+    """Returns the files that a reader gets."""
+    with generations.published().temp_copy() as (copy, _):
+        return read_tree(copy)
 
 
 def test_an_empty_folder_has_no_index(generations: FolderGenerations) -> None:
-    assert generations.kept() == []
+    assert generations.list_kept() == []
     with pytest.raises(IndexNotFoundError, match="bookbound index"):
-        generations.current()
+        generations.published()
 
 
-def test_names_sort_by_time() -> None:
+def test_generation_ids_sort_by_time() -> None:
     names = [new_generation_id() for _ in range(50)]
     assert names == sorted(names)
     assert len(set(names)) == 50
 
 
 @pytest.mark.parametrize("earlier", ["", "demo-book", "demo/demo-book"])
-def test_a_folder_that_bookbound_made_keeps_itself_out_of_version_control(
+def test_a_folder_that_bookbound_created_is_ignored_by_version_control(
     write: Write, folder: Path, earlier: str
 ) -> None:
     if earlier:
@@ -73,15 +71,15 @@ def test_a_folder_that_bookbound_made_keeps_itself_out_of_version_control(
     assert (folder / ".gitignore").read_text() == "*\n"
 
 
-def test_nothing_is_said_to_version_control_in_a_folder_of_the_readers(write: Write, folder: Path) -> None:
+def test_a_folder_that_the_user_created_gets_no_gitignore(write: Write, folder: Path) -> None:
     folder.mkdir()
     write()
     write()
     assert {path.name for path in folder.iterdir()} == {"generations", "current", "lock"}
 
 
-def tree(folder: Path) -> dict[str, bytes]:
-    """All files below a folder, by name."""
+def read_tree(folder: Path) -> dict[str, bytes]:
+    """Returns the content of all files in a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -97,12 +95,12 @@ def tree(folder: Path) -> dict[str, bytes]:
         "demo/a",
     ],
 )
-def test_a_folder_with_other_things_in_it_is_refused_and_left_as_it_is(write: Write, folder: Path, name: str) -> None:
+def test_a_folder_with_other_files_is_refused_and_not_changed(write: Write, folder: Path, name: str) -> None:
     (folder / name).parent.mkdir(parents=True)
     (folder / name).write_text("precious")
     with pytest.raises(ConfigError, match="--index"):
         write()
-    assert tree(folder) == {name: b"precious"}
+    assert read_tree(folder) == {name: b"precious"}
 
 
 def test_a_folder_that_is_a_file_is_refused(write: Write, folder: Path) -> None:
@@ -116,14 +114,16 @@ def test_a_folder_that_is_a_file_is_refused(write: Write, folder: Path) -> None:
     "name",
     ["lost+found/a", ".DS_Store", "lock", "operating-point.json", ".bookbound-new-0a"],
 )
-def test_a_folder_with_nothing_of_anybodys_in_it_is_taken(write: Write, folder: Path, name: str) -> None:
+def test_a_folder_without_user_files_is_accepted(write: Write, folder: Path, name: str) -> None:
     (folder / name).parent.mkdir(parents=True)
     (folder / name).write_text("kept")
     write()
     assert (folder / name).read_text() == "kept"
 
 
-def test_what_stands_beside_an_index_stays_there(write: Write, generations: FolderGenerations, folder: Path) -> None:
+def test_other_files_next_to_an_index_are_not_removed(
+    write: Write, generations: FolderGenerations, folder: Path
+) -> None:
     write()
     foreign = ["notes.txt", "generations/precious/work.txt", f"generations/{new_generation_id()}/work.txt"]
     for name in foreign:
@@ -131,11 +131,11 @@ def test_what_stands_beside_an_index_stays_there(write: Write, generations: Fold
         (folder / name).write_text("precious")
     write()
     (folder / "current").write_text("damaged")
-    assert write() == generations.current().generation
-    assert {name: tree(folder)[name] for name in foreign} == dict.fromkeys(foreign, b"precious")
+    assert write() == generations.published().id
+    assert {name: read_tree(folder)[name] for name in foreign} == dict.fromkeys(foreign, b"precious")
 
 
-def test_a_link_with_the_name_of_a_generation_is_none(write: Write, folder: Path, tmp_path: Path) -> None:
+def test_a_link_with_the_name_of_a_generation_is_not_a_generation(write: Write, folder: Path, tmp_path: Path) -> None:
     write()
     (tmp_path / "elsewhere").mkdir()
     link = folder / "generations" / new_generation_id()
@@ -145,128 +145,102 @@ def test_a_link_with_the_name_of_a_generation_is_none(write: Write, folder: Path
     assert link.exists()
 
 
-def test_a_reader_gets_exactly_what_was_sealed(write: Write, generations: FolderGenerations) -> None:
+def test_a_reader_gets_exactly_what_was_written(write: Write, generations: FolderGenerations) -> None:
     write()
     content = bytes(200_000) + b"tail" + bytes(200_000)
-    assert opened(generations) == {"segment/vectors.dat": content, "config.json": b"{}"}
+    assert read_files(generations) == {"segment/vectors.dat": content, "config.json": b"{}"}
 
 
-def test_a_copy_leaves_the_holes_of_a_file_empty(tmp_path: Path) -> None:
-    source, target = tmp_path / "source", tmp_path / "target"
-    with source.open("wb") as file:
-        file.seek(30_000_000)
-        file.write(b"end")
-    assert temp_copies.checksum_file(source, target) == temp_copies.checksum_file(target)
-    assert target.read_bytes() == source.read_bytes()
-    assert filesystem.disk_usage(tmp_path) < 1_000_000
-
-
-def test_a_copy_of_a_small_file_has_no_holes(tmp_path: Path) -> None:
-    source, target = tmp_path / "source", tmp_path / "room" / "target"
-    with source.open("wb") as file:
-        file.truncate(4_000_000)
-    temp_copies.checksum_file(source, target)
-    assert target.read_bytes() == bytes(4_000_000)
-    assert filesystem.disk_usage(target.parent) >= 4_000_000
-
-
-def test_a_fingerprint_does_not_depend_on_how_holes_are_stored(tmp_path: Path) -> None:
-    hollow, full = tmp_path / "hollow", tmp_path / "full"
-    with hollow.open("wb") as file:
-        file.truncate(1_000_000)
-    full.write_bytes(bytes(1_000_000))
-    assert temp_copies.checksum_file(hollow) == temp_copies.checksum_file(full)
-    full.write_bytes(bytes(1_000_001))
-    assert temp_copies.checksum_file(hollow) != temp_copies.checksum_file(full)
-
-
-def test_folders_stand_for_the_length_of_a_block(tmp_path: Path) -> None:
-    (tmp_path / "room" / "inner").mkdir(parents=True)
-    names = temp_copies.list_folders(tmp_path / "room")
-    shutil.rmtree(tmp_path / "room")
-    with temp_copies.recreate_folders(names):
-        (tmp_path / "room" / "inner" / "file").write_bytes(b"last word")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_last_three_generations_are_kept_on_disk(
-    write: Write, generations: FolderGenerations, folder: Path
-) -> None:
+def test_the_last_three_generations_are_kept(write: Write, generations: FolderGenerations, folder: Path) -> None:
     written = [write() for _ in range(5)]
-    assert [seal.generation for seal in generations.kept()] == written[:1:-1]
+    assert [generation.id for generation in generations.list_kept()] == written[:1:-1]
     assert sorted(path.name for path in (folder / "generations").iterdir()) == written[2:]
 
 
-def test_a_second_writer_is_refused_and_told_what_to_do(generations: FolderGenerations, folder: Path) -> None:
-    with generations.writing(), pytest.raises(IndexLockedError, match="try again"), FolderGenerations(folder).writing():
+def test_a_second_writer_is_refused(generations: FolderGenerations, folder: Path) -> None:
+    with generations.begin(), pytest.raises(IndexLockedError, match="try again"), FolderGenerations(folder).begin():
         pass
-    with generations.writing():
+    with generations.begin():
         pass
 
 
-def test_a_draft_is_removed_unless_it_was_published(generations: FolderGenerations, folder: Path) -> None:
-    with generations.writing() as generation:
-        assert generations.shard(generation).is_dir()
+def test_an_unpublished_generation_is_removed(generations: FolderGenerations, folder: Path) -> None:
+    with generations.begin() as generation:
+        assert (generation / "shard").is_dir()
     assert list((folder / "generations").iterdir()) == []
 
 
-def test_leftovers_are_removed_by_the_next_writer(write: Write, generations: FolderGenerations, folder: Path) -> None:
+def test_the_next_writer_removes_what_a_killed_one_left(
+    write: Write, generations: FolderGenerations, folder: Path
+) -> None:
     published = write()
     left = folder / "generations" / new_generation_id() / "shard"
     left.mkdir(parents=True)
     (left / "half.dat").write_bytes(b"half")
-    with generations.writing() as generation:
+    with generations.begin() as generation:
         assert not left.parent.exists()
-        assert {path.name for path in (folder / "generations").iterdir()} == {published, generation}
+        assert {path.name for path in (folder / "generations").iterdir()} == {published, generation.name}
 
 
-def test_a_draft_that_was_sealed_but_not_published_does_not_count(
-    write: Write, generations: FolderGenerations, folder: Path, blank: Manifest
+def test_a_finished_generation_does_not_count_before_it_is_published(
+    write: Write, generations: FolderGenerations, folder: Path, empty_manifest: Manifest
 ) -> None:
     published = write()
-    with generations.writing() as generation:
-        generations.seal(generation, blank)
-        assert [seal.generation for seal in generations.kept()] == [published]
-    assert not (folder / "generations" / generation).exists()
+    with generations.begin() as generation:
+        FinishedGeneration.finish(generation, empty_manifest)
+        assert [generation.id for generation in generations.list_kept()] == [published]
+    assert not generation.exists()
 
 
-@pytest.mark.parametrize("harm", ["missing", "cut", "longer", "changed"])
+@pytest.mark.parametrize("damage", ["missing", "cut", "longer", "changed"])
 @pytest.mark.parametrize("name", ["segment/vectors.dat", "config.json"])
-def test_any_harm_to_a_file_is_noticed(write: Write, generations: FolderGenerations, harm: str, name: str) -> None:
-    file = generations.shard(write()) / name
+def test_any_damage_to_a_file_is_detected(
+    write: Write, generations: FolderGenerations, folder: Path, damage: str, name: str
+) -> None:
+    file = folder / "generations" / write() / "shard" / name
     content = file.read_bytes()
-    if harm == "missing":
+    if damage == "missing":
         file.unlink()
     else:
-        file.write_bytes({"cut": content[:-1], "longer": content + b"\0", "changed": b"x" + content[1:]}[harm])
+        file.write_bytes({"cut": content[:-1], "longer": content + b"\0", "changed": b"x" + content[1:]}[damage])
     with pytest.raises(CorruptIndexError, match="Index the book again"):
-        opened(generations)
+        read_files(generations)
 
 
-@pytest.mark.parametrize("content", [b"", b"..", b"../../etc\n", b"\xff\xfe", b"20250101T000000000000Z-abcdef\nx\n"])
-def test_a_current_that_names_no_generation_is_damage(
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"..",
+        b"../../etc\n",
+        b"\xff\xfe",
+        b"20250101T000000000000Z-abcdef\nx\n",
+        b"20250101T000000000000Z-abcdef\n",
+    ],
+)
+def test_an_invalid_current_file_is_damage(
     write: Write, generations: FolderGenerations, folder: Path, content: bytes
 ) -> None:
     write()
     (folder / "current").write_bytes(content)
     with pytest.raises(CorruptIndexError, match="current"):
-        generations.current()
+        generations.published()
 
 
-def test_a_current_that_names_a_missing_generation_is_damage(
-    write: Write, generations: FolderGenerations, folder: Path
-) -> None:
+def test_a_missing_published_generation_is_damage(write: Write, generations: FolderGenerations, folder: Path) -> None:
     write()
-    (folder / "current").write_text(f"{GenerationChecksum(new_generation_id(), 64 * '0')}\n")
+    generations.publish([FinishedGeneration(folder / "generations" / new_generation_id(), 64 * "0")])
     with pytest.raises(CorruptIndexError, match="Index the book again"):
-        opened(generations)
+        read_files(generations)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"format": 5}', b'{"format": "3"}', b"\xff"])
-def test_a_manifest_that_cannot_be_read_is_damage(write: Write, generations: FolderGenerations, content: bytes) -> None:
-    (generations.shard(write()).parent / "manifest.json").write_bytes(content)
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"format": 6}', b'{"format": "3"}', b"\xff"])
+def test_an_unreadable_manifest_is_damage(
+    write: Write, generations: FolderGenerations, folder: Path, content: bytes
+) -> None:
+    (folder / "generations" / write() / "manifest.json").write_bytes(content)
     with pytest.raises(CorruptIndexError, match="Index the book again"):
-        opened(generations)
+        read_files(generations)
 
 
 @pytest.mark.parametrize(
@@ -274,117 +248,104 @@ def test_a_manifest_that_cannot_be_read_is_damage(write: Write, generations: Fol
     [{"chapters": []}, {"title": "Another"}, {"digest": 64 * "0"}, {"embedder": "another"}, {"files": {}}],
     ids=lambda edit: next(iter(edit)),
 )
-def test_an_edit_of_the_manifest_is_noticed(
-    write: Write, generations: FolderGenerations, edit: dict[str, object]
+def test_an_edited_manifest_is_detected(
+    write: Write, generations: FolderGenerations, folder: Path, edit: dict[str, object]
 ) -> None:
     write()
-    file = generations.shard(generations.current().generation).parent / "manifest.json"
+    file = generations.published().folder / "manifest.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | edit))
     with pytest.raises(CorruptIndexError, match=r"manifest\.json"):
-        opened(generations)
+        read_files(generations)
     with pytest.raises(CorruptIndexError, match=r"manifest\.json"):
-        generations.manifest(generations.current())
+        generations.published().manifest()
 
 
-def resealed(generations: FolderGenerations, folder: Path, content: bytes) -> None:
-    """Put another manifest in place of the published one, as if it had been sealed like this."""
-    generation = generations.current().generation
-    (generations.shard(generation).parent / "manifest.json").write_bytes(content)
-    (folder / "current").write_text(f"{GenerationChecksum(generation, hashlib.sha256(content).hexdigest())}\n")
+def replace_manifest(generations: FolderGenerations, content: bytes) -> None:
+    """Replaces the manifest of the published generation, with the right hash."""
+    folder = generations.published().folder
+    (folder / "manifest.json").write_bytes(content)
+    generations.publish([FinishedGeneration(folder, hashlib.sha256(content).hexdigest())])
 
 
 @pytest.mark.parametrize("name", ["/etc/hostname", "../../../../outside", "nu\0ll", "half \ud800"])
-def test_a_manifest_that_names_no_file_within_is_damage(
+def test_a_manifest_that_names_a_file_outside_is_damage(
     write: Write, generations: FolderGenerations, folder: Path, name: str
 ) -> None:
-    content = json.loads((generations.shard(write()).parent / "manifest.json").read_text())
+    content = json.loads((folder / "generations" / write() / "manifest.json").read_text())
     content["files"][name] = "0"
-    resealed(generations, folder, json.dumps(content).encode())
+    replace_manifest(generations, json.dumps(content).encode())
     with pytest.raises(CorruptIndexError, match=r"manifest\.json"):
-        opened(generations)
+        read_files(generations)
 
 
-def test_a_generation_under_the_name_of_another_is_damage(
+def test_a_generation_with_the_manifest_of_another_is_damage(
     write: Write, generations: FolderGenerations, folder: Path
 ) -> None:
     first, second = write(), write()
-    content = (generations.shard(first).parent / "manifest.json").read_bytes()
-    resealed(generations, folder, content)
-    assert generations.current().generation == second
+    content = (folder / "generations" / first / "manifest.json").read_bytes()
+    replace_manifest(generations, content)
+    assert generations.published().id == second
     with pytest.raises(CorruptIndexError, match=r"manifest\.json"):
-        opened(generations)
+        read_files(generations)
 
 
-def test_an_index_from_before_manifests_had_a_hash_is_told_by_its_format(
+def test_an_unreadable_generation_is_not_kept(write: Write, generations: FolderGenerations, folder: Path) -> None:
+    damaged, intact = write(), write()
+    (folder / "generations" / damaged / "manifest.json").write_text("{}")
+    assert [generation.id for generation in generations.list_kept()] == [intact, damaged]
+    newest = write()
+    assert [generation.id for generation in generations.list_kept()] == [newest, intact]
+
+
+def test_a_damaged_generation_does_not_count_as_kept(
     write: Write, generations: FolderGenerations, folder: Path
 ) -> None:
-    generation = write()
-    file = generations.shard(generation).parent / "manifest.json"
-    (folder / "current").write_text(f"{generation}\n")
-    with pytest.raises(CorruptIndexError, match="Index the book again"):
-        opened(generations)
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"format": 1}))
-    with pytest.raises(BookIndexError, match="older Bookbound"):
-        opened(generations)
-
-
-def test_a_generation_that_cannot_be_read_any_more_is_not_kept(write: Write, generations: FolderGenerations) -> None:
-    harmed, whole = write(), write()
-    (generations.shard(harmed).parent / "manifest.json").write_text("{}")
-    assert [seal.generation for seal in generations.kept()] == [whole, harmed]
-    newest = write()
-    assert [seal.generation for seal in generations.kept()] == [newest, whole]
-
-
-def test_a_generation_that_lacks_a_file_takes_no_place_among_those_that_are_kept(
-    write: Write, generations: FolderGenerations
-) -> None:
     first, second, third = write(), write(), write()
-    shutil.rmtree(generations.shard(third) / "segment")
+    shutil.rmtree(folder / "generations" / third / "shard" / "segment")
     newest = write()
-    assert [seal.generation for seal in generations.kept()] == [newest, second, first]
+    assert [generation.id for generation in generations.list_kept()] == [newest, second, first]
 
 
-@pytest.mark.parametrize(("number", "advice"), [(6, "newer Bookbound"), (4, "older Bookbound.*Index the book again")])
-def test_another_format_is_told_apart_from_damage(
-    write: Write, generations: FolderGenerations, number: int, advice: str
+@pytest.mark.parametrize(("number", "advice"), [(7, "newer Bookbound"), (5, "older Bookbound.*Index the book again")])
+def test_another_format_is_not_reported_as_damage(
+    write: Write, generations: FolderGenerations, folder: Path, number: int, advice: str
 ) -> None:
-    file = generations.shard(write()).parent / "manifest.json"
+    file = folder / "generations" / write() / "manifest.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"format": number, "added later": True}))
     with pytest.raises(BookIndexError, match=advice) as raised:
-        opened(generations)
+        read_files(generations)
     assert not isinstance(raised.value, CorruptIndexError)
 
 
-def test_a_damaged_index_can_be_written_anew(write: Write, generations: FolderGenerations, folder: Path) -> None:
+def test_a_damaged_index_can_be_written_again(write: Write, generations: FolderGenerations, folder: Path) -> None:
     write()
     (folder / "current").write_bytes(b"\xff")
-    assert write() == generations.current().generation
-    assert len(opened(generations)) == 2
+    assert write() == generations.published().id
+    assert len(read_files(generations)) == 2
     assert len(list((folder / "generations").iterdir())) == 1
 
 
-def test_a_reader_that_has_no_room_is_told_to_make_some(
+def test_a_reader_without_disk_space_gets_an_error_that_says_to_make_room(
     write: Write, generations: FolderGenerations, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     write()
     monkeypatch.setenv("TMPDIR", "set")
     monkeypatch.setattr("tempfile.tempdir", os.fspath(tmp_path / "nowhere"))
     with pytest.raises(BookIndexError, match="TMPDIR"):
-        opened(generations)
+        read_files(generations)
 
 
-def test_a_reader_takes_nothing_of_what_is_to_be_left_free(
+def test_a_reader_does_not_use_the_reserved_space(
     write: Write, generations: FolderGenerations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write()
     monkeypatch.setattr(filesystem, "free_bytes", lambda _: filesystem.RESERVED_BYTES + 100)
     with pytest.raises(BookIndexError, match=r"No space left.*Make room.*TMPDIR"):
-        opened(generations)
+        read_files(generations)
 
 
-def failing(code: int) -> Callable[..., None]:
-    """A call of the system as it is on a disk that fails."""
+def fail_with(code: int) -> Callable[..., None]:
+    """Returns a system call that fails with this error."""
 
     def fail(*_: object) -> None:
         raise OSError(code, os.strerror(code))
@@ -392,27 +353,27 @@ def failing(code: int) -> Callable[..., None]:
     return fail
 
 
-def test_a_disk_that_is_full_in_the_middle_of_a_copy_is_told_so(
+def test_a_disk_that_fills_up_during_a_copy_is_reported(
     write: Write, generations: FolderGenerations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write()
-    monkeypatch.setattr(os, "pwrite", failing(errno.ENOSPC))
+    monkeypatch.setattr(os, "pwrite", fail_with(errno.ENOSPC))
     with pytest.raises(BookIndexError, match=r"No space left.*TMPDIR"):
-        opened(generations)
+        read_files(generations)
 
 
-def test_an_index_on_a_disk_that_fails_is_told_so_and_not_to_make_room(
+def test_a_read_error_is_not_reported_as_a_full_disk(
     write: Write, generations: FolderGenerations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write()
-    monkeypatch.setattr(os, "pread", failing(errno.EIO))
-    with pytest.raises(BookIndexError, match=r"Input/output error.*Check the rights and the disk") as raised:
-        opened(generations)
+    monkeypatch.setattr(os, "pread", fail_with(errno.EIO))
+    with pytest.raises(BookIndexError, match=r"Input/output error.*Check the permissions and the disk") as raised:
+        read_files(generations)
     assert "TMPDIR" not in str(raised.value)
 
 
 @pytest.mark.parametrize("name", ["current", "manifest.json", "shard/config.json"])
-def test_a_file_of_the_index_that_cannot_be_read_is_named_with_the_reason(
+def test_an_unreadable_file_is_named_with_the_reason(
     write: Write, generations: FolderGenerations, folder: Path, name: str
 ) -> None:
     generation = write()
@@ -420,21 +381,21 @@ def test_a_file_of_the_index_that_cannot_be_read_is_named_with_the_reason(
     file.unlink()
     file.mkdir()
     with pytest.raises(BookIndexError, match=rf"{file.name} \(Is a directory\)"):
-        opened(generations)
+        read_files(generations)
 
 
-def test_trouble_of_whoever_reads_a_copy_is_left_as_it_is(write: Write, generations: FolderGenerations) -> None:
+def test_an_error_inside_the_block_is_not_translated(write: Write, generations: FolderGenerations) -> None:
     write()
-    with pytest.raises(OSError, match="the reader's own"), generations.copied(generations.current()):
-        raise OSError("the reader's own")
+    with pytest.raises(OSError, match="an error of the reader"), generations.published().temp_copy():
+        raise OSError("an error of the reader")
 
 
-def test_a_disk_that_is_full_while_sealing_leaves_the_old_generation(
+def test_a_full_disk_while_finishing_leaves_the_old_generation(
     write: Write, generations: FolderGenerations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     published = write()
     with monkeypatch.context() as full:
-        full.setattr(os, "fsync", failing(errno.ENOSPC))
+        full.setattr(os, "fsync", fail_with(errno.ENOSPC))
         with pytest.raises(BookIndexError, match=r"No space left.*try again"):
             write()
-    assert generations.current().generation == published
+    assert generations.published().id == published

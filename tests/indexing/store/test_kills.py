@@ -1,4 +1,4 @@
-"""Whatever a process was doing to an index when it was killed, what is published is whole."""
+"""Tests that a complete index is published whenever a process is killed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import threading
 from pathlib import Path
 from time import perf_counter
 
-from tests.indexing.store import life
+import pytest
+from tests.indexing.store import changing_book
 
 from bookbound.indexing.archive import import_index
 from bookbound.indexing.store.edge_store import EdgeStore
@@ -18,34 +19,38 @@ from bookbound.testing import ScriptedEmbedder
 
 KILLS = 200
 STEPS = 1200
-"""How often a process touches files before it has published once, and a little more. Every second kill is at such a
-step, which is the same on a slow machine; the others are at moments, often within the library that keeps vectors."""
+"""The number of file operations until a process has published once, and a few more. Every second kill happens at such
+an operation, which does not depend on the speed of the machine; the others happen at a random time."""
 
 
 async def published(store: EdgeStore) -> str:
-    """The digest of what readers open, once each of its chunks was read and one of them found."""
+    """Returns the digest of the published index, whose chunks can all be read and found."""
     index = await store.open()
-    held = [chunk for sheet in index.manifest.sheets for chunk in await index.chunks(sheet.file)]
-    assert len(held) == index.manifest.chunks == len(life.variant(0).pages)
+    chunks = [chunk for page in index.manifest.page_fingerprints for chunk in await index.chunks(page.file)]
+    assert len(chunks) == index.manifest.chunks == len(changing_book.make_variant(0).pages)
     vector = await ScriptedEmbedder().embed_question("Words of page 11.")
     assert (await index.search("Words of page 11.", vector, 1))[0].chunk.place.file == "page11.md"
     await index.close()
     return index.manifest.digest
 
 
-def test_after_each_of_200_kills_the_live_index_is_one_that_was_published(memory: Path) -> None:
+@pytest.mark.slow
+def test_after_each_kill_a_complete_index_is_published(tmp_path: Path) -> None:
     chance, processes = random.Random(7), multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(["tests.indexing.store.life"])
-    store, exported = EdgeStore(memory / "index"), memory / "book.bookbound"
-    forms = EdgeStore(memory / "forms")
-    known = {asyncio.run(life.publish(forms, life.variant(number))) for number in range(life.VARIANTS)}
+    processes.set_forkserver_preload(["tests.indexing.store.changing_book"])
+    store, exported = EdgeStore(tmp_path / "index"), tmp_path / "book.bookbound"
+    forms = EdgeStore(tmp_path / "forms")
+    known = {
+        asyncio.run(changing_book.publish(forms, changing_book.make_variant(number)))
+        for number in range(changing_book.VARIANTS)
+    }
     start = perf_counter()
-    asyncio.run(life.publish(store, life.variant(0)))
+    asyncio.run(changing_book.publish(store, changing_book.make_variant(0)))
     longest = 2.5 * (perf_counter() - start)
     pause, seen = threading.Event(), set()
     for kill in range(KILLS):
         begun, step = processes.Event(), chance.randrange(1, STEPS) if kill % 2 else 0
-        process = processes.Process(target=life.live, args=(str(memory), kill, begun, step))
+        process = processes.Process(target=changing_book.change_until_killed, args=(str(tmp_path), kill, begun, step))
         process.start()
         begun.wait()
         if not step:
@@ -58,11 +63,11 @@ def test_after_each_of_200_kills_the_live_index_is_one_that_was_published(memory
         seen.add(found)
         if exported.exists() and not kill % 20:
             assert (
-                asyncio.run(import_index(exported, EdgeStore(memory / "moved"), lambda *_: None, force=True)).digest
+                asyncio.run(import_index(exported, EdgeStore(tmp_path / "moved"), lambda *_: None, force=True)).digest
                 in known
             )
     assert len(seen) > 1, "the book changed meanwhile"
-    asyncio.run(life.publish(store, life.variant(1), force=True))
+    asyncio.run(changing_book.publish(store, changing_book.make_variant(1), force=True))
     kept = [manifest.generation for manifest in asyncio.run(store.generations())]
-    assert sorted(path.name for path in (memory / "index" / "generations").iterdir()) == sorted(kept)
+    assert sorted(path.name for path in (tmp_path / "index" / "generations").iterdir()) == sorted(kept)
     assert len(kept) <= 3

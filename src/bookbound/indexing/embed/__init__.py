@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 
 
 MAX_CONCURRENT_REQUESTS = 4
-"""Requests in flight for one call."""
 
 
 def normalize_vectors(rows: Any, count: int, dimension: int | None, service: str) -> Vectors:
-    """The rows at length one; as many as there were texts, of one dimension, and each with a direction."""
+    """Scales rows to length one, and refuses a wrong number of rows, a wrong dimension, and rows without direction."""
     try:
         matrix = np.asarray(rows, np.float64)
     except (ValueError, TypeError, OverflowError):
@@ -29,21 +28,21 @@ def normalize_vectors(rows: Any, count: int, dimension: int | None, service: str
     largest = np.max(np.abs(matrix), axis=1, keepdims=True, initial=0)
     if not np.all(np.isfinite(largest) & (largest > 0)):
         raise build_response_error(service)
-    matrix = matrix / largest  # so that no square is beyond all measure
+    matrix = matrix / largest  # so that no square overflows
     return np.asarray(matrix / np.linalg.norm(matrix, axis=1, keepdims=True), np.float32)
 
 
 async def embed_in_batches(
-    texts: Sequence[str], most: int, embed: Callable[[Sequence[str]], Awaitable[Vectors]]
+    texts: Sequence[str], size: int, embed: Callable[[Sequence[str]], Awaitable[Vectors]]
 ) -> Vectors:
-    """The vectors of any number of texts, at most `most` a request and a few requests at once; one failure ends all."""
-    room = asyncio.Semaphore(MAX_CONCURRENT_REQUESTS)
+    """Embeds any number of texts with a few concurrent requests of at most `size` texts; one failure ends them all."""
+    slots = asyncio.Semaphore(MAX_CONCURRENT_REQUESTS)
 
-    async def one(batch: Sequence[str]) -> Vectors:
-        async with room:
+    async def embed_batch(batch: Sequence[str]) -> Vectors:
+        async with slots:
             return await embed(batch)
 
-    tasks = [asyncio.ensure_future(one(texts[at : at + most])) for at in range(0, len(texts), most)]
+    tasks = [asyncio.ensure_future(embed_batch(texts[at : at + size])) for at in range(0, len(texts), size)]
     try:
         return np.concatenate(await asyncio.gather(*tasks))
     finally:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import openai
 
+from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.indexing.embed import embed_in_batches, normalize_vectors
-from bookbound.indexing.embed.onnx_embedder import TOKEN_BUDGET
-from bookbound.models.onnx import ModelRuntime
+from bookbound.models.onnx import EMBEDDER_MAX_TOKENS, ModelRuntime
 from bookbound.services import (
     build_response_error,
     build_status_error,
@@ -33,17 +33,17 @@ DEFAULT_MODEL, DEFAULT_URL = "text-embedding-3-small", "https://api.openai.com/v
 BATCH_SIZE, TIMEOUT_SECONDS = 128, 60.0
 PROBE_TEXT = "dimension"
 PLACEHOLDER_KEY = "none"
-"""What is sent where no key is needed: the SDK insists on one."""
+"""Sent to services that need no key, because the SDK requires one."""
 
 
 class OpenAIEmbedder:
-    """Embeds with the model of that name at a base URL.
+    """Embeds with a model at a base URL.
 
-    Vectors must have the dimension that is given, such as that of an index, or else the one that the first reply has.
-    Tokens are counted by the tokenizer that ships with the package: the chunks are those of the local embedder.
+    The vectors must have the given dimension, such as that of an index, or else that of the first reply. The shipped
+    tokenizer counts tokens, so a book gets the same chunks as with the local embedder.
     """
 
-    budget = TOKEN_BUDGET
+    max_tokens = EMBEDDER_MAX_TOKENS
 
     def __init__(
         self,
@@ -55,13 +55,13 @@ class OpenAIEmbedder:
         seconds: float = TIMEOUT_SECONDS,
         models: ModelRuntime | None = None,
     ) -> None:
-        self._key = validate_key(key or PLACEHOLDER_KEY, "embed_key")
-        self._url = validate_url(url or DEFAULT_URL, "embed_url")
+        self._key = validate_key(key or PLACEHOLDER_KEY, "embedder_key")
+        self._url = validate_url(url or DEFAULT_URL, "embedder_url")
         self._model = model or DEFAULT_MODEL
         self._dimension = dimension
         self._seconds = seconds
         self._models = models or ModelRuntime()
-        self._client = self._connected()
+        self._client = self._connect()
 
     @property
     def name(self) -> str:
@@ -69,31 +69,31 @@ class OpenAIEmbedder:
 
     @property
     def dimension(self) -> int:
-        """As given or learnt; where nothing was embedded yet, one word is, and the caller waits for it."""
+        """The dimension of the vectors; if it is unknown, the caller waits while one word is embedded."""
         if self._dimension is None:
-            with ThreadPoolExecutor(1) as aside:  # the caller may stand in a running loop
-                self._dimension = aside.submit(asyncio.run, self._probed()).result()
+            with ThreadPoolExecutor(1) as thread:  # the caller may be in a running event loop
+                self._dimension = thread.submit(asyncio.run, self._probe_dimension()).result()
         return self._dimension
 
-    def tokens(self, text: str) -> int:
-        return self._models.count(text) + len(self._models.marks)
+    def count_tokens(self, text: str) -> int:
+        return self._models.count(text) + len(self._models.special_ids)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             dimension = self._dimension or len(await self.embed_question(PROBE_TEXT))
             return np.empty((0, dimension), np.float32)
-        return await embed_in_batches(texts, BATCH_SIZE, self._vectors)
+        return await embed_in_batches(texts, BATCH_SIZE, lambda batch: self._request(self._client, batch))
 
-    async def embed_question(self, text: str) -> Vectors:
-        vector: Vectors = (await self._vectors([text]))[0]
+    async def embed_question(self, text: str, deadline: Deadline = NO_DEADLINE) -> Vectors:
+        vector: Vectors = (await self._request(self._client, [text], deadline))[0]
         return vector
 
     async def close(self) -> None:
         self._models.close()
         await self._client.close()
 
-    def _connected(self) -> openai.AsyncOpenAI:
-        """A client with a pool of connections, which takes nothing from OpenAI's environment variables."""
+    def _connect(self) -> openai.AsyncOpenAI:
+        """Returns a client that ignores OpenAI's environment variables."""
         quiet_loggers("httpx", "httpx2", "httpcore", "httpcore2", "openai")
         client = openai.AsyncOpenAI(
             api_key=self._key,
@@ -103,47 +103,49 @@ class OpenAIEmbedder:
             http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
         )
         client.organization = client.project = None
-        client._custom_headers = {}  # from the environment; there is no other way to be without
+        client._custom_headers = {}  # the only way to drop headers that come from the environment
         return client
 
-    async def _probed(self) -> int:
-        # Connections belong to the loop they were made in: the ones here are not kept.
-        async with self._connected() as client:
-            return len((await self._asked(client, [PROBE_TEXT]))[0])
+    async def _probe_dimension(self) -> int:
+        # Connections belong to their event loop, so these are not kept.
+        async with self._connect() as client:
+            return len((await self._request(client, [PROBE_TEXT]))[0])
 
-    async def _vectors(self, texts: Sequence[str]) -> Vectors:
-        return await self._asked(self._client, texts)
-
-    async def _asked(self, client: openai.AsyncOpenAI, texts: Sequence[str]) -> Vectors:
+    async def _request(
+        self, client: openai.AsyncOpenAI, texts: Sequence[str], deadline: Deadline = NO_DEADLINE
+    ) -> Vectors:
         rows = await call_with_retry(
-            lambda seconds: self._rows(client, texts, seconds), service=SERVICE, most=self._seconds
+            lambda seconds: self._attempt(client, texts, seconds),
+            service=SERVICE,
+            seconds=self._seconds,
+            deadline=deadline,
         )
         vectors = normalize_vectors(rows, len(texts), self._dimension, SERVICE)
         self._dimension = vectors.shape[1]
         return vectors
 
-    async def _rows(self, client: openai.AsyncOpenAI, texts: Sequence[str], seconds: float) -> list[list[float]]:
-        # What the service says may hold the key or the reader's words: none of it goes on, not even as a cause.
+    async def _attempt(self, client: openai.AsyncOpenAI, texts: Sequence[str], seconds: float) -> list[list[float]]:
+        # The service's messages may contain the key or the reader's words, so they are dropped, even as a cause.
         try:
             reply = await client.embeddings.create(
                 model=self._model,
                 input=list(texts),
-                encoding_format="float",  # which every service knows
+                encoding_format="float",  # the only format that every service knows
                 timeout=seconds,
             )
-            found = {item.index: item.embedding for item in reply.data}
-            return [found[i] for i in range(len(texts))]
+            rows = {item.index: item.embedding for item in reply.data}
+            return [rows[i] for i in range(len(texts))]
         except openai.APITimeoutError:
             raise build_timeout_error(SERVICE) from None
-        except openai.APIConnectionError as trouble:
-            raise (build_response_error if _is_truncated_reply(trouble) else build_unreachable_error)(SERVICE) from None
-        except openai.APIStatusError as trouble:
-            raise build_status_error(trouble.status_code, trouble.response.headers, SERVICE) from None
+        except openai.APIConnectionError as error:
+            raise (build_response_error if _is_truncated_reply(error) else build_unreachable_error)(SERVICE) from None
+        except openai.APIStatusError as error:
+            raise build_status_error(error.status_code, error.response.headers, SERVICE) from None
         except (openai.OpenAIError, ValueError, TypeError, AttributeError, LookupError, RecursionError):
-            # The SDK does not check the shape of a reply: one of another shape fails wherever it is first used.
+            # The SDK does not check the shape of a reply, so a malformed one fails at its first use.
             raise build_response_error(SERVICE) from None
 
 
-def _is_truncated_reply(trouble: openai.APIConnectionError) -> bool:
-    """Whether a reply had begun; the SDK's HTTP client is not always the same, the name of its error is."""
-    return any(kind.__name__ == "ProtocolError" for kind in type(trouble.__cause__).__mro__)
+def _is_truncated_reply(error: openai.APIConnectionError) -> bool:
+    """Whether a reply had begun; the SDK uses several HTTP clients, whose errors only share their name."""
+    return any(kind.__name__ == "ProtocolError" for kind in type(error.__cause__).__mro__)

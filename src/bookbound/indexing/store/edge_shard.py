@@ -10,118 +10,143 @@ from pathlib import Path
 from typing import cast
 
 import qdrant_edge as edge
+from qdrant_edge import SparseVector
 
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.errors import BookIndexError, CorruptIndexError
+from bookbound.domain.question import Deadline
 from bookbound.filesystem import temp_copies
-from bookbound.indexing.store import serialization
-from bookbound.indexing.store.edge_bm25 import Sparse
-from bookbound.indexing.store.hybrid_index import DENSE_WEIGHT, IndexPoint, SearchHit
-from bookbound.indexing.store.serialization import DENSE_VECTOR, SPARSE_VECTOR
+from bookbound.indexing.store import index_format
+from bookbound.indexing.store.index_format import DENSE_VECTOR, DENSE_WEIGHT, SPARSE_VECTOR, IndexPoint, SearchHit
 
-_SCROLL_PAGE_SIZE = 100  # Edge keeps every other thread waiting while it fetches one
+__all__ = ["EdgeShard", "SparseVector", "make_bm25_encoder", "optimize_shard"]
+_SCROLL_PAGE_SIZE = 100  # Edge blocks all other threads while it fetches a page
+
+
+def make_bm25_encoder(average_words: float) -> edge.Bm25:
+    """Returns the encoder of all stores: it weighs words by frequency in a text, and the engines by rarity."""
+    return edge.Bm25(edge.Bm25Config(avg_len=max(1.0, average_words)))
 
 
 class EdgeShard:
-    """A folder that Edge reads and writes, without a log: flushing each batch keeps what a log would keep."""
+    """A folder that Edge reads and writes without a log, since each batch is flushed."""
 
-    def __init__(self, shard: edge.EdgeShard, gone: Sequence[Path] = ()) -> None:
+    def __init__(self, shard: edge.EdgeShard, removed_folders: Sequence[Path] = ()) -> None:
         self._shard = shard
-        self._gone = gone
+        self._removed_folders = removed_folders
         self._closed = False
 
     @classmethod
     def create(cls, folder: Path, dimension: int) -> EdgeShard:
-        config = edge.EdgeConfig(  # Cold, or loading would fill the holes in the files of vectors: 33 MB for any book
+        config = edge.EdgeConfig(  # cold, because loading would fill the holes in the vector files: 33 MB for any book
             vectors={DENSE_VECTOR: edge.EdgeVectorParams(dimension, edge.Distance.Cosine, memory=edge.Memory.Cold)},
             sparse_vectors={SPARSE_VECTOR: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)},
-            optimizers=edge.EdgeOptimizersConfig(indexing_threshold=1),  # whether to optimise is decided above
+            optimizers=edge.EdgeOptimizersConfig(indexing_threshold=1),  # the store decides whether to optimize
             wal_enabled=False,
         )
-        with _report_edge_write_errors():
+        with _report_write_errors():
             shard = edge.EdgeShard.create(str(folder), config)
             shard.update(edge.UpdateOperation.create_field_index("file", edge.PayloadSchemaType.Keyword))
         return cls(shard)
 
+    @classmethod
+    def load(cls, folder: Path, count: int) -> EdgeShard:
+        """Opens a folder of `count` chunks; the folder may be removed afterwards, because Edge keeps its files open."""
+        try:
+            shard = edge.EdgeShard.load(str(folder))
+            found = shard.count(edge.CountRequest())
+        except Exception as error:  # Edge raises nothing more precise
+            raise CorruptIndexError("This version cannot open the index. Index the book again.") from error
+        if found != count:
+            shard.close()
+            raise CorruptIndexError(f"The index has {found} of its {count} chunks. Index the book again.")
+        return cls(shard, temp_copies.list_folders(folder))
+
+    def within(self, deadline: Deadline) -> EdgeShard:
+        return self
+
     def put(self, points: Sequence[IndexPoint]) -> None:
-        kept = [
-            edge.Point(chunk.id, {DENSE_VECTOR: meaning, SPARSE_VECTOR: words}, serialization.dump_chunk(chunk))
-            for chunk, meaning, words in points
+        stored = [
+            edge.Point(chunk.id, {DENSE_VECTOR: dense, SPARSE_VECTOR: sparse}, index_format.dump_chunk(chunk))
+            for chunk, dense, sparse in points
         ]
-        with _report_edge_write_errors():
-            self._shard.update(edge.UpdateOperation.upsert_points(kept))
+        with _report_write_errors():
+            self._shard.update(edge.UpdateOperation.upsert_points(stored))
             self._shard.flush()
 
-    async def fuse(self, meaning: list[float], words: Sparse, limit: int) -> list[SearchHit]:
-        near = edge.Prefetch(limit, edge.Query.Nearest(meaning, using=DENSE_VECTOR))
-        worded = edge.Prefetch(limit, edge.Query.Nearest(words, using=SPARSE_VECTOR))
+    async def fuse(self, dense: list[float], sparse: SparseVector, limit: int) -> list[SearchHit]:
+        by_meaning = edge.Prefetch(limit, edge.Query.Nearest(dense, using=DENSE_VECTOR))
+        by_words = edge.Prefetch(limit, edge.Query.Nearest(sparse, using=SPARSE_VECTOR))
         fusion = cast(edge.Fusion, edge.Fusion.Dbsf())
-        return self._hits(edge.QueryRequest(2 * limit, query=fusion, prefetches=[near] * DENSE_WEIGHT + [worded]))
+        prefetches = [by_meaning] * DENSE_WEIGHT + [by_words]
+        return self._query(edge.QueryRequest(2 * limit, query=fusion, prefetches=prefetches))
 
-    async def match(self, words: Sparse, limit: int) -> list[SearchHit]:
-        return self._hits(edge.QueryRequest(limit, query=edge.Query.Nearest(words, using=SPARSE_VECTOR)))
+    async def match(self, sparse: SparseVector, limit: int) -> list[SearchHit]:
+        return self._query(edge.QueryRequest(limit, query=edge.Query.Nearest(sparse, using=SPARSE_VECTOR)))
 
     async def fetch(self, ids: list[str]) -> list[tuple[Chunk, Sequence[float]]]:
-        with self._reading():
-            found = self._shard.retrieve([*ids], with_payload=True, with_vector=[DENSE_VECTOR])
+        with self._report_read_errors():
+            points = self._shard.retrieve([*ids], with_payload=True, with_vector=[DENSE_VECTOR])
         return [
             (
-                serialization.load_chunk(str(each.id), each.payload),
-                cast("dict[str, list[float]]", each.vector)[DENSE_VECTOR],
+                index_format.load_chunk(str(point.id), point.payload),
+                cast("dict[str, list[float]]", point.vector)[DENSE_VECTOR],
             )
-            for each in found
+            for point in points
         ]
 
     async def scan(self, file: str | None = None) -> list[Chunk]:
-        return await asyncio.to_thread(self._scanned, file)
+        return await asyncio.to_thread(self._scroll, file)
 
     async def close(self) -> None:
         self._closed = True
-        # Edge writes a last word on closing, and takes long to complain where the folder for it is gone.
-        with temp_copies.recreate_folders(self._gone):
+        # Edge writes when it closes, and retries for long if the folder is missing.
+        with temp_copies.recreate_folders(self._removed_folders):
             self._shard.close()
 
-    def _scanned(self, file: str | None) -> list[Chunk]:
+    def _scroll(self, file: str | None) -> list[Chunk]:
         only = None if file is None else edge.Filter(must=[edge.FieldCondition("file", edge.MatchValue(file))])
         chunks: list[Chunk] = []
         start, more = None, True
         while more:
-            with self._reading():
+            with self._report_read_errors():
                 page, start = self._shard.scroll(edge.ScrollRequest(start, _SCROLL_PAGE_SIZE, only, with_payload=True))
-            chunks += [serialization.load_chunk(str(each.id), each.payload) for each in page]
+            chunks += [index_format.load_chunk(str(point.id), point.payload) for point in page]
             more = start is not None
         return chunks
 
-    def _hits(self, request: edge.QueryRequest) -> list[SearchHit]:
-        with self._reading():
+    def _query(self, request: edge.QueryRequest) -> list[SearchHit]:
+        with self._report_read_errors():
             return [SearchHit(str(hit.id), hit.score) for hit in self._shard.query(request)]
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _report_read_errors(self) -> Iterator[None]:
         try:
             yield
-        except Exception as trouble:  # Edge raises nothing more precise
+        except Exception as error:  # Edge raises nothing more precise
             if self._closed:
-                raise BookIndexError("This index was closed. Open it again to go on reading.") from trouble
+                raise BookIndexError("This index was closed. Open it again to continue reading.") from error
             raise CorruptIndexError(
                 "The index can no longer be read. Open it again, or index the book again."
-            ) from trouble
+            ) from error
 
 
 @contextmanager
-def _report_edge_write_errors() -> Iterator[None]:
+def _report_write_errors() -> Iterator[None]:
     try:
         yield
-    except Exception as trouble:  # Edge raises nothing more precise
-        raise BookIndexError("The index could not be written. Check its folder and disk, then try again.") from trouble
+    except Exception as error:  # Edge raises nothing more precise
+        raise BookIndexError("The index could not be written. Check its folder and disk, then try again.") from error
 
 
 async def optimize_shard(shard: Path) -> None:
-    """Optimise in another process: here it would freeze every thread for as long as it takes."""
+    """Optimizes in another process, because Edge would block all threads of this one meanwhile."""
     child = await asyncio.create_subprocess_exec(sys.executable, "-m", __name__, str(shard))
     try:
         if await child.wait() != 0:
-            raise BookIndexError("The new index could not be optimised, so the old one stays. Index the book again.")
+            raise BookIndexError(
+                "The new index could not be optimized, so the old one stays published. Index the book again."
+            )
     finally:
         if child.returncode is None:
             child.kill()

@@ -8,18 +8,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import qdrant_edge as edge
-
 from bookbound import filesystem
 from bookbound.domain.chunk import Chunk
-from bookbound.domain.errors import BookIndexError, CorruptIndexError
+from bookbound.domain.errors import BookIndexError
 from bookbound.domain.manifest import Manifest
-from bookbound.filesystem import DiskFullError, temp_copies
-from bookbound.indexing.store import NO_EARLIER_MESSAGE
-from bookbound.indexing.store.checksums import GenerationChecksum
+from bookbound.filesystem import DiskFullError
 from bookbound.indexing.store.edge_shard import EdgeShard, optimize_shard
-from bookbound.indexing.store.generations import FolderGenerations
+from bookbound.indexing.store.generations import SHARD_FOLDER, FinishedGeneration, FolderGenerations
 from bookbound.indexing.store.hybrid_index import HybridIndex, PointBuilder, verify_contents
+from bookbound.indexing.store.index_format import NO_EARLIER_MESSAGE, report_write_errors
 
 if TYPE_CHECKING:
     from bookbound.domain.ports import Vectors
@@ -29,110 +26,111 @@ OPTIMIZE_ABOVE_CHUNKS = 20_000
 
 
 class EdgeStore:
-    """Generations of an index in a folder; above `optimise_above` chunks one is optimised before it is published."""
+    """The generations of an index in a folder; large ones are optimized before they are published."""
 
-    def __init__(self, folder: Path, optimise_above: int = OPTIMIZE_ABOVE_CHUNKS) -> None:
+    def __init__(self, folder: Path, optimize_above: int = OPTIMIZE_ABOVE_CHUNKS) -> None:
         self._generations = FolderGenerations(folder)
-        self._optimise_above = optimise_above
+        self._optimize_above = optimize_above
 
     @asynccontextmanager
-    async def draft(self, manifest: Manifest) -> AsyncIterator[EdgeDraft]:
-        with self._generations.writing() as generation:
-            draft = EdgeDraft(self._generations, generation, manifest, self._optimise_above)
+    async def writer(self, manifest: Manifest) -> AsyncIterator[EdgeWriter]:
+        with self._generations.begin() as folder:
+            writer = EdgeWriter(self._generations, folder, manifest, self._optimize_above)
             try:
-                yield draft
+                yield writer
             finally:
-                await draft.close()
+                await writer.close()
 
     async def open(self) -> HybridIndex:
-        seal = self._generations.current()
+        generation = self._generations.published()
         while True:
             try:
-                return HybridIndex(*await asyncio.to_thread(_open_generation, self._generations, seal))
-            except CorruptIndexError:
-                # A reader that was slower than several writers finds its generation gone, and a newer one published.
-                if seal == (seal := self._generations.current()):
+                return HybridIndex(*await asyncio.to_thread(_open_copy, generation))
+            except BookIndexError:  # writers may have replaced it meanwhile
+                if generation == (generation := self._generations.published()):
                     raise
 
     async def books(self) -> list[str]:
         return await asyncio.to_thread(self._generations.books)
 
-    async def published(self) -> str:
-        kept = self._generations.kept()
-        return kept[0].generation if kept else ""
+    async def published_generation(self) -> str:
+        kept = self._generations.list_kept()
+        return kept[0].id if kept else ""
 
     async def generations(self) -> list[Manifest]:
         return await asyncio.to_thread(self._generations.manifests)
 
     async def roll_back(self) -> Manifest:
-        with self._generations.withdrawing() as earlier:
-            for seal in earlier:
+        self._generations.published()  # an error if there is no index, before the lock creates a folder
+        with self._generations.lock():
+            kept = self._generations.list_kept()
+            for at, generation in enumerate(kept[1:], 1):
                 try:
-                    manifest = await _open_and_verify(self._generations, seal)
-                except DiskFullError:  # which says nothing of the generation
+                    manifest = await _verify(generation)
+                except DiskFullError:  # says nothing about the generation
                     raise
                 except BookIndexError:
                     continue
-                self._generations.go_back(seal)
+                self._generations.publish(kept[at:])
                 return manifest
         raise BookIndexError(NO_EARLIER_MESSAGE)
 
 
-class EdgeDraft:
-    """A shard that only its writer knows."""
+class EdgeWriter:
+    """Writes one generation, which no reader sees until it is published."""
 
-    def __init__(
-        self, generations: FolderGenerations, generation: str, manifest: Manifest, optimise_above: int
-    ) -> None:
+    def __init__(self, generations: FolderGenerations, folder: Path, manifest: Manifest, optimize_above: int) -> None:
         self._generations = generations
-        self._generation = generation
-        self._folder = generations.shard(generation)
-        self._optimise_above = optimise_above
-        self._intake = PointBuilder(manifest)
-        filesystem.check_free_space(self._folder, manifest.chunks * (4 * manifest.dimension + 2048))
-        self._shard = EdgeShard.create(self._folder, manifest.dimension)
+        self._folder = folder
+        self._shard_folder = folder / SHARD_FOLDER
+        self._optimize_above = optimize_above
+        self._builder = PointBuilder(manifest)
+        self._check_free_space(manifest.chunks * (4 * manifest.dimension + 2048))
+        self._shard = EdgeShard.create(self._shard_folder, manifest.dimension)
 
     async def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
-        points = self._intake.take(chunks, vectors)
-        filesystem.check_free_space(self._folder, sum(point.size for point in points))
+        points = self._builder.add(chunks, vectors)
+        self._check_free_space(sum(point.max_bytes for point in points))
         self._shard.put(points)
 
     async def publish(self) -> Manifest:
         await self._shard.close()
-        if len(self._intake) > self._optimise_above:
-            filesystem.check_free_space(self._folder, 2 * filesystem.disk_usage(self._folder))
-            await optimize_shard(self._folder)
-        seal = await asyncio.to_thread(self._generations.seal, self._generation, self._intake.manifest())
-        manifest = await _open_and_verify(self._generations, seal)
-        older = await asyncio.to_thread(self._generations.whole)
-        # Not in another thread: a publish that was cancelled must not go on after its draft is gone.
-        self._generations.publish(seal, older)
+        manifest = self._builder.manifest()
+        if manifest.chunks > self._optimize_above:
+            self._check_free_space(2 * filesystem.disk_usage(self._shard_folder))
+            await optimize_shard(self._shard_folder)
+        generation = await asyncio.to_thread(FinishedGeneration.finish, self._folder, manifest)
+        manifest = await _verify(generation)
+        older = await asyncio.to_thread(self._generations.list_intact)
+        # Not in another thread: a cancelled publication must not go on after its folder is removed.
+        self._generations.publish([generation, *older])
         return manifest
 
     async def close(self) -> None:
         await self._shard.close()
 
+    def _check_free_space(self, size: int) -> None:
+        needed = size + filesystem.RESERVED_BYTES
+        with report_write_errors():
+            if filesystem.free_bytes(self._shard_folder) < needed:
+                raise DiskFullError(
+                    f"The index could not be written: its disk has no room for another {needed / 1e6:.0f} MB. "
+                    "Make room there, or choose another folder: --index DIR"
+                )
 
-def _open_generation(generations: FolderGenerations, seal: GenerationChecksum) -> tuple[EdgeShard, Manifest]:
-    """A generation in a copy for this reader alone: Edge writes where it reads, and knows no reading only.
 
-    Edge holds its files open, so they lose their names once loaded, and no reader leaves any behind, killed or not.
+def _open_copy(generation: FinishedGeneration) -> tuple[EdgeShard, Manifest]:
+    """Opens a generation in a private copy, because Edge writes into the folders that it reads.
+
+    The copy loses its names as soon as it is open, so a killed reader leaves nothing behind.
     """
-    with generations.copied(seal) as (room, manifest):
-        try:
-            shard = edge.EdgeShard.load(str(room))
-            held = shard.count(edge.CountRequest())
-        except Exception as trouble:  # Edge raises nothing more precise
-            raise CorruptIndexError("The index cannot be opened by this version. Index the book again.") from trouble
-        if held != manifest.chunks:
-            shard.close()
-            raise CorruptIndexError(f"The index holds {held} of its {manifest.chunks} chunks. Index the book again.")
-        return EdgeShard(shard, temp_copies.list_folders(room)), manifest
+    with generation.temp_copy() as (folder, manifest):
+        return EdgeShard.load(folder, manifest.chunks), manifest
 
 
-async def _open_and_verify(generations: FolderGenerations, seal: GenerationChecksum) -> Manifest:
-    """What a generation says of itself, once that was found in it."""
-    shard, manifest = await asyncio.to_thread(_open_generation, generations, seal)
+async def _verify(generation: FinishedGeneration) -> Manifest:
+    """Returns the manifest of a generation that contains what it says."""
+    shard, manifest = await asyncio.to_thread(_open_copy, generation)
     try:
         await verify_contents(shard, manifest)
     finally:

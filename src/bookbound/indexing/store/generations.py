@@ -2,7 +2,7 @@
 
     generations/<id>/shard/          the engine's files
     generations/<id>/manifest.json   the manifest with a checksum of each of those files
-    current                          the kept generations with their checksums, the published one first
+    current                          the kept generations with the hashes of their manifests, the published one first
     lock                             locked by the process that writes
     books/<name>/                    the same layout for another book
 
@@ -11,31 +11,110 @@ kill at any moment leaves either the old or the new generation published. The ne
 
 from __future__ import annotations
 
-import fcntl
+import hashlib
+import json
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from bookbound import filesystem
 from bookbound.domain.errors import BookIndexError, ConfigError, CorruptIndexError, IndexLockedError, IndexNotFoundError
 from bookbound.domain.manifest import Manifest
-from bookbound.filesystem import TEMP_PREFIX
-from bookbound.indexing.store import KEPT_GENERATIONS, NO_INDEX_MESSAGE, is_generation_id, new_generation_id
-from bookbound.indexing.store.checksums import (
-    SHARD_FOLDER,
-    GenerationChecksum,
-    copy_generation,
+from bookbound.filesystem import temp_copies
+from bookbound.indexing.store import index_format
+from bookbound.indexing.store.index_format import (
+    KEPT_GENERATIONS,
+    NO_INDEX_MESSAGE,
     damaged_file_error,
-    finish_generation,
-    is_intact,
-    read_manifest,
+    is_generation_id,
+    new_generation_id,
     report_read_errors,
+    report_write_errors,
 )
 
-_CURRENT_LINE = re.compile(r"(\S+)(?: ([0-9a-f]{64}))?")
+MANIFEST_FILE, SHARD_FOLDER = "manifest.json", "shard"
+INDEX_NAMES = {"books/", "generations/", "current", "lock", ".gitignore", "operating-point.json"}
+DEMO_FILES = {"demo-book": "demo-book", "demo/": "demo/demo-book"}
+"""What Bookbound may have put into a folder before its first index, and the file that proves it."""
+SYSTEM_NAMES = {"lost+found/", ".DS_Store"}
+"""What operating systems put into otherwise empty folders."""
+_CURRENT_LINE = re.compile(r"(\S+) ([0-9a-f]{64})")
+
+
+class FinishedGeneration(NamedTuple):
+    """The folder of a generation, and the hash of its manifest, which contains a checksum of every other file."""
+
+    folder: Path
+    hash: str
+
+    @classmethod
+    def finish(cls, folder: Path, manifest: Manifest) -> FinishedGeneration:
+        """Writes the manifest of the files in the folder, and waits until everything is on the disk."""
+        shard = folder / SHARD_FOLDER
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        manifest = replace(manifest, generation=folder.name, created=created)
+        with report_write_errors():
+            filesystem.sync_tree(shard)
+            checksums = {
+                path.relative_to(shard).as_posix(): temp_copies.checksum_file(path)
+                for path in sorted(shard.rglob("*"))
+                if path.is_file()
+            }
+            values = index_format.dump_manifest(manifest) | {"files": checksums}
+            content = json.dumps(values, ensure_ascii=False, indent=1).encode()
+            filesystem.write_atomically(folder / MANIFEST_FILE, content)
+            filesystem.sync_path(folder.parent)
+        return cls(folder, hashlib.sha256(content).hexdigest())
+
+    @property
+    def id(self) -> str:
+        return self.folder.name
+
+    def manifest(self) -> Manifest:
+        return self._read()[0]
+
+    def is_intact(self) -> bool:
+        """Whether this version can read the generation and no file has changed."""
+        try:
+            self._verify_files(self._read()[1])
+        except BookIndexError:
+            return False
+        return True
+
+    @contextmanager
+    def temp_copy(self) -> Iterator[tuple[Path, Manifest]]:
+        """Yields a temporary copy of the files, which have all been verified, and the manifest."""
+        manifest, checksums = self._read()
+        with temp_copies.make_temp_copy(lambda copy: self._verify_files(checksums, copy)) as copy:
+            yield copy, manifest
+
+    def _read(self) -> tuple[Manifest, dict[str, str]]:
+        with report_read_errors(MANIFEST_FILE):
+            content = (self.folder / MANIFEST_FILE).read_bytes()
+        # Parsed before the hash is compared, so that another format is not reported as damage.
+        manifest, rest = index_format.load_manifest(content)
+        checksums = rest.get("files")
+        if (
+            hashlib.sha256(content).hexdigest() != self.hash
+            or manifest.generation != self.id
+            or not isinstance(checksums, dict)
+            or not all(map(_is_safe_name, checksums))
+        ):
+            raise damaged_file_error(MANIFEST_FILE)
+        return manifest, checksums
+
+    def _verify_files(self, checksums: dict[str, str], copy: Path | None = None) -> None:
+        for name, expected in checksums.items():
+            with report_read_errors(name):
+                found = temp_copies.checksum_file(self.folder / SHARD_FOLDER / name, copy / name if copy else None)
+            if found != expected:
+                raise damaged_file_error(name)
 
 
 class FolderGenerations:
@@ -43,15 +122,15 @@ class FolderGenerations:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._all = folder / "generations"
+        self._generations = folder / "generations"
         self._current = folder / "current"
 
     def books(self) -> list[str]:
-        """The names of the books whose folders stand in this one."""
+        """Returns the names of the other books in this folder."""
         return sorted(path.parent.name for path in self._folder.glob("books/*/current"))
 
-    def kept(self) -> list[GenerationChecksum]:
-        """The generations that are kept, the published one first."""
+    def list_kept(self) -> list[FinishedGeneration]:
+        """Returns the kept generations, the published one first."""
         with report_read_errors("current"):
             if not self._current.exists():
                 return []
@@ -59,145 +138,108 @@ class FolderGenerations:
         found = [match for line in lines if (match := _CURRENT_LINE.fullmatch(line)) and is_generation_id(match[1])]
         if not lines or len(found) < len(lines):
             raise damaged_file_error("current")
-        return [GenerationChecksum(match[1], match[2] or "") for match in found]
+        return [FinishedGeneration(self._generations / match[1], match[2]) for match in found]
 
-    def current(self) -> GenerationChecksum:
-        """The published generation."""
-        if seals := self.kept():
-            return seals[0]
+    def published(self) -> FinishedGeneration:
+        """Returns the published generation."""
+        if kept := self.list_kept():
+            return kept[0]
         raise IndexNotFoundError(NO_INDEX_MESSAGE)
 
-    def shard(self, generation: str) -> Path:
-        """Where the engine's files of a generation lie."""
-        return self._all / generation / SHARD_FOLDER
-
-    def manifest(self, seal: GenerationChecksum) -> Manifest:
-        """What a generation says of itself."""
-        return read_manifest(self._all / seal.generation, seal)[0]
-
     def manifests(self) -> list[Manifest]:
-        """What the kept generations say of themselves; older ones that cannot be read are passed over."""
+        """Returns the manifests of the kept generations, without older ones that cannot be read."""
         found: list[Manifest] = []
-        for seal in self.kept():
+        for generation in self.list_kept():
             with suppress(BookIndexError) if found else nullcontext():
-                found.append(self.manifest(seal))
+                found.append(generation.manifest())
         return found
 
+    def list_intact(self) -> list[FinishedGeneration]:
+        """Returns the newest undamaged generations, as many as are kept next to a new one."""
+        return [*islice((each for each in self._readable() or [] if each.is_intact()), KEPT_GENERATIONS - 1)]
+
     @contextmanager
-    def writing(self) -> Iterator[str]:
-        """Be the only writer and begin a generation, which is gone again at the end unless it was published."""
-        with lock_for_writing(self._folder):
-            self._sweep()
-            generation = new_generation_id()
-            with filesystem.report_write_errors():
-                self.shard(generation).mkdir(parents=True)
+    def begin(self) -> Iterator[Path]:
+        """Locks the index and yields the folder of a new generation, which is removed unless it is published."""
+        with self.lock():
+            self._remove_unlisted()
+            folder = self._generations / new_generation_id()
+            with report_write_errors():
+                (folder / SHARD_FOLDER).mkdir(parents=True)
             try:
-                yield generation
+                yield folder
             finally:
-                self._sweep()
+                self._remove_unlisted()
 
-    def seal(self, generation: str, manifest: Manifest) -> GenerationChecksum:
-        """Bring a finished generation to the disk, with a manifest that tells each of its files by its content."""
-        return finish_generation(self._all / generation, manifest)
-
-    def whole(self) -> list[GenerationChecksum]:
-        """The newest of the kept generations whose files are as they were sealed, as many as stay beside a new one."""
-        whole = (seal for seal in self._still_kept() or [] if is_intact(self._all / seal.generation, seal))
-        return [*islice(whole, KEPT_GENERATIONS - 1)]
-
-    def publish(self, seal: GenerationChecksum, older: Sequence[GenerationChecksum]) -> None:
-        """Make a sealed generation, in one step, the one that readers open, and keep the older ones."""
-        self._name([seal, *older])
+    def publish(self, generations: Sequence[FinishedGeneration]) -> None:
+        """Keeps these generations and publishes the first of them, in one step."""
+        lines = (f"{generation.id} {generation.hash}\n" for generation in generations)
+        with report_write_errors():
+            filesystem.write_atomically(self._current, "".join(lines).encode())
 
     @contextmanager
-    def withdrawing(self) -> Iterator[list[GenerationChecksum]]:
-        """Be the only writer, given the generations that were published before the one that is, newest first."""
-        self.current()
-        with lock_for_writing(self._folder):
-            yield self.kept()[1:]
-
-    def go_back(self, seal: GenerationChecksum) -> None:
-        """Make an earlier generation, in one step, the one that readers open; those after it are withdrawn."""
-        kept = self.kept()
-        self._name(kept[kept.index(seal) :])
-
-    def copied(self, seal: GenerationChecksum) -> AbstractContextManager[tuple[Path, Manifest]]:
-        """A copy of a generation's files for the length of a block, each of them found as it was sealed."""
-        return copy_generation(self._all / seal.generation, seal)
-
-    def _name(self, seals: Sequence[GenerationChecksum]) -> None:
-        with filesystem.report_write_errors():
-            filesystem.write_atomically(self._current, "".join(f"{seal}\n" for seal in seals).encode())
-
-    def _still_kept(self) -> list[GenerationChecksum] | None:
-        """What `current` names, for a writer, who may well be here because that file is damaged."""
+    def lock(self) -> Iterator[None]:
+        """Makes this process the only writer in a folder that is new, empty, or already an index."""
         try:
-            return self.kept()
+            _prepare_folder(self._folder)
+            file = (self._folder / "lock").open("a")
+        except OSError as error:
+            raise ConfigError(
+                f"The folder for the index cannot be used ({error.strerror}). Choose another one: --index DIR"
+            ) from error
+        with file:
+            if not filesystem.try_lock(file.fileno()):
+                raise IndexLockedError(
+                    "Another process is writing this index. Wait until it has finished, or stop it, and try again."
+                )
+            yield
+
+    def _readable(self) -> list[FinishedGeneration] | None:
+        """Returns what `current` lists, or nothing if it is damaged, which a new generation repairs."""
+        try:
+            return self.list_kept()
         except CorruptIndexError:
             return None
 
-    def _sweep(self) -> None:
-        """Remove what no `current` will name again: the drafts of dead writers, and generations past their time."""
-        seals = self._still_kept()
-        if seals is None or not self._all.is_dir():
+    def _remove_unlisted(self) -> None:
+        """Removes the drafts of killed writers and generations that are no longer kept."""
+        kept = self._readable()
+        if kept is None or not self._generations.is_dir():
             return
-        kept = {seal.generation for seal in seals}
-        for folder in self._all.iterdir():
-            if folder.name not in kept and is_generation_folder(folder):
+        for folder in {*self._generations.iterdir()} - {generation.folder for generation in kept}:
+            if is_generation_folder(folder):
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-INDEX_NAMES = {"books/", "generations/", "current", "lock", ".gitignore", "operating-point.json"}
-DEMO_FILES = {"demo-book": "demo-book", "demo/": "demo/demo-book"}
-"""What Bookbound may have laid into a folder before the first index comes there, and the file to tell it by."""
-SYSTEM_NAMES = {"lost+found/", ".DS_Store"}
-"""What systems lay into folders that are otherwise empty."""
-GENERATION_NAMES = {"shard/", "manifest.json"}
-
-
-@contextmanager
-def lock_for_writing(folder: Path) -> Iterator[None]:
-    """Be the only writer in a folder that is new, empty, or an index already."""
-    try:
-        _prepare_folder(folder)
-        lock = (folder / "lock").open("a")
-    except OSError as trouble:
-        raise ConfigError(
-            f"The folder for the index cannot be used ({trouble.strerror}). Choose another one: --index DIR"
-        ) from trouble
-    with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise IndexLockedError(
-                "Another process is writing this index. Wait until it has finished, or stop it, and try again."
-            ) from None
-        yield
-
-
 def is_generation_folder(folder: Path) -> bool:
-    """Whether a folder has the name of a generation and holds nothing that none would hold."""
+    """Whether a folder has the name of a generation and contains only the files of one."""
     return (
         is_generation_id(folder.name)
         and folder.is_dir()
         and not folder.is_symlink()
-        and _list_names(folder) <= GENERATION_NAMES | SYSTEM_NAMES
+        and _list_names(folder) <= {f"{SHARD_FOLDER}/", MANIFEST_FILE} | SYSTEM_NAMES
     )
 
 
 def _prepare_folder(folder: Path) -> None:
-    new = not folder.exists()
+    is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     names = _list_names(folder)
-    earlier = {name for name, sign in DEMO_FILES.items() if (folder / sign).is_file()}
+    demo = {name for name, proof in DEMO_FILES.items() if (folder / proof).is_file()}
     generations = [is_generation_folder(path) for path in (folder / "generations").glob("*")]
-    if not any(generations) and (generations or names - INDEX_NAMES - SYSTEM_NAMES - earlier):
-        raise ConfigError("The folder for the index holds other things. Choose one that is new or empty: --index DIR")
-    if new or (names and names <= earlier):
+    if not any(generations) and (generations or names - INDEX_NAMES - SYSTEM_NAMES - demo):
+        raise ConfigError("The folder for the index contains other files. Choose a new or empty one: --index DIR")
+    if is_new or (names and names <= demo):
         (folder / ".gitignore").write_text("*\n")
 
 
 def _list_names(folder: Path) -> set[str]:
-    """What is in a folder, with a slash after the names of folders, but for files that a kill left half written."""
+    """Returns the names in a folder, with a slash after folders, without files that a kill left half written."""
     names = {f"{path.name}/" if path.is_dir() else path.name for path in folder.iterdir()}
-    return {name for name in names if name.endswith("/") or not name.startswith(TEMP_PREFIX)}
+    return {name for name in names if name.endswith("/") or not name.startswith(filesystem.TEMP_PREFIX)}
+
+
+def _is_safe_name(name: str) -> bool:
+    """Whether a relative path cannot leave its folder."""
+    path = PurePosixPath(name)
+    return name.isascii() and name.isprintable() and not path.is_absolute() and ".." not in path.parts

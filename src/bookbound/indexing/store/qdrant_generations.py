@@ -16,199 +16,182 @@ from bookbound.domain.errors import (
     IndexNotFoundError,
 )
 from bookbound.domain.manifest import Manifest
-from bookbound.indexing.store import (
+from bookbound.indexing.store import index_format
+from bookbound.indexing.store.hybrid_index import verify_contents
+from bookbound.indexing.store.index_format import (
+    DENSE_VECTOR,
     KEPT_GENERATIONS,
     NO_EARLIER_MESSAGE,
     NO_INDEX_MESSAGE,
+    SPARSE_VECTOR,
     new_generation_id,
-    serialization,
 )
-from bookbound.indexing.store.hybrid_index import verify_contents
 from bookbound.indexing.store.qdrant_client import QdrantAliases, QdrantConnection
 from bookbound.indexing.store.qdrant_shard import MANIFEST_POINT_ID, QdrantShard
-from bookbound.indexing.store.serialization import DENSE_VECTOR, SPARSE_VECTOR
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient
 
 
 WRITER_TIMEOUT = timedelta(minutes=5)
-"""How long nothing may be heard of a writer before it counts as dead."""
-BUSY_MESSAGE = (
-    "Another process is writing this index. Wait until it has finished and try again; "
-    f"if it was killed, in {WRITER_TIMEOUT.seconds // 60} minutes."
-)
+"""A writer that sends no heartbeat for this long counts as dead."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterLayout:
-    """How a collection lies on a cluster: its shards, the copies of each, and how many must confirm what is written."""
+    """The shards of a collection, the replicas of each, and how many replicas must confirm a write."""
 
     shards: int = 1
     replicas: int = 1
-    confirmed: int = 1
+    write_consistency: int = 1
 
 
 class QdrantGenerations:
-    """Each generation is a collection with a note in it; one that was never published is a draft.
+    """The generations of one book, each in a collection; one that was never published is a draft.
 
-    The note says when its writer was last heard of and, once it is finished, what it holds.
+    A special point in each collection has the time of its writer's last heartbeat and, when it is finished, its
+    manifest.
     """
 
-    def __init__(self, line: QdrantConnection, book: str) -> None:
-        self.line = line
-        self._names = QdrantAliases(line, book)
+    def __init__(self, connection: QdrantConnection, book: str) -> None:
+        self.connection = connection
+        self.aliases = QdrantAliases(connection, book)
 
-    def collection(self, generation: str) -> str:
-        return self._names.collection(generation)
-
-    async def books(self) -> list[str]:
-        """The names of the books that are published beside this one."""
-        return await self._names.books()
-
-    async def published(self) -> str:
-        """The generation that readers open, or nothing."""
-        return await self._names.published()
+    def shard(self, generation: str) -> QdrantShard:
+        return QdrantShard(self.connection, self.aliases.collection(generation))
 
     async def manifests(self) -> list[Manifest]:
-        """What the kept generations say of themselves; only older ones may be of a format that is no longer read."""
+        """Returns the manifests of the kept generations, without older ones that cannot be read."""
         found: list[Manifest] = []
-        for generation in await self._names.kept():
+        for generation in await self.aliases.list_kept():
             with suppress(BookIndexError) if found else nullcontext():
                 found.append(await self._manifest(generation))
         return found
 
-    async def current(self) -> Manifest:
-        """What the published generation says of itself."""
-        generation = await self._published()
-        while True:
+    async def published_manifest(self) -> Manifest:
+        """Returns the manifest of the published generation, whose collection is complete."""
+        generation = await self.aliases.published_generation()
+        while generation:
             try:
-                return await self.whole(generation)
-            except BookIndexError:
-                # A reader that was slower than several writers finds its generation gone, and a newer one published.
-                if generation == (generation := await self._published()):
+                return await self.check_complete(generation)
+            except BookIndexError:  # writers may have replaced it meanwhile
+                if generation == (generation := await self.aliases.published_generation()):
                     raise
+        raise IndexNotFoundError(NO_INDEX_MESSAGE)
 
-    async def whole(self, generation: str) -> Manifest:
-        """What a generation says of itself, once it is sure that it holds that."""
+    async def check_complete(self, generation: str) -> Manifest:
+        """Returns the manifest of a generation that has as many chunks as its manifest says."""
         manifest = await self._manifest(generation)
-        held = await self.line.ask(lambda client: client.count(self.collection(generation), exact=True))
-        if held.count != manifest.chunks + 1 or manifest.generation != generation:
-            raise CorruptIndexError("The collection does not hold what its manifest says. Index the book again.")
+        collection = self.aliases.collection(generation)
+        found = await self.connection.call(lambda client: client.count(collection, exact=True))
+        if found.count != manifest.chunks + 1 or manifest.generation != generation:
+            raise CorruptIndexError("The collection does not contain what its manifest says. Index the book again.")
         return manifest
 
-    async def begin(self, generation: str, dimension: int, spread: ClusterLayout) -> None:
-        """A collection for a new generation, unless somebody else is writing one.
+    async def begin(self, generation: str, dimension: int, layout: ClusterLayout) -> None:
+        """Creates the collection of a new generation, unless another process is writing one.
 
-        Each writer looks for others after its own collection can be seen, so of two at least one finds the other.
+        Each writer looks for others after its own collection is visible, so of two writers at least one sees the other.
         """
         from qdrant_client import models
 
-        await self._names.check_free()
-        name = self.collection(generation)
+        await self.aliases.check_name()
+        name = self.aliases.collection(generation)
 
         async def create(client: AsyncQdrantClient) -> None:
-            if not await client.collection_exists(name):  # it does where the answer to the first try was lost
+            if not await client.collection_exists(name):  # it exists if the reply to the first attempt was lost
                 await client.create_collection(
                     name,
                     vectors_config={DENSE_VECTOR: models.VectorParams(size=dimension, distance=models.Distance.COSINE)},
                     sparse_vectors_config={SPARSE_VECTOR: models.SparseVectorParams(modifier=models.Modifier.IDF)},
-                    shard_number=spread.shards,
-                    replication_factor=spread.replicas,
-                    write_consistency_factor=spread.confirmed,
+                    shard_number=layout.shards,
+                    replication_factor=layout.replicas,
+                    write_consistency_factor=layout.write_consistency,
                 )
 
-        await self.line.ask(create)
-        await self._check_alone(generation)
-        await self.line.ask(lambda client: client.create_payload_index(name, "file", models.PayloadSchemaType.KEYWORD))
+        await self.connection.call(create)
+        await self._check_no_other_writer(generation)
+        keyword = models.PayloadSchemaType.KEYWORD
+        await self.connection.call(lambda client: client.create_payload_index(name, "file", keyword))
 
-    async def note(self, generation: str, manifest: Manifest | None = None) -> None:
-        """Say that a draft is being written, and what it holds once it is finished."""
-        note = {"written": new_generation_id()}
+    async def send_heartbeat(self, generation: str, manifest: Manifest | None = None) -> None:
+        """Records that a draft is being written, and its manifest once it is finished."""
+        status = {"written": new_generation_id()}
         if manifest:
-            note["manifest"] = json.dumps(serialization.dump_manifest(manifest), ensure_ascii=False)
-        await self._put_note(generation, note)
-
-    async def publish(self, generation: str) -> None:
-        """Make a finished draft, in one step, the generation that readers open."""
-        await self._names.publish(generation)
+            status["manifest"] = json.dumps(index_format.dump_manifest(manifest), ensure_ascii=False)
+        await self._write_status(generation, status)
 
     async def roll_back(self) -> Manifest:
-        """Withdraw the published generation, in one step, for the last one before it that is whole."""
-        published, kept = await self.published(), await self._names.kept()
+        """Publishes, in one step, the newest intact generation before the published one."""
+        published, kept = await self.aliases.published_generation(), await self.aliases.list_kept()
         if not kept:
             raise IndexNotFoundError(NO_INDEX_MESSAGE)
-        await self._check_alone()
+        await self._check_no_other_writer()
         for at, generation in enumerate(kept):
-            if generation != published and (manifest := await self._verified(generation)):
-                await self._names.withdraw(kept[:at], generation)
-                with suppress(BookboundError):  # without this note they would pass for drafts that are being written
-                    for each in kept[:at]:
-                        await self._put_note(each, {})
-                return manifest
+            if generation == published:
+                continue
+            try:
+                manifest = await self.check_complete(generation)
+                await verify_contents(self.shard(generation), manifest)
+            except BookIndexError:
+                continue
+            await self.aliases.roll_back(generation, newer=kept[:at])
+            with suppress(BookboundError):  # otherwise they would look like drafts that are being written
+                for each in kept[:at]:
+                    await self._write_status(each, {})
+            return manifest
         raise BookIndexError(NO_EARLIER_MESSAGE)
 
-    async def sweep(self, mine: str) -> None:
-        """Remove this draft if it was not published, those of dead writers, and generations past their time.
+    async def remove_old(self, own_draft: str) -> None:
+        """Removes this draft if it is not published, the drafts of dead writers, and old generations.
 
-        That is when enough newer ones are whole: one that is not stays till then, and takes no other's place.
+        A generation is old if enough newer ones are complete, so that an incomplete one takes no other's place.
         """
-        kept, whole, past = await self._names.kept(), 0, list[str]()
+        kept, complete, old = await self.aliases.list_kept(), 0, list[str]()
         for generation in kept:
-            if whole >= KEPT_GENERATIONS:
-                past.append(generation)
-            elif await self._is_whole(generation):
-                whole += 1
-        for generation in await self._names.generations():
-            draft = generation not in kept
-            if generation in past or (draft and (generation == mine or not await self._is_written(generation))):
-                await self._remove(generation)
+            if complete >= KEPT_GENERATIONS:
+                old.append(generation)
+            else:
+                with suppress(BookIndexError):
+                    await self.check_complete(generation)
+                    complete += 1
+        for generation in await self.aliases.generations():
+            is_dead = generation not in kept and (generation == own_draft or not await self._is_alive(generation))
+            if generation in old or is_dead:
+                await self._delete(self.aliases.collection(generation))
 
-    async def _verified(self, generation: str) -> Manifest | None:
-        """What a generation says of itself, if it was found in it."""
-        with suppress(BookIndexError):
-            manifest = await self.whole(generation)
-            await verify_contents(QdrantShard(self.line, self.collection(generation)), manifest)
-            return manifest
-        return None
+    async def _check_no_other_writer(self, own_draft: str = "") -> None:
+        kept = await self.aliases.list_kept()
+        for generation in await self.aliases.generations():
+            if generation not in (own_draft, *kept) and await self._is_alive(generation):
+                raise IndexLockedError(
+                    "Another process is writing this index. Wait until it has finished and try again; "
+                    f"if it was killed, wait {WRITER_TIMEOUT.seconds // 60} minutes."
+                )
 
-    async def _is_whole(self, generation: str) -> bool:
-        with suppress(BookIndexError):
-            return bool(await self.whole(generation))
-        return False
-
-    async def _check_alone(self, mine: str = "") -> None:
-        kept = await self._names.kept()
-        for generation in await self._names.generations():
-            if generation not in (mine, *kept) and await self._is_written(generation):
-                raise IndexLockedError(BUSY_MESSAGE)
-
-    async def _is_written(self, draft: str) -> bool:
-        """Whether something was heard of a draft's writer lately; at first that is the time in its name."""
+    async def _is_alive(self, draft: str) -> bool:
+        """Whether a draft's writer sent a heartbeat lately; before the first one, the time in the draft's id counts."""
         try:
-            note = await self._note(draft)
+            status = await self._read_status(draft)
         except IndexNotFoundError:
             return False
-        return str(draft if note is None else note.get("written", "")) > new_generation_id(age=WRITER_TIMEOUT)
-
-    async def _published(self) -> str:
-        if generation := await self.published():
-            return generation
-        raise IndexNotFoundError(NO_INDEX_MESSAGE)
+        return str(draft if status is None else status.get("written", "")) > new_generation_id(age=WRITER_TIMEOUT)
 
     async def _manifest(self, generation: str) -> Manifest:
-        note = await self._note(generation)
-        return serialization.load_manifest(str((note or {}).get("manifest", "")))[0]
+        status = await self._read_status(generation)
+        return index_format.load_manifest(str((status or {}).get("manifest", "")))[0]
 
-    async def _note(self, generation: str) -> dict[str, Any] | None:
-        found = await self.line.ask(lambda client: client.retrieve(self.collection(generation), [MANIFEST_POINT_ID]))
+    async def _read_status(self, generation: str) -> dict[str, Any] | None:
+        collection = self.aliases.collection(generation)
+        found = await self.connection.call(lambda client: client.retrieve(collection, [MANIFEST_POINT_ID]))
         return found[0].payload or {} if found else None
 
-    async def _put_note(self, generation: str, note: dict[str, str]) -> None:
+    async def _write_status(self, generation: str, status: dict[str, str]) -> None:
         from qdrant_client import models
 
-        point = models.PointStruct(id=MANIFEST_POINT_ID, vector={}, payload=note)
-        await self.line.ask(lambda client: client.upsert(self.collection(generation), [point], wait=True))
+        collection = self.aliases.collection(generation)
+        point = models.PointStruct(id=MANIFEST_POINT_ID, vector={}, payload=status)
+        await self.connection.call(lambda client: client.upsert(collection, [point], wait=True))
 
-    async def _remove(self, generation: str) -> None:
-        await self.line.ask(lambda client: client.delete_collection(self.collection(generation)))
+    async def _delete(self, collection: str) -> None:
+        await self.connection.call(lambda client: client.delete_collection(collection))

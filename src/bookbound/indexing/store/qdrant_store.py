@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.errors import BookboundError
 from bookbound.domain.manifest import Manifest
-from bookbound.indexing.store import new_generation_id
 from bookbound.indexing.store.hybrid_index import HybridIndex, PointBuilder, verify_contents
+from bookbound.indexing.store.index_format import new_generation_id
 from bookbound.indexing.store.qdrant_client import QdrantConnection, connect_client
 from bookbound.indexing.store.qdrant_generations import ClusterLayout, QdrantGenerations
 from bookbound.indexing.store.qdrant_shard import QdrantShard
@@ -24,14 +24,13 @@ if TYPE_CHECKING:
 
 
 WRITE_TIMEOUT_SECONDS = 30.0
-"""The seconds that each step of a writer may take at least: nobody waits for it with a question."""
+"""A writer's requests may take at least this long, because no reader waits for them."""
 
 
 class QdrantStore:
-    """Generations of an index on the server at a URL, or behind a client that the caller made and closes.
+    """The generations of an index on a Qdrant server, given by its URL or by a client that the caller closes.
 
-    A new collection has `shards` shards with `replicas` copies each, of which `confirmed` must have taken what is
-    written. What is read takes at most `timeout` seconds, and never more than the question has left.
+    A new collection has `shards` shards with `replicas` copies each; `write_consistency` copies must confirm a write.
     """
 
     def __init__(
@@ -42,80 +41,79 @@ class QdrantStore:
         *,
         shards: int = 1,
         replicas: int = 1,
-        confirmed: int = 1,
+        write_consistency: int = 1,
         timeout: float = 5.0,
     ) -> None:
         self._server = server
         self._key = key
         self._collection = collection
-        self._spread = ClusterLayout(shards, replicas, confirmed)
+        self._layout = ClusterLayout(shards, replicas, write_consistency)
         self._timeout = timeout
+        self._write_timeout = max(timeout, WRITE_TIMEOUT_SECONDS)
 
     @asynccontextmanager
-    async def draft(self, manifest: Manifest) -> AsyncIterator[QdrantDraft]:
-        async with self._shelf(max(self._timeout, WRITE_TIMEOUT_SECONDS)) as shelf:
+    async def writer(self, manifest: Manifest) -> AsyncIterator[QdrantWriter]:
+        async with self._connect(self._write_timeout) as generations:
             generation = new_generation_id()
             try:
-                await shelf.begin(generation, manifest.dimension, self._spread)
-                yield QdrantDraft(shelf, replace(manifest, generation=generation))
+                await generations.begin(generation, manifest.dimension, self._layout)
+                yield QdrantWriter(generations, replace(manifest, generation=generation))
             finally:
                 with suppress(BookboundError):
-                    await shelf.sweep(generation)
+                    await generations.remove_old(generation)
 
     async def open(self) -> HybridIndex:
-        async with AsyncExitStack() as connection:
-            shelf = await connection.enter_async_context(self._shelf(self._timeout))
-            manifest = await shelf.current()
-            name = shelf.collection(manifest.generation)
-            return HybridIndex(QdrantShard(shelf.line, name, connection.pop_all()), manifest)
+        async with AsyncExitStack() as resources:
+            generations = await resources.enter_async_context(self._connect(self._timeout))
+            manifest = await generations.published_manifest()
+            name = generations.aliases.collection(manifest.generation)
+            return HybridIndex(QdrantShard(generations.connection, name, resources.pop_all()), manifest)
 
     async def books(self) -> list[str]:
-        async with self._shelf(self._timeout) as shelf:
-            return await shelf.books()
+        async with self._connect(self._timeout) as generations:
+            return await generations.aliases.books()
 
-    async def published(self) -> str:
-        async with self._shelf(self._timeout) as shelf:
-            return await shelf.published()
+    async def published_generation(self) -> str:
+        async with self._connect(self._timeout) as generations:
+            return await generations.aliases.published_generation()
 
     async def generations(self) -> list[Manifest]:
-        async with self._shelf(self._timeout) as shelf:
-            return await shelf.manifests()
+        async with self._connect(self._timeout) as generations:
+            return await generations.manifests()
 
     async def roll_back(self) -> Manifest:
-        async with self._shelf(max(self._timeout, WRITE_TIMEOUT_SECONDS)) as shelf:
-            return await shelf.roll_back()
+        async with self._connect(self._write_timeout) as generations:
+            return await generations.roll_back()
 
     @asynccontextmanager
-    async def _shelf(self, seconds: float) -> AsyncIterator[QdrantGenerations]:
-        if isinstance(self._server, str):
-            client = connect_client(self._server, self._key, seconds)
-            try:
-                yield QdrantGenerations(QdrantConnection(client, seconds), self._collection)
-            finally:
-                await client.close()
-        else:
-            yield QdrantGenerations(QdrantConnection(self._server, seconds), self._collection)
+    async def _connect(self, seconds: float) -> AsyncIterator[QdrantGenerations]:
+        async with AsyncExitStack() as resources:
+            client = self._server
+            if isinstance(client, str):
+                client = connect_client(client, self._key, seconds)
+                resources.push_async_callback(client.close)
+            yield QdrantGenerations(QdrantConnection(client, seconds), self._collection)
 
 
-class QdrantDraft:
-    """A collection that no alias names yet."""
+class QdrantWriter:
+    """Writes one generation, whose collection has no alias until it is published."""
 
-    def __init__(self, shelf: QdrantGenerations, manifest: Manifest) -> None:
-        self._shelf = shelf
+    def __init__(self, generations: QdrantGenerations, manifest: Manifest) -> None:
+        self._generations = generations
         self._generation = manifest.generation
-        self._shard = QdrantShard(shelf.line, shelf.collection(manifest.generation))
-        self._intake = PointBuilder(manifest)
+        self._shard = generations.shard(manifest.generation)
+        self._builder = PointBuilder(manifest)
 
     async def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
-        if points := self._intake.take(chunks, vectors):
-            await self._shelf.note(self._generation)
+        if points := self._builder.add(chunks, vectors):
+            await self._generations.send_heartbeat(self._generation)
             await self._shard.put(points)
 
     async def publish(self) -> Manifest:
-        await self._shelf.note(self._generation)
-        manifest = replace(self._intake.manifest(), created=datetime.now(UTC).isoformat(timespec="seconds"))
+        await self._generations.send_heartbeat(self._generation)
+        manifest = replace(self._builder.manifest(), created=datetime.now(UTC).isoformat(timespec="seconds"))
         await verify_contents(self._shard, manifest)
-        await self._shelf.note(self._generation, manifest)
-        await self._shelf.whole(self._generation)
-        await self._shelf.publish(self._generation)
+        await self._generations.send_heartbeat(self._generation, manifest)
+        await self._generations.check_complete(self._generation)
+        await self._generations.aliases.publish(self._generation)
         return manifest

@@ -1,4 +1,4 @@
-"""A little book that lives: what a process does to its index until it is killed."""
+"""A small book that a process indexes, rolls back and exports at random until it is killed."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ FILES = {
 
 
 def page(file: str, text: str, position: int = 0) -> Page:
-    """A page of one paragraph."""
+    """Returns a page of one paragraph."""
     runs, blocks = (SourceSpan(0, len(text), 0, len(text)),), (Block("paragraph", 0, len(text)),)
     return Page(file, f"/{file}", file, "Chapter", position, text, text, runs, blocks)
 
 
-def manuscript(pages: dict[str, str]) -> ParsedBook:
-    """A book of these pages."""
-    return ParsedBook("A living book", "markdown", tuple(page(*each, at) for at, each in enumerate(pages.items())))
+def parsed_book(pages: dict[str, str]) -> ParsedBook:
+    """Returns a book of these pages."""
+    return ParsedBook("A changing book", "markdown", tuple(page(*each, at) for at, each in enumerate(pages.items())))
 
 
-def variant(number: int) -> ParsedBook:
-    """One of the forms that the book takes."""
+def make_variant(number: int) -> ParsedBook:
+    """Returns one of several versions of the book."""
     pages = {f"page{n}.md": f"Words of page {n}." for n in range(12)}
-    return manuscript(
+    return parsed_book(
         pages | {f"page{number}.md": f"Page {number} is another in variant {number}, said {number} times."}
     )
 
 
 async def publish(store: IndexStore, book: ParsedBook, force: bool = False) -> str:
-    """Index the book; the digest of what is published then."""
-    made = await build_index(BookSource(lambda: book), ScriptedEmbedder(), store, lambda *_: None, force=force)
-    return made.manifest.digest
+    """Indexes the book and returns the digest of the published index."""
+    result = await build_index(BookSource(lambda: book), ScriptedEmbedder(), store, lambda *_: None, force=force)
+    return result.manifest.digest
 
 
-def die_at(step: int) -> None:
-    """Be killed as soon as the process has touched files so many times."""
+def kill_at_step(step: int) -> None:
+    """Kills this process at its file operation number `step`."""
     left = iter(range(step))
 
     def touched(event: str, _: object) -> None:
@@ -69,16 +69,16 @@ def die_at(step: int) -> None:
     sys.addaudithook(touched)
 
 
-def live(folder: str, seed: int, begun: Event, step: int) -> None:
-    """Index, publish, roll back and export at random, until somebody ends it, or it ends at a step of its own."""
+def change_until_killed(folder: str, seed: int, begun: Event, step: int) -> None:
+    """Indexes, rolls back and exports at random until this process is killed."""
     begun.set()
     if step:
-        die_at(step)
+        kill_at_step(step)
     chance, store = random.Random(seed), EdgeStore(Path(folder) / "index")
 
     async def go() -> None:
         while True:
-            await publish(store, variant(chance.randrange(VARIANTS)), force=chance.random() < 0.3)
+            await publish(store, make_variant(chance.randrange(VARIANTS)), force=chance.random() < 0.3)
             if chance.random() < 0.3:
                 with suppress(BookIndexError):
                     await store.roll_back()

@@ -30,7 +30,7 @@ def test_numbers_of_any_size_become_rows_of_length_one(rows: list[list[float]]) 
 
 
 @given(st.recursive(NUMBERS, lambda inner: st.lists(inner, max_size=3), max_leaves=12))
-def test_whatever_a_service_sends_it_is_vectors_or_a_bad_reply(rows: object) -> None:
+def test_any_reply_gives_vectors_or_a_response_error(rows: object) -> None:
     with suppress(ServiceResponseError):
         vectors = normalize_vectors(rows, 2, 2, "embeddings")
         assert vectors.shape == (2, 2)
@@ -41,18 +41,18 @@ def test_whatever_a_service_sends_it_is_vectors_or_a_bad_reply(rows: object) -> 
     "rows",
     [[[1, 0]], [[1, 0]] * 3, [[1], [1]], [[1, 0], [1]], [[0, 0], [1, 0]], [[1, float("inf")]] * 2, [[LARGE, 1]] * 2],
 )
-def test_rows_that_are_not_what_was_asked_for_are_not_taken(rows: object) -> None:
+def test_unexpected_rows_are_refused(rows: object) -> None:
     with pytest.raises(ServiceResponseError):
         normalize_vectors(rows, 2, 2, "embeddings")
 
 
-def test_a_dimension_that_is_not_known_yet_is_any_but_none() -> None:
+def test_an_unknown_dimension_may_be_anything_but_zero() -> None:
     assert normalize_vectors([[3, 4]], 1, None, "embeddings").shape == (1, 2)
     with pytest.raises(ServiceResponseError):
         normalize_vectors([[]], 1, None, "embeddings")
 
 
-def test_a_few_batches_are_in_flight_at_once_and_no_more() -> None:
+def test_a_limited_number_of_batches_is_in_flight() -> None:
     flying: list[int] = []
     most = 0
 

@@ -1,4 +1,4 @@
-"""The store on a server as the server sees it: what is sent, and what becomes of each way to fail."""
+"""Tests the requests to a Qdrant server, and the error for each way in which it fails."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from qdrant_client import models
-from tests.indexing.store.qdrant_server import Fault, QdrantServer, serving
+from tests.indexing.store.qdrant_server import Fault, QdrantServer, run_server
 
 from bookbound import services
 from bookbound.domain.chunk import Chunk
@@ -30,6 +30,7 @@ from bookbound.domain.errors import (
     ServiceUnreachableError,
 )
 from bookbound.domain.manifest import Manifest
+from bookbound.domain.question import Deadline
 from bookbound.indexing.store.qdrant_shard import MAX_BATCHES_IN_FLIGHT
 from bookbound.indexing.store.qdrant_store import QdrantStore
 
@@ -41,14 +42,14 @@ OK = json.dumps({"result": {"operation_id": 1, "status": "completed"}, "status":
 NOTHING = json.dumps({"result": {"points": []}, "status": "ok", "time": 0.0}).encode()
 DIMENSION = b'{"status": {"error": "Wrong input: Vector dimension error: expected dim: 8, got 5"}}'
 
-# The key of the tests goes to a loopback, where the client finds it worth a warning.
+# The client warns about a key that is sent without TLS, as it is in these tests.
 pytestmark = pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[QdrantServer]:
     monkeypatch.setattr(services, "FIRST_RETRY_SECONDS", 0.001)
-    with serving() as started:
+    with run_server() as started:
         yield started
 
 
@@ -90,7 +91,7 @@ FAULTS = [
 
 @pytest.mark.parametrize(("fault", "error", "wait"), FAULTS)
 @pytest.mark.parametrize("path", ["/aliases", "/points/query"])
-def test_each_way_to_fail_becomes_its_error_and_repeats_nothing_of_the_server(
+def test_each_failure_becomes_its_error_without_the_server_text(
     server: QdrantServer,
     chunks: list[Chunk],
     publish: Publish,
@@ -113,9 +114,7 @@ def test_each_way_to_fail_becomes_its_error_and_repeats_nothing_of_the_server(
 
 
 @pytest.mark.parametrize("path", ["/aliases", "/points/query"])
-def test_a_server_that_is_silent_times_out(
-    server: QdrantServer, chunks: list[Chunk], publish: Publish, path: str
-) -> None:
+def test_a_silent_server_times_out(server: QdrantServer, chunks: list[Chunk], publish: Publish, path: str) -> None:
     asyncio.run(publish(store_at(server), chunks))
     server.fail(Fault(way="be silent"), path, ALWAYS)
     with pytest.raises(ServiceTimeoutError) as raised:
@@ -123,14 +122,13 @@ def test_a_server_that_is_silent_times_out(
     assert raised.value.service == "qdrant"
 
 
-def test_a_silent_server_takes_no_more_time_than_the_question_has(
+def test_a_silent_server_does_not_exceed_the_deadline(
     server: QdrantServer, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def go() -> None:
         index = await store_at(server, timeout=3600).open()
-        services.set_deadline(0.2)
         with pytest.raises(ServiceTimeoutError):
-            await index.search("zyzzyva", np.ones(8, np.float32), 1)
+            await index.search("zyzzyva", np.ones(8, np.float32), 1, Deadline.after(0.2))
         await index.close()
 
     asyncio.run(publish(store_at(server), chunks))
@@ -138,33 +136,33 @@ def test_a_silent_server_takes_no_more_time_than_the_question_has(
     asyncio.run(go())
 
 
-def test_a_server_that_is_not_there_is_unreachable(monkeypatch: pytest.MonkeyPatch, blank: Manifest) -> None:
+def test_a_missing_server_is_unreachable(monkeypatch: pytest.MonkeyPatch, empty_manifest: Manifest) -> None:
     monkeypatch.setattr(services, "FIRST_RETRY_SECONDS", 0.001)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        store = QdrantStore(f"http://127.0.0.1:{taken.getsockname()[1]}")
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        store = QdrantStore(f"http://127.0.0.1:{unused.getsockname()[1]}")
 
     async def write() -> None:
-        async with store.draft(blank):
+        async with store.writer(empty_manifest):
             pass
 
     for attempt in (store.open, store.generations, store.roll_back, write):
-        with pytest.raises(ServiceUnreachableError, match="Check its address"):
+        with pytest.raises(ServiceUnreachableError, match="could not be reached"):
             asyncio.run(attempt())
 
 
 @pytest.mark.parametrize("fault", [Fault(503), Fault(429), Fault(way="hang up"), Fault(200, b"{")])
-def test_trouble_that_passes_is_not_noticed_by_a_reader(
+def test_a_reader_survives_a_temporary_failure(
     server: QdrantServer, chunks: list[Chunk], publish: Publish, fault: Fault
 ) -> None:
     asyncio.run(publish(store_at(server), chunks))
     server.calls.clear()
     server.fail(fault, "/points/query", times=2)
     assert asyncio.run(search(store_at(server))) == [chunks[5].text]
-    assert len(server.asked("POST", "/points/query")) == 3
+    assert len(server.requests("POST", "/points/query")) == 3
 
 
 @pytest.mark.parametrize(("status", "tries"), [(401, 1), (404, 1), (422, 1), (500, 3)])
-def test_only_what_may_pass_is_tried_again(
+def test_only_temporary_failures_are_retried(
     server: QdrantServer, chunks: list[Chunk], publish: Publish, status: int, tries: int
 ) -> None:
     asyncio.run(publish(store_at(server), chunks))
@@ -172,12 +170,12 @@ def test_only_what_may_pass_is_tried_again(
     server.fail(Fault(status), "/points/query", ALWAYS)
     with pytest.raises(BookboundError):
         asyncio.run(search(store_at(server)))
-    assert len(server.asked("POST", "/points/query")) == tries
+    assert len(server.requests("POST", "/points/query")) == tries
 
 
 @pytest.mark.parametrize("way", ["answer", "hang up", "do it and hang up"])
 @pytest.mark.parametrize("path", ["/collections/bookbound-", "/index", "/points", "/collections/aliases"])
-def test_trouble_that_passes_is_not_noticed_by_a_writer(
+def test_a_writer_survives_a_temporary_failure(
     server: QdrantServer, chunks: list[Chunk], publish: Publish, path: str, way: Any
 ) -> None:
     server.fail(Fault(503, way=way), path)
@@ -188,7 +186,7 @@ def test_trouble_that_passes_is_not_noticed_by_a_writer(
 
 
 @pytest.mark.parametrize("path", ["/index", "/points", "/points/scroll", "/points/query", "/collections/aliases"])
-def test_a_writer_that_fails_leaves_the_published_generation_and_no_draft(
+def test_a_failing_writer_leaves_the_published_generation_and_no_draft(
     server: QdrantServer, chunks: list[Chunk], publish: Publish, path: str
 ) -> None:
     first = asyncio.run(publish(store_at(server), chunks, title="first"))
@@ -203,45 +201,45 @@ def test_a_writer_that_fails_leaves_the_published_generation_and_no_draft(
     ("path", "answer", "times"),
     [("/points", OK, 2), ("/points/query", NOTHING, 1), ("/points/query", NOTHING, 2)],
 )
-def test_what_the_server_says_it_holds_and_cannot_give_back_is_not_published(
+def test_chunks_that_the_server_cannot_return_are_not_published(
     server: QdrantServer, chunks: list[Chunk], publish: Publish, path: str, answer: bytes, times: int
 ) -> None:
     server.fail(Fault(200, answer), path, times)
     with pytest.raises(CorruptIndexError, match="Index the book again"):
         asyncio.run(publish(store_at(server), chunks))
-    assert not server.asked("POST", "/collections/aliases")
+    assert not server.requests("POST", "/collections/aliases")
 
 
-def test_a_key_is_sent_with_every_request_and_a_wrong_one_is_denied(chunks: list[Chunk], publish: Publish) -> None:
-    with serving(key="right") as server:
+def test_the_key_is_sent_with_every_request_and_a_wrong_one_is_rejected(chunks: list[Chunk], publish: Publish) -> None:
+    with run_server(key="right") as server:
         asyncio.run(publish(store_at(server, "right"), chunks))
         assert {call.key for call in server.calls} == {"right"}
         for key in ("wrong-key", None):
-            with pytest.raises(ServiceAuthenticationError, match="qdrant_key") as raised:
+            with pytest.raises(ServiceAuthenticationError, match="rejected the key") as raised:
                 asyncio.run(store_at(server, key).open())
             assert isinstance(raised.value, ServiceError)
             assert raised.value.service == "qdrant"
             assert "wrong-key" not in str(raised.value)
 
 
-def test_a_collection_is_made_as_it_was_asked_for_and_indexed_before_it_holds_anything(
+def test_a_collection_has_the_configured_layout_and_an_index_before_any_chunk(
     server: QdrantServer, chunks: list[Chunk], publish: Publish
 ) -> None:
-    published = asyncio.run(publish(QdrantStore(server.url, shards=6, replicas=3, confirmed=2), chunks))
-    (made,) = server.asked("PUT", f"/bookbound-{published.generation}")
-    assert made.body == {
-        "vectors": {"meaning": {"size": 8, "distance": "Cosine"}},
-        "sparse_vectors": {"words": {"modifier": "idf"}},
+    published = asyncio.run(publish(QdrantStore(server.url, shards=6, replicas=3, write_consistency=2), chunks))
+    (creation,) = server.requests("PUT", f"/bookbound-{published.generation}")
+    assert creation.body == {
+        "vectors": {"dense": {"size": 8, "distance": "Cosine"}},
+        "sparse_vectors": {"sparse": {"modifier": "idf"}},
         "shard_number": 6,
         "replication_factor": 3,
         "write_consistency_factor": 2,
     }
-    (indexed,) = server.asked("PUT", "/index")
+    (indexed,) = server.requests("PUT", "/index")
     assert indexed.body == {"field_name": "file", "field_schema": "keyword"}
-    assert server.calls.index(indexed) < server.calls.index(server.asked("PUT", "/points")[0])
+    assert server.calls.index(indexed) < server.calls.index(server.requests("PUT", "/points")[0])
 
 
-def test_a_publish_and_a_roll_back_are_one_request_each(
+def test_publishing_and_rolling_back_take_one_request_each(
     server: QdrantServer, chunks: list[Chunk], publish: Publish
 ) -> None:
     def actions(call: Any) -> list[tuple[str, str]]:
@@ -249,12 +247,12 @@ def test_a_publish_and_a_roll_back_are_one_request_each(
 
     async def go() -> tuple[Manifest, Manifest]:
         store = store_at(server)
-        made = await publish(store, chunks), await publish(store, chunks)
+        manifests = await publish(store, chunks), await publish(store, chunks)
         await store.roll_back()
-        return made
+        return manifests
 
     one, two = asyncio.run(go())
-    first, second, back = server.asked("POST", "/collections/aliases")
+    first, second, back = server.requests("POST", "/collections/aliases")
     mark, other = f"bookbound-{one.generation}-published", f"bookbound-{two.generation}-published"
     assert actions(first) == [("create_alias", "bookbound"), ("create_alias", mark)]
     assert actions(second) == [
@@ -265,29 +263,31 @@ def test_a_publish_and_a_roll_back_are_one_request_each(
     assert actions(back) == [("delete_alias", "bookbound"), ("delete_alias", other), ("create_alias", "bookbound")]
 
 
-def test_the_server_fuses_and_counts_meaning_twice(server: QdrantServer, chunks: list[Chunk], publish: Publish) -> None:
+def test_the_server_fuses_the_scores_and_counts_meaning_twice(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish
+) -> None:
     asyncio.run(publish(store_at(server), chunks))
     server.calls.clear()
     asyncio.run(search(store_at(server)))
-    (call,) = server.asked("POST", "/points/query")
+    (call,) = server.requests("POST", "/points/query")
     assert call.body["query"] == {"fusion": "dbsf"}
-    assert [half["using"] for half in call.body["prefetch"]] == ["meaning", "meaning", "words"]
+    assert [half["using"] for half in call.body["prefetch"]] == ["dense", "dense", "sparse"]
 
 
-def test_few_batches_are_under_way_at_once_and_each_is_waited_for(
-    server: QdrantServer, blank: Manifest, chunk: Make, vectors: Vectors
+def test_few_batches_are_in_flight_and_each_is_confirmed(
+    server: QdrantServer, empty_manifest: Manifest, chunk: Make, vectors: Vectors
 ) -> None:
     many = [chunk(number) for number in range(640)]
 
     async def go() -> None:
-        async with store_at(server).draft(blank) as draft:
+        async with store_at(server).writer(empty_manifest) as writer:
             server.upserts_at_once = MAX_BATCHES_IN_FLIGHT
-            await draft.add(many, vectors(640))
+            await writer.add(many, vectors(640))
             assert server.most_upserts == MAX_BATCHES_IN_FLIGHT
-            assert (await draft.publish()).chunks == 640
+            assert (await writer.publish()).chunks == 640
 
     asyncio.run(go())
-    sent = server.asked("PUT", "/points")
+    sent = server.requests("PUT", "/points")
     assert all(call.query["wait"] == ["true"] for call in sent)
     assert max(len(call.body["points"]) for call in sent) == 64
 
@@ -305,7 +305,7 @@ def test_a_reader_keeps_its_connection(server: QdrantServer, chunks: list[Chunk]
     asyncio.run(go())
 
 
-def test_a_generation_that_goes_while_it_is_being_opened_gives_way_to_the_published_one(
+def test_a_generation_removed_while_opening_gives_way_to_the_published_one(
     server: QdrantServer, chunks: list[Chunk], publish: Publish
 ) -> None:
     first = asyncio.run(publish(store_at(server), chunks, title="first"))
@@ -322,7 +322,7 @@ def test_a_generation_that_goes_while_it_is_being_opened_gives_way_to_the_publis
     asyncio.run(go())
 
 
-def test_a_reader_whose_generation_is_past_its_time_is_told_to_open_again(
+def test_the_error_for_a_removed_generation_says_to_open_again(
     server: QdrantServer, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def go() -> None:

@@ -1,4 +1,4 @@
-"""What the store on a server promises beyond the contract: one writer, and tidy collections."""
+"""Tests that the Qdrant store allows one writer and removes old collections."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from qdrant_client import AsyncQdrantClient, models
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.errors import ConfigError, CorruptIndexError, IndexLockedError
 from bookbound.domain.manifest import Manifest
-from bookbound.indexing.store import new_generation_id, serialization
+from bookbound.indexing.store import index_format
+from bookbound.indexing.store.index_format import new_generation_id
 from bookbound.indexing.store.qdrant_shard import MANIFEST_POINT_ID
 from bookbound.indexing.store.qdrant_store import QdrantStore
 
 Publish = Callable[..., Coroutine[Any, Any, Manifest]]
 Vectors = Callable[..., NDArray[np.float32]]
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 
@@ -39,103 +40,103 @@ def client() -> AsyncQdrantClient:
     return AsyncQdrantClient(location=":memory:")
 
 
-def test_an_address_that_is_none_is_bad_setup() -> None:
-    with pytest.raises(ConfigError, match="http://localhost:6333"):
+def test_an_invalid_url_is_a_config_error() -> None:
+    with pytest.raises(ConfigError, match="qdrant_url"):
         asyncio.run(QdrantStore("ftp://books").open())
 
 
-@pytest.mark.parametrize("key", ["ключ", "secret\n"])
-def test_a_key_that_cannot_be_sent_is_bad_setup_and_is_not_repeated(key: str) -> None:
+@pytest.mark.parametrize("key", ["ключ", "sec\nret"])
+def test_an_invalid_key_is_a_config_error_that_does_not_show_it(key: str) -> None:
     with pytest.raises(ConfigError, match="qdrant_key") as raised:
         asyncio.run(QdrantStore("http://127.0.0.1:1", key).open())
     assert key.strip() not in str(raised.value)
 
 
-def test_a_missing_package_is_named_with_its_remedy() -> None:
+def test_a_missing_package_is_named_with_the_command_that_installs_it() -> None:
     code = """
 import asyncio, sys
 sys.modules["qdrant_client"] = None
-from bookbound.domain.errors import BadSetup
+from bookbound.domain.errors import ConfigError
 from bookbound.indexing.store.qdrant_store import QdrantStore
 try:
     asyncio.run(QdrantStore("http://localhost:6333").open())
-except BadSetup as trouble:
-    print(trouble)
+except ConfigError as error:
+    print(error)
 """
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "pip install 'bookbound[qdrant]'" in said.stdout, said.stderr
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "pip install 'bookbound[qdrant]'" in done.stdout, done.stderr
 
 
-async def leave_draft(client: AsyncQdrantClient, age: timedelta, heard: timedelta | None = None) -> str:
-    """A collection as a killed writer leaves it, begun and last heard of so long ago."""
+async def leave_draft(client: AsyncQdrantClient, age: timedelta, heartbeat: timedelta | None = None) -> str:
+    """Creates a collection as a killed writer leaves it, with its age and that of its last heartbeat."""
     name = f"bookbound-{new_generation_id(age)}"
     await client.create_collection(name, vectors_config={})
-    if heard is not None:
-        note = models.PointStruct(id=MANIFEST_POINT_ID, vector={}, payload={"written": new_generation_id(heard)})
-        await client.upsert(name, [note])
+    if heartbeat is not None:
+        status = models.PointStruct(id=MANIFEST_POINT_ID, vector={}, payload={"written": new_generation_id(heartbeat)})
+        await client.upsert(name, [status])
     return name
 
 
-async def names(client: AsyncQdrantClient) -> set[str]:
+async def collection_names(client: AsyncQdrantClient) -> set[str]:
     return {collection.name for collection in (await client.get_collections()).collections}
 
 
-def test_the_drafts_of_dead_writers_are_removed_and_what_is_anybody_elses_is_not(
+def test_drafts_of_dead_writers_are_removed_and_other_collections_are_not(
     client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def go() -> None:
         await leave_draft(client, age=timedelta(minutes=6))
-        await leave_draft(client, age=timedelta(days=2), heard=timedelta(minutes=6))
+        await leave_draft(client, age=timedelta(days=2), heartbeat=timedelta(minutes=6))
         foreign = {f"bookbound-other-{new_generation_id(timedelta(days=2))}", "bookbound-notes"}
         for name in foreign:
             await client.create_collection(name, vectors_config={})
         published = await publish(QdrantStore(client), chunks)
-        assert await names(client) == {*foreign, f"bookbound-{published.generation}"}
+        assert await collection_names(client) == {*foreign, f"bookbound-{published.generation}"}
 
     asyncio.run(go())
 
 
-@pytest.mark.parametrize("heard", [None, timedelta(minutes=4)])
-def test_a_writer_that_was_heard_of_lately_keeps_others_out_and_its_draft(
-    client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish, heard: timedelta | None
+@pytest.mark.parametrize("heartbeat", [None, timedelta(minutes=4)])
+def test_a_writer_with_a_recent_heartbeat_excludes_others(
+    client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish, heartbeat: timedelta | None
 ) -> None:
     async def go() -> None:
-        age = timedelta(minutes=4) if heard is None else timedelta(days=2)
-        running = await leave_draft(client, age, heard)
-        with pytest.raises(IndexLockedError, match="in 5 minutes"):
+        age = timedelta(minutes=4) if heartbeat is None else timedelta(days=2)
+        running = await leave_draft(client, age, heartbeat)
+        with pytest.raises(IndexLockedError, match="wait 5 minutes"):
             await publish(QdrantStore(client), chunks)
-        assert await names(client) == {running}
+        assert await collection_names(client) == {running}
 
     asyncio.run(go())
 
 
-def test_a_writer_is_heard_of_with_all_it_adds(
-    client: AsyncQdrantClient, blank: Manifest, chunks: list[Chunk], vectors: Vectors
+def test_a_writer_sends_a_heartbeat_with_each_batch(
+    client: AsyncQdrantClient, empty_manifest: Manifest, chunks: list[Chunk], vectors: Vectors
 ) -> None:
-    async def heard() -> str:
-        (draft,) = await names(client)
-        (note,) = await client.retrieve(draft, [MANIFEST_POINT_ID])
-        return str((note.payload or {})["written"])
+    async def heartbeat() -> str:
+        (draft,) = await collection_names(client)
+        (status,) = await client.retrieve(draft, [MANIFEST_POINT_ID])
+        return str((status.payload or {})["written"])
 
     async def go() -> None:
-        async with QdrantStore(client).draft(blank) as draft:
-            await draft.add(chunks[:1], vectors(1))
-            first = await heard()
-            await draft.add(chunks[1:], vectors(5))
-            assert await heard() > first
+        async with QdrantStore(client).writer(empty_manifest) as writer:
+            await writer.add(chunks[:1], vectors(1))
+            first = await heartbeat()
+            await writer.add(chunks[1:], vectors(5))
+            assert await heartbeat() > first
 
     asyncio.run(go())
 
 
-def test_of_two_writers_that_begin_at_once_at_most_one_gets_in(
-    client: AsyncQdrantClient, blank: Manifest, chunks: list[Chunk], vectors: Vectors
+def test_of_two_concurrent_writers_at_most_one_starts(
+    client: AsyncQdrantClient, empty_manifest: Manifest, chunks: list[Chunk], vectors: Vectors
 ) -> None:
     async def write(store: QdrantStore) -> Manifest:
-        async with store.draft(blank) as draft:
+        async with store.writer(empty_manifest) as writer:
             await asyncio.sleep(0)
-            await draft.add(chunks, vectors(6))
+            await writer.add(chunks, vectors(6))
             await asyncio.sleep(0)
-            return await draft.publish()
+            return await writer.publish()
 
     async def go() -> None:
         outcomes = await asyncio.gather(*(write(QdrantStore(client)) for _ in range(2)), return_exceptions=True)
@@ -143,28 +144,26 @@ def test_of_two_writers_that_begin_at_once_at_most_one_gets_in(
         published = [outcome for outcome in outcomes if isinstance(outcome, Manifest)]
         assert refused
         assert len(refused) + len(published) == 2
-        assert await names(client) == {f"bookbound-{manifest.generation}" for manifest in published}
+        assert await collection_names(client) == {f"bookbound-{manifest.generation}" for manifest in published}
 
     asyncio.run(go())
 
 
-def test_a_withdrawn_generation_stays_for_its_readers_until_the_next_writer_comes(
+def test_a_dropped_generation_stays_until_the_next_writer(
     client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def go() -> None:
         store = QdrantStore(client)
         first, second = await publish(store, chunks), await publish(store, chunks)
         await store.roll_back()
-        assert f"bookbound-{second.generation}" in await names(client)
+        assert f"bookbound-{second.generation}" in await collection_names(client)
         third = await publish(store, chunks)
-        assert await names(client) == {f"bookbound-{each.generation}" for each in (first, third)}
+        assert await collection_names(client) == {f"bookbound-{each.generation}" for each in (first, third)}
 
     asyncio.run(go())
 
 
-def test_a_roll_back_passes_over_what_is_damaged(
-    client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
-) -> None:
+def test_a_rollback_skips_damaged_generations(client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish) -> None:
     async def go() -> None:
         store = QdrantStore(client)
         for title in "abc":
@@ -177,25 +176,25 @@ def test_a_roll_back_passes_over_what_is_damaged(
     asyncio.run(go())
 
 
-async def lose(client: AsyncQdrantClient, generation: str, chunk: Chunk) -> None:
+async def delete_chunk(client: AsyncQdrantClient, generation: str, chunk: Chunk) -> None:
     await client.delete(f"bookbound-{generation}", models.PointIdsList(points=[chunk.id]))
 
 
-def test_a_roll_back_withdraws_with_the_published_generation_what_is_damaged_before_it(
+def test_a_rollback_also_drops_damaged_generations_in_between(
     client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def go() -> None:
         store = QdrantStore(client)
         first, second, _ = [await publish(store, chunks, title=title) for title in "abc"]
-        await lose(client, second.generation, chunks[0])
+        await delete_chunk(client, second.generation, chunks[0])
         assert (await store.roll_back(), await store.generations()) == (first, [first])
         newest = await publish(store, chunks)
-        assert await names(client) == {f"bookbound-{each.generation}" for each in (first, newest)}
+        assert await collection_names(client) == {f"bookbound-{each.generation}" for each in (first, newest)}
 
     asyncio.run(go())
 
 
-def test_a_roll_back_reads_what_it_publishes(client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish) -> None:
+def test_a_rollback_verifies_the_contents(client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish) -> None:
     async def go() -> None:
         store = QdrantStore(client)
         first, second, _ = [await publish(store, chunks, title=title) for title in "abc"]
@@ -205,63 +204,63 @@ def test_a_roll_back_reads_what_it_publishes(client: AsyncQdrantClient, chunks: 
     asyncio.run(go())
 
 
-def test_a_roll_back_is_the_way_out_where_the_published_collection_is_gone(
+def test_a_rollback_replaces_a_missing_published_collection(
     client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def go() -> None:
         store = QdrantStore(client)
         first, second = await publish(store, chunks), await publish(store, chunks)
-        gone = [f"bookbound-{second.generation}-published", "bookbound"]
-        for alias in gone:  # which a server does by itself
+        aliases_of_second = [f"bookbound-{second.generation}-published", "bookbound"]
+        for alias in aliases_of_second:  # a server does this by itself
             step = models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias))
             await client.update_collection_aliases([step])
         await client.delete_collection(f"bookbound-{second.generation}")
-        assert (await store.published(), await store.roll_back()) == ("", first)
+        assert (await store.published_generation(), await store.roll_back()) == ("", first)
         await (await store.open()).close()
 
     asyncio.run(go())
 
 
-def test_a_damaged_generation_takes_no_place_among_those_that_are_kept(
+def test_a_damaged_generation_does_not_count_as_kept(
     client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def go() -> None:
         store = QdrantStore(client)
-        made = [await publish(store, chunks) for _ in range(3)]
-        await lose(client, made[2].generation, chunks[0])
-        made.append(await publish(store, chunks))
-        assert await names(client) == {f"bookbound-{each.generation}" for each in made}
-        made += [await publish(store, chunks) for _ in range(2)]
-        assert await names(client) == {f"bookbound-{each.generation}" for each in made[3:]}
+        manifests = [await publish(store, chunks) for _ in range(3)]
+        await delete_chunk(client, manifests[2].generation, chunks[0])
+        manifests.append(await publish(store, chunks))
+        assert await collection_names(client) == {f"bookbound-{each.generation}" for each in manifests}
+        manifests += [await publish(store, chunks) for _ in range(2)]
+        assert await collection_names(client) == {f"bookbound-{each.generation}" for each in manifests[3:]}
 
     asyncio.run(go())
 
 
-@pytest.mark.parametrize("taken_by", ["a collection", "an alias"])
-def test_a_name_that_stands_for_something_else_is_refused_before_anything_is_written(
-    client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish, taken_by: str
+@pytest.mark.parametrize("owner", ["a collection", "an alias"])
+def test_a_name_that_something_else_has_is_refused_before_writing(
+    client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish, owner: str
 ) -> None:
     async def go() -> None:
-        name = "bookbound" if taken_by == "a collection" else "poems"
+        name = "bookbound" if owner == "a collection" else "poems"
         await client.create_collection(name, vectors_config={})
         if name == "poems":
             alias = models.CreateAlias(collection_name=name, alias_name="bookbound")
             await client.update_collection_aliases([models.CreateAliasOperation(create_alias=alias)])
         with pytest.raises(ConfigError, match="qdrant_collection"):
             await publish(QdrantStore(client), chunks)
-        assert await names(client) == {name}
+        assert await collection_names(client) == {name}
 
     asyncio.run(go())
 
 
-def test_a_generation_whose_writer_was_killed_before_publishing_never_counts(
+def test_a_generation_of_a_killed_writer_never_counts(
     client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def finish(like: Manifest) -> None:
         killed = replace(like, generation=new_generation_id(timedelta(minutes=6)), title="killed")
         await client.create_collection(f"bookbound-{killed.generation}", vectors_config={})
-        kept = {"manifest": json.dumps(serialization.dump_manifest(killed))}
-        point = models.PointStruct(id=MANIFEST_POINT_ID, vector={}, payload=kept)
+        status = {"manifest": json.dumps(index_format.dump_manifest(killed))}
+        point = models.PointStruct(id=MANIFEST_POINT_ID, vector={}, payload=status)
         await client.upsert(f"bookbound-{killed.generation}", [point])
 
     async def go() -> None:
@@ -276,32 +275,30 @@ def test_a_generation_whose_writer_was_killed_before_publishing_never_counts(
     asyncio.run(go())
 
 
-def test_a_collection_that_goes_leaves_no_alias(
-    client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
-) -> None:
+def test_a_removed_collection_leaves_no_alias(client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish) -> None:
     async def go() -> None:
         store = QdrantStore(client)
         for _ in range(5):
             await publish(store, chunks)
         aliases = {alias.alias_name for alias in (await client.get_aliases()).aliases}
-        kept = {f"bookbound-{manifest.generation}-published" for manifest in await store.generations()}
-        assert aliases == {"bookbound", *kept}
-        assert len(kept) == 3
+        marks = {f"bookbound-{manifest.generation}-published" for manifest in await store.generations()}
+        assert aliases == {"bookbound", *marks}
+        assert len(marks) == 3
 
     asyncio.run(go())
 
 
-def test_the_module_needs_nothing_that_only_some_systems_have() -> None:
+def test_the_qdrant_store_imports_no_unix_only_module() -> None:
     code = "import sys; sys.modules['fcntl'] = None; import bookbound.indexing.store.qdrant_store"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_every_package_that_is_imported_is_declared() -> None:
+def test_every_imported_package_is_declared() -> None:
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
     declared = " ".join([*project["dependencies"], *project["optional-dependencies"]["qdrant"]]).lower()
     distributions = packages_distributions()
-    for file in (REPOSITORY / "src" / "bookbound" / "store").glob("*.py"):
+    for file in (REPOSITORY / "src" / "bookbound" / "indexing" / "store").glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
@@ -309,15 +306,15 @@ def test_every_package_that_is_imported_is_declared() -> None:
                 assert any(name.lower() in declared for name in distributions[top]), f"{file.name} imports {top}"
 
 
-def test_what_the_alias_names_is_never_removed_by_a_writer_that_gives_up(
-    client: AsyncQdrantClient, blank: Manifest
+def test_a_failing_writer_never_removes_the_published_collection(
+    client: AsyncQdrantClient, empty_manifest: Manifest
 ) -> None:
     async def go() -> None:
         published = f"bookbound-{new_generation_id(timedelta(days=2))}"
         await client.create_collection(published, vectors_config={})
         alias = models.CreateAlias(collection_name=published, alias_name="bookbound")
         await client.update_collection_aliases([models.CreateAliasOperation(create_alias=alias)])
-        async with QdrantStore(client).draft(blank):
+        async with QdrantStore(client).writer(empty_manifest):
             pass
         assert [each.name for each in (await client.get_collections()).collections] == [published]
 
@@ -336,7 +333,7 @@ def test_two_books_share_a_server(client: AsyncQdrantClient, chunks: list[Chunk]
     asyncio.run(go())
 
 
-def test_a_collection_that_lost_a_chunk_is_damaged(
+def test_a_collection_without_one_of_its_chunks_is_damaged(
     client: AsyncQdrantClient, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def go() -> None:

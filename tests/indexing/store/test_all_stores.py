@@ -1,4 +1,4 @@
-"""What every store promises, run over each of them."""
+"""Tests the rules that every store keeps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from qdrant_client import AsyncQdrantClient
-from tests.indexing.store.qdrant_server import serving
+from tests.indexing.store.qdrant_server import run_server
 
 from bookbound.domain.chunk import Chunk, Place
 from bookbound.domain.document import SourceSpan
@@ -29,7 +29,7 @@ from bookbound.domain.errors import (
 )
 from bookbound.domain.manifest import Manifest, PageFingerprint
 from bookbound.domain.ports import Index, IndexStore
-from bookbound.indexing.store import serialization
+from bookbound.indexing.store import index_format
 from bookbound.indexing.store.edge_store import EdgeStore
 from bookbound.indexing.store.qdrant_store import QdrantStore
 
@@ -38,7 +38,7 @@ Vectors = Callable[..., NDArray[np.float32]]
 Publish = Callable[..., Awaitable[Manifest]]
 SERVER = os.environ.get("BOOKBOUND_TEST_QDRANT_URL")
 
-# The client's local mode has no payload indexes and says so; a server has them.
+# The client's local mode warns that it has no payload indexes.
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 
 
@@ -49,7 +49,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[IndexStore
     elif request.param == "qdrant":
         yield QdrantStore(AsyncQdrantClient(location=":memory:"))
     elif request.param == "wire":
-        with serving() as server:
+        with run_server() as server:
             yield QdrantStore(server.url, timeout=60)
     elif SERVER:
         name = f"test{uuid.uuid4().hex}"
@@ -65,42 +65,42 @@ async def _clear(server: str, name: str) -> None:
     await client.close()
 
 
-async def texts(index: Index) -> set[str]:
+async def read_texts(index: Index) -> set[str]:
     return {passage.chunk.text for passage in await index.search("robot", np.ones(8, np.float32), 100)}
 
 
-def test_where_nothing_is_published_there_is_no_index(store: IndexStore) -> None:
+def test_an_empty_store_has_no_index(store: IndexStore) -> None:
     async def go() -> None:
         assert await store.generations() == []
-        assert await store.published() == ""
+        assert await store.published_generation() == ""
         with pytest.raises(IndexNotFoundError, match="bookbound index"):
             await store.open()
 
     asyncio.run(go())
 
 
-def test_a_draft_is_seen_by_nobody_until_it_is_published(
-    store: IndexStore, blank: Manifest, chunks: list[Chunk], vectors: Vectors
+def test_readers_do_not_see_an_unpublished_generation(
+    store: IndexStore, empty_manifest: Manifest, chunks: list[Chunk], vectors: Vectors
 ) -> None:
     async def go() -> None:
-        async with store.draft(blank) as draft:
-            await draft.add(chunks, vectors(6))
+        async with store.writer(empty_manifest) as writer:
+            await writer.add(chunks, vectors(6))
             with pytest.raises(IndexNotFoundError):
                 await store.open()
-            await draft.publish()
+            await writer.publish()
             index = await store.open()
-        assert len(await texts(index)) == 6
+        assert len(await read_texts(index)) == 6
         await index.close()
 
     asyncio.run(go())
 
 
-def test_a_draft_that_is_left_unpublished_is_gone(
-    store: IndexStore, blank: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish
+def test_an_unpublished_generation_is_removed(
+    store: IndexStore, empty_manifest: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish
 ) -> None:
     async def abandon() -> None:
-        async with store.draft(blank) as draft:
-            await draft.add(chunks, vectors(6))
+        async with store.writer(empty_manifest) as writer:
+            await writer.add(chunks, vectors(6))
             raise RuntimeError("stop")
 
     async def go() -> None:
@@ -115,7 +115,7 @@ def test_a_draft_that_is_left_unpublished_is_gone(
     asyncio.run(go())
 
 
-def test_a_publish_switches_new_readers_and_leaves_old_ones_in_peace(
+def test_new_readers_see_a_new_generation_and_old_readers_the_old_one(
     store: IndexStore, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def go() -> None:
@@ -124,37 +124,35 @@ def test_a_publish_switches_new_readers_and_leaves_old_ones_in_peace(
         await publish(store, chunks[3:], title="second")
         new = await store.open()
         assert (old.manifest.title, new.manifest.title) == ("first", "second")
-        assert await texts(old) == {chunk.text for chunk in chunks[:3]}
-        assert await texts(new) == {chunk.text for chunk in chunks[3:]}
+        assert await read_texts(old) == {chunk.text for chunk in chunks[:3]}
+        assert await read_texts(new) == {chunk.text for chunk in chunks[3:]}
         await old.close()
         await new.close()
 
     asyncio.run(go())
 
 
-def test_what_is_held_comes_back_with_the_vectors_it_was_given(
+def test_chunks_come_back_with_their_vectors(
     store: IndexStore, chunks: list[Chunk], vectors: Vectors, publish: Publish
 ) -> None:
     async def go() -> None:
-        given = vectors(6)
-        given /= np.linalg.norm(given, axis=1, keepdims=True)
-        await publish(store, chunks, given)
+        expected = vectors(6)
+        expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+        await publish(store, chunks, expected)
         index = await store.open()
-        held = await index.held("docs/page-0.md")
-        assert [chunk for chunk, _ in held] == chunks[:3]
-        np.testing.assert_allclose(np.stack([vector for _, vector in held]), given[:3], atol=1e-6)
-        assert await index.held("nowhere.md") == []
+        found = await index.chunks_with_vectors("docs/page-0.md")
+        assert [chunk for chunk, _ in found] == chunks[:3]
+        np.testing.assert_allclose(np.stack([vector for _, vector in found]), expected[:3], atol=1e-6)
+        assert await index.chunks_with_vectors("nowhere.md") == []
         await index.close()
 
     asyncio.run(go())
 
 
-def test_the_manifest_is_what_was_given_with_what_was_found(
-    store: IndexStore, chunks: list[Chunk], publish: Publish
-) -> None:
+def test_the_published_manifest_has_the_real_counts(store: IndexStore, chunks: list[Chunk], publish: Publish) -> None:
     async def go() -> None:
         published = await publish(store, chunks)
-        assert await store.published() == published.generation
+        assert await store.published_generation() == published.generation
         index = await store.open()
         assert index.manifest == published
         assert published.chunks == 6
@@ -167,7 +165,7 @@ def test_the_manifest_is_what_was_given_with_what_was_found(
     asyncio.run(go())
 
 
-def test_the_digest_tells_other_words_and_not_another_order(
+def test_the_digest_depends_on_the_text_and_not_on_the_order(
     store: IndexStore, chunks: list[Chunk], publish: Publish, chunk: Make
 ) -> None:
     async def go() -> None:
@@ -179,9 +177,7 @@ def test_the_digest_tells_other_words_and_not_another_order(
     asyncio.run(go())
 
 
-def test_generations_are_listed_newest_first_and_three_are_kept(
-    store: IndexStore, chunks: list[Chunk], publish: Publish
-) -> None:
+def test_three_generations_are_kept_newest_first(store: IndexStore, chunks: list[Chunk], publish: Publish) -> None:
     async def go() -> None:
         for title in "abcde":
             await publish(store, chunks[:1], title=title)
@@ -190,9 +186,7 @@ def test_generations_are_listed_newest_first_and_three_are_kept(
     asyncio.run(go())
 
 
-def test_a_roll_back_withdraws_the_published_generation_for_the_one_before(
-    store: IndexStore, chunks: list[Chunk], publish: Publish
-) -> None:
+def test_a_rollback_publishes_the_generation_before(store: IndexStore, chunks: list[Chunk], publish: Publish) -> None:
     async def go() -> None:
         for title in "abc":
             await publish(store, chunks[:1], title=title)
@@ -200,7 +194,7 @@ def test_a_roll_back_withdraws_the_published_generation_for_the_one_before(
         assert (await store.roll_back()).title == "b"
         index = await store.open()
         assert (reader.manifest.title, index.manifest.title) == ("c", "b")
-        assert await texts(reader) == await texts(index) == {chunks[0].text}
+        assert await read_texts(reader) == await read_texts(index) == {chunks[0].text}
         assert [manifest.title for manifest in await store.generations()] == ["b", "a"]
         await index.close()
         await reader.close()
@@ -208,7 +202,7 @@ def test_a_roll_back_withdraws_the_published_generation_for_the_one_before(
     asyncio.run(go())
 
 
-def test_what_was_withdrawn_is_not_what_a_later_roll_back_goes_to(
+def test_a_later_rollback_does_not_return_to_a_dropped_generation(
     store: IndexStore, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def go() -> None:
@@ -222,14 +216,14 @@ def test_what_was_withdrawn_is_not_what_a_later_roll_back_goes_to(
     asyncio.run(go())
 
 
-def test_where_there_is_no_earlier_generation_a_roll_back_changes_nothing(
+def test_a_rollback_without_an_earlier_generation_changes_nothing(
     store: IndexStore, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def go() -> None:
         with pytest.raises(IndexNotFoundError, match="bookbound index"):
             await store.roll_back()
         only = await publish(store, chunks[:1])
-        with pytest.raises(BookIndexError, match="No earlier generation"):
+        with pytest.raises(BookIndexError, match="no earlier intact generation"):
             await store.roll_back()
         assert await store.generations() == [only]
         await (await store.open()).close()
@@ -237,37 +231,37 @@ def test_where_there_is_no_earlier_generation_a_roll_back_changes_nothing(
     asyncio.run(go())
 
 
-def test_a_book_in_which_two_pages_have_one_name_is_not_begun(store: IndexStore, blank: Manifest) -> None:
+def test_a_book_with_two_pages_of_one_name_is_refused(store: IndexStore, empty_manifest: Manifest) -> None:
     async def go() -> None:
         twice = replace(
-            blank,
-            sheets=(
+            empty_manifest,
+            page_fingerprints=(
                 PageFingerprint("a.md", "1", "1"),
                 PageFingerprint("b.md", "2", "2"),
                 PageFingerprint("a.md", "3", "3"),
             ),
         )
         with pytest.raises(SourceError, match=r"same name, a\.md"):
-            async with store.draft(twice):
+            async with store.writer(twice):
                 pass
         assert await store.generations() == []
 
     asyncio.run(go())
 
 
-def test_a_second_writer_is_refused_and_the_first_goes_on(
-    store: IndexStore, blank: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish
+def test_a_second_writer_is_refused_and_the_first_continues(
+    store: IndexStore, empty_manifest: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish
 ) -> None:
     async def go() -> None:
         await publish(store, chunks[:1], title="old")
         await publish(store, chunks[:1], title="older")
-        async with store.draft(blank) as draft:
-            await draft.add(chunks[:3], vectors(3))
+        async with store.writer(empty_manifest) as writer:
+            await writer.add(chunks[:3], vectors(3))
             for second in (publish(store, chunks), store.roll_back()):
                 with pytest.raises(IndexLockedError, match="Another process is writing"):
                     await second
-            await draft.add(chunks[3:], vectors(3))
-            assert (await draft.publish()).chunks == 6
+            await writer.add(chunks[3:], vectors(3))
+            assert (await writer.publish()).chunks == 6
         assert len(await store.generations()) == 3
         await publish(store, chunks)
 
@@ -294,13 +288,13 @@ odd_chunks = st.builds(
     text=words,
     place=places,
     position=numbers,
-    runs=st.lists(st.builds(SourceSpan, numbers, numbers, numbers, numbers), max_size=4).map(tuple),
+    spans=st.lists(st.builds(SourceSpan, numbers, numbers, numbers, numbers), max_size=4).map(tuple),
 )
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(odd=st.lists(odd_chunks, min_size=1, max_size=8, unique_by=lambda chunk: chunk.id))
-def test_a_chunk_comes_back_exactly_as_it_went_in(store: IndexStore, publish: Publish, odd: list[Chunk]) -> None:
+def test_a_chunk_comes_back_exactly_as_it_was_written(store: IndexStore, publish: Publish, odd: list[Chunk]) -> None:
     async def go() -> None:
         await publish(store, odd)
         index = await store.open()
@@ -310,7 +304,7 @@ def test_a_chunk_comes_back_exactly_as_it_went_in(store: IndexStore, publish: Pu
     asyncio.run(go())
 
 
-def test_search_finds_by_meaning_where_no_word_is_shared(
+def test_search_finds_by_meaning_without_shared_words(
     store: IndexStore, chunks: list[Chunk], vectors: Vectors, publish: Publish
 ) -> None:
     async def go() -> None:
@@ -323,7 +317,7 @@ def test_search_finds_by_meaning_where_no_word_is_shared(
     asyncio.run(go())
 
 
-def test_search_finds_by_a_rare_word_where_all_vectors_are_alike(
+def test_search_finds_by_a_rare_word_if_all_vectors_are_equal(
     store: IndexStore, chunks: list[Chunk], publish: Publish
 ) -> None:
     async def go() -> None:
@@ -336,7 +330,7 @@ def test_search_finds_by_a_rare_word_where_all_vectors_are_alike(
     asyncio.run(go())
 
 
-def test_search_finds_by_a_heading_that_the_text_does_not_repeat(
+def test_search_finds_words_of_the_heading(
     store: IndexStore, chunks: list[Chunk], chunk: Make, publish: Publish
 ) -> None:
     async def go() -> None:
@@ -349,7 +343,7 @@ def test_search_finds_by_a_heading_that_the_text_does_not_repeat(
     asyncio.run(go())
 
 
-def test_a_score_is_the_cosine_and_opposite_counts_as_nothing(
+def test_a_score_is_the_cosine_and_at_least_zero(
     store: IndexStore, chunks: list[Chunk], vectors: Vectors, publish: Publish
 ) -> None:
     async def go() -> None:
@@ -368,7 +362,7 @@ def test_a_score_is_the_cosine_and_opposite_counts_as_nothing(
 
 
 @pytest.mark.parametrize(("k", "count"), [(0, 0), (1, 1), (4, 4), (6, 6), (500, 6)])
-def test_a_search_returns_k_passages_or_all_there_are(
+def test_a_search_returns_at_most_k_passages(
     store: IndexStore, chunks: list[Chunk], vectors: Vectors, publish: Publish, k: int, count: int
 ) -> None:
     async def go() -> None:
@@ -380,21 +374,21 @@ def test_a_search_returns_k_passages_or_all_there_are(
     asyncio.run(go())
 
 
-@pytest.mark.parametrize("asked", ["", "the of and", "€ – …", "zzzz"])
-def test_words_that_say_nothing_leave_the_search_to_meaning(
-    store: IndexStore, chunks: list[Chunk], vectors: Vectors, publish: Publish, asked: str
+@pytest.mark.parametrize("query", ["", "the of and", "€ – …", "zzzz"])
+def test_a_query_without_known_words_is_searched_by_meaning(
+    store: IndexStore, chunks: list[Chunk], vectors: Vectors, publish: Publish, query: str
 ) -> None:
     async def go() -> None:
         await publish(store, chunks)
         index = await store.open()
-        assert (await index.search(asked, vectors(6)[4], 1))[0].chunk == chunks[4]
-        assert await index.match(asked, 5) == []
+        assert (await index.search(query, vectors(6)[4], 1))[0].chunk == chunks[4]
+        assert await index.match(query, 5) == []
         await index.close()
 
     asyncio.run(go())
 
 
-def test_equal_passages_stand_in_reading_order_every_time(store: IndexStore, chunk: Make, publish: Publish) -> None:
+def test_equal_passages_are_always_in_reading_order(store: IndexStore, chunk: Make, publish: Publish) -> None:
     async def go() -> None:
         same = [replace(chunk(at, "The same words."), place=chunk(0).place) for at in (4, 1, 3, 0, 2)]
         await publish(store, same, np.ones((5, 8), np.float32))
@@ -408,9 +402,7 @@ def test_equal_passages_stand_in_reading_order_every_time(store: IndexStore, chu
     asyncio.run(go())
 
 
-def test_a_rare_word_counts_for_more_than_a_common_one_repeated(
-    store: IndexStore, chunk: Make, publish: Publish
-) -> None:
+def test_a_rare_word_counts_more_than_a_repeated_common_one(store: IndexStore, chunk: Make, publish: Publish) -> None:
     async def go() -> None:
         common = [chunk(number, "Robot, robot, robot!") for number in range(5)]
         await publish(store, [*common, chunk(5, "Of all the beetles in this book the zyzzyva is the last one.")])
@@ -421,7 +413,7 @@ def test_a_rare_word_counts_for_more_than_a_common_one_repeated(
     asyncio.run(go())
 
 
-def test_match_returns_only_what_shares_a_word(store: IndexStore, chunks: list[Chunk], publish: Publish) -> None:
+def test_match_returns_only_chunks_that_share_a_word(store: IndexStore, chunks: list[Chunk], publish: Publish) -> None:
     async def go() -> None:
         await publish(store, chunks)
         index = await store.open()
@@ -431,7 +423,7 @@ def test_match_returns_only_what_shares_a_word(store: IndexStore, chunks: list[C
     asyncio.run(go())
 
 
-def test_the_chunks_of_a_file_stand_in_reading_order(store: IndexStore, chunks: list[Chunk], publish: Publish) -> None:
+def test_the_chunks_of_a_file_are_in_reading_order(store: IndexStore, chunks: list[Chunk], publish: Publish) -> None:
     async def go() -> None:
         await publish(store, chunks[::-1])
         index = await store.open()
@@ -444,17 +436,17 @@ def test_the_chunks_of_a_file_stand_in_reading_order(store: IndexStore, chunks: 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 0.0])
 def test_a_vector_without_direction_is_refused(
-    store: IndexStore, blank: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish, bad: float
+    store: IndexStore, empty_manifest: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish, bad: float
 ) -> None:
     async def go() -> None:
         stored = vectors(2)
         stored[1] = bad
-        async with store.draft(blank) as draft:
-            with pytest.raises(EmbedderMismatchError, match="points nowhere"):
-                await draft.add(chunks[:2], stored)
+        async with store.writer(empty_manifest) as writer:
+            with pytest.raises(EmbedderMismatchError, match="without direction"):
+                await writer.add(chunks[:2], stored)
         await publish(store, chunks[:2])
         index = await store.open()
-        with pytest.raises(EmbedderMismatchError, match="points nowhere"):
+        with pytest.raises(EmbedderMismatchError, match="without direction"):
             await index.search("robot", stored[1], 1)
         await index.close()
 
@@ -462,14 +454,14 @@ def test_a_vector_without_direction_is_refused(
 
 
 def test_vectors_of_another_size_or_number_are_refused(
-    store: IndexStore, blank: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish
+    store: IndexStore, empty_manifest: Manifest, chunks: list[Chunk], vectors: Vectors, publish: Publish
 ) -> None:
     async def go() -> None:
-        async with store.draft(blank) as draft:
+        async with store.writer(empty_manifest) as writer:
             with pytest.raises(EmbedderMismatchError, match="8 numbers"):
-                await draft.add(chunks[:2], vectors(2)[:, :7])
+                await writer.add(chunks[:2], vectors(2)[:, :7])
             with pytest.raises(EmbedderMismatchError, match="2 text"):
-                await draft.add(chunks[:2], vectors(3))
+                await writer.add(chunks[:2], vectors(3))
         await publish(store, chunks[:2])
         index = await store.open()
         with pytest.raises(EmbedderMismatchError, match="8 numbers"):
@@ -479,14 +471,14 @@ def test_vectors_of_another_size_or_number_are_refused(
     asyncio.run(go())
 
 
-def test_a_chunk_that_is_added_again_is_replaced(
-    store: IndexStore, blank: Manifest, chunk: Make, vectors: Vectors
+def test_a_chunk_added_again_replaces_the_earlier_one(
+    store: IndexStore, empty_manifest: Manifest, chunk: Make, vectors: Vectors
 ) -> None:
     async def go() -> None:
-        async with store.draft(blank) as draft:
-            await draft.add([chunk(0, "Old."), chunk(1), chunk(1, "Twice.")], vectors(3))
-            await draft.add([chunk(0, "New.")], vectors(1))
-            assert (await draft.publish()).chunks == 2
+        async with store.writer(empty_manifest) as writer:
+            await writer.add([chunk(0, "Old."), chunk(1), chunk(1, "Twice.")], vectors(3))
+            await writer.add([chunk(0, "New.")], vectors(1))
+            assert (await writer.publish()).chunks == 2
         index = await store.open()
         assert [found.text for found in await index.chunks("docs/page-0.md")] == ["New.", "Twice."]
         await index.close()
@@ -494,11 +486,11 @@ def test_a_chunk_that_is_added_again_is_replaced(
     asyncio.run(go())
 
 
-def test_nothing_may_be_added_and_nothing_published(store: IndexStore, blank: Manifest, vectors: Vectors) -> None:
+def test_an_empty_book_can_be_published(store: IndexStore, empty_manifest: Manifest, vectors: Vectors) -> None:
     async def go() -> None:
-        async with store.draft(blank) as draft:
-            await draft.add([], vectors(0))
-            assert (await draft.publish()).chunks == 0
+        async with store.writer(empty_manifest) as writer:
+            await writer.add([], vectors(0))
+            assert (await writer.publish()).chunks == 0
         index = await store.open()
         assert await index.search("robot", vectors(1)[0], 5) == []
         assert await index.match("robot", 5) == []
@@ -507,12 +499,12 @@ def test_nothing_may_be_added_and_nothing_published(store: IndexStore, blank: Ma
     asyncio.run(go())
 
 
-def test_an_older_generation_of_another_format_does_not_hide_the_published_one(
+def test_an_older_generation_in_another_format_is_not_listed(
     store: IndexStore, chunks: list[Chunk], publish: Publish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def go() -> None:
         with monkeypatch.context() as earlier:
-            earlier.setattr(serialization, "FORMAT_VERSION", serialization.FORMAT_VERSION - 1)
+            earlier.setattr(index_format, "FORMAT_VERSION", index_format.FORMAT_VERSION - 1)
             await publish(store, chunks[:1], title="old")
         with pytest.raises(BookIndexError, match=r"older Bookbound.*Index the book again"):
             await store.open()
@@ -525,7 +517,7 @@ def test_an_older_generation_of_another_format_does_not_hide_the_published_one(
     asyncio.run(go())
 
 
-def test_questions_at_the_same_time_get_what_they_get_one_after_the_other(
+def test_concurrent_questions_get_the_same_results_as_sequential_ones(
     store: IndexStore, chunk: Make, vectors: Vectors, publish: Publish
 ) -> None:
     many = [chunk(number, f"Robot {number} has {number % 7} arms.") for number in range(120)]
@@ -535,7 +527,7 @@ def test_questions_at_the_same_time_get_what_they_get_one_after_the_other(
         await publish(store, many)
         index = await store.open()
 
-        def asked() -> list[Coroutine[Any, Any, object]]:
+        def searches() -> list[Coroutine[Any, Any, object]]:
             return [
                 question
                 for number in range(20)
@@ -546,15 +538,15 @@ def test_questions_at_the_same_time_get_what_they_get_one_after_the_other(
                 )
             ]
 
-        alone = [await question for question in asked()]
-        assert await asyncio.gather(*asked()) == alone
-        tasks = [asyncio.ensure_future(question) for question in asked()]
+        alone = [await question for question in searches()]
+        assert await asyncio.gather(*searches()) == alone
+        tasks = [asyncio.ensure_future(question) for question in searches()]
         await asyncio.sleep(0)
         for task in tasks[::2]:
             task.cancel()
         left = await asyncio.gather(*tasks, return_exceptions=True)
         assert left[1::2] == alone[1::2]
-        assert await asyncio.gather(*asked()) == alone
+        assert await asyncio.gather(*searches()) == alone
         await index.close()
 
     asyncio.run(go())

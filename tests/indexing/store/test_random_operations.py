@@ -1,4 +1,4 @@
-"""An index and a plain dictionary go the same way."""
+"""Tests that an index and a dictionary stay equal over many random operations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import random
 from collections import Counter
 from pathlib import Path
 
-from tests.indexing.store import life
+import pytest
+from tests.indexing.store import changing_book
 
 from bookbound.domain.errors import BookIndexError
 from bookbound.domain.ports import Index
@@ -17,8 +18,8 @@ OPERATIONS = 20_000
 WORDS = "leg arm knee ankle motor gear sensor camera lidar torque angle speed plan sense act walk".split()
 
 
-class Shelf:
-    """A book that is edited in a dictionary, and published in a store and in a list of dictionaries."""
+class EditedBook:
+    """A book in a dictionary, published in a store and in a list of dictionaries."""
 
     def __init__(self, folder: Path) -> None:
         self.chance = random.Random(11)
@@ -44,7 +45,7 @@ class Shelf:
                 self.pages[f"page{self.chance.randrange(1000)}.md"] = text
 
     async def publish(self) -> None:
-        await life.publish(self.store, life.manuscript(self.pages), force=True)
+        await changing_book.publish(self.store, changing_book.parsed_book(self.pages), force=True)
         self.published = [dict(self.pages), *self.published][:3]
         await self.reopen()
 
@@ -54,7 +55,7 @@ class Shelf:
                 await self.store.roll_back()
             except BookIndexError:
                 return
-            raise AssertionError("there was nothing to go back to")
+            raise AssertionError("there was no earlier generation")
         await self.store.roll_back()
         self.published.pop(0)
         await self.reopen()
@@ -63,7 +64,7 @@ class Shelf:
         if self.index:
             await self.index.close()
         self.index = await self.store.open()
-        assert [sheet.file for sheet in self.index.manifest.sheets] == [*self.published[0]]
+        assert [page.file for page in self.index.manifest.page_fingerprints] == [*self.published[0]]
 
     async def read(self) -> None:
         assert self.index
@@ -74,29 +75,30 @@ class Shelf:
     async def find(self) -> None:
         assert self.index
         words = self.chance.choice(WORDS)
-        holding = {name for name, text in self.published[0].items() if words in text.lower().rstrip(".").split()}
+        expected = {name for name, text in self.published[0].items() if words in text.lower().rstrip(".").split()}
         found = {chunk.place.file for chunk in await self.index.match(words, 1000)}
-        assert found == holding, words
+        assert found == expected, words
 
 
-def test_20000_random_operations_leave_what_a_dictionary_holds(memory: Path) -> None:
+@pytest.mark.slow
+def test_random_operations_leave_the_same_as_in_a_dictionary(tmp_path: Path) -> None:
     async def go() -> None:
-        shelf = Shelf(memory / "index")
-        await shelf.publish()
-        ways = [
-            (shelf.edit, 400),
-            (shelf.read, 400),
-            (shelf.find, 180),
-            (shelf.publish, 4),
-            (shelf.roll_back, 2),
-            (shelf.reopen, 3),
+        book = EditedBook(tmp_path / "index")
+        await book.publish()
+        operations = [
+            (book.edit, 400),
+            (book.read, 400),
+            (book.find, 180),
+            (book.publish, 4),
+            (book.roll_back, 2),
+            (book.reopen, 3),
         ]
-        steps, weights = [way for way, _ in ways], [weight for _, weight in ways]
-        for step in shelf.chance.choices(steps, weights, k=OPERATIONS):
+        steps, weights = [step for step, _ in operations], [weight for _, weight in operations]
+        for step in book.chance.choices(steps, weights, k=OPERATIONS):
             await step()
-            shelf.done[step.__name__] += 1
-        assert min(shelf.done[step.__name__] for step in steps) > 20
-        assert shelf.index
-        await shelf.index.close()
+            book.done[step.__name__] += 1
+        assert min(book.done[step.__name__] for step in steps) > 20
+        assert book.index
+        await book.index.close()
 
     asyncio.run(go())

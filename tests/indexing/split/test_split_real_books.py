@@ -1,4 +1,4 @@
-"""The promises of chunks, kept on whole books with the embedder's own tokenizer."""
+"""Tests the rules of chunks on real books with the shipped tokenizer."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from bookbound.domain.errors import SourceError
 from bookbound.indexing.split import split_page
 from bookbound.sources import parse_book
 
-Visible = Callable[[Page, list[Chunk]], list[tuple[int, int]]]
+FindChunkSpans = Callable[[Page, list[Chunk]], list[tuple[int, int]]]
 Check = Callable[[Chunk], None]
 BUDGET = 256
 MANY = 60
-"""Of a book with more pages than this, every second, third or fourth one is enough."""
+"""Larger books are sampled."""
 BOOKS = [
     "byte_of_python", "docusaurus_docs", "fastapi_docs", "hf_deep_rl_course", "isaaclab_docs", "learn2love",
     "mdbook_guide", "mkdocs_docs", "physical_ai_2", "python_robotics_docs",
@@ -37,42 +37,46 @@ def count() -> Callable[[str], int]:
     return lambda text: len(tokenizer.encode(text).ids)
 
 
-def words(text: str) -> Counter[str]:
-    """The words of a text, but for those so long that they had to be cut."""
+def count_words(text: str) -> Counter[str]:
+    """Counts the words of a text, without those so long that they were cut."""
     return Counter(word for word in text.split() if len(word) < BUDGET)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("book", BOOKS)
-def test_every_promise_holds_for(
-    book: str, shared: Path, count: Callable[[str], int], visible: Visible, check_units: Check
+def test_every_rule_holds_for(
+    book: str, shared: Path, count: Callable[[str], int], find_chunk_spans: FindChunkSpans, check_units: Check
 ) -> None:
     try:
         pages = parse_book(shared / "data" / "books" / book).pages
-    except SourceError as trouble:
-        pytest.skip(f"no reader for it: {trouble}")
+    except SourceError as error:
+        pytest.skip(f"no reader: {error}")
     known: set[str] = set()
     for page in pages[:: 1 + len(pages) // MANY]:
         chunks = split_page(page, count, BUDGET)
-        told = words("\n".join(part for chunk in chunks for part in (chunk.text, *chunk.place.path)))
-        assert not words(page.text) - told, page.file
-        for chunk, (start, _) in zip(chunks, visible(page, chunks), strict=True):
-            assert count(chunk.embedded) <= BUDGET
+        found = count_words("\n".join(part for chunk in chunks for part in (chunk.text, *chunk.place.heading_path)))
+        assert not count_words(page.text) - found, page.file
+        for chunk, (start, _) in zip(chunks, find_chunk_spans(page, chunks), strict=True):
+            assert count(chunk.embedding_text) <= BUDGET
             check_units(chunk)
             middle = len(chunk.text) // 2
-            assert chunk.span(middle, middle + 1) == find_source_span(page.runs, start + middle, start + middle + 1)
+            assert chunk.source_span(middle, middle + 1) == find_source_span(
+                page.spans, start + middle, start + middle + 1
+            )
             assert chunk.id not in known
             known.add(chunk.id)
     assert known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("book", ["byte_of_python", "hf_deep_rl_course", "mdbook_guide"])
-def test_code_is_quoted_as_it_stands_in_the_page(book: str, shared: Path, count: Callable[[str], int]) -> None:
+def test_code_is_quoted_exactly(book: str, shared: Path, count: Callable[[str], int]) -> None:
     seen = 0
     for page in parse_book(shared / "data" / "books" / book).pages:
         blocks = [page.text[block.start : block.end].rstrip() for block in code(page.blocks)]
         chunks = split_page(page, count, BUDGET)
         quoted = [chunk.text[a:b] for chunk in chunks for kind, a, b in chunk.units if kind == "code"]
-        assert words("\n".join(quoted)) == words("\n".join(blocks)), page.file
+        assert count_words("\n".join(quoted)) == count_words("\n".join(blocks)), page.file
         assert [block for block in blocks if count(block) <= BUDGET // 2 and block not in quoted] == [], page.file
         seen += len(blocks)
     assert seen > 50
@@ -87,9 +91,8 @@ def all_chunks(folder: Path, count: Callable[[str], int]) -> list[Chunk]:
     return [chunk for page in parse_book(folder).pages for chunk in split_page(page, count, BUDGET)]
 
 
-def test_a_change_in_one_section_touches_no_other_id_of_the_book(
-    shared: Path, tmp_path: Path, count: Callable[[str], int]
-) -> None:
+@pytest.mark.slow
+def test_a_change_in_one_section_changes_no_other_id(shared: Path, tmp_path: Path, count: Callable[[str], int]) -> None:
     shutil.copytree(shared / "data" / "books" / "mdbook_guide", tmp_path / "book")
     before = all_chunks(tmp_path / "book", count)
     longest = max(before, key=lambda chunk: len(re.findall(r"\w+", chunk.text)))

@@ -1,4 +1,4 @@
-"""What holds for the chunks of any page whatever."""
+"""Tests the rules of chunks on random pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bookbound.domain.document import Block, Page, find_source_span
 from bookbound.indexing.split import split_page
 
 Build = Callable[..., Page]
-Visible = Callable[[Page, list[Chunk]], list[tuple[int, int]]]
+FindChunkSpans = Callable[[Page, list[Chunk]], list[tuple[int, int]]]
 Check = Callable[[Chunk], None]
 BUDGET = 240
 
@@ -53,46 +53,44 @@ def headings(blocks: tuple[Block, ...]) -> Iterator[Block]:
 
 @settings(deadline=None)
 @given(parts=parts, count=counts)
-def test_no_word_is_lost_or_told_twice_and_every_chunk_fits(
-    build: Build, visible: Visible, parts: list[Any], count: Callable[[str], int]
+def test_every_word_is_in_exactly_one_chunk_and_every_chunk_fits(
+    build: Build, find_chunk_spans: FindChunkSpans, parts: list[Any], count: Callable[[str], int]
 ) -> None:
     page = build(*parts)
     chunks = split_page(page, count, BUDGET)
-    spans = visible(page, chunks)
-    told = {at for start, end in spans for at in range(start, end)}
-    left = {at for at, character in enumerate(page.text) if at not in told and not character.isspace()}
+    spans = find_chunk_spans(page, chunks)
+    covered = {at for start, end in spans for at in range(start, end)}
+    left = {at for at, character in enumerate(page.text) if at not in covered and not character.isspace()}
     names = {name for chunk in chunks for name in (page.title, *chunk.place.headings)}
     for block in headings(page.blocks):
         if " ".join(page.text[block.start : block.end].split()) in names:
             left -= set(range(block.start, block.end))
     assert not left
-    assert all(count(chunk.embedded) <= BUDGET for chunk in chunks)
+    assert all(count(chunk.embedding_text) <= BUDGET for chunk in chunks)
     assert all(chunk.text == chunk.text.rstrip() and chunk.text.split("\n")[0].strip() for chunk in chunks)
 
 
 @settings(deadline=None)
 @given(parts=parts, data=st.data())
-def test_the_runs_of_a_chunk_lead_where_those_of_the_page_do(
-    build: Build, visible: Visible, parts: list[Any], data: st.DataObject
+def test_the_spans_of_a_chunk_agree_with_those_of_the_page(
+    build: Build, find_chunk_spans: FindChunkSpans, parts: list[Any], data: st.DataObject
 ) -> None:
     page = build(*parts)
     chunks = split_page(page, len, BUDGET)
-    for chunk, (start, _) in zip(chunks, visible(page, chunks), strict=True):
+    for chunk, (start, _) in zip(chunks, find_chunk_spans(page, chunks), strict=True):
         first, last = sorted(data.draw(st.tuples(*[st.integers(0, len(chunk.text))] * 2)))
         if first < last:
-            assert chunk.span(first, last) == find_source_span(page.runs, start + first, start + last)
+            assert chunk.source_span(first, last) == find_source_span(page.spans, start + first, start + last)
         assert all(
             chunk.text[run.at : run.at + run.length] == page.source[run.start : run.end]
-            for run in chunk.runs
+            for run in chunk.spans
             if run.end - run.start == run.length
         )
 
 
 @settings(deadline=None)
 @given(parts=parts, more=parts)
-def test_ids_are_unique_and_those_of_the_sections_above_outlive_what_is_added_below(
-    build: Build, parts: list[Any], more: list[Any]
-) -> None:
+def test_ids_are_unique_and_do_not_depend_on_later_sections(build: Build, parts: list[Any], more: list[Any]) -> None:
     body = ("paragraph", "Words enough to stand alone. " * 6)
     before = split_page(build(*parts, ("h2", "Last"), body), len, BUDGET)
     after = split_page(build(*parts, ("h2", "Last"), body, ("h1", "New"), *more), len, BUDGET)
@@ -103,7 +101,7 @@ def test_ids_are_unique_and_those_of_the_sections_above_outlive_what_is_added_be
 
 @settings(deadline=None)
 @given(parts=parts, count=counts)
-def test_the_units_of_a_chunk_hold_every_word_once_and_in_order(
+def test_the_units_of_a_chunk_contain_every_word_once_and_in_order(
     build: Build, check_units: Check, parts: list[Any], count: Callable[[str], int]
 ) -> None:
     for chunk in split_page(build(*parts), count, BUDGET):
@@ -111,6 +109,6 @@ def test_the_units_of_a_chunk_hold_every_word_once_and_in_order(
 
 
 @pytest.mark.parametrize("count", [len, lambda text: len(text.split())])
-def test_splitting_twice_gives_the_same(build: Build, count: Callable[[str], int]) -> None:
+def test_splitting_is_repeatable(build: Build, count: Callable[[str], int]) -> None:
     page = build(("h2", "Reach"), ("paragraph", "Far. " * 200), ("list", [("item", "One"), ("item", "Two")]))
     assert split_page(page, count, BUDGET) == split_page(page, count, BUDGET)

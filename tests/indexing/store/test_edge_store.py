@@ -1,4 +1,4 @@
-"""What the embedded store promises beyond the contract: several processes, kills and damage."""
+"""Tests the embedded store with several processes, kills and damage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from bookbound.domain.manifest import Manifest
 from bookbound.filesystem import temp_copies
 from bookbound.indexing.store.edge_shard import EdgeShard
 from bookbound.indexing.store.edge_store import EdgeStore
-from bookbound.indexing.store.generations import FolderGenerations
+from bookbound.indexing.store.generations import FinishedGeneration, FolderGenerations
 
 Make = Callable[..., Chunk]
 Vectors = Callable[..., NDArray[np.float32]]
@@ -37,7 +37,7 @@ BOOK = """
 import asyncio, sys, uuid
 import numpy as np
 from pathlib import Path
-from bookbound.domain.document import Chunk, Place
+from bookbound.domain.chunk import Chunk, Place
 from bookbound.domain.manifest import Manifest
 from bookbound.indexing.store.edge_store import EdgeStore
 
@@ -48,12 +48,12 @@ def chunk(number, title):
     return Chunk(str(uuid.UUID(int=number)), f"{title} says something about robot {number}.", place, number)
 
 async def write(title, count=60):
-    async with store.draft(Manifest(title, "markdown", "seeded", 8, "none", 9.0, 1, count)) as draft:
+    async with store.writer(Manifest(title, "markdown", "seeded", 8, "none", 9.0, 1, count)) as writer:
         for at in range(0, count, 20):
             vectors = np.random.default_rng(at).standard_normal((20, 8)).astype(np.float32)
-            await draft.add([chunk(number, title) for number in range(at, at + 20)], vectors)
+            await writer.add([chunk(number, title) for number in range(at, at + 20)], vectors)
         print("added", title, flush=True)
-        await draft.publish()
+        await writer.publish()
         print("published", title, flush=True)
 
 async def read():
@@ -83,12 +83,12 @@ asyncio.run(main())
 """
 ADDER = """
 from bookbound.indexing.store.edge_shard import EdgeShard
-from bookbound.indexing.store.hybrid_index import Intake
+from bookbound.indexing.store.hybrid_index import PointBuilder
 
-intake = Intake(Manifest("t", "k", "e", 8, "s", 9.0, 1, 0))
+builder = PointBuilder(Manifest("t", "k", "e", 8, "s", 9.0, 1, 0))
 shard = EdgeShard.create(Path(sys.argv[1]), 8)
 for at in range(0, 100_000, 20):
-    shard.put(intake.take([chunk(number, "t") for number in range(at, at + 20)], np.ones((20, 8), np.float32)))
+    shard.put(builder.add([chunk(number, "t") for number in range(at, at + 20)], np.ones((20, 8), np.float32)))
     print(at + 20, flush=True)
 """
 COUNTER = """
@@ -97,14 +97,14 @@ print(qdrant_edge.EdgeShard.load(sys.argv[1]).count(qdrant_edge.CountRequest()))
 """
 HOLDER = """
 async def hold():
-    async with store.draft(Manifest("t", "k", "e", 8, "s", 9.0, 1, 0)):
+    async with store.writer(Manifest("t", "k", "e", 8, "s", 9.0, 1, 0)):
         print("holding", flush=True)
         sys.stdin.read()
 asyncio.run(hold())
 """
 READER_WITHOUT_RIGHTS = """
 import os, tempfile
-asyncio.run(store.open())  # so that all is imported when the rights go
+asyncio.run(store.open())  # imports everything before the permissions go
 os.getuid() or os.setuid(65534)
 tempfile.tempdir = None
 assert not os.access(sys.argv[1], os.W_OK)
@@ -113,7 +113,7 @@ print(asyncio.run(store.open()).manifest.chunks)
 
 
 def start(code: str, folder: Path, *arguments: object) -> subprocess.Popen[str]:
-    """Another process, with `store` in `folder` at hand and its temporary files beside that."""
+    """Starts another process with `store` in `folder`."""
     command = [sys.executable, "-c", BOOK + code, str(folder), *map(str, arguments)]
     environment = os.environ | {"TMPDIR": str(folder.parent)}
     pipe = subprocess.PIPE
@@ -121,17 +121,17 @@ def start(code: str, folder: Path, *arguments: object) -> subprocess.Popen[str]:
 
 
 def finish(child: subprocess.Popen[str]) -> None:
-    _, trouble = child.communicate(timeout=120)
-    assert child.returncode == 0, trouble
+    _, errors = child.communicate(timeout=120)
+    assert child.returncode == 0, errors
 
 
-def said(child: subprocess.Popen[str]) -> str:
+def read_line(child: subprocess.Popen[str]) -> str:
     assert child.stdout is not None
     return child.stdout.readline().strip()
 
 
-def title(folder: Path) -> str:
-    """The title of the published generation, once it was found whole."""
+def read_title(folder: Path) -> str:
+    """Returns the title of the published generation, which is complete."""
 
     async def go() -> str:
         index = await EdgeStore(folder).open()
@@ -144,40 +144,42 @@ def title(folder: Path) -> str:
     return asyncio.run(go())
 
 
-def test_many_processes_read_while_one_writes_and_publishes(folder: Path) -> None:
+@pytest.mark.slow
+def test_many_processes_read_while_one_publishes(folder: Path) -> None:
     finish(start('asyncio.run(write("g0"))', folder))
     readers = [start(READER, folder, "g5") for _ in range(3)]
-    assert [said(reader) for reader in readers] == ["reading"] * 3
+    assert [read_line(reader) for reader in readers] == ["reading"] * 3
     finish(start('for n in range(1, 6): asyncio.run(write(f"g{n}"))', folder))
     for reader in readers:
         finish(reader)
 
 
-def test_a_kill_at_any_moment_leaves_a_whole_generation_published(folder: Path) -> None:
+@pytest.mark.slow
+def test_a_kill_at_any_moment_leaves_a_complete_generation_published(folder: Path) -> None:
     finish(start('asyncio.run(write("g0"))', folder))
     moments = random.Random(7)
     number = 0
     for _ in range(15):
         writer = start(WRITER, folder, number + 1)
-        said(writer)
+        read_line(writer)
         time.sleep(moments.uniform(0.0, 0.25))
         writer.kill()
         lines = writer.communicate()[0].split("\n")
         acknowledged = [int(line.split(" g")[1]) for line in lines if line.startswith("published")]
-        found = int(title(folder)[1:])
+        found = int(read_title(folder)[1:])
         assert found in (max(acknowledged, default=number), max(acknowledged, default=number) + 1)
         number = found
     finish(start('asyncio.run(write("last"))', folder))
-    kept = [line.split()[0] for line in (folder / "current").read_text().splitlines()]
-    assert sorted(path.name for path in (folder / "generations").iterdir()) == sorted(kept)
-    assert title(folder) == "last"
+    listed = [line.split()[0] for line in (folder / "current").read_text().splitlines()]
+    assert sorted(path.name for path in (folder / "generations").iterdir()) == sorted(listed)
+    assert read_title(folder) == "last"
 
 
-def test_a_writer_in_another_process_keeps_others_out_until_it_dies(
+def test_a_writer_in_another_process_excludes_others_until_it_dies(
     folder: Path, chunks: list[Chunk], publish: Publish, edge: EdgeStore
 ) -> None:
     writer = start(HOLDER, folder)
-    assert said(writer) == "holding"
+    assert read_line(writer) == "holding"
     with pytest.raises(IndexLockedError, match="try again"):
         asyncio.run(publish(edge, chunks))
     writer.kill()
@@ -185,18 +187,18 @@ def test_a_writer_in_another_process_keeps_others_out_until_it_dies(
     assert asyncio.run(publish(edge, chunks)).chunks == 6
 
 
-def test_what_was_added_survives_a_kill_before_publishing(tmp_path: Path) -> None:
+def test_added_chunks_survive_a_kill_before_publishing(tmp_path: Path) -> None:
     writer = start(ADDER, tmp_path / "index")
-    said(writer)
+    read_line(writer)
     time.sleep(0.2)
     writer.kill()
     acknowledged = writer.communicate()[0].rpartition("\n")[0].split("\n")[-1]
     counter = start(COUNTER, tmp_path / "index")
-    assert int(said(counter)) >= int(acknowledged) > 0
+    assert int(read_line(counter)) >= int(acknowledged) > 0
     finish(counter)
 
 
-def test_a_reader_goes_on_after_its_generation_was_removed(
+def test_a_reader_keeps_working_after_its_generation_is_removed(
     edge: EdgeStore, chunks: list[Chunk], vectors: Vectors, publish: Publish, folder: Path
 ) -> None:
     async def go() -> None:
@@ -233,29 +235,29 @@ def test_reading_changes_nothing_in_the_folder(
 def test_a_reader_leaves_no_copy_behind(
     edge: EdgeStore, chunks: list[Chunk], publish: Publish, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    rooms = tmp_path / "rooms"
-    rooms.mkdir()
-    monkeypatch.setenv("TMPDIR", os.fspath(rooms))
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    monkeypatch.setenv("TMPDIR", os.fspath(copies))
     monkeypatch.setattr(tempfile, "tempdir", None)
     asyncio.run(publish(edge, chunks))
-    assert list(rooms.iterdir()) == []
+    assert list(copies.iterdir()) == []
     index = asyncio.run(edge.open())
-    assert list(rooms.iterdir()) == []
+    assert list(copies.iterdir()) == []
     asyncio.run(index.close())
-    assert list(rooms.iterdir()) == []
+    assert list(copies.iterdir()) == []
 
 
-def test_a_reader_that_is_overtaken_by_several_writers_gets_the_newest(
+def test_a_slow_reader_opens_the_newest_generation(
     edge: EdgeStore, chunks: list[Chunk], publish: Publish, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fingerprint = temp_copies.checksum_file
+    checksum_file = temp_copies.checksum_file
     first = asyncio.run(publish(edge, chunks))
 
     def slow(path: Path, copy: Path | None = None) -> str:
-        monkeypatch.setattr(temp_copies, "checksum_file", fingerprint)
+        monkeypatch.setattr(temp_copies, "checksum_file", checksum_file)
         for number in range(3):
             asyncio.run(publish(edge, chunks, title=f"later {number}"))
-        return fingerprint(path, copy)
+        return checksum_file(path, copy)
 
     monkeypatch.setattr(temp_copies, "checksum_file", slow)
     index = asyncio.run(edge.open())
@@ -264,16 +266,14 @@ def test_a_reader_that_is_overtaken_by_several_writers_gets_the_newest(
     asyncio.run(index.close())
 
 
-def test_what_the_engine_keeps_otherwise_than_it_was_given_is_not_published(
-    edge: EdgeStore, chunk: Make, publish: Publish
-) -> None:
+def test_a_generation_that_the_engine_changed_is_not_published(edge: EdgeStore, chunk: Make, publish: Publish) -> None:
     other = replace(chunk(0), id="ABCDEF00-0000-0000-0000-000000000000")
     with pytest.raises(CorruptIndexError, match="what was written"):
         asyncio.run(publish(edge, [other]))
     assert asyncio.run(edge.generations()) == []
 
 
-def test_damage_to_any_file_of_the_shard_is_noticed(
+def test_damage_to_any_file_of_the_shard_is_detected(
     edge: EdgeStore, chunks: list[Chunk], publish: Publish, folder: Path
 ) -> None:
     manifest = asyncio.run(publish(edge, chunks))
@@ -290,44 +290,45 @@ def test_damage_to_any_file_of_the_shard_is_noticed(
     asyncio.run(asyncio.wait_for(edge.open(), 60))
 
 
-def harmed(folder: Path, generation: str, how: str) -> None:
-    """A generation that lost something."""
-    kept = folder / "generations" / generation
+def damage(folder: Path, generation: str, how: str) -> None:
+    generation_folder = folder / "generations" / generation
     if how == "segments":
-        shutil.rmtree(kept / "shard" / "segments")
+        shutil.rmtree(generation_folder / "shard" / "segments")
     elif how == "a byte":
-        file = max((kept / "shard").rglob("*"), key=lambda path: path.stat().st_size if path.is_file() else 0)
+        file = max(
+            (generation_folder / "shard").rglob("*"), key=lambda path: path.stat().st_size if path.is_file() else 0
+        )
         file.write_bytes(file.read_bytes()[:-1] + b"\1")
     elif how == "manifest":
-        (kept / "manifest.json").unlink()
+        (generation_folder / "manifest.json").unlink()
     else:
-        shutil.rmtree(kept)
+        shutil.rmtree(generation_folder)
 
 
 @pytest.mark.parametrize("how", ["segments", "a byte", "manifest", "all"])
-def test_a_roll_back_passes_over_what_is_damaged(
+def test_a_rollback_skips_damaged_generations(
     edge: EdgeStore, chunks: list[Chunk], publish: Publish, folder: Path, how: str
 ) -> None:
     async def go() -> None:
-        made = [await publish(edge, chunks, title=title) for title in "abc"]
-        harmed(folder, made[1].generation, how)
+        manifests = [await publish(edge, chunks, title=title) for title in "abc"]
+        damage(folder, manifests[1].generation, how)
         assert (await edge.roll_back()).title == "a"
         index = await edge.open()
-        assert index.manifest == made[0]
+        assert index.manifest == manifests[0]
         await index.close()
 
     asyncio.run(go())
 
 
 @pytest.mark.parametrize("how", ["segments", "a byte", "manifest", "all"])
-def test_a_roll_back_to_nothing_whole_changes_nothing(
+def test_a_rollback_without_an_intact_generation_changes_nothing(
     edge: EdgeStore, chunks: list[Chunk], publish: Publish, folder: Path, how: str
 ) -> None:
     async def go() -> None:
-        made = [await publish(edge, chunks, title=title) for title in "ab"]
-        harmed(folder, made[0].generation, how)
+        manifests = [await publish(edge, chunks, title=title) for title in "ab"]
+        damage(folder, manifests[0].generation, how)
         before = (folder / "current").read_bytes()
-        with pytest.raises(BookIndexError, match="No earlier generation is kept that is whole"):
+        with pytest.raises(BookIndexError, match="no earlier intact generation"):
             await edge.roll_back()
         assert (folder / "current").read_bytes() == before
         await (await edge.open()).close()
@@ -336,33 +337,33 @@ def test_a_roll_back_to_nothing_whole_changes_nothing(
 
 
 @pytest.mark.parametrize("how", ["segments", "manifest", "all"])
-def test_a_roll_back_is_the_way_out_where_the_published_generation_is_damaged(
+def test_a_rollback_replaces_a_damaged_published_generation(
     edge: EdgeStore, chunks: list[Chunk], publish: Publish, folder: Path, how: str
 ) -> None:
     async def go() -> None:
-        made = [await publish(edge, chunks, title=title) for title in "ab"]
-        harmed(folder, made[1].generation, how)
-        assert (await edge.published(), await edge.roll_back()) == (made[1].generation, made[0])
+        manifests = [await publish(edge, chunks, title=title) for title in "ab"]
+        damage(folder, manifests[1].generation, how)
+        assert (await edge.published_generation(), await edge.roll_back()) == (manifests[1].generation, manifests[0])
         await (await edge.open()).close()
 
     asyncio.run(go())
 
 
-def test_a_roll_back_that_has_no_room_to_look_says_so_and_changes_nothing(
+def test_a_rollback_on_a_full_disk_changes_nothing(
     edge: EdgeStore, chunks: list[Chunk], publish: Publish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def go() -> None:
-        made = [await publish(edge, chunks, title=title) for title in "ab"]
+        manifests = [await publish(edge, chunks, title=title) for title in "ab"]
         with monkeypatch.context() as full:
             full.setattr(filesystem, "free_bytes", lambda _: filesystem.RESERVED_BYTES)
             with pytest.raises(filesystem.DiskFullError, match="TMPDIR"):
                 await edge.roll_back()
-        assert await edge.published() == made[1].generation
+        assert await edge.published_generation() == manifests[1].generation
 
     asyncio.run(go())
 
 
-def test_an_index_that_was_closed_says_so(
+def test_a_closed_index_cannot_be_read(
     edge: EdgeStore, chunks: list[Chunk], vectors: Vectors, publish: Publish
 ) -> None:
     async def go() -> None:
@@ -370,18 +371,18 @@ def test_an_index_that_was_closed_says_so(
         index = await edge.open()
         await index.close()
         await index.close()
-        for asked in (
+        for request in (
             index.search("robot", vectors(1)[0], 3),
             index.match("robot", 3),
             index.chunks("docs/page-1.md"),
         ):
             with pytest.raises(BookIndexError, match="closed"):
-                await asked
+                await request
 
     asyncio.run(go())
 
 
-def test_what_the_engine_cannot_read_is_damage(tmp_path: Path, vectors: Vectors) -> None:
+def test_an_engine_error_is_damage(tmp_path: Path, vectors: Vectors) -> None:
     other = tmp_path / "shard"
     other.mkdir()
     size = qdrant_edge.EdgeVectorParams(size=8, distance=qdrant_edge.Distance.Cosine)
@@ -393,13 +394,13 @@ def test_what_the_engine_cannot_read_is_damage(tmp_path: Path, vectors: Vectors)
         engine.update(qdrant_edge.UpdateOperation.upsert_points([point]))
         shard = EdgeShard(engine)
         words = qdrant_edge.SparseVector(indices=[1], values=[1.0])
-        asked: list[Coroutine[Any, Any, object]] = [
+        requests: list[Coroutine[Any, Any, object]] = [
             shard.fuse(vectors(1)[0].tolist(), words, 3),
             shard.match(words, 3),
             shard.fetch(["no id"]),
             shard.scan(),
         ]
-        for each in asked:
+        for each in requests:
             with pytest.raises(CorruptIndexError, match="ndex the book again"):
                 await each
         await shard.close()
@@ -407,7 +408,7 @@ def test_what_the_engine_cannot_read_is_damage(tmp_path: Path, vectors: Vectors)
     asyncio.run(go())
 
 
-def test_an_engine_that_holds_fewer_chunks_than_the_manifest_says_is_closed_again(
+def test_a_shard_with_too_few_chunks_is_closed(
     edge: EdgeStore, chunks: list[Chunk], publish: Publish, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: list[qdrant_edge.EdgeShard] = []
@@ -420,13 +421,10 @@ def test_an_engine_that_holds_fewer_chunks_than_the_manifest_says_is_closed_agai
             return loaded[-1]
 
     manifest = asyncio.run(publish(edge, chunks))
-    with FolderGenerations(folder).writing() as draft:
-        shutil.copytree(
-            FolderGenerations(folder).shard(manifest.generation),
-            FolderGenerations(folder).shard(draft),
-            dirs_exist_ok=True,
-        )
-        FolderGenerations(folder).publish(FolderGenerations(folder).seal(draft, replace(manifest, chunks=7)), [])
+    generations = FolderGenerations(folder)
+    with generations.begin() as new:
+        shutil.copytree(generations.published().folder / "shard", new / "shard", dirs_exist_ok=True)
+        generations.publish([FinishedGeneration.finish(new, replace(manifest, chunks=7))])
     monkeypatch.setattr(qdrant_edge, "EdgeShard", Watched)
     with pytest.raises(CorruptIndexError, match="6 of its 7 chunks"):
         asyncio.run(edge.open())
@@ -434,7 +432,7 @@ def test_an_engine_that_holds_fewer_chunks_than_the_manifest_says_is_closed_agai
         loaded[0].count(qdrant_edge.CountRequest())
 
 
-def test_reading_a_large_file_lets_others_go_on(edge: EdgeStore, chunk: Make, publish: Publish) -> None:
+def test_reading_a_large_file_does_not_block_other_tasks(edge: EdgeStore, chunk: Make, publish: Publish) -> None:
     many = [chunk(number, f"Robot {number} of many.", file="long.md") for number in range(1000)]
 
     async def go() -> None:
@@ -448,16 +446,16 @@ def test_reading_a_large_file_lets_others_go_on(edge: EdgeStore, chunk: Make, pu
                 turns += 1
                 await asyncio.sleep(0)
 
-        going_on = asyncio.create_task(others())
+        other = asyncio.create_task(others())
         assert await index.chunks("long.md") == many
         assert turns > 0
-        going_on.cancel()
+        other.cancel()
         await index.close()
 
     asyncio.run(go())
 
 
-def test_a_large_generation_is_optimised_before_it_is_published(
+def test_a_large_generation_is_optimized_before_it_is_published(
     folder: Path, chunk: Make, vectors: Vectors, publish: Publish
 ) -> None:
     many = [chunk(number, f"Robot {number} of many.") for number in range(300)]
@@ -475,35 +473,35 @@ def test_a_large_generation_is_optimised_before_it_is_published(
         await index.close()
         return [passage.chunk for passage in passages]
 
-    plain = segments(EdgeStore(folder, optimise_above=300))
+    plain = segments(EdgeStore(folder, optimize_above=300))
     assert asyncio.run(found())[0] == many[123]
-    assert segments(EdgeStore(folder, optimise_above=299)) != plain
+    assert segments(EdgeStore(folder, optimize_above=299)) != plain
     assert asyncio.run(found())[0] == many[123]
 
 
-def test_a_failed_optimisation_leaves_the_old_generation(
+def test_a_failed_optimization_leaves_the_old_generation(
     folder: Path, chunks: list[Chunk], publish: Publish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = asyncio.run(publish(EdgeStore(folder), chunks))
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(BookIndexError, match="optimised"):
-        asyncio.run(publish(EdgeStore(folder, optimise_above=0), chunks))
+    with pytest.raises(BookIndexError, match="optimized"):
+        asyncio.run(publish(EdgeStore(folder, optimize_above=0), chunks))
     assert [manifest.generation for manifest in asyncio.run(EdgeStore(folder).generations())] == [first.generation]
 
 
-def test_an_index_that_may_only_be_read_can_be_read(chunks: list[Chunk], publish: Publish) -> None:
+def test_a_read_only_index_can_be_read(chunks: list[Chunk], publish: Publish) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "index"
         asyncio.run(publish(EdgeStore(folder), chunks))
         for path in (Path(place), *Path(place).rglob("*")):
             path.chmod(0o555 if path.is_dir() else 0o444)
         reader = start(READER_WITHOUT_RIGHTS, folder)
-        found, trouble = reader.communicate(timeout=60)
+        found, errors = reader.communicate(timeout=60)
         for path in (Path(place), *Path(place).rglob("*")):
             path.chmod(0o755)
-    assert found == "6\n", trouble
+    assert found == "6\n", errors
 
 
-def test_the_module_loads_no_client_of_a_server() -> None:
+def test_the_edge_store_does_not_import_the_qdrant_client() -> None:
     code = "import sys, bookbound.indexing.store.edge_store; print('qdrant_client' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.indexing.embed.adapters import KEY, made, using
+from tests.indexing.embed.adapters import KEY, make_embedder, run_and_close
 
 from bookbound.domain.errors import ConfigError
 from bookbound.domain.ports import Embedder
@@ -12,12 +12,12 @@ from bookbound.models.cohere import CohereClient
 from bookbound.testing.scripted_services import ScriptedServices
 
 
-def test_texts_and_questions_are_told_apart_and_the_key_goes_in_the_header(services: ScriptedServices) -> None:
+def test_texts_and_questions_have_their_own_input_type_and_the_key_is_in_the_header(services: ScriptedServices) -> None:
     async def work(embedder: Embedder) -> None:
         await embedder.embed(["A robot walks."])
         await embedder.embed_question("Who walks?")
 
-    using(made("cohere", services.url), work)
+    run_and_close(make_embedder("cohere", services.url), work)
     text, question = services.requests
     assert text.json == {
         "texts": ["A robot walks."],
@@ -39,20 +39,20 @@ def test_many_texts_go_in_batches_of_96_and_come_back_in_order(services: Scripte
         for i in (0, 95, 96, 299):
             assert rows[i] @ (await embedder.embed([texts[i]]))[0] > 0.999
 
-    using(made("cohere", services.url), work)
-    assert sorted(len(asked.json["texts"]) for asked in services.requests[:4]) == [12, 96, 96, 96]
+    run_and_close(make_embedder("cohere", services.url), work)
+    assert sorted(len(request.json["texts"]) for request in services.requests[:4]) == [12, 96, 96, 96]
 
 
-def test_one_question_after_another_goes_by_one_connection(services: ScriptedServices) -> None:
+def test_sequential_questions_share_one_connection(services: ScriptedServices) -> None:
     async def work(embedder: Embedder) -> None:
         for question in ("Who walks?", "Who runs?", "Who stands?"):
             await embedder.embed_question(question)
 
-    using(made("cohere", services.url), work)
-    assert len({asked.connection for asked in services.requests}) == 1
+    run_and_close(make_embedder("cohere", services.url), work)
+    assert len({request.connection for request in services.requests}) == 1
 
 
-def test_an_index_can_tell_the_models_apart() -> None:
+def test_each_model_has_its_own_name() -> None:
     names = []
     for model in (None, MULTILINGUAL_MODEL, ENGLISH_MODEL):
         embedder = CohereEmbedder(CohereClient(KEY), model)
@@ -61,19 +61,19 @@ def test_an_index_can_tell_the_models_apart() -> None:
     assert names == ["cohere:embed-multilingual-v3.0", "cohere:embed-multilingual-v3.0", "cohere:embed-english-v3.0"]
 
 
-def test_a_model_of_another_dimension_is_not_taken() -> None:
-    with pytest.raises(ConfigError, match="embed_model"):
+def test_an_unknown_model_is_refused() -> None:
+    with pytest.raises(ConfigError, match="embedder_model"):
         CohereEmbedder(CohereClient(KEY), "embed-english-light-v3.0")
 
 
-def test_white_space_around_a_key_is_not_part_of_it(services: ScriptedServices) -> None:
-    using(
+def test_white_space_around_the_key_is_removed(services: ScriptedServices) -> None:
+    run_and_close(
         CohereEmbedder(CohereClient(f" {KEY}\n", services.url)), lambda embedder: embedder.embed_question("Who walks?")
     )
     assert services.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
-def test_a_key_or_an_address_that_is_none_names_its_setting() -> None:
+def test_an_invalid_key_or_url_names_its_setting() -> None:
     with pytest.raises(ConfigError, match="`cohere_key`"):
         CohereClient("two\nlines")
     with pytest.raises(ConfigError, match="`cohere_url`"):

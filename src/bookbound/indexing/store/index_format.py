@@ -1,0 +1,213 @@
+"""Defines what all stores share: generation ids, the stored form of chunks and manifests, and their errors."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from bookbound.domain.chunk import Chunk, Place, QuotableUnit, UnitKind
+from bookbound.domain.document import SourceSpan
+from bookbound.domain.errors import BookIndexError, CorruptIndexError
+from bookbound.domain.manifest import ChapterSummary, Manifest, PageFingerprint
+
+if TYPE_CHECKING:
+    from bookbound.indexing.store.edge_shard import SparseVector
+
+
+FORMAT_VERSION = 6
+DENSE_VECTOR, SPARSE_VECTOR = "dense", "sparse"
+DENSE_WEIGHT = 2
+"""Dense similarity counts twice as much as shared words, because readers ask in their own words."""
+KEPT_GENERATIONS = 3
+NO_INDEX_MESSAGE = "Nothing has been indexed here yet. Index a book first: bookbound index SOURCE"
+NO_EARLIER_MESSAGE = (
+    "There is no earlier intact generation, so nothing changed. Index the book again: bookbound index SOURCE"
+)
+UNIT_CODES: Mapping[UnitKind, int] = {"sentence": 0, "code": 1, "row": 2, "item": 3, "formula": 4, "heading": 5}
+UNIT_KINDS = {number: kind for kind, number in UNIT_CODES.items()}
+_GENERATION_ID = re.compile(r"\d{8}T\d{12}Z-[0-9a-f]{6}")
+_MANIFEST_FIELDS = tuple(field.name for field in fields(Manifest))
+_PLACE_FIELDS = tuple(field.name for field in fields(Place) if field.name != "book")
+T = TypeVar("T")
+
+
+class IndexFormatError(BookIndexError):
+    """Another version of Bookbound made the index, in another format."""
+
+
+class IndexPoint(NamedTuple):
+    """A chunk with its vectors, as an engine stores it."""
+
+    chunk: Chunk
+    dense: list[float]
+    sparse: SparseVector
+
+    @property
+    def max_bytes(self) -> int:
+        """An upper bound of the bytes that an engine needs for it."""
+        numbers = len(self.dense) + 2 * len(self.sparse.indices)
+        return len(json.dumps(dump_chunk(self.chunk))) + 8 * numbers + 1024
+
+
+class SearchHit(NamedTuple):
+    """The id of a chunk that an engine found, with the engine's own score."""
+
+    id: str
+    score: float
+
+
+def new_generation_id(age: timedelta = timedelta()) -> str:
+    """Returns a new id that sorts by time: now, or `age` ago."""
+    return f"{datetime.now(UTC) - age:%Y%m%dT%H%M%S%fZ}-{os.urandom(3).hex()}"
+
+
+def is_generation_id(name: str) -> bool:
+    return _GENERATION_ID.fullmatch(name) is not None
+
+
+def dump_chunk(chunk: Chunk) -> dict[str, Any]:
+    """Returns everything but the id, with the spans and the units as one flat list of numbers each."""
+    return {
+        "text": chunk.text,
+        "position": chunk.position,
+        **{name: getattr(chunk.place, name) for name in _PLACE_FIELDS},
+        "headings": list(chunk.place.headings),
+        "spans": [number for span in chunk.spans for number in span],
+        "units": [number for kind, start, end in chunk.units for number in (UNIT_CODES[kind], start, end)],
+    }
+
+
+def load_chunk(chunk_id: str, stored: Mapping[str, Any] | None) -> Chunk:
+    """Reverses `dump_chunk`."""
+    try:
+        return _parse_chunk(chunk_id, stored or {})
+    except (KeyError, TypeError, ValueError) as error:
+        raise CorruptIndexError("The index is damaged: a chunk cannot be read. Index the book again.") from error
+
+
+def digest_chunks(hashes: Mapping[str, str]) -> str:
+    """Returns one hash for all chunks, from their ids and text hashes, independent of their order."""
+    return hashlib.sha256("".join(f"{name} {hashes[name]}\n" for name in sorted(hashes)).encode()).hexdigest()
+
+
+def dump_manifest(manifest: Manifest) -> dict[str, Any]:
+    """Returns the JSON values of a manifest, with the format version."""
+    return {
+        "format": FORMAT_VERSION,
+        **{name: getattr(manifest, name) for name in _MANIFEST_FIELDS},
+        "chapters": [[chapter.title, chapter.pages, chapter.chunks] for chapter in manifest.chapters],
+        "page_fingerprints": [list(page) for page in manifest.page_fingerprints],
+    }
+
+
+def load_manifest(text: str | bytes) -> tuple[Manifest, dict[str, Any]]:
+    """Returns the manifest in a JSON text, and the values that the text has besides."""
+    try:
+        values = _expect(dict, json.loads(text))
+        version = _expect(int, values.pop("format"))
+        if version != FORMAT_VERSION:
+            raise IndexFormatError(_format_message(version))
+        return _parse_manifest({name: values.pop(name) for name in _MANIFEST_FIELDS}), values
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise CorruptIndexError("The index is damaged: its manifest cannot be read. Index the book again.") from error
+
+
+@contextmanager
+def report_read_errors(name: str) -> Iterator[None]:
+    """Reports a missing file as damage, and an unreadable one with the reason."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise damaged_file_error(name) from None
+    except OSError as error:
+        raise BookIndexError(
+            f"The index cannot be read: {name} ({error.strerror}). Check the permissions and the disk of its folder."
+        ) from error
+
+
+@contextmanager
+def report_write_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BookIndexError(
+            f"The index could not be written ({error.strerror}). Check its folder and disk, then try again."
+        ) from error
+
+
+def damaged_file_error(name: str) -> CorruptIndexError:
+    return CorruptIndexError(f"The index is damaged: {name} is missing or has changed. Index the book again.")
+
+
+def _parse_manifest(stored: dict[str, Any]) -> Manifest:
+    average = 0.0 + stored["average_words"]
+    if not math.isfinite(average):
+        raise ValueError("finite number expected")
+    for name in ("title", "kind", "embedder", "splitter", "source_fingerprint", "generation", "created", "digest"):
+        _expect(str, stored[name])
+    for name in ("dimension", "pages", "chunks"):
+        _expect(int, stored[name])
+    chapters = (_row((str, int, int), row) for row in _expect(list, stored["chapters"]))
+    pages = (_row((str, str, str, int), row) for row in _expect(list, stored["page_fingerprints"]))
+    parsed = {
+        "average_words": average,
+        "chapters": tuple(ChapterSummary(*chapter) for chapter in chapters),
+        "outside_files": tuple(_list_of(str, stored["outside_files"])),
+        "page_fingerprints": tuple(PageFingerprint(*page) for page in pages),
+    }
+    return Manifest(**(stored | parsed))
+
+
+def _parse_chunk(chunk_id: str, stored: Mapping[str, Any]) -> Chunk:
+    place = {name: stored[name] for name in _PLACE_FIELDS}
+    for name in ("file", "url", "chapter", "title", "anchor", "page_label"):
+        _expect(str, place[name])
+    for name in ("start", "end"):
+        _expect(int, place[name])
+    if place["page"] is not None:
+        _expect(int, place["page"])
+    place["headings"] = tuple(_list_of(str, place["headings"]))
+    return Chunk(
+        id=chunk_id,
+        text=_expect(str, stored["text"]),
+        position=_expect(int, stored["position"]),
+        spans=tuple(SourceSpan(*numbers) for numbers in _split_rows(stored["spans"], 4)),
+        units=tuple(QuotableUnit(UNIT_KINDS[kind], start, end) for kind, start, end in _split_rows(stored["units"], 3)),
+        place=Place(**place),
+    )
+
+
+def _split_rows(value: Any, length: int) -> Iterator[list[int]]:
+    numbers = _list_of(int, value)
+    return (numbers[at : at + length] for at in range(0, len(numbers), length))
+
+
+def _row(kinds: Sequence[type], row: Any) -> list[Any]:
+    return [_expect(kind, value) for kind, value in zip(kinds, _expect(list, row), strict=True)]
+
+
+def _list_of(kind: type[T], value: Any) -> list[T]:
+    return [_expect(kind, item) for item in _expect(list, value)]
+
+
+def _expect(kind: type[T], value: Any) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(f"{kind.__name__} expected")
+    return value
+
+
+def _format_message(version: int) -> str:
+    if version > FORMAT_VERSION:
+        return (
+            f"A newer Bookbound made this index (format {version}; this version reads {FORMAT_VERSION}). "
+            "Install that version, or index the book again."
+        )
+    return f"An older Bookbound made this index (format {version}). Index the book again."
