@@ -1,4 +1,4 @@
-"""Bookbound from plain code."""
+"""The library for synchronous code."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.errors import BookIndexError, IndexNotFoundError, InvalidInputError
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.reply import Answer, Refusal
+from bookbound.domain.trace import StageClock
 from bookbound.library import Book, EventLoopThread
-from bookbound.testing import ScriptedBackend, make_refusal
+from bookbound.testing import ScriptedPipeline, make_refusal
 
 BOOK = """# Lamps
 
@@ -55,7 +56,7 @@ def book(folder: Path) -> Iterator[Book]:
         yield opened
 
 
-def test_an_answer_carries_words_of_the_book_and_their_place(book: Book) -> None:
+def test_an_answer_has_words_of_the_book_and_their_place(book: Book) -> None:
     reply = book.ask("How long does the horn sound in fog?")
     assert isinstance(reply, Answer)
     assert "four seconds" in reply.text
@@ -64,13 +65,13 @@ def test_an_answer_carries_words_of_the_book_and_their_place(book: Book) -> None
     assert first.place.link.endswith("#the-fog-horn")
 
 
-def test_what_the_book_does_not_say_is_a_refusal_and_no_error(book: Book) -> None:
+def test_a_question_that_the_book_does_not_answer_is_refused(book: Book) -> None:
     reply = book.ask("Which airline flies to Reykjavik on Sundays?")
     assert isinstance(reply, Refusal)
     assert reply.citations == ()
 
 
-def test_a_selection_is_answered_from_alone(book: Book) -> None:
+def test_an_answer_to_a_selection_comes_from_it_alone(book: Book) -> None:
     reply = book.ask("How much does the lens weigh?", selection="The wick of the lamp is trimmed every 12 hours.")
     assert isinstance(reply, Refusal)
     assert reply.kind is RefusalReason.SELECTED_TEXT_MISSING
@@ -91,25 +92,25 @@ def test_a_threshold_that_no_passage_reaches_is_a_refusal(book: Book) -> None:
     assert refused.kind is RefusalReason.LOW_RELEVANCE
 
 
-def test_a_retrieval_is_a_search_with_the_time_it_took(book: Book) -> None:
-    found = book.retrieve("lens", k=2)
-    assert found.passages == book.search("lens", k=2)
-    assert found.embed_ms > 0
-    assert found.search_ms > 0
+def test_a_clock_measures_the_stages_of_a_search(book: Book) -> None:
+    clock = StageClock()
+    assert book.search("lens", k=2, clock=clock) == book.search("lens", k=2)
+    assert set(clock.stages) == {"embed", "search", "judge"}
+    assert all(timing.seconds > 0 for timing in clock.stages.values())
 
 
-def test_a_question_falls_back_on_the_book_s_own_words_unless_it_is_told_not_to() -> None:
-    desk = ScriptedBackend(make_refusal())
+def test_a_question_allows_the_fallback_by_default() -> None:
+    pipeline = ScriptedPipeline(make_refusal())
     with asyncio.Runner() as runner:
-        book = Book(cast(Pipeline, desk), runner)
+        book = Book(cast(Pipeline, pipeline), runner)
         book.ask("Why?")
-        book.ask("Why?", fall_back=False)
+        book.ask("Why?", allow_fallback=False)
         book.converse("Why?", lambda _: (), k=3, threshold=0.5)
-    assert [asked.fall_back for asked in desk.asked] == [True, False, False]
-    assert (desk.asked[-1].k, desk.asked[-1].threshold) == (3, 0.5)
+    assert [asked.allow_fallback for asked in pipeline.questions] == [True, False, False]
+    assert (pipeline.questions[-1].k, pipeline.questions[-1].threshold) == (3, 0.5)
 
 
-def test_a_book_says_what_it_is(book: Book) -> None:
+def test_a_book_has_its_manifest(book: Book) -> None:
     assert book.manifest.chunks >= 1
     assert book.manifest.title
 
@@ -126,12 +127,12 @@ def test_a_question_that_breaks_a_rule_is_invalid_input(book: Book) -> None:
         book.search("wick", k=0)
 
 
-def test_a_folder_without_an_index_is_told_apart(tmp_path: Path) -> None:
+def test_a_folder_without_an_index_is_reported(tmp_path: Path) -> None:
     with pytest.raises(IndexNotFoundError):
         bookbound.open(tmp_path)
 
 
-def test_a_book_is_indexed_opened_and_asked_within_a_running_event_loop(folder: Path, tmp_path: Path) -> None:
+def test_a_book_works_within_a_running_event_loop(folder: Path, tmp_path: Path) -> None:
     async def cell() -> str:
         bookbound.index(folder.parent / "source", tmp_path / "index")
         with bookbound.open(tmp_path / "index") as book:
@@ -140,7 +141,7 @@ def test_a_book_is_indexed_opened_and_asked_within_a_running_event_loop(folder: 
     assert "four seconds" in asyncio.run(cell())
 
 
-def test_a_book_is_asked_from_several_threads_at_once(book: Book) -> None:
+def test_a_book_answers_several_threads_at_once(book: Book) -> None:
     questions = ["How long does the horn sound in fog?", "Where was the lens ground?"] * 4
     with ThreadPoolExecutor(4) as threads:
         texts = [reply.text for reply in threads.map(book.ask, questions)]
@@ -148,7 +149,7 @@ def test_a_book_is_asked_from_several_threads_at_once(book: Book) -> None:
     assert "four seconds" in texts[0]
 
 
-def test_a_closed_book_says_so_and_may_be_closed_again(folder: Path) -> None:
+def test_a_closed_book_reports_it_and_can_be_closed_again(folder: Path) -> None:
     book = bookbound.open(folder)
     book.close()
     book.close()
@@ -160,7 +161,7 @@ def test_a_closed_book_says_so_and_may_be_closed_again(folder: Path) -> None:
         book.converse("How long does the horn sound in fog?", lambda _: ())
 
 
-def test_what_nobody_waits_for_any_more_is_ended_before_its_worker_is() -> None:
+def test_cancelled_work_ends_before_its_thread() -> None:
     ended: list[str] = []
 
     async def endless() -> None:

@@ -15,14 +15,14 @@ __version__ = "0.1.0"
 
 
 def open(index: str | Path | None = None) -> Book:  # noqa: A001
-    """An indexed book, ready for questions; `index` is the folder that `bookbound index` wrote."""
+    """Opens an indexed book for questions; `index` is the folder that `bookbound index` wrote."""
     from bookbound import bootstrap, settings
 
     return bootstrap.open_book(settings.load_settings(index=index))
 
 
 def index(source: str | Path, index: str | Path | None = None) -> IndexingResult:
-    """Index the book at `source` into the folder `index`."""
+    """Indexes the book at `source` into the folder `index`."""
     from pathlib import Path
 
     from bookbound import bootstrap, settings

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from threading import Thread
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
-from bookbound.answering.pipeline import PassageFormatter, Pipeline
+from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import BookIndexError
 from bookbound.domain.manifest import Manifest
-from bookbound.domain.question import AnswerScope, Question, Retrieval
+from bookbound.domain.ports import PassageFormatter
+from bookbound.domain.question import AnswerScope, Question
 from bookbound.domain.reply import Reply
+from bookbound.domain.trace import StageClock
 
 T = TypeVar("T")
 
 
 class CoroutineRunner(Protocol):
-    """Carries out what is asynchronous for code that waits."""
+    """Runs coroutines for synchronous code."""
 
     def run(self, coro: Coroutine[Any, Any, T], /) -> T: ...
 
@@ -28,16 +30,16 @@ class CoroutineRunner(Protocol):
 
 
 class Book:
-    """An indexed book that is open for questions, for code that does not await."""
+    """An indexed book that is open for questions from synchronous code."""
 
     def __init__(self, pipeline: Pipeline, runner: CoroutineRunner) -> None:
         self.pipeline = pipeline
         self._runner = runner
-        self._closed = False
+        self._is_closed = False
 
     @property
     def manifest(self) -> Manifest:
-        return self.pipeline.index.manifest
+        return self.pipeline.book.manifest
 
     def ask(
         self,
@@ -46,43 +48,42 @@ class Book:
         selection: str | None = None,
         k: int = 5,
         threshold: float = 0.0,
-        fall_back: bool = True,
+        allow_fallback: bool = True,
     ) -> Reply:
-        """An answer with its citations, from the selection alone where one is given, or a refusal.
+        """Returns an answer with its citations, or a refusal; with a selection the answer comes from it alone.
 
-        Where no passage is as similar to the question as `threshold`, it is a refusal. Where a language model fails to
-        write, the answer is in the book's own words, unless `fall_back` is false: then the trouble is raised.
+        It is a refusal if no passage is as similar to the question as `threshold`. If a language model fails, the
+        answer quotes the book; without `allow_fallback` the error is raised.
         """
-        asked = Question(question, selection, AnswerScope.SELECTION, k, threshold, fall_back)
-        self._check_open()
-        return self._runner.run(self.pipeline.ask(asked))
+        checked = Question(question, selection, AnswerScope.SELECTION, k, threshold, allow_fallback)
+        return self._run(lambda: self.pipeline.ask(checked))
 
     def converse(
-        self, question: str, briefing: PassageFormatter, *, k: int = 5, threshold: float = 0.0, must_search: bool = True
+        self,
+        question: str,
+        format_passages: PassageFormatter,
+        *,
+        k: int = 5,
+        threshold: float = 0.0,
+        must_search: bool = True,
     ) -> Reply:
-        """The same by way of a language model that searches by itself, where there is one, and reads what it is told.
+        """Returns the reply of a language model that searches by itself and reads what `format_passages` returns.
 
-        A search gives it `k` passages at most. Unless it must search it may say that it need not, which is a refusal.
-        Where it fails, the trouble is raised.
+        A search gives it at most `k` passages. Unless it must search, it may decide not to, which is a refusal. If it
+        fails, the error is raised. Without a language model this is `ask`.
         """
-        asked = Question(question, k=k, threshold=threshold)
-        self._check_open()
-        return self._runner.run(self.pipeline.converse(asked, briefing, must_search=must_search))
+        checked = Question(question, k=k, threshold=threshold)
+        return self._run(lambda: self.pipeline.converse(checked, format_passages, must_search=must_search))
 
-    def search(self, words: str, *, k: int = 5) -> tuple[Passage, ...]:
-        """The best passages for some words, without a judgement."""
-        return self.retrieve(words, k=k).passages
-
-    def retrieve(self, words: str, *, k: int = 5) -> Retrieval:
-        """The same, with the time it took to find them."""
-        sought = Question(words, k=k)
-        self._check_open()
-        return self._runner.run(self.pipeline.search(sought))
+    def search(self, words: str, *, k: int = 5, clock: StageClock | None = None) -> tuple[Passage, ...]:
+        """Returns the best passages without a judgement; a clock measures the stages."""
+        checked = Question(words, k=k)
+        return self._run(lambda: self.pipeline.search(checked, clock)).passages
 
     def close(self) -> None:
-        """Let go of the index; a book that is closed already stays closed."""
-        if not self._closed:
-            self._closed = True
+        """Closes the index and the models; closing twice does nothing."""
+        if not self._is_closed:
+            self._is_closed = True
             self._runner.run(self.pipeline.close())
             self._runner.close()
 
@@ -94,35 +95,36 @@ class Book:
     ) -> None:
         self.close()
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise BookIndexError("This book was closed. Open it again to ask it: bookbound.open()")
+    def _run(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        if self._is_closed:
+            raise BookIndexError("This book is closed. Open it again with bookbound.open().")
+        return self._runner.run(start())
 
 
 class EventLoopThread:
-    """A thread with an event loop of its own: its callers wait, from any thread, and from within another loop."""
+    """A thread with an event loop, on which other threads, also those with a loop, run coroutines."""
 
     def __init__(self) -> None:
         started: Future[asyncio.AbstractEventLoop] = Future()
-        self._ended = asyncio.Event()
-        self._thread = Thread(target=lambda: asyncio.run(self._work(started)), name="bookbound", daemon=True)
+        self._is_closing = asyncio.Event()
+        self._thread = Thread(target=lambda: asyncio.run(self._serve(started)), name="bookbound", daemon=True)
         self._thread.start()
         self._loop = started.result()
 
     def run(self, coro: Coroutine[Any, Any, T], /) -> T:
-        """What comes of the coroutine; whoever is interrupted while waiting takes it back."""
-        waiting = asyncio.run_coroutine_threadsafe(coro, self._loop)
+        """Returns the result of the coroutine; an interrupt cancels it."""
+        future = asyncio.run_coroutine_threadsafe(coro, self._loop)
         try:
-            return waiting.result()
+            return future.result()
         except BaseException:
-            waiting.cancel()
+            future.cancel()
             raise
 
     def close(self) -> None:
-        """End the loop once all that was taken back has come to its end."""
-        self._loop.call_soon_threadsafe(self._ended.set)
+        """Ends the loop after everything that was cancelled has ended."""
+        self._loop.call_soon_threadsafe(self._is_closing.set)
         self._thread.join()
 
-    async def _work(self, started: Future[asyncio.AbstractEventLoop]) -> None:
+    async def _serve(self, started: Future[asyncio.AbstractEventLoop]) -> None:
         started.set_result(asyncio.get_running_loop())
-        await self._ended.wait()
+        await self._is_closing.wait()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evals.calibrate import refusing
+from evals.calibrate import find_draft_threshold
 
 from bookbound import bootstrap
 from bookbound.answering.operating_point import (
@@ -30,37 +30,35 @@ CHOSEN = Calibration(0.62, "judge-1", 133, 0.9, 0.91, 0.7, "g1", "2026-01-01T00:
 BOOK = Manifest("Drives", "mdbook", "embedder", 2, "splitter", 1.0, pages=1, chunks=1)
 
 
-def test_without_a_choice_the_default_holds(tmp_path: Path) -> None:
+def test_the_default_point_is_used_without_a_calibration(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "nowhere"):
-        held = resolve_operating_point(Settings(index=folder), SHIPPED, BOOK)
-        assert (held.point, held.origin, held.outdated) == (SHIPPED.point, "default", "")
+        active = resolve_operating_point(Settings(index=folder), SHIPPED, BOOK)
+        assert (active.point, active.origin, active.outdated) == (SHIPPED.point, "default", "")
 
 
-def test_what_was_calibrated_beside_the_index_holds_and_moves_the_one_threshold(tmp_path: Path) -> None:
+def test_a_calibration_next_to_the_index_sets_the_threshold(tmp_path: Path) -> None:
     save_calibration(CHOSEN, [], tmp_path / OPERATING_POINT_FILE)
-    held = resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK)
-    assert held.point == replace(SHIPPED.point, answered=0.62, drafted=0.62)
-    assert held.origin == "calibrated on 133 questions"
+    active = resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK)
+    assert active.point == replace(SHIPPED.point, answered=0.62, drafted=0.62)
+    assert active.origin == "calibrated on 133 questions"
 
 
-def test_a_setting_overrides_whatever_lies_beside_the_index(tmp_path: Path) -> None:
+def test_a_setting_overrides_the_calibration(tmp_path: Path) -> None:
     (tmp_path / OPERATING_POINT_FILE).write_text("damaged")
-    held = resolve_operating_point(Settings(index=tmp_path, answered=0.8), SHIPPED, BOOK)
-    assert (held.point.answered, held.origin) == (0.8, "setting")
+    active = resolve_operating_point(Settings(index=tmp_path, answer_threshold=0.8), SHIPPED, BOOK)
+    assert (active.point.answered, active.origin) == (0.8, "setting")
 
 
-def test_what_was_calibrated_for_another_judge_does_not_hold(tmp_path: Path) -> None:
+def test_a_calibration_for_another_judge_is_not_used(tmp_path: Path) -> None:
     save_calibration(replace(CHOSEN, judge="judge-0"), [], tmp_path / OPERATING_POINT_FILE)
-    held = resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK)
-    assert (held.point, held.outdated) == (SHIPPED.point, "another judge")
+    active = resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK)
+    assert (active.point, active.outdated) == (SHIPPED.point, "another judge")
 
 
-@pytest.mark.parametrize("parts", [{"embedder": "cohere"}, {"examiner": "cohere"}])
-def test_what_was_calibrated_with_the_local_parts_does_not_hold_for_others(
-    tmp_path: Path, parts: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("parts", [{"embedder": "cohere"}, {"reranker": "cohere"}])
+def test_a_calibration_with_the_local_models_is_not_used_for_others(tmp_path: Path, parts: dict[str, Any]) -> None:
     default = resolve_operating_point(Settings(index=tmp_path, **parts), SHIPPED, BOOK)
-    assert default.origin == "default; it was chosen with the local embedder and examiner"
+    assert default.origin == "default; it was chosen with the local embedder and reranker"
     save_calibration(CHOSEN, [], tmp_path / OPERATING_POINT_FILE)
     assert resolve_operating_point(Settings(index=tmp_path, **parts), SHIPPED, BOOK).outdated == "another judge"
     save_calibration(replace(CHOSEN, judge=default.judge), [], tmp_path / OPERATING_POINT_FILE)
@@ -69,14 +67,14 @@ def test_what_was_calibrated_with_the_local_parts_does_not_hold_for_others(
 
 
 @pytest.mark.parametrize("other", [{"title": "Nodes"}, {"kind": "sphinx"}])
-def test_what_was_calibrated_for_another_book_does_not_hold(tmp_path: Path, other: dict[str, Any]) -> None:
+def test_a_calibration_for_another_book_is_not_used(tmp_path: Path, other: dict[str, Any]) -> None:
     save_calibration(replace(CHOSEN, **other), [], tmp_path / OPERATING_POINT_FILE)
-    held = resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK)
-    assert (held.point, held.outdated) == (SHIPPED.point, "another book")
-    assert held.origin == "default; what was calibrated is for another book"
+    active = resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK)
+    assert (active.point, active.outdated) == (SHIPPED.point, "another book")
+    assert active.origin == "default; the calibration is for another book"
 
 
-def test_a_file_that_does_not_say_for_which_book_holds(tmp_path: Path) -> None:
+def test_a_calibration_that_names_no_book_is_used(tmp_path: Path) -> None:
     save_calibration(CHOSEN, [], tmp_path / OPERATING_POINT_FILE)
     kept = json.loads((tmp_path / OPERATING_POINT_FILE).read_text())
     assert (kept.pop("title"), kept.pop("kind")) == ("Drives", "mdbook")
@@ -84,26 +82,26 @@ def test_a_file_that_does_not_say_for_which_book_holds(tmp_path: Path) -> None:
     assert resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK).point.answered == 0.62
 
 
-def test_by_default_there_is_a_reply_from_a_lower_point_on_than_a_sure_answer(tmp_path: Path) -> None:
+def test_by_default_the_threshold_of_a_reply_is_lower_than_that_of_a_confident_answer(tmp_path: Path) -> None:
     save_calibration(replace(CHOSEN, judge="judge-0"), [], tmp_path / OPERATING_POINT_FILE)
     for folder in (tmp_path, tmp_path / "nowhere"):
-        held = resolve_operating_point(Settings(index=folder), SHIPPED, BOOK)
-        assert (held.point.offered, held.point.answered) == (0.1, 0.3)
+        active = resolve_operating_point(Settings(index=folder), SHIPPED, BOOK)
+        assert (active.point.offered, active.point.answered) == (0.1, 0.3)
 
 
-def test_below_a_point_that_was_set_or_calibrated_nothing_is_offered(tmp_path: Path) -> None:
+def test_below_a_chosen_threshold_there_is_no_reply(tmp_path: Path) -> None:
     save_calibration(CHOSEN, [], tmp_path / OPERATING_POINT_FILE)
     for answered, expected in ((None, 0.62), (0.8, 0.8), (0.3, 0.3), (0.0, 0.0)):
-        held = resolve_operating_point(Settings(index=tmp_path, answered=answered), SHIPPED, BOOK)
-        assert held.point.offered == held.point.answered == expected
+        active = resolve_operating_point(Settings(index=tmp_path, answer_threshold=answered), SHIPPED, BOOK)
+        assert active.point.offered == active.point.answered == expected
 
 
-def test_one_question_is_one_question(tmp_path: Path) -> None:
+def test_one_question_is_counted_in_the_singular(tmp_path: Path) -> None:
     save_calibration(replace(CHOSEN, questions=1), [], tmp_path / OPERATING_POINT_FILE)
     assert resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK).origin == "calibrated on 1 question"
 
 
-def test_a_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
+def test_a_calibration_is_written_through_a_link(tmp_path: Path) -> None:
     (tmp_path / OPERATING_POINT_FILE).symlink_to(tmp_path / "elsewhere.json")
     for _ in range(2):
         save_calibration(CHOSEN, [], tmp_path / OPERATING_POINT_FILE)
@@ -116,13 +114,13 @@ def test_the_hint_names_an_index_that_is_elsewhere() -> None:
     assert recalibration_hint(Path("my index")).endswith(" --questions FILE --index 'my index'")
 
 
-def test_with_a_server_no_file_counts(tmp_path: Path) -> None:
+def test_with_a_qdrant_server_no_calibration_file_is_used(tmp_path: Path) -> None:
     save_calibration(CHOSEN, [], tmp_path / OPERATING_POINT_FILE)
-    held = resolve_operating_point(Settings(index=tmp_path, qdrant_url="http://127.0.0.1:9"), SHIPPED, BOOK)
-    assert held.origin == "default"
+    active = resolve_operating_point(Settings(index=tmp_path, qdrant_url="http://127.0.0.1:9"), SHIPPED, BOOK)
+    assert active.origin == "default"
 
 
-def test_what_is_kept_is_read_again_with_its_curve_beside_it(tmp_path: Path) -> None:
+def test_a_saved_calibration_is_loaded_again(tmp_path: Path) -> None:
     save_calibration(CHOSEN, [{"answered": 0.0, "precision": 0.5}], tmp_path / OPERATING_POINT_FILE)
     assert load_calibration(tmp_path / OPERATING_POINT_FILE) == CHOSEN
     assert json.loads((tmp_path / OPERATING_POINT_FILE).read_text())["curve"] == [{"answered": 0.0, "precision": 0.5}]
@@ -132,28 +130,28 @@ def test_what_is_kept_is_read_again_with_its_curve_beside_it(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "content", ["", "nonsense", "[]", "{}", "null", '{"answered": 0.5}', "[" * 100_000, b"\xff".decode("latin-1")]
 )
-def test_a_damaged_file_is_told_with_what_to_do(tmp_path: Path, content: str) -> None:
+def test_a_damaged_calibration_is_reported_with_what_to_do(tmp_path: Path, content: str) -> None:
     (tmp_path / OPERATING_POINT_FILE).write_bytes(content.encode("latin-1"))
     with pytest.raises(ConfigError, match="bookbound calibrate --questions FILE"):
         load_calibration(tmp_path / OPERATING_POINT_FILE)
 
 
 @pytest.mark.parametrize("answered", [-0.1, 1.1, "0.5", None, True, float("nan")])
-def test_a_threshold_that_is_no_probability_is_damage(tmp_path: Path, answered: Any) -> None:
+def test_a_threshold_that_is_not_a_probability_is_damage(tmp_path: Path, answered: Any) -> None:
     save_calibration(replace(CHOSEN, answered=answered), [], tmp_path / OPERATING_POINT_FILE)
     with pytest.raises(ConfigError):
         load_calibration(tmp_path / OPERATING_POINT_FILE)
 
 
-def judge(folder: Path, networks: dict[str, str] | None = None, **held: Any) -> DefaultOperatingPoint:
+def judge(folder: Path, networks: dict[str, str] | None = None, **active: Any) -> DefaultOperatingPoint:
     """The judge of a folder with these constants and with networks of these digests."""
     point = {"answered": 0.3, "relevant": 0.2, "drafted": 0.1}
-    (folder / CONSTANTS_FILE).write_text(json.dumps({"weights": [1, 2], "point": point} | held))
+    (folder / CONSTANTS_FILE).write_text(json.dumps({"weights": [1, 2], "point": point} | active))
     (folder / DIGESTS_FILE).write_text(json.dumps({READER_FILE: "r1", EMBEDDER_FILE: "e1"} | (networks or {})))
-    return DefaultOperatingPoint.of(folder)
+    return DefaultOperatingPoint.load(folder)
 
 
-def test_a_judge_is_told_by_what_was_fitted_and_not_by_the_point_chosen_for_it(tmp_path: Path) -> None:
+def test_the_fingerprint_of_a_judge_covers_what_was_fitted_and_not_the_threshold(tmp_path: Path) -> None:
     first = judge(tmp_path)
     assert first.point == SHIPPED.point
     point = {"answered": 0.4, "relevant": 0.2, "drafted": 0.3}
@@ -161,12 +159,12 @@ def test_a_judge_is_told_by_what_was_fitted_and_not_by_the_point_chosen_for_it(t
     assert judge(tmp_path, weights=[1, 3]).judge != first.judge
 
 
-def test_what_counts_as_relevant_makes_another_judge(tmp_path: Path) -> None:
+def test_another_relevance_threshold_makes_another_judge(tmp_path: Path) -> None:
     assert judge(tmp_path, point={"answered": 0.3, "relevant": 0.1, "drafted": 0.1}).judge != judge(tmp_path).judge
 
 
 @pytest.mark.parametrize("network", [READER_FILE, EMBEDDER_FILE])
-def test_what_was_calibrated_with_another_network_is_outdated(tmp_path: Path, network: str) -> None:
+def test_a_calibration_with_another_network_is_outdated(tmp_path: Path, network: str) -> None:
     first = judge(tmp_path)
     save_calibration(replace(CHOSEN, judge=first.judge), [], tmp_path / OPERATING_POINT_FILE)
     assert not resolve_operating_point(Settings(index=tmp_path), first, BOOK).outdated
@@ -187,8 +185,8 @@ def test_what_was_calibrated_with_another_network_is_outdated(tmp_path: Path, ne
         [1],
     ],
 )
-def test_a_point_that_is_none_is_damage(tmp_path: Path, point: Any) -> None:
-    with pytest.raises(ConfigError, match=f"{CONSTANTS_FILE} is damaged; install bookbound again"):
+def test_an_invalid_point_is_damage(tmp_path: Path, point: Any) -> None:
+    with pytest.raises(ConfigError, match=f"{CONSTANTS_FILE} is damaged. Install bookbound again"):
         judge(tmp_path, point=point)
 
 
@@ -197,23 +195,23 @@ def test_a_point_that_is_none_is_damage(tmp_path: Path, point: Any) -> None:
 def test_a_damaged_model_file_is_named(tmp_path: Path, name: str, content: str) -> None:
     judge(tmp_path)
     (tmp_path / name).write_bytes(content.encode("latin-1"))
-    with pytest.raises(ConfigError, match=f"^The model file {name} is damaged; install bookbound again.$"):
-        DefaultOperatingPoint.of(tmp_path)
+    with pytest.raises(ConfigError, match=f"^The model file {name} is damaged. Install bookbound again.$"):
+        DefaultOperatingPoint.load(tmp_path)
 
 
 @pytest.mark.parametrize("name", [CONSTANTS_FILE, DIGESTS_FILE])
 def test_a_missing_model_file_is_named(tmp_path: Path, name: str) -> None:
     judge(tmp_path)
     (tmp_path / name).unlink()
-    with pytest.raises(ConfigError, match=f"{name} is missing; install bookbound again"):
-        DefaultOperatingPoint.of(tmp_path)
+    with pytest.raises(ConfigError, match=f"{name} is missing. Install bookbound again"):
+        DefaultOperatingPoint.load(tmp_path)
 
 
-def test_the_points_of_the_package_are_those_that_its_curve_calls_for(tmp_path: Path) -> None:
-    held = bootstrap.point(Settings(index=tmp_path), BOOK)
+def test_the_shipped_thresholds_follow_from_the_shipped_curve(tmp_path: Path) -> None:
+    active = bootstrap.load_operating_point(Settings(index=tmp_path), BOOK)
     kept = json.loads((MODELS_FOLDER / CONSTANTS_FILE).read_text(encoding="utf-8"))
-    rows = [CurvePoint(**row) for row in kept["curve"]]
+    rows = [CurvePoint(row.pop("answered"), row.pop("given"), **row) for row in kept["curve"]]
     choice = choose_threshold(rows, kept["wanted"])
     assert choice is not None
-    assert choice.answered == held.point.answered
-    assert refusing(rows).answered == held.point.offered
+    assert choice.threshold == active.point.answered
+    assert find_draft_threshold(rows).threshold == active.point.offered

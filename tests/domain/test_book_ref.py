@@ -7,7 +7,7 @@ from bookbound.domain.errors import InvalidInputError
 
 
 @pytest.mark.parametrize(
-    ("text", "volume"),
+    ("text", "ref"),
     [
         ("", BookRef()),
         ("robots", BookRef("robots")),
@@ -15,18 +15,18 @@ from bookbound.domain.errors import InvalidInputError
         ("@1", BookRef("", "1")),
     ],
 )
-def test_a_volume_is_named_by_book_and_edition_and_gives_its_name_back(text: str, volume: BookRef) -> None:
-    assert BookRef.named(text) == volume
-    assert str(volume) == text
+def test_a_reference_is_parsed_from_its_text(text: str, ref: BookRef) -> None:
+    assert BookRef.parse(text) == ref
+    assert str(ref) == text
 
 
 @pytest.mark.parametrize("text", ["../up", "a/b", ".hidden", "a\0", "é", "x" * 65, "a@.", "a@b@c", "a b"])
-def test_a_name_that_could_leave_its_folder_or_its_address_is_refused(text: str) -> None:
+def test_a_name_that_is_unsafe_in_a_path_or_url_is_rejected(text: str) -> None:
     with pytest.raises(InvalidInputError, match="letters, digits"):
-        BookRef.named(text)
+        BookRef.parse(text)
 
 
-def test_the_newest_edition_is_the_highest_by_its_numbers() -> None:
+def test_the_newest_edition_has_the_highest_numbers() -> None:
     editions = [BookRef("b", name) for name in ("1.9", "1.10", "1.10-rc1", "0.99")]
     assert find_newest_edition(editions) == BookRef("b", "1.10")
     assert find_newest_edition([*editions, BookRef("b", "1.10.1")]) == BookRef("b", "1.10.1")
@@ -35,7 +35,7 @@ def test_the_newest_edition_is_the_highest_by_its_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("named", "held"),
+    ("ref", "included"),
     [
         (BookRef("all"), {"", "@1", "b", "b@1", "b@2", "c"}),
         (BookRef(), {"", "@1"}),
@@ -45,6 +45,6 @@ def test_the_newest_edition_is_the_highest_by_its_numbers() -> None:
         (BookRef("d"), set()),
     ],
 )
-def test_a_book_holds_its_editions_and_all_holds_everything(named: BookRef, held: set[str]) -> None:
-    there = [BookRef.named(name) for name in ("", "@1", "b", "b@1", "b@2", "c")]
-    assert {str(volume) for volume in filter(named.holds, there)} == held
+def test_a_book_includes_its_editions_and_all_includes_everything(ref: BookRef, included: set[str]) -> None:
+    books = [BookRef.parse(name) for name in ("", "@1", "b", "b@1", "b@2", "c")]
+    assert {str(book) for book in filter(ref.includes, books)} == included

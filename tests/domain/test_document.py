@@ -6,51 +6,51 @@ from hypothesis import strategies as st
 from bookbound.domain.chunk import Place, QuotableUnit, join_units
 from bookbound.domain.document import SourceSpan, find_source_span
 
-RUNS = (SourceSpan(0, 5, 2, 7), SourceSpan(5, 1, 10, 15), SourceSpan(8, 4, 20, 24))
+SPANS = (SourceSpan(0, 5, 2, 7), SourceSpan(5, 1, 10, 15), SourceSpan(8, 4, 20, 24))
 
 
-def test_a_span_of_verbatim_text_maps_to_its_characters() -> None:
-    assert find_source_span(RUNS, 1, 4) == (3, 6)
+def test_characters_of_a_verbatim_span_map_one_to_one() -> None:
+    assert find_source_span(SPANS, 1, 4) == (3, 6)
 
 
-def test_a_span_over_several_runs_reaches_from_the_first_to_the_last() -> None:
-    assert find_source_span(RUNS, 3, 10) == (5, 22)
+def test_characters_in_several_spans_reach_from_the_first_to_the_last() -> None:
+    assert find_source_span(SPANS, 3, 10) == (5, 22)
 
 
-def test_a_run_that_is_no_copy_is_taken_whole() -> None:
-    assert find_source_span(RUNS, 5, 6) == (10, 15)
+def test_a_span_that_is_not_verbatim_maps_as_a_whole() -> None:
+    assert find_source_span(SPANS, 5, 6) == (10, 15)
 
 
-def test_a_span_of_inserted_text_is_empty_and_stands_before_what_follows() -> None:
-    assert find_source_span(RUNS, 6, 8) == (20, 20)
+def test_inserted_characters_map_to_an_empty_place_before_the_next_span() -> None:
+    assert find_source_span(SPANS, 6, 8) == (20, 20)
 
 
-def test_a_span_without_runs_is_empty() -> None:
+def test_without_spans_the_place_is_empty() -> None:
     assert find_source_span((), 0, 4) == (0, 0)
 
 
 @given(st.integers(0, 12), st.integers(0, 12))
-def test_a_span_never_ends_before_it_starts(one: int, other: int) -> None:
-    start, end = find_source_span(RUNS, min(one, other), max(one, other))
+def test_a_place_never_ends_before_it_starts(one: int, other: int) -> None:
+    start, end = find_source_span(SPANS, min(one, other), max(one, other))
     assert start <= end
 
 
-def test_a_place_names_what_repeats_once() -> None:
+def test_the_heading_path_has_no_direct_repetitions() -> None:
     place = Place("a.md", "/a", "Motion", "Motion", ("Gaits", "Walking"), "walking", 0, 9)
-    assert place.path == ("Motion", "Gaits", "Walking")
+    assert place.heading_path == ("Motion", "Gaits", "Walking")
     assert place.section == "Walking"
     assert place.link == "/a#walking"
     assert Place("a.md", "/a", "Motion", "Gaits", (), "", 0, 9).link == "/a"
 
 
-def test_code_keeps_the_indentation_of_its_first_line_and_nothing_keeps_blank_lines() -> None:
+def test_trimming_keeps_the_indentation_of_code_and_no_blank_lines() -> None:
     text = " \n\n    a = 1\n    b = 2\n \n"
     assert QuotableUnit("code", 0, len(text)).trimmed(text) == ("code", 3, 22)
     assert QuotableUnit("sentence", 0, len(text)).trimmed(text) == ("sentence", 7, 22)
     assert QuotableUnit("code", 4, 5).trimmed(text) == ("code", 4, 4)
 
 
-def test_sentences_run_on_items_and_rows_follow_line_by_line_and_the_rest_stands_alone() -> None:
+def test_sentences_are_joined_by_spaces_items_and_rows_by_lines_and_the_rest_by_blank_lines() -> None:
     assert join_units([("sentence", "One."), ("sentence", "Two."), ("code", "a = 1"), ("code", "b = 2")]) == (
         "One. Two.\n\na = 1\n\nb = 2"
     )

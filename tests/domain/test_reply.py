@@ -1,4 +1,4 @@
-"""How an answer reads as one text."""
+"""Joining the sentences of an answer."""
 
 from __future__ import annotations
 
@@ -11,37 +11,41 @@ from bookbound.domain.reply import AnswerSentence, join_sentences
 
 TEXT = "It walks. It stops.\n\nstop()\n\n- legs\n- feet"
 UNITS = (
-    QuotableUnit("sentence", 0, 9), QuotableUnit("sentence", 10, 19), QuotableUnit("code", 21, 27), QuotableUnit("item", 29, 35), QuotableUnit("item", 36, 42),
-)  # fmt: skip
+    QuotableUnit("sentence", 0, 9),
+    QuotableUnit("sentence", 10, 19),
+    QuotableUnit("code", 21, 27),
+    QuotableUnit("item", 29, 35),
+    QuotableUnit("item", 36, 42),
+)
 PLACE = Place("a.md", "/a", "Motion", "Walking", (), "", 0, len(TEXT))
 PASSAGE = Passage(Chunk("a", TEXT, PLACE, 0, (SourceSpan(0, len(TEXT), 0, len(TEXT)),), UNITS), 0.6)
 
 
-def quoted(unit: QuotableUnit) -> AnswerSentence:
-    evidence = Evidence.of(PASSAGE, unit.start, unit.end, 0.9)
+def quote(unit: QuotableUnit) -> AnswerSentence:
+    evidence = Evidence.from_chunk(PASSAGE.chunk, unit.start, unit.end, 0.9)
     return AnswerSentence(evidence.text, (evidence,))
 
 
-def test_evidence_is_of_the_kind_of_the_unit_it_quotes() -> None:
-    assert [quoted(unit).kind for unit in UNITS] == [unit.kind for unit in UNITS]
-    assert Evidence.of(PASSAGE, 21, 25, 0.9).kind == "sentence"
+def test_evidence_has_the_kind_of_its_unit() -> None:
+    assert [quote(unit).kind for unit in UNITS] == [unit.kind for unit in UNITS]
+    assert Evidence.from_chunk(PASSAGE.chunk, 21, 25, 0.9).kind == "sentence"
 
 
-def test_a_sentence_in_a_writers_own_words_is_prose_whatever_it_rests_on() -> None:
-    assert AnswerSentence("Call stop.", (Evidence.of(PASSAGE, 21, 27, 0.9),)).kind == "sentence"
+def test_a_paraphrase_is_prose_whatever_it_cites() -> None:
+    assert AnswerSentence("Call stop.", (Evidence.from_chunk(PASSAGE.chunk, 21, 27, 0.9),)).kind == "sentence"
 
 
-def test_a_quoted_text_is_laid_out_as_in_the_book() -> None:
-    assert join_sentences(map(quoted, UNITS)) == TEXT
-    assert join_sentences([quoted(UNITS[2]), "(page 1)", quoted(UNITS[0])]) == "stop()\n\n(page 1) It walks."
+def test_quotes_are_joined_as_in_the_book() -> None:
+    assert join_sentences(map(quote, UNITS)) == TEXT
+    assert join_sentences([quote(UNITS[2]), "(page 1)", quote(UNITS[0])]) == "stop()\n\n(page 1) It walks."
 
 
-def test_several_items_are_of_their_kind_and_what_holds_code_is_code() -> None:
-    assert Evidence.of(PASSAGE, 29, 42, 0.9).kind == "item"
-    assert Evidence.of(PASSAGE, 10, 42, 0.9).kind == "code"
+def test_several_items_keep_their_kind_and_code_makes_code() -> None:
+    assert Evidence.from_chunk(PASSAGE.chunk, 29, 42, 0.9).kind == "item"
+    assert Evidence.from_chunk(PASSAGE.chunk, 10, 42, 0.9).kind == "code"
 
 
-def test_items_of_two_places_stand_apart() -> None:
+def test_items_of_two_places_are_separated() -> None:
     other = Passage(replace(PASSAGE.chunk, id="b"), 0.5)
-    item = Evidence.of(other, 36, 42, 0.9)
-    assert join_sentences([quoted(UNITS[3]), AnswerSentence(item.text, (item,))]) == "- legs\n\n- feet"
+    item = Evidence.from_chunk(other.chunk, 36, 42, 0.9)
+    assert join_sentences([quote(UNITS[3]), AnswerSentence(item.text, (item,))]) == "- legs\n\n- feet"

@@ -1,4 +1,4 @@
-"""Ranks the passages that were read and decides whether they answer the question."""
+"""Ranks the passages that were read, decides whether they answer the question, and builds the reply."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from bookbound.answering.operating_point import OperatingPoint
+from bookbound.answering.run_state import RunState
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import (
     Assessment,
@@ -16,62 +17,62 @@ from bookbound.domain.judgement import (
     RetrievalQuality,
 )
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
+from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply
+from bookbound.domain.trace import Trace
 
 MAX_EVIDENCE = 8
 
 
-def decide(question: Question, retrieval: Retrieval, examination: Assessment, point: OperatingPoint) -> Judgement:
-    """Whether the passages answer, which of them matter, and the words of the book that say so.
+def decide(question: Question, retrieval: Retrieval, assessment: Assessment, point: OperatingPoint) -> Judgement:
+    """Decides whether the passages answer, which of them are relevant, and which words are the evidence.
 
-    A question of several parts is answered where any of them is, and in part where another is not: then only the words
-    for what is answered are evidence.
+    A question of several parts is answered if any part is. If another part is not, the answer is partial and only the
+    words for the answered parts are evidence.
     """
-    read = list(zip(retrieval.passages, examination.readings, strict=True))
+    read = list(zip(retrieval.passages, assessment.readings, strict=True))
     relevant = [(passage, reading) for passage, reading in read if reading.probability >= point.relevant]
-    probability = max(examination.probability, *examination.parts, 0.0)
+    probability = max(assessment.probability, *assessment.parts, 0.0)
     refusal = _choose_refusal(question, retrieval.passages, bool(relevant), probability >= point.offered)
-    said = {part for part, chance in enumerate(examination.parts) if chance >= point.offered}
-    # Where no part reaches the point by itself, it is the question as a whole that does.
-    partial = refusal is None and 0 < len(said) < len(examination.parts)
+    answered = {part for part, chance in enumerate(assessment.parts) if chance >= point.offered}
+    # If no part reaches the point by itself, the question as a whole does.
+    is_partial = refusal is None and 0 < len(answered) < len(assessment.parts)
     mean = sum(reading.probability for _, reading in relevant) / len(relevant) if relevant else 0.0
     return Judgement(
         probability=probability,
-        relevant=tuple(passage.chunk.id for passage, _ in relevant),
-        evidence=tuple(_collect_evidence(relevant, said if partial else None)),
+        relevant_chunk_ids=tuple(passage.chunk.id for passage, _ in relevant),
+        evidence=tuple(_collect_evidence(relevant, answered if is_partial else None)),
         quality=_rate_quality(len(relevant), mean, refusal is None),
         refusal=refusal,
-        partial=partial,
-        sure=probability >= point.answered,
+        is_partial=is_partial,
+        is_sure=probability >= point.answered,
     )
 
 
 def _choose_refusal(
-    question: Question, passages: Sequence[Passage], relevant: bool, answered: bool
+    question: Question, passages: Sequence[Passage], has_relevant: bool, is_answered: bool
 ) -> RefusalReason | None:
     if not passages:
         return RefusalReason.EMPTY_RETRIEVAL
     if question.scope is AnswerScope.SELECTION:
-        return None if relevant and answered else RefusalReason.SELECTED_TEXT_MISSING
-    # A selection's score is given, not measured: what is compared with the threshold is the book's own.
+        return None if has_relevant and is_answered else RefusalReason.SELECTED_TEXT_MISSING
+    # The score of a selection is not measured, so the threshold applies to the passages of the book.
     best = max((passage.score for passage in passages if passage.chunk.id != SELECTION_CHUNK_ID), default=0.0)
-    # Whoever gives a threshold says with it what low relevance is; otherwise the examiner does.
-    if best < question.threshold or not (relevant or question.threshold):
+    # A threshold in the question defines low relevance; otherwise the assessor does.
+    if best < question.threshold or not (has_relevant or question.threshold):
         return RefusalReason.LOW_RELEVANCE
-    if relevant and answered:
-        return None
-    return RefusalReason.INSUFFICIENT_GROUNDING
+    return None if has_relevant and is_answered else RefusalReason.INSUFFICIENT_GROUNDING
 
 
-def _rate_quality(relevant: int, mean: float, answered: bool) -> RetrievalQuality:
-    if relevant >= 2 and answered and mean >= 0.6:
+def _rate_quality(relevant_count: int, mean: float, is_answered: bool) -> RetrievalQuality:
+    if relevant_count >= 2 and is_answered and mean >= 0.6:
         return "Good"
-    return "Poor" if not relevant or mean < 0.3 else "Partial"
+    return "Poor" if not relevant_count or mean < 0.3 else "Partial"
 
 
 def _collect_evidence(relevant: Sequence[tuple[Passage, PassageAssessment]], parts: Set[int] | None) -> list[Evidence]:
-    """The likeliest words of the relevant passages, verbatim, best first; the best for each part is among them."""
+    """Returns the most probable words of the relevant passages, best first, and at least the best for each part."""
     found = [
-        Evidence.of(passage, span.start, span.end, span.probability, span.part)
+        Evidence.from_chunk(passage.chunk, span.start, span.end, span.probability, span.part)
         for passage, reading in relevant
         for span in reading.spans
         if parts is None or span.part in parts
@@ -82,31 +83,52 @@ def _collect_evidence(relevant: Sequence[tuple[Passage, PassageAssessment]], par
     return sorted(found[:MAX_EVIDENCE], key=lambda evidence: -evidence.probability)
 
 
-def rank_passages(question: Question, retrieval: Retrieval, examination: Assessment) -> tuple[Retrieval, Assessment]:
-    """The best passages for a question as they were read, as many as it asks for, with their readings.
+def rank_passages(question: Question, retrieval: Retrieval, assessment: Assessment) -> tuple[Retrieval, Assessment]:
+    """Returns the `k` best passages as they were read, with their readings, after the selection.
 
-    A selection stays in front of them. A question of several parts has the best for each part before the second best.
+    If the question has several parts, the best passage for each part comes before the second best.
     """
     found = [i for i, passage in enumerate(retrieval.passages) if passage.chunk.id != SELECTION_CHUNK_ID]
     first = [i for i in range(len(retrieval.passages)) if i not in found]
-    ranks = [_rank_by_probability(examination.readings, found, part) for part in range(len(examination.parts))]
-    whole = _rank_by_probability(examination.readings, found)
+    ranks = [_rank_by_probability(assessment.readings, found, part) for part in range(len(assessment.parts))]
+    whole = _rank_by_probability(assessment.readings, found)
     best = sorted(found, key=lambda i: (min((rank[i] for rank in ranks), default=0), whole[i]))
     kept = [*first, *best[: question.k]]
     return (
         replace(retrieval, passages=tuple(retrieval.passages[i] for i in kept)),
-        replace(examination, readings=tuple(examination.readings[i] for i in kept)),
+        replace(assessment, readings=tuple(assessment.readings[i] for i in kept)),
     )
 
 
 def _rank_by_probability(
     readings: Sequence[PassageAssessment], found: Sequence[int], part: int | None = None
 ) -> dict[int, int]:
-    """The place of each passage in the order of what was read in it, for the question or for one part of it."""
-    return {i: rank for rank, i in enumerate(sorted(found, key=lambda i: -_answer_probability(readings[i], part)))}
+    """Returns the rank of each passage, for the whole question or for one part of it."""
+
+    def probability(i: int) -> float:
+        if part is None:
+            return readings[i].probability
+        return max((span.probability for span in readings[i].spans if span.part == part), default=0.0)
+
+    return {i: rank for rank, i in enumerate(sorted(found, key=lambda i: -probability(i)))}
 
 
-def _answer_probability(reading: PassageAssessment, part: int | None) -> float:
-    if part is None:
-        return reading.probability
-    return max((span.probability for span in reading.spans if span.part == part), default=0.0)
+def build_reply(retrieval: Retrieval, judgement: Judgement, run: RunState, trace: Trace) -> Reply:
+    """Returns an answer of the supported sentences, or a refusal if there are none."""
+    if not run.sentences:
+        refusal = judgement.refusal or RefusalReason.INSUFFICIENT_GROUNDING
+        return Refusal(refusal, replace(judgement, refusal=refusal), trace)
+    used = {evidence.chunk_id for sentence in run.sentences for evidence in sentence.evidence}
+    passages = tuple(passage for passage in retrieval.passages if passage.chunk.id in used)
+    is_partial = judgement.is_partial or run.is_missing_part or _omits_answered_part(judgement, run.sentences)
+    judgement = replace(judgement, is_partial=is_partial, is_sure=judgement.is_sure or run.can_refuse)
+    return Answer(tuple(run.sentences), passages, judgement, trace)
+
+
+def _omits_answered_part(judgement: Judgement, sentences: Sequence[AnswerSentence]) -> bool:
+    """Returns whether the answer cites no evidence for a part of the question that has some."""
+    cited = [evidence for sentence in sentences for evidence in sentence.evidence]
+    parts: dict[int, bool] = {}
+    for piece in judgement.evidence:
+        parts[piece.part] = parts.get(piece.part, False) or any(map(piece.overlaps, cited))
+    return len(parts) > 1 and not all(parts.values())

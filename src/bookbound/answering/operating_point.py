@@ -24,12 +24,12 @@ from bookbound.settings import Settings, format_index_option
 OPERATING_POINT_FILE = "operating-point.json"
 CALIBRATION_KEYS = ("point", "wanted", "curve", "held_out")
 OPTIONAL_FIELDS = ("title", "kind")
-"""What a file of an older version does not say."""
+"""Fields that older files do not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A threshold chosen on a question set, for which judge and book, and what it reached there."""
+    """A threshold that was chosen on a question set for one judge and book, and what it reached there."""
 
     answered: float
     judge: str
@@ -42,17 +42,13 @@ class Calibration:
     title: str | None = None
     kind: str | None = None
 
-    def plain(self, curve: list[dict[str, Any]]) -> dict[str, Any]:
-        """What is kept in the file, with the curve it was chosen on."""
-        return {**asdict(self), "curve": curve}
-
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """The probabilities from which on a question counts as surely answered, and a passage as relevant.
+    """The probabilities from which a question counts as answered with confidence, and a passage as relevant.
 
-    `drafted` is from where on there is a reply at all: a language model is asked, which may find that there is no
-    answer, or the book's own words are offered with a reservation. Without it there is none below `answered`.
+    From `drafted` on there is a reply: a language model writes and may find no answer, or the quotes come with a
+    reservation. Without it there is no reply below `answered`.
     """
 
     answered: float
@@ -65,33 +61,28 @@ class OperatingPoint:
 
 
 class DefaultOperatingPoint(NamedTuple):
-    """The operating point that a judge comes with, and a mark that tells this judge from any other."""
+    """The operating point that ships with a judge, and the fingerprint of the judge."""
 
     point: OperatingPoint
     judge: str
 
     @classmethod
-    def of(cls, models: Path) -> Self:
-        """That of the judge in a folder: its networks, what was fitted after them, and what is relevant to it.
-
-        From where on it answers, and how that was chosen, says nothing of the judge.
-        """
-        held, digests = load_constants(models / CONSTANTS_FILE), load_constants(models / DIGESTS_FILE)
-        point, networks = (
-            _parse_operating_point(held.get("point")),
-            [digests.get(name) for name in (READER_FILE, EMBEDDER_FILE)],
-        )
+    def load(cls, models: Path) -> Self:
+        """Loads it from a folder; the fingerprint covers the networks and all constants but the chosen threshold."""
+        constants, digests = load_constants(models / CONSTANTS_FILE), load_constants(models / DIGESTS_FILE)
+        point = _parse_operating_point(constants.get("point"))
+        networks = [digests.get(name) for name in (READER_FILE, EMBEDDER_FILE)]
         if point is None or None in networks:
             raise damaged_model_error(CONSTANTS_FILE if point is None else DIGESTS_FILE)
-        fitted = {name: value for name, value in held.items() if name not in CALIBRATION_KEYS}
-        told = json.dumps([fitted, point.relevant, networks], sort_keys=True)
-        return cls(point, hashlib.sha256(told.encode()).hexdigest()[:16])
+        fitted = {name: value for name, value in constants.items() if name not in CALIBRATION_KEYS}
+        fingerprint = json.dumps([fitted, point.relevant, networks], sort_keys=True)
+        return cls(point, hashlib.sha256(fingerprint.encode()).hexdigest()[:16])
 
 
 class ActiveOperatingPoint(NamedTuple):
-    """The operating point to answer with, where it comes from, in words, and the judge it is for.
+    """The operating point in use, its origin in words, and its judge.
 
-    `outdated` names what another one beside the index was calibrated for, and is empty where there is none such.
+    `outdated` says what a calibration next to the index is for if it does not fit.
     """
 
     point: OperatingPoint
@@ -101,83 +92,72 @@ class ActiveOperatingPoint(NamedTuple):
 
 
 def resolve_operating_point(settings: Settings, shipped: DefaultOperatingPoint, book: Manifest) -> ActiveOperatingPoint:
-    """The setting where there is one, or else what was calibrated for this judge and book, or else the default."""
-    default, judge = shipped.point, _name_judge(shipped.judge, settings)
-    if settings.answered is not None:
-        return ActiveOperatingPoint(_with_threshold(default, settings.answered), "setting", judge)
-    kept = None if settings.qdrant_url else load_calibration(settings.index / OPERATING_POINT_FILE)
-    if kept is None:
-        other = "" if judge == shipped.judge else "; it was chosen with the local embedder and examiner"
-        return ActiveOperatingPoint(default, f"default{other}", judge)
-    if other := _describe_mismatch(kept, judge, book):
-        return ActiveOperatingPoint(default, f"default; what was calibrated is for {other}", judge, outdated=other)
-    questions = f"{kept.questions} question" + "s" * (kept.questions != 1)
-    return ActiveOperatingPoint(_with_threshold(default, kept.answered), f"calibrated on {questions}", judge)
+    """Returns the point of the setting, or of the calibration for this judge and book, or the default."""
+    # Another embedder or reranker finds and ranks other passages, so it makes another judge.
+    judge = "+".join([shipped.judge, *(part for part in (settings.embedder, settings.reranker) if part != "local")])
+    default = shipped.point
+    if settings.answer_threshold is not None:
+        return ActiveOperatingPoint(_with_threshold(default, settings.answer_threshold), "setting", judge)
+    calibration = None if settings.qdrant_url else load_calibration(settings.index / OPERATING_POINT_FILE)
+    if calibration is None:
+        note = "" if judge == shipped.judge else "; it was chosen with the local embedder and reranker"
+        return ActiveOperatingPoint(default, f"default{note}", judge)
+    if other := _describe_mismatch(calibration, judge, book):
+        return ActiveOperatingPoint(default, f"default; the calibration is for {other}", judge, outdated=other)
+    questions = f"{calibration.questions} question" + "s" * (calibration.questions != 1)
+    return ActiveOperatingPoint(_with_threshold(default, calibration.answered), f"calibrated on {questions}", judge)
 
 
 def recalibration_hint(index: Path) -> str:
-    """What to do where the choice beside an index is of no use."""
     return f"Calibrate again: bookbound calibrate --questions FILE{format_index_option(index)}"
 
 
 def load_calibration(file: Path) -> Calibration | None:
-    """What was calibrated, or nothing where nothing was."""
+    """Loads the calibration of an index, if there is one."""
     try:
         content = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
-        kept = json.loads(content)
-        found = Calibration(
-            **{name: kept[name] for name in Calibration.__slots__ if name in kept or name not in OPTIONAL_FIELDS}
-        )
-        if not _is_probability(found.answered):
+        values = json.loads(content)
+        names = [name for name in Calibration.__slots__ if name in values or name not in OPTIONAL_FIELDS]
+        calibration = Calibration(**{name: values[name] for name in names})
+        if not _is_probability(calibration.answered):
             raise ValueError
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ConfigError(
-            f"{OPERATING_POINT_FILE} beside the index is not as it was written. Remove it, or: {recalibration_hint(file.parent)}"
+            f"{OPERATING_POINT_FILE} next to the index is damaged. Remove it, or: {recalibration_hint(file.parent)}"
         ) from None
-    return found
+    return calibration
 
 
-def save_calibration(found: Calibration, curve: list[dict[str, Any]], file: Path) -> None:
-    """Write what was calibrated, so that a kill at any moment leaves the old file or the new one, whole.
-
-    A link stays one, and what it leads to is written.
-    """
+def save_calibration(calibration: Calibration, curve: list[dict[str, Any]], file: Path) -> None:
+    """Writes a calibration with its curve atomically; a link stays a link, and its target is written."""
     from bookbound import filesystem
 
-    content = (json.dumps(found.plain(curve), indent=1) + "\n").encode()
-    if file.exists() and not file.is_file():  # a device or a pipe takes what is written, and must not be replaced
+    content = (json.dumps({**asdict(calibration), "curve": curve}, indent=1) + "\n").encode()
+    if file.exists() and not file.is_file():  # a device or a pipe must be written and not replaced
         file.write_bytes(content)
     else:
         filesystem.write_atomically(Path(os.path.realpath(file)), content)
 
 
-def _with_threshold(default: OperatingPoint, answered: float) -> OperatingPoint:
-    """A point that somebody chose: below it nothing is offered."""
-    return replace(default, answered=answered, drafted=answered)
+def _with_threshold(default: OperatingPoint, threshold: float) -> OperatingPoint:
+    """Returns a chosen point, below which there is no reply."""
+    return replace(default, answered=threshold, drafted=threshold)
 
 
-def _name_judge(judge: str, settings: Settings) -> str:
-    """The mark of a judge as it is used: other parts before it find and rank other passages."""
-    others = [part for part in (settings.embedder, settings.examiner) if part != "local"]
-    return "+".join([judge, *others])
-
-
-def _describe_mismatch(kept: Calibration, judge: str, book: Manifest) -> str:
-    """What a choice is for, where it is not for this judge and this book."""
-    if kept.judge != judge:
+def _describe_mismatch(calibration: Calibration, judge: str, book: Manifest) -> str:
+    if calibration.judge != judge:
         return "another judge"
-    return "" if kept.title in (None, book.title) and kept.kind in (None, book.kind) else "another book"
+    fits_book = calibration.title in (None, book.title) and calibration.kind in (None, book.kind)
+    return "" if fits_book else "another book"
 
 
-def _parse_operating_point(held: Any) -> OperatingPoint | None:
-    if not isinstance(held, dict) or set(held) != set(OperatingPoint.__slots__):
+def _parse_operating_point(values: Any) -> OperatingPoint | None:
+    if not isinstance(values, dict) or set(values) != set(OperatingPoint.__slots__):
         return None
-    if not all(map(_is_probability, held.values())):
-        return None
-    return OperatingPoint(**held)
+    return OperatingPoint(**values) if all(map(_is_probability, values.values())) else None
 
 
 def _is_probability(value: Any) -> bool:

@@ -3,215 +3,245 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
 
-from bookbound.answering.decision import decide, rank_passages
-from bookbound.answering.grounding import keep_supported
+from bookbound.answering.decision import build_reply, decide, rank_passages
 from bookbound.answering.operating_point import OperatingPoint
-from bookbound.answering.retrieve import retrieve_passages
-from bookbound.answering.retrieve.editions import OtherEditions
 from bookbound.answering.run_state import AgentSearches, RunState, rephrase_question
+from bookbound.answering.selection import locate_selection
+from bookbound.answering.several_books import OtherEditions
+from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import ServiceError
-from bookbound.domain.judgement import Assessment, Judgement, RefusalReason
-from bookbound.domain.ports import Agent, AnswerabilityModel, AnswerWriter, Embedder, Index, Verifier
-from bookbound.domain.question import AnswerScope, Question, Retrieval
+from bookbound.domain.judgement import Assessment, Judgement
+from bookbound.domain.manifest import Manifest
+from bookbound.domain.ports import Agent, AnswerWriter, Assessor, Embedder, Index, PassageFormatter, Verifier
+from bookbound.domain.question import MAX_PASSAGES, AnswerScope, Deadline, Question, Retrieval
 from bookbound.domain.reply import (
     SEARCH_TOOL_NAME,
+    SUPPORT_THRESHOLD,
     Answer,
     AnswerSentence,
     MissingPart,
+    PipelineEvent,
     Refusal,
     Reply,
-    TokenUsage,
-    Trace,
     WriterEvent,
 )
-from bookbound.services import set_deadline
+from bookbound.domain.trace import StageClock, TokenUsage, Trace
 
-PipelineEvent = Retrieval | Judgement | AnswerSentence | Reply
-PassageFormatter = Callable[[Retrieval], Sequence[str]]
-"""What was found as a language model is to read it, passage by passage; nothing where it must not answer from it."""
 log = logging.getLogger("bookbound.answering.pipeline")
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline:
-    """The parts that answer questions from one book; `spare` writes where `writer` fails and the question allows it.
+class Engine:
+    """The models and services that answer questions about any book; closing it closes what was opened for them.
 
-    `others` are other editions of the book, which answers are compared with.
-
-    `held` is what was opened for the parts, and is let go of with the pipeline.
+    `fallback_writer` writes if `writer` fails and the question allows it.
     """
 
     embedder: Embedder
-    index: Index
-    examiner: AnswerabilityModel
+    assessor: Assessor
     writer: AnswerWriter
     verifier: Verifier
-    point: OperatingPoint
-    spare: AnswerWriter | None = None
+    fallback_writer: AnswerWriter | None = None
     agent: Agent | None = None
-    deadline: float = 30.0
+    answer_seconds: float = 30.0
+    resources: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    async def close(self) -> None:
+        await self.resources.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBook:
+    """One edition of a book that is open for questions; answers are compared with its other editions."""
+
+    index: Index
+    operating_point: OperatingPoint
     edition: str = ""
-    others: OtherEditions | None = None
-    held: AsyncExitStack = field(default_factory=AsyncExitStack)
+    other_editions: OtherEditions | None = None
+
+    @property
+    def manifest(self) -> Manifest:
+        return self.index.manifest
+
+    async def close(self) -> None:
+        await self.index.close()
+        if self.other_editions:
+            await self.other_editions.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Answers questions about one book with one engine; the caller's clock also has the timings of a failure."""
+
+    engine: Engine
+    book: OpenBook
 
     async def candidates(self, question: Question) -> Retrieval:
-        """What the search alone finds: more passages than are asked for, in its own order, unread."""
-        set_deadline(self.deadline)
-        return await retrieve_passages(question, self.embedder, self.index)
+        """Returns what the search alone finds: more passages than the question asks for, in its own order."""
+        return await self._retrieve(question, self._start(question))
 
-    async def search(self, question: Question) -> Retrieval:
-        """The passages alone, in the order they were read as answering, without a judgement."""
-        return (await self._read(question, await self.candidates(question)))[0]
+    async def search(self, question: Question, clock: StageClock | None = None) -> Retrieval:
+        """Returns the passages alone, those that answer best first, without a judgement."""
+        run = self._start(question, clock)
+        return (await self._read(question, await self._retrieve(question, run), run))[0]
 
-    async def ask(self, question: Question) -> Reply:
-        """An answer whose every sentence was found supported, or a refusal."""
-        async with aclosing(self.steps(question)) as steps:
+    async def ask(self, question: Question, clock: StageClock | None = None) -> Reply:
+        async with aclosing(self.steps(question, clock)) as steps:
             async for step in steps:
                 if isinstance(step, Answer | Refusal):
                     return step
         raise AssertionError("every question ends in a reply")
 
-    async def steps(self, question: Question) -> AsyncGenerator[PipelineEvent]:
-        """What is found on the way, as it is found: passages, a judgement, each sentence that holds, the reply."""
-        set_deadline(self.deadline)
-        work = RunState(self.writer.name)
-        retrieval, judgement = await self._judged(question, await self._found(question, work), work)
+    async def steps(self, question: Question, clock: StageClock | None = None) -> AsyncGenerator[PipelineEvent]:
+        """Yields the passages, the judgement, each supported sentence and the reply, as soon as each is known."""
+        run = self._start(question, clock)
+        retrieval, judgement = await self._judge(question, await self._retrieve(question, run), run)
         yield retrieval
         yield judgement
         if judgement.refusal is None:
-            async with aclosing(self._sentences(question, retrieval, judgement, work)) as sentences:
+            async with aclosing(self._write(retrieval, judgement, run)) as sentences:
                 async for sentence in sentences:
                     yield sentence
-            work.lap("answer")
-        yield await self._compared(self._reply(retrieval, judgement, work))
+        yield await self._build_reply(retrieval, judgement, run)
 
-    async def converse(self, question: Question, briefing: PassageFormatter, *, must_search: bool = True) -> Reply:
-        """The same by way of an agent, which searches by itself; it learns of the book what `briefing` tells it.
+    async def converse(
+        self, question: Question, format_passages: PassageFormatter, *, must_search: bool = True
+    ) -> Reply:
+        """Answers through an agent that searches by itself and reads of the book what `format_passages` returns.
 
-        Whatever it searches for, what was found is judged by the reader's own question, and counts as no more similar
-        than what the question itself finds. An agent that never searched is not believed: nothing was found. Where
-        there is no agent, the book is searched for the question as it stands.
+        What it finds is judged by the reader's question, and scores at most what that question itself finds. An agent
+        that never searched found nothing. Without an agent this is `ask`.
         """
-        if self.agent is None:
+        engine = self.engine
+        if engine.agent is None:
             return await self.ask(question)
-        set_deadline(self.deadline)
-        work = RunState(self.agent.name, reads=True)
-        found = AgentSearches(await self._found(question, work))
+        run = self._start(question)
+        run.writer, run.can_refuse = engine.agent.name, True
+        searches = AgentSearches(await self._retrieve(question, run))
 
         async def search(query: str, k: int) -> tuple[Retrieval, Sequence[str]]:
-            work.lap("answer")
-            sought = rephrase_question(question, query, k)
-            candidates = found.no_nearer(await self._found(sought, work))
-            retrieval, judgement = await self._judged(replace(question, k=sought.k), candidates, work)
-            told = briefing(retrieval) if judgement.refusal is None else ()
-            found.add(retrieval, judgement, withheld=not told)
-            return retrieval, told
+            rephrased = rephrase_question(question, query, k)
+            candidates = searches.cap_scores(await self._retrieve(rephrased, run))
+            retrieval, judgement = await self._judge(replace(question, k=rephrased.k), candidates, run)
+            texts = format_passages(retrieval) if judgement.refusal is None else ()
+            searches.add(retrieval, judgement, is_withheld=not texts)
+            return retrieval, texts
 
-        draft = self.agent.converse(question, search, must_search=must_search)
-        async with aclosing(self._grounded(draft, work)) as sentences:
+        draft = engine.agent.converse(question, search, run.deadline, must_search=must_search)
+        async with aclosing(self._verify(draft, run)) as sentences:
             async for _ in sentences:
                 pass
-        work.lap("answer")
-        if not found:
-            work.sentences.clear()
-        return await self._compared(self._reply(found.retrieval, found.judgement, work))
+        if not searches:
+            run.sentences.clear()
+        return await self._build_reply(searches.retrieval, searches.judgement, run)
 
     async def close(self) -> None:
-        """Let go of the index, and of what the parts hold."""
-        await self.index.close()
-        if self.others:
-            await self.others.close()
-        await self.held.aclose()
+        await self.book.close()
+        await self.engine.close()
 
-    async def _found(self, sought: Question, work: RunState) -> Retrieval:
-        found = await retrieve_passages(sought, self.embedder, self.index)
-        work.lap("retrieve")
-        return found
+    def _start(self, question: Question, clock: StageClock | None = None) -> RunState:
+        engine = self.engine
+        return RunState(question, Deadline.after(engine.answer_seconds), clock or StageClock(), engine.writer.name)
 
-    async def _judged(self, question: Question, candidates: Retrieval, work: RunState) -> tuple[Retrieval, Judgement]:
-        """What was found, read and judged as an answer to a question."""
+    async def _retrieve(self, question: Question, run: RunState) -> Retrieval:
+        """Returns the passages an answer may rest on: the selection, the best of the book, or both.
+
+        The book always gives `MAX_PASSAGES`, because only reading them decides which are the best.
+        """
+        index, deadline, clock, selection = self.book.index, run.deadline, run.clock, None
+        if question.selection:
+            with clock.measure("search"):
+                selection = await locate_selection(question.selection, index, deadline)
+        first = (Passage(selection, 1.0),) if selection and question.scope is not AnswerScope.BOOK else ()
+        place = selection.place if selection and selection.place.file else None
+        if question.scope is AnswerScope.SELECTION:
+            return Retrieval(first, place)
+        with clock.measure("embed"):
+            vector = await self.engine.embedder.embed_question(question.text, deadline)
+        with clock.measure("search"):
+            found = await index.search(question.text, vector, MAX_PASSAGES, deadline)
+        return Retrieval((*first, *found), place)
+
+    async def _judge(self, question: Question, candidates: Retrieval, run: RunState) -> tuple[Retrieval, Judgement]:
         if question.scope is not AnswerScope.SELECTION:
-            work.tools += (SEARCH_TOOL_NAME,)
-        retrieval, examination = await self._read(question, candidates)
-        judgement = decide(question, retrieval, examination, self.point)
-        work.lap("judge")
-        return retrieval, judgement
+            run.tool_calls += (SEARCH_TOOL_NAME,)
+        retrieval, assessment = await self._read(question, candidates, run)
+        return retrieval, decide(question, retrieval, assessment, self.book.operating_point)
 
-    async def _read(self, question: Question, found: Retrieval) -> tuple[Retrieval, Assessment]:
-        """The passages that were found, read and put in the order of what was read in them."""
-        return rank_passages(question, found, await self.examiner.examine(question.text, found.passages))
+    async def _read(self, question: Question, candidates: Retrieval, run: RunState) -> tuple[Retrieval, Assessment]:
+        with run.clock.measure("judge"):
+            assessment = await self.engine.assessor.assess(question.text, candidates.passages, run.deadline)
+            return rank_passages(question, candidates, assessment)
 
-    async def _sentences(
-        self, question: Question, retrieval: Retrieval, judgement: Judgement, work: RunState
-    ) -> AsyncGenerator[AnswerSentence]:
-        """Each sentence that holds; where the writer fails, what held stands, or else what the spare one writes."""
-        writers = [self.writer, *([self.spare] if self.spare and question.fall_back else [])]
-        for writer in writers:
-            work.writer, work.reads = writer.name, writer.reads
-            draft = writer.write(question, retrieval.passages, judgement)
+    async def _write(self, retrieval: Retrieval, judgement: Judgement, run: RunState) -> AsyncGenerator[AnswerSentence]:
+        """Yields each supported sentence; if the writer fails before the first one, the fallback writer writes."""
+        fallback = self.engine.fallback_writer if run.question.allow_fallback else None
+        for writer in filter(None, (self.engine.writer, fallback)):
+            run.writer, run.can_refuse = writer.name, writer.can_refuse
+            draft = writer.write(run.question, retrieval.passages, judgement, run.deadline)
             try:
-                async with aclosing(self._grounded(draft, work)) as sentences:
+                async with aclosing(self._verify(draft, run)) as sentences:
                     async for sentence in sentences:
                         yield sentence
                 return
-            except ServiceError as trouble:
-                if writer is writers[-1]:
+            except ServiceError as error:
+                if writer is fallback or not fallback:
                     raise
-                log.warning("An answer is in the book's own words, or cut short: %s", trouble)
-                work.degraded = True
-            if work.sentences:
+                log.warning("The answer quotes the book or is cut short because the language model failed: %s", error)
+                run.degraded = True
+            if run.sentences:
                 return
 
-    async def _grounded(self, draft: AsyncGenerator[WriterEvent], work: RunState) -> AsyncGenerator[AnswerSentence]:
-        async with aclosing(draft), aclosing(keep_supported(draft, self.verifier)) as grounded:
-            async for piece in grounded:
-                if isinstance(piece, TokenUsage):
-                    work.usage += piece
-                elif isinstance(piece, MissingPart):
-                    work.missing = True
+    async def _verify(self, draft: AsyncGenerator[WriterEvent], run: RunState) -> AsyncGenerator[AnswerSentence]:
+        async with aclosing(keep_supported(draft, self.engine.verifier, run.clock)) as events:
+            async for event in events:
+                if isinstance(event, TokenUsage):
+                    run.usage += event
+                elif isinstance(event, MissingPart):
+                    run.is_missing_part = True
                 else:
-                    work.sentences.append(piece)
-                    yield piece
+                    run.sentences.append(event)
+                    yield event
 
-    async def _compared(self, reply: Reply) -> Reply:
-        """The same, with the other editions named that do not say what is cited."""
-        if self.others is None or isinstance(reply, Refusal):
-            return reply
-        differs = await self.others.differing(reply.citations)
-        return replace(reply, trace=replace(reply.trace, differs=differs))
-
-    def _reply(self, retrieval: Retrieval, judgement: Judgement, work: RunState) -> Reply:
-        sentences = tuple(work.sentences)
+    async def _build_reply(self, retrieval: Retrieval, judgement: Judgement, run: RunState) -> Reply:
+        book = self.book
         trace = Trace(
             retrieval=retrieval,
-            generation=self.index.manifest.generation,
-            embedder=self.embedder.name,
-            writer=work.writer,
-            timings=work.milliseconds,
-            usage=work.usage,
-            tools=work.tools,
-            degraded=work.degraded,
-            edition=self.edition,
+            generation=book.manifest.generation,
+            embedder=self.engine.embedder.name,
+            writer=run.writer,
+            stages=run.clock.stages,
+            usage=run.usage,
+            tool_calls=run.tool_calls,
+            degraded=run.degraded,
+            edition=book.edition,
         )
-        if not sentences:
-            refusal = judgement.refusal or RefusalReason.INSUFFICIENT_GROUNDING
-            return Refusal(refusal, replace(judgement, refusal=refusal), trace)
-        used = {evidence.chunk_id for sentence in sentences for evidence in sentence.evidence}
-        passages = tuple(passage for passage in retrieval.passages if passage.chunk.id in used)
-        partial = judgement.partial or work.missing or _omits_answered_part(judgement, sentences)
-        return Answer(
-            sentences, passages, replace(judgement, partial=partial, sure=judgement.sure or work.reads), trace
-        )
+        reply = build_reply(retrieval, judgement, run, trace)
+        if book.other_editions is None or isinstance(reply, Refusal):
+            return reply
+        differing = await book.other_editions.find_differing(reply.citations, run.deadline)
+        return replace(reply, trace=replace(trace, differing_editions=differing))
 
 
-def _omits_answered_part(judgement: Judgement, sentences: Sequence[AnswerSentence]) -> bool:
-    """Whether a part of the question that has evidence has none of it in the answer."""
-    said = [evidence for sentence in sentences for evidence in sentence.evidence]
-    parts: dict[int, bool] = {}
-    for piece in judgement.evidence:
-        parts[piece.part] = parts.get(piece.part, False) or any(map(piece.shares, said))
-    return len(parts) > 1 and not all(parts.values())
+async def keep_supported(
+    draft: AsyncGenerator[WriterEvent], verifier: Verifier, clock: StageClock | None = None
+) -> AsyncGenerator[WriterEvent]:
+    """Yields the sentences of a draft that their evidence supports, each citing only the words that support it."""
+    clock = clock or StageClock()
+    async with aclosing(draft):
+        while True:
+            with clock.measure("write"):
+                event = await anext(draft, None)
+            if event is None:
+                return
+            if isinstance(event, AnswerSentence):
+                with clock.measure("verify"):
+                    support = await verifier.support(event.text, event.evidence)
+                if not support.evidence or support.probability < SUPPORT_THRESHOLD:
+                    continue
+                event = replace(event, evidence=support.evidence, support=support.probability)
+            yield event

@@ -2,42 +2,55 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from time import perf_counter
+from dataclasses import dataclass, field, replace
 
 from bookbound.domain.errors import InvalidInputError
 from bookbound.domain.judgement import Judgement, RefusalReason
-from bookbound.domain.question import Question, Retrieval
-from bookbound.domain.reply import AnswerSentence, TokenUsage
+from bookbound.domain.question import Deadline, Question, Retrieval
+from bookbound.domain.reply import AnswerSentence
+from bookbound.domain.trace import StageClock, TokenUsage
 
 NOTHING_FOUND = Judgement(0.0, (), (), "Poor", RefusalReason.EMPTY_RETRIEVAL)
 
 
+@dataclass(slots=True)
+class RunState:
+    """A question on its way to a reply: its deadline and clock, and the supported sentences so far."""
+
+    question: Question
+    deadline: Deadline
+    clock: StageClock
+    writer: str
+    can_refuse: bool = False
+    sentences: list[AnswerSentence] = field(default_factory=list)
+    usage: TokenUsage = field(default_factory=TokenUsage)
+    tool_calls: tuple[str, ...] = ()
+    is_missing_part: bool = False
+    degraded: bool = False
+
+
 class AgentSearches:
-    """What an agent's searches found, taken together: the judgement is that of the best of them.
+    """Everything that an agent's searches found; the judgement is that of the best search."""
 
-    `own` is what the reader's question finds by itself. Without a search nothing was found.
-    """
-
-    def __init__(self, own: Retrieval) -> None:
-        self._nearest = max((passage.score for passage in own.passages), default=0.0)
+    def __init__(self, question_retrieval: Retrieval) -> None:
+        self._best_score = max((passage.score for passage in question_retrieval.passages), default=0.0)
         self._retrievals: list[Retrieval] = []
         self._judgements: list[Judgement] = []
 
     def __bool__(self) -> bool:
         return bool(self._retrievals)
 
-    def no_nearer(self, found: Retrieval) -> Retrieval:
-        """What an agent's words found, none of it more similar than the best for the reader's own.
+    def cap_scores(self, found: Retrieval) -> Retrieval:
+        """Limits the scores to the best that the reader's own question reached.
 
-        Words that copy the book are as similar to it as can be, and that says nothing about the question.
+        A query that copies the book is very similar to it, and that says nothing about the question.
         """
-        passages = (replace(passage, score=min(passage.score, self._nearest)) for passage in found.passages)
+        passages = (replace(passage, score=min(passage.score, self._best_score)) for passage in found.passages)
         return replace(found, passages=tuple(passages))
 
-    def add(self, retrieval: Retrieval, judgement: Judgement, *, withheld: bool) -> None:
-        """Keep what a search found; what is withheld from the agent is nothing to answer from."""
-        refusal = judgement.refusal or (RefusalReason.LOW_RELEVANCE if withheld else None)
+    def add(self, retrieval: Retrieval, judgement: Judgement, *, is_withheld: bool) -> None:
+        """Adds the result of a search; without anything that the agent may read, it counts as a refusal."""
+        refusal = judgement.refusal or (RefusalReason.LOW_RELEVANCE if is_withheld else None)
         self._retrievals.append(retrieval)
         self._judgements.append(replace(judgement, refusal=refusal))
 
@@ -47,35 +60,13 @@ class AgentSearches:
 
     @property
     def retrieval(self) -> Retrieval:
-        """Every passage that was found, each once, with the times of all searches."""
+        """Every passage that was found, each once."""
         passages = {passage.chunk.id: passage for found in self._retrievals for passage in found.passages}
-        return Retrieval(
-            passages=tuple(passages.values()),
-            selection=next((found.selection for found in self._retrievals), None),
-            embed_ms=sum(found.embed_ms for found in self._retrievals),
-            search_ms=sum(found.search_ms for found in self._retrievals),
-        )
-
-
-class RunState:
-    """What has been done for a question so far: the sentences that hold, who wrote them, and what it took."""
-
-    def __init__(self, writer: str, reads: bool = False) -> None:
-        self.writer, self.reads = writer, reads
-        self.sentences: list[AnswerSentence] = []
-        self.usage, self.missing, self.degraded = TokenUsage(), False, False
-        self.tools: tuple[str, ...] = ()
-        self.milliseconds: dict[str, float] = {}
-        self._last = perf_counter()
-
-    def lap(self, name: str) -> None:
-        now = perf_counter()
-        self.milliseconds[name] = self.milliseconds.get(name, 0.0) + (now - self._last) * 1000
-        self._last = now
+        return Retrieval(tuple(passages.values()), next((found.selection for found in self._retrievals), None))
 
 
 def rephrase_question(question: Question, query: str, k: int) -> Question:
-    """The question in an agent's words; where those are no question at all, in the reader's own."""
+    """Returns the question in an agent's words, or the reader's question if those are invalid."""
     try:
         return replace(question, text=query, k=k)
     except InvalidInputError:

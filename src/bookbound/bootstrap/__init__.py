@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-from bookbound.bootstrap.book_catalogue import asked, volumes
-from bookbound.bootstrap.book_opener import open_additional_book, open_book, pipeline, point, writer_name
-from bookbound.bootstrap.components import embedder, index_book, placed, read_book, store
-from bookbound.bootstrap.web_app import keep, log
-from bookbound.settings import Settings
+from bookbound.bootstrap.book_catalogue import list_books, resolve_book_settings
+from bookbound.bootstrap.book_opener import load_operating_point, open_book, open_pipeline, writer_name
+from bookbound.bootstrap.components import build_book_settings, build_embedder, build_store, index_book, read_book
+from bookbound.bootstrap.web_app import check_server_settings, open_query_log, query_log_retention
 
 __all__ = [
-    "asked",
-    "embedder",
+    "build_book_settings",
+    "build_embedder",
+    "build_store",
+    "check_server_settings",
     "index_book",
-    "keep",
-    "log",
+    "list_books",
+    "load_operating_point",
     "main",
-    "open_additional_book",
     "open_book",
-    "pipeline",
-    "placed",
-    "point",
+    "open_pipeline",
+    "open_query_log",
+    "query_log_retention",
     "read_book",
-    "ready",
-    "store",
-    "volumes",
+    "resolve_book_settings",
     "writer_name",
 ]
 
 
-def ready(settings: Settings, workers: int = 1) -> None:
-    """See that limits hold and questions are logged and watched: what is set wrong is told before anybody asks."""
-    from bookbound.bootstrap import web_app
-
-    web_app.check_server_settings(settings, workers)
-
-
 def main() -> None:
-    """The command line, with these parts."""
+    """Runs the command line with these functions."""
     from bookbound import bootstrap, cli
 
     cli.run_command_line(bootstrap)

@@ -1,115 +1,104 @@
-"""Lists the published books and finds the one that a name refers to."""
+"""Lists the published books, and finds the edition that a name means."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from bookbound.bootstrap.components import store
-from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef, find_newest_edition, sort_newest_first
-from bookbound.domain.errors import BookboundError, BookNotFoundError, IndexNotFoundError, InvalidInputError
-from bookbound.domain.ports import Index
-from bookbound.indexing.store import NO_INDEX_MESSAGE
+from bookbound.bootstrap.components import build_store
+from bookbound.domain.book_ref import ALL_BOOKS, UNNAMED_BOOK, BookRef, find_newest_edition, sort_newest_first
+from bookbound.domain.errors import BookNotFoundError, IndexNotFoundError, InvalidInputError
+from bookbound.domain.ports import IndexStore
+from bookbound.indexing.store.index_format import NO_INDEX_MESSAGE
 from bookbound.settings import Settings
 
-if TYPE_CHECKING:
-    from bookbound.answering.retrieve.editions import OtherEditions
-
-
 MAX_COMPARED_EDITIONS = 3
-"""With how many other editions an answer is compared, the newest first."""
+"""The number of other editions, newest first, with which an answer is compared."""
 MAX_LISTED_BOOKS = 5
-"""How many volumes are named where none of the wanted name is there."""
-REFRESH_SECONDS = 10.0
-"""The seconds after which a catalogue is looked up again."""
+"""The number of books that an error message lists."""
 
 
-async def volumes(settings: Settings) -> list[BookRef]:
-    """Every volume that is published."""
-    here = store(settings.naming(UNNAMED_BOOK))
-    named = [volume for name in await here.books() if (volume := _parse_book_ref(name))]
-    return [*([UNNAMED_BOOK] if await here.published() else []), *named]
+async def list_books(settings: Settings) -> list[BookRef]:
+    """Returns every published book; folders that belong to others are ignored."""
+    unnamed = build_store(settings.with_book(UNNAMED_BOOK))
+    refs = [UNNAMED_BOOK] if await unnamed.published_generation() else []
+    for name in await unnamed.books():
+        with suppress(InvalidInputError):
+            refs.append(BookRef.parse(name))
+    return refs
 
 
-def _parse_book_ref(name: str) -> BookRef | None:
-    """The volume of a name that was found; somebody else's folder is none."""
-    try:
-        return BookRef.named(name)
-    except InvalidInputError:
-        return None
-
-
-def find_book(name: BookRef, among: Sequence[BookRef]) -> BookRef:
-    """The volume that a name means: an edition itself, and a book the newest of its editions."""
-    of = [volume for volume in among if volume.book == name.book and name.edition in ("", volume.edition)]
-    if found := find_newest_edition(of):
+def find_book(wanted: BookRef, books: Sequence[BookRef]) -> BookRef:
+    """Returns the edition that a name means: the newest one for a book without an edition."""
+    matching = [ref for ref in books if ref.book == wanted.book and wanted.edition in ("", ref.edition)]
+    if found := find_newest_edition(matching):
         return found
-    if not among:
+    if not books:
         raise IndexNotFoundError(NO_INDEX_MESSAGE)
-    there = "; ".join(volume.options or "one without a name" for volume in among[:MAX_LISTED_BOOKS])
-    more = f" and {len(among) - MAX_LISTED_BOOKS} more" if len(among) > MAX_LISTED_BOOKS else ""
+    listed = "; ".join(ref.cli_options or "one without a name" for ref in books[:MAX_LISTED_BOOKS])
+    more = f" and {len(books) - MAX_LISTED_BOOKS} more" if len(books) > MAX_LISTED_BOOKS else ""
     raise BookNotFoundError(
-        f"There is no such book here{'' if name.book else ' without a name'}. There is: {there}{more}"
+        f"There is no such book here{'' if wanted.book else ' without a name'}. There is: {listed}{more}"
     )
 
 
-async def asked(settings: Settings) -> Settings:
-    """The settings with the name of the volume that they mean."""
-    return settings.naming(find_book(settings.volume, await volumes(settings)))
+async def resolve_book_settings(settings: Settings) -> Settings:
+    """Returns the settings with the exact edition that they mean."""
+    return (await resolve_editions(settings))[0]
 
 
-async def open_published_index(settings: Settings) -> tuple[BookRef, Index]:
-    """The volume that the settings mean, open."""
-    named = await asked(settings)
-    return named.volume, await store(named).open()
+async def resolve_editions(settings: Settings) -> tuple[Settings, list[BookRef]]:
+    """Returns the settings with the exact edition that they mean, and its newest other editions."""
+    books = await list_books(settings)
+    ref = find_book(settings.book_ref, books)
+    return settings.with_book(ref), list_other_editions(ref, books)
 
 
-def list_other_editions(volume: BookRef, among: Sequence[BookRef]) -> list[BookRef]:
-    """The other editions that an answer from a volume is compared with."""
-    return [each for each in sort_newest_first(among) if each.book == volume.book and each != volume][
-        :MAX_COMPARED_EDITIONS
-    ]
+def list_other_editions(ref: BookRef, books: Sequence[BookRef]) -> list[BookRef]:
+    others = [each for each in sort_newest_first(books) if each.book == ref.book and each != ref]
+    return others[:MAX_COMPARED_EDITIONS]
 
 
-def build_other_editions(settings: Settings, volume: BookRef) -> OtherEditions:
-    """The other editions of a volume, to be opened when an answer is compared with them; what fails is passed over."""
-    from bookbound.answering.retrieve.editions import OtherEditions
+def list_newest_editions(books: Sequence[BookRef]) -> list[BookRef]:
+    """Returns the newest edition of each book by name, the unnamed one last, or only that if there is none."""
+    newest: dict[str, BookRef] = {}
+    for ref in sort_newest_first(books):
+        newest.setdefault(ref.book, ref)
+    return sorted(newest.values(), key=lambda ref: (not ref.book, ref)) or [UNNAMED_BOOK]
 
-    async def open_() -> dict[str, Index]:
-        opened: dict[str, Index] = {}
-        for other in list_other_editions(volume, await volumes(settings)):
-            with suppress(BookboundError):
-                opened[other.edition] = await store(settings.naming(other)).open()
-        return opened
 
-    return OtherEditions(open_)
+async def find_book_store(settings: Settings, ref: BookRef | None) -> IndexStore:
+    """Returns the store of a book, by default of the book that the settings name."""
+    if ref and ref.book == ALL_BOOKS:
+        raise BookNotFoundError("Name one book; an index change applies to one book.")
+    return build_store(await resolve_book_settings(settings.with_book(ref) if ref is not None else settings))
+
+
+REFRESH_SECONDS = 10.0
 
 
 class BookCatalogue:
-    """The volumes that are published, looked up again from time to time, and whenever one is missed."""
+    """The published books, listed again from time to time and whenever a book is not found."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._volumes: list[BookRef] = []
-        self._looked = -REFRESH_SECONDS
+        self._books: list[BookRef] = []
+        self._refreshed = -REFRESH_SECONDS
 
-    async def meant(self, name: BookRef) -> BookRef:
-        """The volume that a name means."""
+    async def find(self, wanted: BookRef) -> BookRef:
         try:
-            return find_book(name, await self.volumes())
+            return find_book(wanted, await self.books())
         except (BookNotFoundError, IndexNotFoundError):
-            self._looked = -REFRESH_SECONDS
-            return find_book(name, await self.volumes())
+            self._refreshed = -REFRESH_SECONDS
+            return find_book(wanted, await self.books())
 
-    async def volumes(self) -> list[BookRef]:
-        """Every volume that is published."""
-        if (now := asyncio.get_running_loop().time()) >= self._looked + REFRESH_SECONDS:
-            self._volumes, self._looked = await volumes(self._settings), now
-        return self._volumes
+    async def books(self) -> list[BookRef]:
+        if (now := asyncio.get_running_loop().time()) >= self._refreshed + REFRESH_SECONDS:
+            self._books, self._refreshed = await list_books(self._settings), now
+        return self._books
 
-    async def generations(self, named: Sequence[BookRef]) -> str:
-        """The generations that are published of some volumes, as one text that changes with any of them."""
-        stores = [store(self._settings.naming(volume)) for volume in named]
-        return " ".join([await each.published() for each in stores])
+    async def generations(self, refs: Sequence[BookRef]) -> str:
+        """Returns a text that changes with the published generation of any of these books."""
+        stores = [build_store(self._settings.with_book(ref)) for ref in refs]
+        return " ".join([await each.published_generation() for each in stores])

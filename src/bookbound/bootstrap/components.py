@@ -13,63 +13,67 @@ from typing import TYPE_CHECKING
 
 from bookbound.domain.book_ref import ALL_BOOKS, UNNAMED_BOOK
 from bookbound.domain.errors import ConfigError, InvalidInputError
-from bookbound.domain.ports import Agent, AnswerabilityModel, AnswerWriter, Embedder, IndexStore
+from bookbound.domain.ports import Agent, AnswerWriter, Assessor, Embedder, IndexStore
 from bookbound.library import EventLoopThread
 from bookbound.services import validate_key, validate_url
 from bookbound.settings import Settings
 
 if TYPE_CHECKING:
-    from bookbound.answering.reading.reranker import CohereRerankAssessor
+    from bookbound.answering.reading.answerability import CohereRerankAssessor
     from bookbound.domain.document import ParsedBook
     from bookbound.indexing.pipeline import BookSource, IndexingResult, ProgressCallback
     from bookbound.models.cohere import CohereClient
     from bookbound.models.onnx import ModelRuntime
 
 
-CloseFunction = Callable[[], Awaitable[None]]
+def build_embedder(settings: Settings, models: ModelRuntime | None = None) -> Embedder:
+    """Returns the embedder of the settings; a remote one caches the vectors of questions."""
+    from bookbound.models.onnx import ModelRuntime
 
+    models = models or ModelRuntime(threads=settings.model_threads)
+    if settings.embedder == "local":
+        from bookbound.models.onnx import OnnxEmbedder
 
-def build_remote_embedder(settings: Settings, models: ModelRuntime, dimension: int | None) -> Embedder:
-    """The embedder of the settings, which remembers questions; its vectors have the dimension that is given."""
+        return OnnxEmbedder(models)
     from bookbound.indexing.embed.embedding_cache import CachingEmbedder
 
-    return CachingEmbedder(_build_uncached_embedder(settings, models, dimension), settings.remembered)
+    return CachingEmbedder(_build_remote_embedder(settings, models), settings.query_cache_size)
 
 
-def build_reranker(settings: Settings, reader: AnswerabilityModel) -> CohereRerankAssessor:
-    """The examiner of the settings: Cohere puts in order what `reader` reads."""
-    cohere = _build_cohere_client(settings, "examiner")
-    from bookbound.answering.reading.reranker import CohereRerankAssessor
-
-    return CohereRerankAssessor(cohere, reader, settings.rerank_model)
-
-
-def build_language_model(settings: Settings) -> tuple[AnswerWriter, Agent, CloseFunction]:
-    """The writer and the agent on the language model of the settings, and what closes their connections."""
-    _require_key(settings, "model", "model_key", "model_url")
-    with require_extra("agents", "model"):
-        from bookbound.answering.writers.language_model import LanguageModel, LanguageModelAgent, LanguageModelWriter
-    model = LanguageModel(
-        settings.model or "",
-        url=validate_url(settings.model_url, "model_url") if settings.model_url else None,
-        key=validate_key(settings.model_key, "model_key") if settings.model_key else None,
-        api=settings.model_api,
-        temperature=settings.temperature,
-    )
-    return LanguageModelWriter(model), LanguageModelAgent(model), model.close
-
-
-def _build_uncached_embedder(settings: Settings, models: ModelRuntime, dimension: int | None) -> Embedder:
+def _build_remote_embedder(settings: Settings, models: ModelRuntime) -> Embedder:
     if settings.embedder == "cohere":
         cohere = _build_cohere_client(settings, "embedder")
         from bookbound.indexing.embed.cohere_embedder import CohereEmbedder
 
-        return CohereEmbedder(cohere, settings.embed_model, models)
-    _require_key(settings, "embedder", "embed_key", "embed_url")
+        return CohereEmbedder(cohere, settings.embedder_model, models)
+    _require_key(settings, "embedder", "embedder_key", "embedder_url")
     with require_extra("openai", "embedder"):
         from bookbound.indexing.embed.openai_embedder import OpenAIEmbedder
-    key, model, url = settings.embed_key, settings.embed_model, settings.embed_url
-    return OpenAIEmbedder(key, model, url, dimension=dimension, models=models)
+    return OpenAIEmbedder(settings.embedder_key, settings.embedder_model, settings.embedder_url, models=models)
+
+
+def build_reranker(settings: Settings, reader: Assessor) -> CohereRerankAssessor:
+    """Returns an assessor in which Cohere orders the passages that `reader` reads."""
+    cohere = _build_cohere_client(settings, "reranker")
+    from bookbound.answering.reading.answerability import CohereRerankAssessor
+
+    return CohereRerankAssessor(cohere, reader, settings.reranker_model)
+
+
+def build_language_model(settings: Settings) -> tuple[AnswerWriter, Agent, Callable[[], Awaitable[None]]]:
+    """Returns a writer and an agent that use the language model of the settings, and the function that closes it."""
+    _require_key(settings, "llm_model", "llm_key", "llm_url")
+    with require_extra("agents", "llm_model"):
+        from bookbound.answering.writers.language_model import LanguageModelAgent, LanguageModelWriter
+        from bookbound.answering.writers.openai_agents import LanguageModel
+    model = LanguageModel(
+        settings.llm_model or "",
+        url=validate_url(settings.llm_url, "llm_url") if settings.llm_url else None,
+        key=validate_key(settings.llm_key, "llm_key") if settings.llm_key else None,
+        api=settings.llm_api,
+        temperature=settings.llm_temperature,
+    )
+    return LanguageModelWriter(model), LanguageModelAgent(model), model.close
 
 
 def _build_cohere_client(settings: Settings, setting: str) -> CohereClient:
@@ -80,7 +84,7 @@ def _build_cohere_client(settings: Settings, setting: str) -> CohereClient:
 
 
 def _require_key(settings: Settings, setting: str, key: str, url: str = "") -> None:
-    """That there is a key, unless a URL of one's own is given: who serves there may need none."""
+    """Checks that there is a key, unless a URL is set, because a private service may need none."""
     if not getattr(settings, key) and not (url and getattr(settings, url)):
         instead = f", or `{url}` for a service of your own" if url else ""
         raise ConfigError(f"The setting `{setting}` needs a key: set `{key}` in the environment{instead}.")
@@ -88,30 +92,18 @@ def _require_key(settings: Settings, setting: str, key: str, url: str = "") -> N
 
 @contextmanager
 def require_extra(name: str, setting: str) -> Iterator[None]:
-    """Within this block a package that is missing is told with what installs it."""
+    """Reports a missing package in this block with the command that installs it."""
     try:
         yield
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] == "bookbound":
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "bookbound":
             raise
-        raise ConfigError(f'The setting `{setting}` needs more packages: pip install "bookbound[{name}]"') from missing
+        raise ConfigError(f'The setting `{setting}` needs more packages: pip install "bookbound[{name}]"') from error
 
 
-def embedder(settings: Settings, models: ModelRuntime | None = None, dimension: int | None = None) -> Embedder:
-    """The embedder that the settings name."""
-    from bookbound.models.onnx import ModelRuntime
-
-    models = models or ModelRuntime(threads=settings.threads)
-    if settings.embedder != "local":
-        return build_remote_embedder(settings, models, dimension)
-    from bookbound.indexing.embed.onnx_embedder import OnnxEmbedder
-
-    return OnnxEmbedder(models)
-
-
-def store(settings: Settings) -> IndexStore:
-    """Where the settings say that the index lives: a folder, or a Qdrant server."""
-    settings = placed(settings)
+def build_store(settings: Settings) -> IndexStore:
+    """Returns the store of the book that the settings name: a folder, or a Qdrant server."""
+    settings = build_book_settings(settings)
     if settings.qdrant_url:
         from bookbound.indexing.store.qdrant_store import QdrantStore
 
@@ -120,26 +112,26 @@ def store(settings: Settings) -> IndexStore:
             settings.qdrant_key,
             settings.qdrant_collection,
             shards=settings.qdrant_shards,
-            replicas=settings.qdrant_replicas,
-            confirmed=settings.qdrant_confirmed,
-            timeout=settings.qdrant_timeout,
+            replicas=settings.qdrant_replication_factor,
+            write_consistency=settings.qdrant_write_consistency,
+            timeout=settings.qdrant_timeout_seconds,
         )
     from bookbound.indexing.store.edge_store import EdgeStore
 
     return EdgeStore(settings.index)
 
 
-def placed(settings: Settings) -> Settings:
-    """The settings for the one volume that they name: it lies in a place of its own."""
-    volume = settings.volume
-    if volume.book == ALL_BOOKS:
-        raise InvalidInputError(f"`{ALL_BOOKS}` stands for every book. Name one book: --book NAME")
-    if volume == UNNAMED_BOOK:
+def build_book_settings(settings: Settings) -> Settings:
+    """Returns the settings with the folder and collection of the one book that they name."""
+    ref = settings.book_ref
+    if ref.book == ALL_BOOKS:
+        raise InvalidInputError(f"`{ALL_BOOKS}` means every book. Name one book: --book NAME")
+    if ref == UNNAMED_BOOK:
         return settings
     return replace(
         settings,
-        index=settings.index / "books" / str(volume),
-        qdrant_collection=f"{settings.qdrant_collection}.{volume}",
+        index=settings.index / "books" / str(ref),
+        qdrant_collection=f"{settings.qdrant_collection}.{ref}",
         book=None,
         edition=None,
     )
@@ -154,60 +146,63 @@ def index_book(
     force: bool = False,
     dry_run: bool = False,
 ) -> IndexingResult:
-    """The book at a path or a web address, read, embedded and published where the settings say."""
+    """Reads the book at a path or URL, embeds it and publishes its index."""
     from bookbound.indexing.embed.embedding_cache import CheckpointingEmbedder
     from bookbound.indexing.pipeline import build_index
 
-    gone = Event()
+    is_cancelled = Event()
 
-    def told(stage: str, done: int, of: int) -> None:
-        if gone.is_set():
-            raise CancelledError  # a reader that nobody waits for any more ends here
+    def report(stage: str, done: int, of: int) -> None:
+        if is_cancelled.is_set():
+            raise CancelledError  # ends a reader thread whose result is no longer needed
         progress(stage, done, of)
 
-    async def make() -> IndexingResult:
-        words = embedder(settings)
-        saved = CheckpointingEmbedder(words, _unfinished_vectors_folder(settings, words.name))
+    async def build() -> IndexingResult:
+        embedder = build_embedder(settings)
+        checkpoints = CheckpointingEmbedder(embedder, _checkpoint_folder(settings, embedder.name))
         try:
-            book = _build_source(source, settings, kind, told)
-            indexed = await build_index(book, saved, store(settings), told, force=force, dry_run=dry_run)
-            saved.done()
-            return indexed
+            book = _build_source(source, settings, kind, report)
+            result = await build_index(book, checkpoints, build_store(settings), report, force=force, dry_run=dry_run)
+            checkpoints.remove_checkpoint()
+            return result
         finally:
-            await saved.close()
+            await checkpoints.close()
 
-    with closing(EventLoopThread()) as worker:
+    with closing(EventLoopThread()) as thread:
         try:
-            return worker.run(make())
+            return thread.run(build())
         finally:
-            gone.set()
+            is_cancelled.set()
 
 
 def read_book(
     source: Path | str, settings: Settings, progress: ProgressCallback = lambda *_: None, *, kind: str | None = None
 ) -> ParsedBook:
-    """The book at a path or a web address, read as it would be indexed."""
+    """Reads the book at a path or URL as it would be indexed."""
     return _build_source(source, settings, kind, progress).read()
 
 
 def _build_source(source: Path | str, settings: Settings, kind: str | None, progress: ProgressCallback) -> BookSource:
-    """How the book at a path or a web address is read."""
     from bookbound.indexing.pipeline import BookSource
+    from bookbound.sources import READER_VERSION, parse_book
 
     if isinstance(source, str):
         from bookbound.sources.crawl import crawl_site
 
-        return BookSource(lambda: crawl_site(source, settings.crawl_hosts, lambda done, of: progress("read", done, of)))
-    from bookbound.sources import parse_book
+        return BookSource(
+            lambda: crawl_site(source, settings.crawl_allowed_hosts, lambda done, of: progress("read", done, of)),
+            reader_version=READER_VERSION,
+        )
     from bookbound.sources.fingerprints import fingerprint_source
 
     return BookSource(
         lambda: parse_book(source, kind, settings.edition),
-        lambda beside: f"{kind} {settings.edition} {fingerprint_source(source, beside)}",
+        lambda outside_files: f"{kind} {settings.edition} {fingerprint_source(source, outside_files)}",
+        READER_VERSION,
     )
 
 
-def _unfinished_vectors_folder(settings: Settings, embedder: str) -> Path:
-    """Where vectors are saved until the index they are for is published."""
+def _checkpoint_folder(settings: Settings, embedder: str) -> Path:
+    """Returns the folder that keeps vectors until their index is published."""
     name = hashlib.sha256(f"{embedder} {settings.book} {settings.edition}".encode()).hexdigest()[:16]
     return settings.index.with_name(f"{settings.index.name}-work") / name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class BookboundError(Exception):
-    """The root of the tree; its message says what to do and holds no user text and no key."""
+    """The root of the tree; its message says what to do and contains no user text and no key."""
 
 
 class InvalidInputError(BookboundError):
@@ -16,7 +16,7 @@ class SourceError(BookboundError):
 
 
 class IncompleteSourceError(SourceError):
-    """A source lacks so much of the published book that somebody must say it is meant."""
+    """A source lacks so much of the published book that the user must confirm it."""
 
 
 class ConfigError(BookboundError):
@@ -24,23 +24,23 @@ class ConfigError(BookboundError):
 
 
 class BookIndexError(BookboundError):
-    """An index cannot be used as it is."""
+    """An index cannot be used."""
 
 
 class IndexNotFoundError(BookIndexError):
-    """Nothing has been indexed here yet."""
+    """Nothing is indexed here yet."""
 
 
 class BookNotFoundError(BookIndexError):
-    """There is no book of this name."""
+    """No book has this name."""
 
 
 class CorruptIndexError(BookIndexError):
-    """An index does not hold what its manifest says."""
+    """The content of an index differs from its manifest."""
 
 
 class EmbedderMismatchError(BookIndexError):
-    """An index was made with another embedder than the one asked with."""
+    """An index was made with another embedder than the one in use."""
 
 
 class IndexLockedError(BookIndexError):
@@ -48,7 +48,7 @@ class IndexLockedError(BookIndexError):
 
 
 class OverloadedError(BookboundError):
-    """More questions are being worked on than there is room for."""
+    """Too many questions are being answered."""
 
     def __init__(self, message: str, *, retry_after: float) -> None:
         super().__init__(message)
@@ -56,7 +56,7 @@ class OverloadedError(BookboundError):
 
 
 class ServiceError(BookboundError):
-    """A service we depend on failed."""
+    """An outside service failed."""
 
     def __init__(self, message: str, *, service: str, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -65,7 +65,7 @@ class ServiceError(BookboundError):
 
 
 class ServiceUnreachableError(ServiceError):
-    """A service could not be reached, or answered that it is broken."""
+    """A service could not be reached, or reported that it is broken."""
 
 
 class ServiceTimeoutError(ServiceError):
@@ -73,12 +73,12 @@ class ServiceTimeoutError(ServiceError):
 
 
 class ServiceAuthenticationError(ServiceError):
-    """A service does not take our key."""
+    """A service rejected the key."""
 
 
 class ServiceResponseError(ServiceError):
-    """A service answered with what cannot be used: cut off, malformed, empty, or not what was asked for."""
+    """A service gave an answer that is cut off, malformed, empty, or not what was asked for."""
 
 
 class ServiceRateLimitError(ServiceError):
-    """A service said that we ask too much."""
+    """A service got too many requests."""

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal
 
-from bookbound.domain.chunk import Chunk, Passage, Place, QuotableUnit, UnitKind
+from bookbound.domain.chunk import Chunk, Place, QuotableUnit, UnitKind
 
 RetrievalQuality = Literal["Good", "Partial", "Poor"]
 
 
 class RefusalReason(StrEnum):
-    """Why no answer is given."""
+    """The reason why there is no answer."""
 
     EMPTY_RETRIEVAL = "empty_retrieval"
     LOW_RELEVANCE = "low_relevance"
@@ -22,7 +22,7 @@ class RefusalReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnswerSpan:
-    """Characters `start` to `end` of a passage's text, how probably they hold the answer, and to which part of it."""
+    """Characters `start` to `end` of a passage, and the probability that they answer part `part` of the question."""
 
     start: int
     end: int
@@ -32,7 +32,7 @@ class AnswerSpan:
 
 @dataclass(frozen=True, slots=True)
 class PassageAssessment:
-    """What an examiner found in one passage: how probably it answers, and with which words, best first."""
+    """The probability that one passage answers, and the words that answer, best first."""
 
     probability: float
     spans: tuple[AnswerSpan, ...] = ()
@@ -40,10 +40,7 @@ class PassageAssessment:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What an examiner found: how probably the passages together answer, and a reading of each.
-
-    A question that asks for several things has as many `parts`, each with how probably it is answered.
-    """
+    """The probability that the passages together answer, the reading of each, and the probability for each part."""
 
     probability: float
     readings: tuple[PassageAssessment, ...]
@@ -52,10 +49,7 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Words of the book, verbatim, with the passage they come from and their own exact place.
-
-    With the `chunk` at hand they know their units, and can be narrowed to some of them.
-    """
+    """Verbatim words of the book with their exact place; with `chunk` they can be narrowed to some units."""
 
     chunk_id: str
     text: str
@@ -68,13 +62,9 @@ class Evidence:
     chunk: Chunk | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of(cls, passage: Passage, start: int, end: int, probability: float, part: int = 0) -> Evidence:
-        """Characters `start` to `end` of a passage; their kind is that of the code in them, or of their first unit."""
-        return cls._of(passage.chunk, start, end, probability, part)
-
-    @classmethod
-    def _of(cls, chunk: Chunk, start: int, end: int, probability: float, part: int) -> Evidence:
-        first, last = chunk.span(start, end)
+    def from_chunk(cls, chunk: Chunk, start: int, end: int, probability: float, part: int = 0) -> Evidence:
+        """Cites characters `start` to `end`; the kind is that of code in them, or else of their first unit."""
+        first, last = chunk.source_span(start, end)
         place = replace(chunk.place, start=first, end=last)
         kinds = [unit.kind for unit in chunk.units if start <= unit.start and unit.end <= end]
         kinds.sort(key=lambda kind: kind not in ("code", "formula"))
@@ -83,27 +73,26 @@ class Evidence:
 
     @property
     def units(self) -> tuple[QuotableUnit, ...]:
-        """What can be quoted whole within these words, counted from their start; without any, the words as one."""
-        held = self.chunk.units if self.chunk else ()
-        inside = [unit for unit in held if self.start <= unit.start and unit.end <= self.end]
+        """The units within these words, counted from their start, or the words as one unit."""
+        units = self.chunk.units if self.chunk else ()
+        inside = [unit for unit in units if self.start <= unit.start and unit.end <= self.end]
         moved = tuple(unit._replace(start=unit.start - self.start, end=unit.end - self.start) for unit in inside)
         return moved or (QuotableUnit(self.kind, 0, len(self.text)),)
 
-    def narrowed(self, start: int, end: int) -> Evidence:
-        """Characters `start` to `end` of these words; without the passage at hand, all of them."""
+    def narrow(self, start: int, end: int) -> Evidence:
+        """Cites characters `start` to `end` of these words, or all of them if the chunk is unknown."""
         if self.chunk is None:
             return self
-        return Evidence._of(self.chunk, self.start + start, self.start + end, self.probability, self.part)
+        return Evidence.from_chunk(self.chunk, self.start + start, self.start + end, self.probability, self.part)
 
-    def shares(self, other: Evidence) -> bool:
-        """Whether some characters of the book are in both."""
+    def overlaps(self, other: Evidence) -> bool:
         one, two = self.place, other.place
         return one.file == two.file and one.start < two.end and two.start < one.end
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceSupport:
-    """How probably a sentence says no more than its evidence does, and the words of it that carry the sentence."""
+    """The probability that the evidence supports a sentence, and the words that do."""
 
     probability: float
     evidence: tuple[Evidence, ...] = ()
@@ -111,18 +100,18 @@ class SentenceSupport:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether the passages answer: the finding that every reply rests on.
+    """The decision whether the passages answer, on which every reply rests.
 
-    `partial` when only part is in the book; not `sure` when the words come near and may not be the answer.
+    `is_partial`: only part of the question is answered. Not `is_sure`: the closest words may not be the answer.
     """
 
     probability: float
-    relevant: tuple[str, ...]
+    relevant_chunk_ids: tuple[str, ...]
     evidence: tuple[Evidence, ...]
     quality: RetrievalQuality
     refusal: RefusalReason | None = None
-    partial: bool = False
-    sure: bool = True
+    is_partial: bool = False
+    is_sure: bool = True
 
     @property
     def answer_present(self) -> bool:

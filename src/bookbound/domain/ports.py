@@ -10,8 +10,8 @@ from bookbound.domain.chunk import Chunk, Passage
 from bookbound.domain.judgement import Assessment, Evidence, Judgement, SentenceSupport
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.query_log_entry import QueryLogEntry
-from bookbound.domain.question import Question, Retrieval
-from bookbound.domain.rate_limit import RateLimitBucket, RateLimitResult
+from bookbound.domain.question import NO_DEADLINE, Deadline, Question, Retrieval
+from bookbound.domain.rate import RateLimitBucket, RateLimitResult
 from bookbound.domain.reply import WriterEvent
 
 if TYPE_CHECKING:
@@ -22,27 +22,25 @@ if TYPE_CHECKING:
 
 
 class Embedder(Protocol):
-    """Turns words into vectors of length one."""
+    """Turns text into vectors of length one."""
 
     @property
     def name(self) -> str:
-        """What an index remembers: two embedders of one name give one text the same vector."""
+        """Stored in the index: two embedders with the same name return the same vector for a text."""
 
     @property
     def dimension(self) -> int: ...
 
     @property
-    def budget(self) -> int:
-        """The most tokens a text may have and be read whole."""
+    def max_tokens(self) -> int:
+        """The longest text that it reads completely."""
 
-    def tokens(self, text: str) -> int:
-        """How many tokens `text` takes."""
+    def count_tokens(self, text: str) -> int: ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text of a book."""
+        """Returns one row for each text of a book."""
 
-    async def embed_question(self, text: str) -> Vectors:
-        """The vector of a question."""
+    async def embed_question(self, text: str, deadline: Deadline = NO_DEADLINE) -> Vectors: ...
 
     async def close(self) -> None: ...
 
@@ -53,137 +51,139 @@ class Index(Protocol):
     @property
     def manifest(self) -> Manifest: ...
 
-    async def search(self, words: str, vector: Vectors, k: int) -> list[Passage]:
-        """The `k` best passages by meaning and words together, each with its cosine."""
+    async def search(self, words: str, vector: Vectors, k: int, deadline: Deadline = NO_DEADLINE) -> list[Passage]:
+        """Returns the `k` best passages by meaning and words together."""
 
-    async def match(self, words: str, k: int) -> list[Chunk]:
-        """The `k` chunks that share the rarest words with `words`."""
+    async def match(self, words: str, k: int, deadline: Deadline = NO_DEADLINE) -> list[Chunk]:
+        """Returns the `k` chunks that share the rarest words with `words`."""
 
-    async def chunks(self, file: str) -> list[Chunk]:
-        """A file's chunks in reading order."""
+    async def chunks(self, file: str, deadline: Deadline = NO_DEADLINE) -> list[Chunk]:
+        """Returns the chunks of a file in reading order."""
 
-    async def held(self, file: str) -> list[tuple[Chunk, Vectors]]:
-        """The same, each with the vector of its meaning."""
+    async def chunks_with_vectors(self, file: str) -> list[tuple[Chunk, Vectors]]:
+        """Returns the chunks of a file in reading order, each with its dense vector."""
 
     async def close(self) -> None: ...
 
 
 class IndexWriter(Protocol):
-    """A generation that is being written and that no reader sees."""
+    """Writes one generation, which no reader sees before it is published."""
 
     async def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
-        """Keep chunks and their vectors; when this returns they survive a kill."""
+        """Stores chunks with their vectors; they survive a kill afterwards."""
 
     async def publish(self) -> Manifest:
-        """Verify what was written and make it, in one step, the generation that readers open."""
+        """Verifies the generation and publishes it in one step."""
 
 
 class IndexStore(Protocol):
-    """Where the generations of one book's index live."""
+    """Keeps the generations of one book's index."""
 
-    def draft(self, manifest: Manifest) -> AbstractAsyncContextManager[IndexWriter]:
-        """Begin a generation; leaving the block without `publish` discards it."""
+    def writer(self, manifest: Manifest) -> AbstractAsyncContextManager[IndexWriter]:
+        """Begins a generation, which is discarded if the block ends without `publish`."""
 
     async def open(self) -> Index:
-        """The published generation."""
+        """Opens the published generation."""
 
     async def books(self) -> list[str]:
-        """The names of the books that are published beside this one, in its own place."""
+        """Returns the names of the other books that are published in the same place."""
 
-    async def published(self) -> str:
-        """The generation that readers open, found out at little cost; nothing where there is none."""
+    async def published_generation(self) -> str:
+        """Returns the id of the published generation at little cost, or an empty string."""
 
     async def generations(self) -> list[Manifest]:
-        """What is kept, newest first; the published one is the first whose `generation` is current."""
+        """Returns the manifests of the kept generations, the published one first."""
 
     async def roll_back(self) -> Manifest:
-        """Withdraw the published generation and make, in one step, the one before it what readers open."""
+        """Publishes the intact generation before the published one, in one step."""
 
 
-class AnswerabilityModel(Protocol):
-    """Reads question and passages together."""
+class Assessor(Protocol):
+    """Reads a question and passages together."""
 
-    async def examine(self, question: str, passages: Sequence[Passage]) -> Assessment:
-        """How probably each passage answers, and with which words."""
+    async def assess(self, question: str, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE) -> Assessment:
+        """Estimates how probable it is that each passage answers, and finds the words that do."""
 
 
 class Verifier(Protocol):
-    """Reads a sentence against the words it claims to rest on."""
+    """Checks sentences against the words that they cite."""
 
     async def support(self, sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport:
-        """How probably the sentence says no more than the evidence does, and which words of it carry the sentence."""
+        """Estimates how probable it is that the evidence supports the sentence, and finds the words that do."""
 
 
 class AnswerWriter(Protocol):
-    """Drafts an answer from passages that were judged to hold it."""
+    """Drafts an answer from passages that were judged to contain it."""
 
     @property
     def name(self) -> str: ...
 
     @property
-    def reads(self) -> bool:
-        """Whether it finds out by itself, reading, that there is no answer; quotes cannot."""
+    def can_refuse(self) -> bool:
+        """Whether it reads the passages and may find that they do not answer; quotes cannot."""
 
     def write(
-        self, question: Question, passages: Sequence[Passage], judgement: Judgement
+        self,
+        question: Question,
+        passages: Sequence[Passage],
+        judgement: Judgement,
+        deadline: Deadline = NO_DEADLINE,
     ) -> AsyncGenerator[WriterEvent]:
-        """One to five sentences in reading order, each with the evidence it rests on, and what that took.
+        """Yields one to five sentences in reading order, each with its evidence, and the token usage.
 
-        Whether something is missing beside them is said after them; they are then four at most.
+        A missing part follows the sentences, which then are four at most.
         """
 
 
 BookSearch = Callable[[str, int], Awaitable[tuple[Retrieval, Sequence[str]]]]
-"""The book's own search for a query and a number of passages: what was found, and each passage as a model reads it.
+"""Takes a query and a number of passages, and returns the passages and the text of each for a model.
 
-Where the book must not be answered from, there is nothing to read."""
+There are no texts if the model must not answer from the passages."""
+PassageFormatter = Callable[[Retrieval], Sequence[str]]
+"""Formats each passage for a language model; an empty result forbids the model to answer from them."""
 
 
 class Agent(Protocol):
-    """A language model that asks the book by itself and then answers."""
+    """A language model that searches the book by itself and then answers."""
 
     @property
     def name(self) -> str: ...
 
     @property
-    def temperature(self) -> float:
-        """How freely it words what it says; at 0 as little as it can."""
+    def temperature(self) -> float: ...
 
     def converse(
-        self, question: Question, search: BookSearch, *, must_search: bool = True
+        self, question: Question, search: BookSearch, deadline: Deadline = NO_DEADLINE, *, must_search: bool = True
     ) -> AsyncGenerator[WriterEvent]:
-        """What a writer gives, from what it found; without a search it says nothing.
+        """Yields what a writer yields, from what it found; nothing if it did not search.
 
-        Whether to search may be left to it.
+        Unless it must search, it may decide to answer nothing.
         """
 
 
 class QueryLog(Protocol):
-    """Keeps one row for each question; whatever becomes of the row, the answer goes out."""
+    """Logs one row for each question without delaying the answer."""
 
     @property
-    def noted(self) -> int:
-        """How many entries were taken so far."""
+    def added_count(self) -> int: ...
 
     @property
-    def written(self) -> int:
-        """How many of them are rows."""
+    def written_count(self) -> int: ...
 
     @property
-    def lost(self) -> int:
-        """How many entries were noted and will never be rows."""
+    def lost_count(self) -> int: ...
 
-    def note(self, entry: QueryLogEntry) -> None:
-        """Take an entry, at once and without fail; it is written later, or counted as lost."""
+    def add(self, entry: QueryLogEntry) -> None:
+        """Takes an entry at once and never fails; it is written later or counted as lost."""
 
     async def close(self) -> None:
-        """Write what waits, as far as that goes within a bounded time; from then on every entry is lost."""
+        """Writes buffered entries within a bounded time; entries added later are lost."""
 
 
 class RateLimiter(Protocol):
-    """Counts what is taken from buckets: within any span, never more than its rate allows, whoever takes at once."""
+    """Never allows more within any period than the rate of a bucket, also for concurrent requests."""
 
     async def take(self, buckets: Sequence[RateLimitBucket]) -> RateLimitResult:
-        """One from every bucket; where one of them has none left, from none."""
+        """Takes one from every bucket, or from none if one of them is empty."""
 
     async def close(self) -> None: ...

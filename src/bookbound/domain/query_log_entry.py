@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -16,14 +15,14 @@ from bookbound.domain.reply import Answer, Refusal, Reply
 
 
 class QueryMode(StrEnum):
-    """Where the answer was looked for."""
+    """Which text the answer comes from."""
 
     BOOK = "standard_rag"
     SELECTION = "selected_text_only"
 
 
 class QueryStatus(StrEnum):
-    """What became of a question."""
+    """How a question ended."""
 
     ANSWERED = "success"
     REFUSED = "refused"
@@ -32,69 +31,63 @@ class QueryStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """What is known of who asks: the session that a client named, and the address it asked from."""
+    """Who asks: the session that the client names, and the client's address."""
 
     session: UUID | None = None
     address: str | None = field(default=None, repr=False)
 
 
-CURRENT_REQUESTER: ContextVar[Requester | None] = ContextVar("asking", default=None)
-"""Who asks the question that is being worked on; whoever takes a request in says so here."""
-
-
 @dataclass(frozen=True, slots=True)
 class QueryLogEntry:
-    """One question as it is logged: what was asked and what became of it, without a word of book or answer.
-
-    `chapters` are those that an answer's citations stand in, each once; `volume` is the book that was asked.
-    """
+    """One logged question and its outcome, without any text of the book, the selection or the answer."""
 
     question: str = field(repr=False)
     mode: QueryMode
     status: QueryStatus
     milliseconds: int
-    asker: Requester = Requester()
-    selected: int | None = None
-    refusal: RefusalReason | None = None
-    retrieved: int | None = None
+    requester: Requester = Requester()
+    selection_length: int | None = None
+    refusal_reason: RefusalReason | None = None
+    retrieved_count: int | None = None
     top_score: float | None = None
     chapters: tuple[str, ...] = ()
-    volume: BookRef = UNNAMED_BOOK
+    book_ref: BookRef = UNNAMED_BOOK
     id: UUID = field(default_factory=uuid4)
-    created: datetime = field(default_factory=lambda: datetime.now(UTC))
+    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @classmethod
     def of(
         cls,
         question: Question,
         outcome: Reply | BaseException,
-        milliseconds: float,
-        asker: Requester,
-        volume: BookRef = UNNAMED_BOOK,
+        elapsed_ms: float,
+        requester: Requester,
+        book_ref: BookRef = UNNAMED_BOOK,
     ) -> Self:
-        """The entry for a question that ended in a reply, or broke off; a reply knows its edition."""
+        """Returns the entry for a question; a reply has its own timings, and an error the elapsed time."""
         mode = QueryMode.SELECTION if question.scope is AnswerScope.SELECTION else QueryMode.BOOK
-        selected = len(question.selection) if question.selection else None
+        length = len(question.selection) if question.selection else None
         if isinstance(outcome, BaseException):
-            return cls(question.text, mode, QueryStatus.FAILED, round(milliseconds), asker, selected, volume=volume)
+            status = QueryStatus.FAILED
+            return cls(question.text, mode, status, round(elapsed_ms), requester, length, book_ref=book_ref)
         scores = [passage.score for passage in outcome.trace.retrieval.passages]
         return cls(
             question=question.text,
             mode=mode,
             status=QueryStatus.ANSWERED if isinstance(outcome, Answer) else QueryStatus.REFUSED,
-            milliseconds=round(milliseconds),
-            asker=asker,
-            selected=selected,
-            refusal=outcome.kind if isinstance(outcome, Refusal) else None,
-            retrieved=len(scores),
+            milliseconds=round(outcome.trace.total_ms),
+            requester=requester,
+            selection_length=length,
+            refusal_reason=outcome.kind if isinstance(outcome, Refusal) else None,
+            retrieved_count=len(scores),
             top_score=max(scores, default=None),
             chapters=_cited_chapters(outcome),
-            volume=volume._replace(edition=outcome.trace.edition),
+            book_ref=book_ref._replace(edition=outcome.trace.edition),
         )
 
 
 def _cited_chapters(reply: Reply) -> tuple[str, ...]:
-    """The chapters that are cited; a selection stands in the one where it was found, or in none."""
+    """Returns each cited chapter once; for a selection, the chapter in which it was found."""
     found = reply.trace.retrieval.selection
     places = [found if cited.chunk_id == SELECTION_CHUNK_ID else cited.place for cited in reply.citations]
     return tuple(dict.fromkeys(place.chapter for place in places if place))

@@ -1,9 +1,11 @@
-"""Defines a reader's question, its scope, and the passages that retrieval finds for it."""
+"""Defines a reader's question, its deadline, and the passages that retrieval finds for it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
+from time import monotonic
 
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.errors import InvalidInputError
@@ -22,11 +24,10 @@ class AnswerScope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a reader asks, the words they selected, and how widely to look.
+    """A reader's question with the selected text, its scope and the limits of the search.
 
-    With `fall_back` the book's own words may stand in for a language model that fails.
-
-    Outer white space is dropped, and a selection of white space alone is none; then the answer comes from the book.
+    Outer white space is removed. Without selected text the scope is the book. With `allow_fallback` the answer quotes
+    the book if the language model fails.
     """
 
     text: str
@@ -34,7 +35,7 @@ class Question:
     scope: AnswerScope = AnswerScope.BOOK
     k: int = 5
     threshold: float = 0.0
-    fall_back: bool = False
+    allow_fallback: bool = False
 
     def __post_init__(self) -> None:
         selection = (self.selection or "").strip() or None
@@ -43,23 +44,41 @@ class Question:
         object.__setattr__(self, "scope", self.scope if selection else AnswerScope.BOOK)
         if not 1 <= len(self.text) <= MAX_QUESTION_CHARS:
             raise InvalidInputError(
-                f"A question has 1 to {MAX_QUESTION_CHARS} characters; this one has {len(self.text)}."
+                f"A question must have 1 to {MAX_QUESTION_CHARS} characters; this one has {len(self.text)}."
             )
         if any("\ud800" <= letter <= "\udfff" for letter in f"{self.text}{selection}"):
-            raise InvalidInputError("A question is text; this one holds bytes that are no characters.")
+            raise InvalidInputError("A question must be valid text; this one contains bytes that are not characters.")
         if selection and len(selection) > MAX_SELECTION_CHARS:
-            raise InvalidInputError(f"A selection has at most {MAX_SELECTION_CHARS} characters, not {len(selection)}.")
+            raise InvalidInputError(
+                f"A selection must have at most {MAX_SELECTION_CHARS} characters; this one has {len(selection)}."
+            )
         if not 1 <= self.k <= MAX_PASSAGES:
-            raise InvalidInputError(f"The number of passages is 1 to {MAX_PASSAGES}, not {self.k}.")
+            raise InvalidInputError(f"The number of passages must be 1 to {MAX_PASSAGES}, not {self.k}.")
         if not 0 <= self.threshold <= 1:
-            raise InvalidInputError(f"The threshold is a number from 0 to 1, not {self.threshold}.")
+            raise InvalidInputError(f"The threshold must be a number from 0 to 1, not {self.threshold}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The moment by which all work for one question must end."""
+
+    moment: float = inf
+
+    @classmethod
+    def after(cls, seconds: float) -> Deadline:
+        return cls(monotonic() + seconds)
+
+    def limit(self, seconds: float) -> float:
+        """Returns `seconds`, or the time that is left if that is less."""
+        return min(seconds, self.moment - monotonic())
+
+
+NO_DEADLINE = Deadline()
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The passages found for a question, best first, and where the reader's selection stands in the book."""
+    """The passages found for a question, best first, and the place of the reader's selection in the book."""
 
     passages: tuple[Passage, ...]
     selection: Place | None = None
-    embed_ms: float = 0.0
-    search_ms: float = 0.0

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 from bookbound.domain.errors import ConfigError
 
+# Set here, because this runs before any module of the package can import onnxruntime.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 MODELS_FOLDER = Path(__file__).parent
 EMBEDDER_FILE, READER_FILE = "embedder-int8.onnx", "reader-int8.onnx"
 TOKENIZER_FILE, CONSTANTS_FILE, DIGESTS_FILE = "tokenizer.json", "reader.json", "digests.json"
 
 
 def load_constants(file: Path) -> dict[str, Any]:
-    """What a JSON file beside the networks holds."""
+    """Loads a JSON object from a file next to the networks."""
     try:
-        held = json.loads(file.read_bytes())
-    except OSError as trouble:
-        raise missing_model_error(file.name) from trouble
-    except (ValueError, RecursionError) as trouble:
-        raise damaged_model_error(file.name) from trouble
-    if not isinstance(held, dict):
+        constants = json.loads(file.read_bytes())
+    except OSError as error:
+        raise missing_model_error(file.name) from error
+    except (ValueError, RecursionError) as error:
+        raise damaged_model_error(file.name) from error
+    if not isinstance(constants, dict):
         raise damaged_model_error(file.name)
-    return held
+    return constants
 
 
 def missing_model_error(name: str) -> ConfigError:
-    return ConfigError(f"The model file {name} is missing; install bookbound again.")
+    return ConfigError(f"The model file {name} is missing. Install bookbound again.")
 
 
 def damaged_model_error(name: str) -> ConfigError:
-    return ConfigError(f"The model file {name} is damaged; install bookbound again.")
+    return ConfigError(f"The model file {name} is damaged. Install bookbound again.")

@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 import cohere
 import httpx
 
+from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.services import (
     build_response_error,
     build_status_error,
@@ -23,16 +24,13 @@ from bookbound.services import (
 SERVICE_NAME = "cohere"
 DEFAULT_URL = "https://api.cohere.com"
 REQUEST_TIMEOUT_SECONDS = 60.0
-"""The most that one request may take with all its tries; a question's own deadline may be shorter."""
+"""Covers all attempts of one request; the deadline of a question may be shorter."""
 InputType = Literal["search_document", "search_query"]
 Result = TypeVar("Result")
 
 
 class CohereClient:
-    """One pool of connections to Cohere, or to what speaks like it at another URL.
-
-    Nothing is taken from Cohere's own environment variables, and nothing is sent to any other host.
-    """
+    """Sends requests to Cohere, or to a compatible service, and to no other host; ignores Cohere's own environment."""
 
     def __init__(self, key: str, url: str | None = None, seconds: float = REQUEST_TIMEOUT_SECONDS) -> None:
         self._seconds = seconds
@@ -45,8 +43,10 @@ class CohereClient:
             max_retries=0,
         )
 
-    async def embed(self, texts: Sequence[str], model: str, input_type: InputType) -> Sequence[Sequence[float]]:
-        """The rows that Cohere gives for at most 96 texts, as they came."""
+    async def embed(
+        self, texts: Sequence[str], model: str, input_type: InputType, deadline: Deadline = NO_DEADLINE
+    ) -> Sequence[Sequence[float]]:
+        """Returns the vectors of at most 96 texts."""
 
         async def attempt(seconds: float) -> Sequence[Sequence[float]]:
             reply = await self._client.embed(
@@ -59,10 +59,12 @@ class CohereClient:
             )
             return reply.embeddings.float_ or ()
 
-        return await self._ask(attempt)
+        return await self._call(attempt, deadline)
 
-    async def rerank(self, question: str, documents: Sequence[str], model: str) -> list[float]:
-        """How relevant each document is to the question, from 0 to 1."""
+    async def rerank(
+        self, question: str, documents: Sequence[str], model: str, deadline: Deadline = NO_DEADLINE
+    ) -> list[float]:
+        """Returns the relevance of each document to the question, from 0 to 1."""
 
         async def attempt(seconds: float) -> list[float]:
             reply = await self._client.rerank(
@@ -71,22 +73,21 @@ class CohereClient:
             found = {result.index: float(result.relevance_score) for result in reply.results}
             return [found[i] for i in range(len(documents))]
 
-        relevance = await self._ask(attempt)
+        relevance = await self._call(attempt, deadline)
         if not all(isfinite(each) and 0 <= each <= 1 for each in relevance):
             raise build_response_error(SERVICE_NAME)
         return relevance
 
     async def close(self) -> None:
-        """Let the connections go."""
         await self._connections.aclose()
 
-    async def _ask(self, attempt: Callable[[float], Awaitable[Result]]) -> Result:
+    async def _call(self, attempt: Callable[[float], Awaitable[Result]], deadline: Deadline) -> Result:
         async def translated(seconds: float) -> Result:
-            # What Cohere says may hold the key or the reader's words: none of it goes on, not even as a cause.
+            # Cohere's messages may contain the key or the reader's words, so they are not kept, not even as a cause.
             try:
                 return await attempt(seconds)
-            except cohere.core.ApiError as trouble:
-                raise build_status_error(trouble.status_code, trouble.headers, SERVICE_NAME) from None
+            except cohere.core.ApiError as error:
+                raise build_status_error(error.status_code, error.headers, SERVICE_NAME) from None
             except httpx.TimeoutException:
                 raise build_timeout_error(SERVICE_NAME) from None
             except (httpx.ProtocolError, httpx.DecodingError):
@@ -94,7 +95,7 @@ class CohereClient:
             except httpx.HTTPError:
                 raise build_unreachable_error(SERVICE_NAME) from None
             except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
-                # The SDK does not check the shape of a reply: one of another shape fails wherever it is first used.
+                # The SDK does not check the shape of a reply, so a wrong one fails when it is first used.
                 raise build_response_error(SERVICE_NAME) from None
 
-        return await call_with_retry(translated, service=SERVICE_NAME, most=self._seconds)
+        return await call_with_retry(translated, service=SERVICE_NAME, seconds=self._seconds, deadline=deadline)

@@ -1,25 +1,25 @@
-"""Runs the shipped networks with onnxruntime and tokenizes text for them."""
+"""Runs the shipped networks with onnxruntime, tokenizes text for them, and embeds text."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
-from io import BufferedReader
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import onnxruntime
 import tokenizers
 from numpy.typing import NDArray
 
+from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.models import (
     DIGESTS_FILE,
+    EMBEDDER_FILE,
     MODELS_FOLDER,
     TOKENIZER_FILE,
     damaged_model_error,
@@ -27,15 +27,17 @@ from bookbound.models import (
     missing_model_error,
 )
 
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # must stand before the import: no word of a reader's use leaves the machine
+if TYPE_CHECKING:
+    from bookbound.domain.ports import Vectors
+
 P = ParamSpec("P")
 T = TypeVar("T")
 TOKEN_COUNT_CACHE_SIZE = 1 << 15
-"""Of how many words it is remembered how many pieces they have."""
+EMBEDDING_SIZE, EMBEDDER_MAX_TOKENS = 384, 256
 
 
 class TokenizedText(NamedTuple):
-    """The word pieces of a text: their numbers, their characters, and the word that each belongs to."""
+    """The tokens of a text: their ids, their character spans, and the number of the word of each."""
 
     ids: list[int]
     spans: list[tuple[int, int]]
@@ -43,10 +45,7 @@ class TokenizedText(NamedTuple):
 
 
 class OnnxNetwork:
-    """A network that reads one row of word pieces a call.
-
-    A row goes through alone: quantised on the fly, what is read would otherwise depend on its batch mates.
-    """
+    """A network that reads one row of tokens per call, because dynamic quantization makes rows of a batch differ."""
 
     def __init__(self, file: Path) -> None:
         self._session = onnxruntime.InferenceSession(
@@ -57,70 +56,62 @@ class OnnxNetwork:
         )
         self._outputs = [output.name for output in self._session.get_outputs()]
 
-    def read(self, ids: Sequence[int], **given: Sequence[int]) -> Mapping[str, NDArray[np.float32]]:
-        """What the network says of a row, by the names of its outputs."""
+    def read(self, ids: Sequence[int], **inputs: Sequence[int]) -> Mapping[str, NDArray[np.float32]]:
+        """Returns the outputs for a row by name."""
         row = np.array([ids], np.int64)
-        inputs = {"input_ids": row, "attention_mask": np.ones_like(row)}
-        inputs |= {name: np.array([values], np.int64) for name, values in given.items()}
-        found = self._session.run(None, inputs)
+        arrays = {"input_ids": row, "attention_mask": np.ones_like(row)}
+        arrays |= {name: np.array([values], np.int64) for name, values in inputs.items()}
+        found = self._session.run(None, arrays)
         return {name: np.asarray(rows, np.float32)[0] for name, rows in zip(self._outputs, found, strict=True)}
 
 
 class ModelRuntime:
-    """The networks of one folder and the word pieces they share; all of them work on one bounded set of threads.
+    """The networks of one folder and their tokenizer, on one bounded pool of threads; `preload` starts loading some."""
 
-    Those named `ahead` are opened while their owner does other things.
-    """
-
-    def __init__(self, folder: Path = MODELS_FOLDER, threads: int = 2, ahead: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path = MODELS_FOLDER, threads: int = 2, preload: Sequence[str] = ()) -> None:
         self.folder = folder
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="models")
-        self._ahead = {name: self._threads.submit(self._network, name) for name in ahead}
-        self._pieces_of = lru_cache(TOKEN_COUNT_CACHE_SIZE)(lambda word: len(self.ids(word)))
+        self._preloaded = {name: self._threads.submit(self._load_network, name) for name in preload}
+        self._count_word_tokens = lru_cache(TOKEN_COUNT_CACHE_SIZE)(lambda word: len(self.ids(word)))
 
     def network(self, name: str) -> OnnxNetwork:
-        """The network of that name, open."""
-        return self._ahead[name].result() if name in self._ahead else self._network(name)
+        return self._preloaded[name].result() if name in self._preloaded else self._load_network(name)
 
     def digest(self, name: str) -> str:
-        """The SHA-256 that a file of the folder must have."""
+        """Returns the SHA-256 that a file of the folder must have."""
         return self._digests.get(name, "")
 
     def constants(self, name: str) -> dict[str, Any]:
-        """The constants in a file of that name."""
         return load_constants(self.folder / name)
 
     def ids(self, text: str) -> list[int]:
-        """The numbers of a text's word pieces."""
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return ids
 
     def count(self, text: str) -> int:
-        """How many word pieces a text has; none spans a space, and a book repeats its words, so each is read once."""
-        return sum(map(self._pieces_of, text.replace("\n", " ").split(" ")))
+        """Counts tokens; no token spans a space and a book repeats its words, so each word is tokenized once."""
+        return sum(map(self._count_word_tokens, text.replace("\n", " ").split(" ")))
 
-    def pieces(self, text: str) -> TokenizedText:
-        """The word pieces of a text, and where they stand in it."""
-        found = self._tokenizer.encode(text, add_special_tokens=False)
-        return TokenizedText(found.ids, found.offsets, found.word_ids)
+    def tokenize(self, text: str) -> TokenizedText:
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        return TokenizedText(encoding.ids, encoding.offsets, encoding.word_ids)
 
     @cached_property
-    def marks(self) -> tuple[int, int]:
-        """The numbers that open a row and close each text in it."""
+    def special_ids(self) -> tuple[int, int]:
+        """The ids of the tokens that open a row and that close each text in it."""
         opening, closing = self._tokenizer.encode("").ids
         return opening, closing
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What comes of some work on one of the threads, while the caller's loop goes on."""
+        """Runs some work on one of the threads."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: work(*args, **kwargs))
 
     def close(self) -> None:
-        """Let the threads go."""
         self._threads.shutdown(wait=False)
 
-    def _network(self, name: str) -> OnnxNetwork:
-        return OnnxNetwork(self._intact(name))
+    def _load_network(self, name: str) -> OnnxNetwork:
+        return OnnxNetwork(self._verify_file(name))
 
     @cached_property
     def _digests(self) -> dict[str, str]:
@@ -129,37 +120,67 @@ class ModelRuntime:
     @property
     def _tokenizer(self) -> tokenizers.Tokenizer:
         with self._lock:
-            return self._word_pieces
+            return self._loaded_tokenizer
 
     @cached_property
-    def _word_pieces(self) -> tokenizers.Tokenizer:
-        tokenizer = tokenizers.Tokenizer.from_file(str(self._intact(TOKENIZER_FILE)))
+    def _loaded_tokenizer(self) -> tokenizers.Tokenizer:
+        tokenizer = tokenizers.Tokenizer.from_file(str(self._verify_file(TOKENIZER_FILE)))
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
 
-    def _intact(self, name: str) -> Path:
-        """A file of the folder, once its content was found to be what it should."""
+    def _verify_file(self, name: str) -> Path:
+        """Returns a file of the folder after its checksum was verified."""
         file = self.folder / name
-        with _open_model_file(file) as content:
-            if hashlib.file_digest(content, "sha256").hexdigest() != self.digest(name):
-                raise damaged_model_error(name)
+        try:
+            with file.open("rb") as content:
+                digest = hashlib.file_digest(content, "sha256").hexdigest()
+        except OSError as error:
+            raise missing_model_error(name) from error
+        if digest != self.digest(name):
+            raise damaged_model_error(name)
         return file
+
+
+class OnnxEmbedder:
+    """Embeds one text per call of the network, on a bounded number of threads."""
+
+    dimension, max_tokens = EMBEDDING_SIZE, EMBEDDER_MAX_TOKENS
+
+    def __init__(self, models: ModelRuntime | None = None) -> None:
+        self._models = models or ModelRuntime()
+        self._network = self._models.network(EMBEDDER_FILE)
+        self._special_ids = self._models.special_ids
+
+    @property
+    def name(self) -> str:
+        return f"bookbound-MiniLM-L6-int8@{self._models.digest(EMBEDDER_FILE)[:12]}"
+
+    def count_tokens(self, text: str) -> int:
+        return self._models.count(text) + len(self._special_ids)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        rows = await asyncio.gather(*map(self.embed_question, texts))
+        return np.stack(rows) if rows else np.empty((0, EMBEDDING_SIZE), np.float32)
+
+    async def embed_question(self, text: str, deadline: Deadline = NO_DEADLINE) -> Vectors:
+        return await self._models.run(self._compute_vector, text)
+
+    async def close(self) -> None:
+        self._models.close()
+
+    def _compute_vector(self, text: str) -> Vectors:
+        opening, closing = self._special_ids
+        ids = self._models.ids(text)[: EMBEDDER_MAX_TOKENS - len(self._special_ids)]
+        return self._network.read([opening, *ids, closing])["embedding"]
 
 
 def _build_session_options() -> onnxruntime.SessionOptions:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     # Without VNNI, signed 8-bit kernels saturate and change the verdict. This setting makes the weights unsigned there,
-    # which is exact; it takes effect from the extended level on. The fusion left out above rounds differently.
+    # which is exact; it takes effect from the extended level on. The fusion disabled above rounds differently.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     options.add_session_config_entry("session.x64quantprecision", "1")
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return options
-
-
-def _open_model_file(file: Path) -> BufferedReader:
-    try:
-        return file.open("rb")
-    except OSError as trouble:
-        raise missing_model_error(file.name) from trouble

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from bookbound.answering.writers.quotes import QuoteWriter
-from bookbound.domain.chunk import Chunk, Passage
+from bookbound.domain.chunk import Chunk, Passage, Place
+from bookbound.domain.document import SourceSpan
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.question import Question
 from bookbound.domain.reply import AnswerSentence
@@ -17,8 +18,8 @@ from bookbound.sources import parse_book
 Marked = tuple[str, float] | tuple[str, float, int]
 
 
-class Shelf:
-    """Pages that were read and split as a book's are, to answer from by marking words in them."""
+class Pages:
+    """Pages that are parsed and split like a book; tests mark the words that answer."""
 
     def __init__(self, folder: Path, budget: int = 400) -> None:
         pages = parse_book(folder).pages
@@ -30,14 +31,14 @@ class Shelf:
     def evidence(self, words: str, probability: float = 0.8, part: int = 0) -> Evidence:
         found = next(passage for passage in self.passages if words in passage.chunk.text)
         start = found.chunk.text.index(words)
-        return Evidence.of(found, start, start + len(words), probability, part)
+        return Evidence.from_chunk(found.chunk, start, start + len(words), probability, part)
 
     def answer(self, question: str, *words: str | Marked, partial: bool = False) -> list[AnswerSentence]:
         marked = [self.evidence(*((piece,) if isinstance(piece, str) else piece)) for piece in words]
         marked.sort(key=lambda piece: -piece.probability)
-        return self.quoted(question, marked, partial)
+        return self.quote_evidence(question, marked, partial)
 
-    def quoted(self, question: str, evidence: list[Evidence], partial: bool = False) -> list[AnswerSentence]:
+    def quote_evidence(self, question: str, evidence: list[Evidence], partial: bool = False) -> list[AnswerSentence]:
         judgement = Judgement(0.9, (), tuple(evidence), "Good", None, partial)
 
         async def write() -> list[AnswerSentence]:
@@ -46,22 +47,28 @@ class Shelf:
 
         return asyncio.run(write())
 
-    def said(self, question: str, *words: str | Marked, partial: bool = False) -> list[str]:
+    def quote_texts(self, question: str, *words: str | Marked, partial: bool = False) -> list[str]:
         return [sentence.text for sentence in self.answer(question, *words, partial=partial)]
 
 
-@pytest.fixture
-def shelf(tmp_path: Path) -> Callable[..., Shelf]:
-    """Makes a shelf of pages, each given as Markdown."""
+def make_passage(name: str, text: str, *headings: str, score: float = 0.6) -> Passage:
+    """Returns a whole page as one passage."""
+    place = Place(f"{name}.md", f"/{name}", "Arms", "Torque", headings, "", 0, len(text))
+    return Passage(Chunk(name, text, place, 0, (SourceSpan(0, len(text), 0, len(text)),)), score)
 
-    def make(*pages: str) -> Shelf:
+
+@pytest.fixture
+def make_pages(tmp_path: Path) -> Callable[..., Pages]:
+    """Makes pages from Markdown texts."""
+
+    def make(*pages: str) -> Pages:
         for number, page in enumerate(pages):
             (tmp_path / f"{number}.md").write_text(page, encoding="utf-8")
-        return Shelf(tmp_path)
+        return Pages(tmp_path)
 
     return make
 
 
 @pytest.fixture(scope="session")
-def example(example_book: Path) -> Shelf:
-    return Shelf(example_book)
+def example(example_book: Path) -> Pages:
+    return Pages(example_book)

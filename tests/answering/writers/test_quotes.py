@@ -1,23 +1,26 @@
+"""Answers that quote the book: which units are chosen, and how short answers are widened."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.answering.writers.conftest import Shelf
+from tests.answering.writers.conftest import Pages
 
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence
 from bookbound.domain.question import SELECTION_CHUNK_ID
 from bookbound.domain.reply import MAX_ANSWER_SENTENCES
 
-Make = Callable[..., Shelf]
+Make = Callable[..., Pages]
 
 
-def test_the_sentence_that_holds_the_words_is_quoted_with_its_citation(shelf: Make) -> None:
-    page = shelf("# Walking\n\nA robot walks.\n\nThe robot stops after 5 m.\n\nRobots rest.")
+def test_the_sentence_with_the_words_is_quoted_and_cited(make_pages: Make) -> None:
+    page = make_pages("# Walking\n\nA robot walks.\n\nThe robot stops after 5 m.\n\nRobots rest.")
     (sentence,) = page.answer("How far?", "5 m")
     assert sentence.text == "The robot stops after 5 m."
     (evidence,) = sentence.evidence
@@ -25,104 +28,108 @@ def test_the_sentence_that_holds_the_words_is_quoted_with_its_citation(shelf: Ma
     assert evidence.place.end - evidence.place.start == len(sentence.text)
 
 
-def test_words_in_two_sentences_take_both(shelf: Make) -> None:
-    page = shelf("# Walking\n\nA robot walks. The robot stops.\n\nRobots rest.")
-    assert page.said("What next?", "walks. The robot") == ["A robot walks.", "The robot stops."]
+def test_words_in_two_sentences_quote_both(make_pages: Make) -> None:
+    page = make_pages("# Walking\n\nA robot walks. The robot stops.\n\nRobots rest.")
+    assert page.quote_texts("What next?", "walks. The robot") == ["A robot walks.", "The robot stops."]
 
 
-def test_sentences_come_in_reading_order(shelf: Make) -> None:
-    page = shelf("# Walking\n\nA robot walks.\n\nThe robot stops.\n\nBatteries rest.")
-    assert page.said("What?", ("Batteries", 0.9), ("walks", 0.8)) == ["A robot walks.", "Batteries rest."]
+def test_sentences_come_in_reading_order(make_pages: Make) -> None:
+    page = make_pages("# Walking\n\nA robot walks.\n\nThe robot stops.\n\nBatteries rest.")
+    assert page.quote_texts("What?", ("Batteries", 0.9), ("walks", 0.8)) == ["A robot walks.", "Batteries rest."]
 
 
-def test_words_of_the_same_passage_are_taken_from_a_tenth_of_the_best_on(shelf: Make) -> None:
-    page = shelf("# Walking\n\nA robot walks.\n\nThe robot stops.\n\nBatteries rest.")
-    assert page.said("What?", ("Batteries", 0.9), ("walks", 0.1)) == ["A robot walks.", "Batteries rest."]
-    assert page.said("What?", ("Batteries", 0.9), ("walks", 0.08)) == ["Batteries rest."]
+def test_words_of_the_same_passage_need_a_tenth_of_the_best_probability(make_pages: Make) -> None:
+    page = make_pages("# Walking\n\nA robot walks.\n\nThe robot stops.\n\nBatteries rest.")
+    assert page.quote_texts("What?", ("Batteries", 0.9), ("walks", 0.1)) == ["A robot walks.", "Batteries rest."]
+    assert page.quote_texts("What?", ("Batteries", 0.9), ("walks", 0.08)) == ["Batteries rest."]
 
 
-def test_a_second_passage_three_tenths_as_probable_speaks_too_if_it_says_something_new(shelf: Make) -> None:
-    pages = shelf("# A\n\nThe port is 42.", "# B\n\nServers listen somewhere else entirely.")
+def test_a_second_passage_needs_three_tenths_of_the_best_probability_and_new_terms(make_pages: Make) -> None:
+    pages = make_pages("# A\n\nThe port is 42.", "# B\n\nServers listen somewhere else entirely.")
     both = ["The port is 42.", "Servers listen somewhere else entirely."]
-    assert pages.said("port?", ("42", 0.9), ("somewhere", 0.28)) == both
-    assert pages.said("port?", ("42", 0.9), ("somewhere", 0.26)) == both[:1]
-    assert pages.said("Is the port somewhere?", ("42", 0.9), ("somewhere", 0.8)) == both[:1]
+    assert pages.quote_texts("port?", ("42", 0.9), ("somewhere", 0.28)) == both
+    assert pages.quote_texts("port?", ("42", 0.9), ("somewhere", 0.26)) == both[:1]
+    assert pages.quote_texts("Is the port somewhere?", ("42", 0.9), ("somewhere", 0.8)) == both[:1]
 
 
-def test_of_what_a_second_passage_says_three_tenths_are_new_at_least(shelf: Make) -> None:
+def test_three_tenths_of_the_terms_of_a_second_passage_must_be_new(make_pages: Make) -> None:
     known = "Motors gears springs belts bearings shafts brakes"
-    pages = shelf(f"# A\n\n{known} matter.", f"# B\n\n{known} sing.", f"# C\n\n{known} sing loudly daily everywhere.")
-    assert pages.said("port?", ("matter", 0.9), ("sing.", 0.8)) == [f"{known} matter."]
+    pages = make_pages(
+        f"# A\n\n{known} matter.", f"# B\n\n{known} sing.", f"# C\n\n{known} sing loudly daily everywhere."
+    )
+    assert pages.quote_texts("port?", ("matter", 0.9), ("sing.", 0.8)) == [f"{known} matter."]
     new = f"{known} sing loudly daily everywhere."
-    assert pages.said("port?", ("matter", 0.9), ("sing loudly", 0.8)) == [f"{known} matter.", new]
+    assert pages.quote_texts("port?", ("matter", 0.9), ("sing loudly", 0.8)) == [f"{known} matter.", new]
 
 
-def test_a_paraphrase_or_the_same_figure_does_not_join(shelf: Make) -> None:
-    pages = shelf(
+def test_a_paraphrase_or_the_same_number_is_not_added(make_pages: Make) -> None:
+    pages = make_pages(
         "# A\n\nThe server listens on port 42 by default.",
         "# B\n\nBy default a listening server has port 42 open.",
         "# C\n\nFirewalls must admit traffic towards 42.",
         "# D\n\nThe server listens on port 42 by default.",
     )
     first = "The server listens on port 42 by default."
-    assert pages.said("which?", ("port 42 by", 0.9), ("port 42 open", 0.9)) == [first]
+    assert pages.quote_texts("which?", ("port 42 by", 0.9), ("port 42 open", 0.9)) == [first]
     other = pages.evidence("Firewalls must admit traffic towards 42.", 0.89)
-    figure = Evidence.of(pages.passages[2], other.end - 3, other.end - 1, 0.89)
-    repeat = Evidence.of(pages.passages[3], 0, len(first), 0.89)
+    figure = Evidence.from_chunk(pages.passages[2].chunk, other.end - 3, other.end - 1, 0.89)
+    repeat = Evidence.from_chunk(pages.passages[3].chunk, 0, len(first), 0.89)
     assert figure.text == "42"
     for piece, said in ((figure, [first]), (repeat, [first]), (other, [first, other.text])):
-        assert [sentence.text for sentence in pages.quoted("which?", [pages.evidence("port 42 by"), piece])] == said
+        assert [
+            sentence.text for sentence in pages.quote_evidence("which?", [pages.evidence("port 42 by"), piece])
+        ] == said
 
 
-def test_each_part_of_a_question_has_its_best_words(shelf: Make) -> None:
-    pages = shelf("# A\n\nTowers stand. The tower is 9 m high.", "# B\n\nThe tower weighs 5 t. Birds nest there.")
-    said = pages.said("How high, and how heavy?", ("5 t", 0.9, 1), ("9 m", 0.3, 0), ("Birds", 0.08, 1))
+def test_each_part_of_a_question_gets_its_best_words(make_pages: Make) -> None:
+    pages = make_pages("# A\n\nTowers stand. The tower is 9 m high.", "# B\n\nThe tower weighs 5 t. Birds nest there.")
+    said = pages.quote_texts("How high, and how heavy?", ("5 t", 0.9, 1), ("9 m", 0.3, 0), ("Birds", 0.08, 1))
     assert said == ["The tower is 9 m high.", "The tower weighs 5 t."]
 
 
-def test_no_part_is_crowded_out_by_more_words_for_another(shelf: Make) -> None:
+def test_no_part_is_displaced_by_another(make_pages: Make) -> None:
     animals = ["hen", "dog", "cat", "cow", "pig", "fox"]
-    page = shelf("# A\n\n" + " ".join(f"The {animal} walks." for animal in animals) + " Owls fly.")
+    page = make_pages("# A\n\n" + " ".join(f"The {animal} walks." for animal in animals) + " Owls fly.")
     marked = [(animal, 0.9, 0) for animal in animals]
-    assert page.said("Who walks, and who flies?", *marked, ("Owls", 0.3, 1))[-1] == "Owls fly."
+    assert page.quote_texts("Who walks, and who flies?", *marked, ("Owls", 0.3, 1))[-1] == "Owls fly."
 
 
-def test_the_same_words_for_two_parts_are_said_once(shelf: Make) -> None:
-    pages = shelf("# A\n\nThe port is 42.", "# B\n\nThe  port is 42. Ships rest.")
-    said = pages.quoted(
-        "Which, and why?", [Evidence.of(found, 0, 15, 0.9, n) for n, found in enumerate(pages.passages)]
+def test_the_same_words_for_two_parts_are_quoted_once(make_pages: Make) -> None:
+    pages = make_pages("# A\n\nThe port is 42.", "# B\n\nThe  port is 42. Ships rest.")
+    said = pages.quote_evidence(
+        "Which, and why?", [Evidence.from_chunk(found.chunk, 0, 15, 0.9, n) for n, found in enumerate(pages.passages)]
     )
     assert [sentence.text for sentence in said] == ["The port is 42."]
 
 
-def test_files_come_in_the_order_of_the_parts_and_one_file_in_its_own(shelf: Make) -> None:
-    pages = shelf("# A\n\nThe tower weighs 5 t.\n\n## Size\n\nThe tower is 9 m high.", "# B\n\nIron is grey.")
+def test_files_are_ordered_by_part_and_quotes_by_place(make_pages: Make) -> None:
+    pages = make_pages("# A\n\nThe tower weighs 5 t.\n\n## Size\n\nThe tower is 9 m high.", "# B\n\nIron is grey.")
     question = "What colour is iron, how high is the tower, how heavy?"
-    assert pages.said(question, ("grey", 0.5, 0), ("9 m", 0.9, 1), ("5 t", 0.8, 2)) == [
+    assert pages.quote_texts(question, ("grey", 0.5, 0), ("9 m", 0.9, 1), ("5 t", 0.8, 2)) == [
         "Iron is grey.",
         "The tower weighs 5 t.",
         "The tower is 9 m high.",
     ]
 
 
-def test_an_answer_has_at_most_five_sentences_and_one_less_where_it_is_only_a_part(shelf: Make) -> None:
+def test_an_answer_has_at_most_five_sentences_or_four_if_partial(make_pages: Make) -> None:
     animals = ["hen", "dog", "cat", "cow", "pig", "fox", "owl"]
-    page = shelf("# A\n\n" + " ".join(f"The {animal} walks." for animal in animals))
-    assert len(page.said("Who?", *animals)) == MAX_ANSWER_SENTENCES == 5
-    assert len(page.said("Who?", *animals, partial=True)) == 4
+    page = make_pages("# A\n\n" + " ".join(f"The {animal} walks." for animal in animals))
+    assert len(page.quote_texts("Who?", *animals)) == MAX_ANSWER_SENTENCES == 5
+    assert len(page.quote_texts("Who?", *animals, partial=True)) == 4
 
 
-def test_words_over_more_than_five_sentences_are_quoted_from_their_beginning(shelf: Make) -> None:
-    page = shelf("# A\n\nHens. Dogs. Cats. Cows. Pigs. Owls. Emus.")
-    assert page.said("Who?", page.chunks[0].text) == ["Hens.", "Dogs.", "Cats.", "Cows.", "Pigs."]
+def test_a_long_stretch_is_quoted_from_its_beginning(make_pages: Make) -> None:
+    page = make_pages("# A\n\nHens. Dogs. Cats. Cows. Pigs. Owls. Emus.")
+    assert page.quote_texts("Who?", page.chunks[0].text) == ["Hens.", "Dogs.", "Cats.", "Cows.", "Pigs."]
 
 
-def test_what_was_selected_is_not_said_again_from_the_book(shelf: Make) -> None:
-    page = shelf("# A\n\nThe port is 42. Ships rest there.")
+def test_selected_words_are_not_repeated_from_the_book(make_pages: Make) -> None:
+    page = make_pages("# A\n\nThe port is 42. Ships rest there.")
     found = page.passages[0]
     page.passages.insert(0, Passage(replace(found.chunk, id=SELECTION_CHUNK_ID), 1.0))
-    pieces = [Evidence.of(passage, 0, 15, 0.9) for passage in page.passages]
-    said = page.quoted("port?", pieces)
+    pieces = [Evidence.from_chunk(passage.chunk, 0, 15, 0.9) for passage in page.passages]
+    said = page.quote_evidence("port?", pieces)
     assert [sentence.text for sentence in said] == ["The port is 42.", "Ships rest there."]
     assert {sentence.evidence[0].chunk_id for sentence in said} == {SELECTION_CHUNK_ID}
 
@@ -136,8 +143,8 @@ def test_what_was_selected_is_not_said_again_from_the_book(shelf: Make) -> None:
     question=st.sampled_from(["What?", "Which parts are there?", "What are the steps to walk?", "Explain this"]),
     partial=st.booleans(),
 )
-def test_whatever_is_marked_the_answer_is_verbatim_short_and_says_nothing_twice(
-    example: Shelf,
+def test_every_answer_is_verbatim_short_and_without_repetition(
+    example: Pages,
     spans: list[tuple[int, int, int, float, int]],
     question: str,
     partial: bool,
@@ -147,9 +154,9 @@ def test_whatever_is_marked_the_answer_is_verbatim_short_and_says_nothing_twice(
         passage = example.passages[number % len(example.passages)]
         start %= len(passage.chunk.text)
         end = min(start + length, len(passage.chunk.text))
-        evidence.append(Evidence.of(passage, start, end, probability, part))
+        evidence.append(Evidence.from_chunk(passage.chunk, start, end, probability, part))
     evidence.sort(key=lambda piece: -piece.probability)
-    said = example.quoted(question, evidence, partial)
+    said = example.quote_evidence(question, evidence, partial)
     assert len(said) <= MAX_ANSWER_SENTENCES - partial
     texts = [sentence.text for sentence in said]
     assert len(set(texts)) == len(texts)
@@ -168,3 +175,67 @@ def test_whatever_is_marked_the_answer_is_verbatim_short_and_says_nothing_twice(
     if said:
         # What promises something is followed by it.
         assert not said[-1].text.endswith(":")
+
+
+SIX = ["Hens walk.", "Dogs run.", "Cats climb.", "Cows graze.", "Pigs dig.", "Owls fly."]
+
+
+@pytest.mark.parametrize("question", ["What runs?", "How many are there?", "Why?", "Which animals run?", "cats"])
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [("Hens", 0), ("run", 1), ("climb", 2), ("graze", 2), ("Owls", 2), ("run. Cats climb", 1)],
+)
+def test_a_short_answer_is_widened_to_four_units(make_pages: Make, question: str, words: str, first: int) -> None:
+    page = make_pages("# A\n\n" + " ".join(SIX))
+    assert page.quote_texts(question, words) == SIX[first : first + 4]
+
+
+def test_added_units_have_the_probability_of_the_words(make_pages: Make) -> None:
+    page = make_pages("# A\n\n" + " ".join(SIX))
+    for sentence in page.answer("Who?", ("climb", 0.7)):
+        (evidence,) = sentence.evidence
+        assert (evidence.text, evidence.probability) == (sentence.text, 0.7)
+
+
+def test_an_answer_of_four_units_or_more_is_not_widened(make_pages: Make) -> None:
+    page = make_pages("# A\n\n" + " ".join(SIX))
+    assert page.quote_texts("Who?", "Dogs run. Cats climb. Cows graze. Pigs dig.") == SIX[1:5]
+    assert page.quote_texts("Who?", "Hens", "Dogs", "Cows", "Owls") == [SIX[0], SIX[1], SIX[3], SIX[5]]
+
+
+def test_units_of_another_passage_count_towards_four(make_pages: Make) -> None:
+    pages = make_pages("# A\n\n" + " ".join(SIX), "# B\n\nEmus wander. Rams rest.")
+    assert pages.quote_texts("Who?", ("Dogs", 0.9), ("Emus", 0.8)) == [*SIX[1:4], "Emus wander."]
+
+
+def test_widening_does_not_repeat_another_passage(make_pages: Make) -> None:
+    pages = make_pages("# A\n\nDogs run. Cats climb.", "# B\n\nCats climb. Emus wander.")
+    said = pages.quote_texts("Who?", ("Dogs", 0.9), ("climb. Emus", 0.8))
+    assert said == ["Dogs run.", "Cats climb.", "Emus wander."]
+
+
+def test_widening_ends_at_the_paragraph(make_pages: Make) -> None:
+    page = make_pages("# A\n\nHens walk. Dogs run.\n\nCats climb. Cows graze.\n\nPigs dig. Owls fly.")
+    assert page.quote_texts("Why?", "graze") == ["Cats climb.", "Cows graze."]
+
+
+def test_widening_does_not_add_an_introduction(make_pages: Make) -> None:
+    page = make_pages("# A\n\nDogs run. Cats climb. They eat:\n\n- corn\n")
+    assert page.quote_texts("Who?", "run") == ["Dogs run.", "Cats climb."]
+
+
+def test_code_and_rows_are_not_widened(make_pages: Make) -> None:
+    code, rows = "```\nwalk()\n```", "| A | B |\n|---|---|\n| 1 | 2 |"
+    page = make_pages(f"# A\n\nPigs dig. Start the motor:\n\n{code}\n\nOwls fly. Rates are:\n\n{rows}\n")
+    assert page.quote_texts("How?", "walk()") == ["Start the motor:", "walk()"]
+    assert page.quote_texts("What?", "1 | 2") == ["Rates are:", "A | B\n1 | 2"]
+
+
+def test_an_item_is_widened_by_its_neighbours(make_pages: Make) -> None:
+    page = make_pages("# A\n\nHens eat:\n\n- corn\n- worms\n- grass\n- bread\n- rice\n")
+    assert page.quote_texts("What of worms?", "worms") == ["Hens eat:", "- worms\n- grass\n- bread"]
+
+
+def test_an_answer_to_several_parts_is_not_widened(make_pages: Make) -> None:
+    page = make_pages("# A\n\n" + " ".join(SIX))
+    assert page.quote_texts("Who runs, and who digs?", ("Dogs", 0.9, 0), ("Pigs", 0.8, 1)) == [SIX[1], SIX[4]]

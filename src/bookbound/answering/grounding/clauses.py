@@ -9,12 +9,12 @@ from typing import NamedTuple
 from bookbound.answering.grounding.quantities import convert_number_words
 from bookbound.domain.chunk import QuotableUnit
 from bookbound.domain.judgement import Evidence
-from bookbound.text.tokens import extract_terms as all_terms
+from bookbound.text.tokens import extract_terms as extract_all_terms
 
 MAX_SUBJECT_TERMS = 4
-"""How many of a clause's first terms may name what it speaks of."""
+"""The first terms of a clause, which may name its subject."""
 PARALLEL_SHARE = 0.4
-"""The share of its terms from which on a clause is the like of another."""
+"""The share of terms from which two clauses are parallel."""
 _CONJUNCTIONS = "while whereas because although though but so unless instead rather and when if until which".split()
 _CLAUSE_BOUNDARY = re.compile(
     rf"\s*(?:[;:()—]|\s[–-](?=\s)|,(?=\s)|(?<=[.!?])\s+(?=[A-Z])|\s(?=(?:{'|'.join(_CONJUNCTIONS)})\s))\s*", re.I
@@ -22,7 +22,7 @@ _CLAUSE_BOUNDARY = re.compile(
 _IGNORED_STEMS = frozenset(
     "sinc wherea although though rather however therefor thu cannot never non neither nothing".split()
 )
-"""Stems of words that only join clauses, or deny them."""
+"""Stems of words that only join or negate clauses."""
 _PREFIX = re.compile(r"\b(on|off|non|un|pre|post|in|out|up|down|over|under)-(?=\w)", re.I)
 _PHRASE_REPLACEMENTS = [
     (re.compile(rf"\b(?:{phrase})\b", re.I), word)
@@ -32,7 +32,7 @@ _PHRASE_REPLACEMENTS = [
         (r"(?:left|leaves?)\s+out|omit(?:s|ted)?", "missing"),
     )
 ]
-"""What is said in a word that silence would swallow, or in several, and the word for it."""
+"""Phrases that are stop words or several words, and one word with the same meaning."""
 _ANAPHOR = re.compile(
     r"\W*(?:it|its|they|their|them|this|these|that|those|such|he|his|she|her|both|each|here|there|one|"
     r"the\s+(?:first|second|third|last|latter|former|same))\b",
@@ -42,35 +42,35 @@ _LIST_KINDS = ("item", "row")
 
 
 class Clause(NamedTuple):
-    """A stretch of words that says one thing: its terms, those it may be understood with, and where it stands.
+    """A clause: its terms, those of its context, and the numbers of its piece of evidence and its unit.
 
-    That is the number of a piece of evidence, and of a unit in it; `back` where the unit points at the one before.
+    `refers_back` says that the unit refers to the one before.
     """
 
     text: str
     terms: tuple[str, ...]
-    carried: tuple[str, ...] = ()
+    context_terms: tuple[str, ...] = ()
     piece: int = 0
     unit: int = 0
-    back: bool = False
+    refers_back: bool = False
 
 
 def extract_terms(text: str) -> tuple[str, ...]:
-    """The stems of the words that carry meaning, in order; "off-policy" is one, "act as" is one, and "two" is "2"."""
+    """Returns the stems of content words in order; "off-policy" and "act as" are one term each, and "two" is "2"."""
     for phrase, word in _PHRASE_REPLACEMENTS:
         text = phrase.sub(word, text)
     words = convert_number_words(_PREFIX.sub(r"\1", text))
-    return tuple(term for term in all_terms(words) if term not in _IGNORED_STEMS)
+    return tuple(term for term in extract_all_terms(words) if term not in _IGNORED_STEMS)
 
 
 def are_parallel(one: Clause, other: Clause) -> bool:
-    """Whether two clauses say the like of different things: what is true of one is not said of the other."""
+    """Returns whether two clauses make parallel statements about different subjects."""
     shared = len(set(one.terms).intersection(other.terms))
     return shared >= max(2, PARALLEL_SHARE * min(len(set(one.terms)), len(set(other.terms))))
 
 
 def split_clauses(text: str) -> list[Clause]:
-    """The clauses of a sentence, or of a few; what is too short to say something stays with its neighbour."""
+    """Splits text into clauses; one that is too short is joined with its neighbour."""
     found: list[Clause] = []
     for words in filter(None, _CLAUSE_BOUNDARY.split(text)):
         own = extract_terms(words)
@@ -82,13 +82,13 @@ def split_clauses(text: str) -> list[Clause]:
 
 
 def split_evidence(piece: Evidence, units: Sequence[QuotableUnit], number: int = 0) -> Iterator[Clause]:
-    """The clauses of some units of a piece of evidence, each with the terms of what its subject may be called.
+    """Yields the clauses of some units, each with the terms that its subject may have.
 
-    That is what its unit begins with, what stood before a unit that points back, what introduced the list or heads the
-    table it is in, and the names of the headings that the words themselves never say.
+    These are the first terms of its unit, those before a unit that refers back, those that introduce its list or head
+    its table, and those of the headings that the text itself never uses.
     """
     said = set(extract_terms(piece.text))
-    named = tuple(term for term in extract_terms(" ".join(piece.place.path)) if term not in said)
+    named = tuple(term for term in extract_terms(" ".join(piece.place.heading_path)) if term not in said)
     before: tuple[str, ...] = ()
     introduced: tuple[str, ...] = ()
     for place, unit in enumerate(units):
@@ -99,7 +99,8 @@ def split_evidence(piece: Evidence, units: Sequence[QuotableUnit], number: int =
         listed = introduced if unit.kind in _LIST_KINDS else ()
         for at, clause in enumerate(found):
             opening = found[0].terms[:MAX_SUBJECT_TERMS] if at and not are_parallel(found[0], clause) else ()
-            yield clause._replace(carried=(*named, *listed, *back, *opening), piece=number, unit=place, back=bool(back))
+            context = (*named, *listed, *back, *opening)
+            yield clause._replace(context_terms=context, piece=number, unit=place, refers_back=bool(back))
         before = (*back, *first[:MAX_SUBJECT_TERMS])[: 2 * MAX_SUBJECT_TERMS]
         if words.endswith(":") or (unit.kind == "row" and not introduced):
             introduced = extract_terms(words)[: 2 * MAX_SUBJECT_TERMS]
@@ -124,11 +125,11 @@ _IRREGULAR_STEMS = {
     ).split("|")
     for form in forms.split()
 }
-"""The stems of strong verbs."""
+"""The stems of irregular verbs."""
 
 
 def are_word_forms(one: str, other: str) -> bool:
-    """Whether two stems are likely forms of one word: they part only in their endings, or by a strong verb's vowel."""
+    """Returns whether two stems are probably forms of one word: they differ in their endings, or are irregular."""
     if one in _IRREGULAR_STEMS and _IRREGULAR_STEMS[one] == _IRREGULAR_STEMS.get(other):
         return True
     shared = 0
@@ -151,12 +152,12 @@ _AGENT_PHRASE = re.compile(r"\bby\s+(?!\w+ing\b)(?P<doer>[^,;:.]+)", re.I)
 
 
 def turns_active_into_passive(said: str, book: str) -> bool:
-    """Whether words say what is done where the book says what does it."""
+    """Returns whether a text is passive and the book active."""
     return bool(_PASSIVE.search(said)) and not _PASSIVE.search(book)
 
 
 def order_as_active(text: str) -> tuple[str, ...]:
-    """The terms of a clause in the order of its active; none of a passive that does not say by what it is done."""
+    """Returns the terms of a clause in active order; nothing for a passive without an agent."""
     passive = _PASSIVE.search(text)
     if not passive:
         return extract_terms(text)
@@ -168,7 +169,7 @@ def order_as_active(text: str) -> tuple[str, ...]:
 
 
 def swaps_sides(said: Sequence[str], book: Sequence[str]) -> bool:
-    """Whether what stands around a term has changed sides: "the leg moves the hip" for "the hip moves the leg"."""
+    """Returns whether terms have changed sides: "the leg moves the hip" for "the hip moves the leg"."""
     return any(
         term == same
         and _overlap_at_ends(book[:there], said[here + 1 :])
@@ -179,5 +180,5 @@ def swaps_sides(said: Sequence[str], book: Sequence[str]) -> bool:
 
 
 def _overlap_at_ends(before: Sequence[str], after: Sequence[str]) -> bool:
-    """Whether words end with those that others begin with."""
+    """Returns whether one list ends with the terms that the other begins with."""
     return any(before[-size:] == after[:size] for size in range(1, min(len(before), len(after)) + 1))

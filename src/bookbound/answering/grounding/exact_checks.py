@@ -25,26 +25,28 @@ from bookbound.text.tokens import extract_identifiers, normalize_text
 _CITATION_MARK = re.compile(r"[\[【(]\s*(?:passages?\s+)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*[^\]】)]{0,20}[\]】)]", re.I)
 
 
-def passes_exact_checks(retelling: SentenceAlignment) -> bool:
-    """Whether a sentence has no number, name or identifier but its evidence's, and says it of no more and no less.
+def passes_exact_checks(alignment: SentenceAlignment) -> bool:
+    """Returns whether a sentence keeps the numbers, names, negation, quantifiers and modality of its evidence.
 
-    Names may also be those of the headings over the evidence.
+    Names may also come from the headings of the evidence.
     """
-    words, beside = (f"{retelling.around(beside)}\n{retelling.headings}" for beside in (0, 1))
+    words, nearby = (f"{alignment.supporting_text(count)}\n{alignment.headings}" for count in (0, 1))
     return (
-        has_only_known_quantities(retelling.sentence, words)
-        and counts_same_things(retelling.sentence, words)
-        and has_only_known_letters(retelling.sentence, f"{retelling.text}\n{retelling.headings}")
-        and has_only_known_names(retelling.sentence, beside)
-        and keeps_standalone_names(retelling.sentence, beside, retelling.text)
-        and all(mark in words for mark in _CITATION_MARK.findall(retelling.sentence))
-        and keeps_quantifiers(retelling)
-        and has_same_hedging(retelling)
-        and has_same_negation(retelling)
-        and not any(has_antonym(match.clause.text, match.closest.text) for match in retelling.close)
-        and not any(reduces_several_to_one(match.clause.text, match.closest.text) for match in retelling.close)
-        and not any(map(changes_modality, retelling.close))
-        and not reverses_sequence(retelling)
+        has_only_known_quantities(alignment.sentence, words)
+        and counts_same_things(alignment.sentence, words)
+        and has_only_known_letters(alignment.sentence, f"{alignment.text}\n{alignment.headings}")
+        and has_only_known_names(alignment.sentence, nearby)
+        and keeps_standalone_names(alignment.sentence, nearby, alignment.text)
+        and all(mark in words for mark in _CITATION_MARK.findall(alignment.sentence))
+        and keeps_quantifiers(alignment)
+        and has_same_hedging(alignment)
+        and has_same_negation(alignment)
+        and not any(has_antonym(match.clause.text, match.closest.text) for match in alignment.same_topic_matches)
+        and not any(
+            reduces_several_to_one(match.clause.text, match.closest.text) for match in alignment.same_topic_matches
+        )
+        and not any(map(changes_modality, alignment.same_topic_matches))
+        and not reverses_sequence(alignment)
     )
 
 
@@ -57,7 +59,7 @@ _SEPARATORS = re.compile(r"[./:'’–-]+")
 
 
 def find_proper_names(text: str) -> set[str]:
-    """Identifiers, options, acronyms, and words that are written large within a sentence."""
+    """Returns identifiers, options, acronyms, and words that are capitalized within a sentence."""
     return {
         name
         for name in {*extract_identifiers(text), *_CAPITALIZED.findall(text)} - _COMMON_CAPITALIZED
@@ -65,10 +67,10 @@ def find_proper_names(text: str) -> set[str]:
     }
 
 
-def keeps_standalone_names(sentence: str, carriers: str, evidence: str) -> bool:
-    """Whether a name that is a word of its own in the evidence is one in the words that carry the sentence."""
+def keeps_standalone_names(sentence: str, nearby: str, evidence: str) -> bool:
+    """Returns whether a name that is a separate word in the evidence is one in the nearby text too."""
     said, here, there = (
-        set(map(_strip_punctuation, _WORD.findall(normalize_text(text)))) for text in (sentence, carriers, evidence)
+        set(map(_strip_punctuation, _WORD.findall(normalize_text(text)))) for text in (sentence, nearby, evidence)
     )
     return said.isdisjoint(
         name
@@ -78,7 +80,7 @@ def keeps_standalone_names(sentence: str, carriers: str, evidence: str) -> bool:
 
 
 def has_only_known_letters(sentence: str, evidence: str) -> bool:
-    """Whether the evidence has every sign and foreign letter of the sentence: a word may be written to deceive."""
+    """Returns whether the evidence has every sign and foreign letter of the sentence, which may imitate a word."""
     strange = {
         char for char in normalize_text(sentence) if not char.isascii() and unicodedata.category(char)[0] in "LSN"
     }
@@ -86,7 +88,7 @@ def has_only_known_letters(sentence: str, evidence: str) -> bool:
 
 
 def has_only_known_names(sentence: str, evidence: str) -> bool:
-    """Whether the evidence has every name and identifier of the sentence, but for case, accents and punctuation."""
+    """Returns whether the evidence has every name of the sentence, ignoring case, accents and punctuation."""
     wanted = {_strip_punctuation(re.sub(r"['’]s$", "", normalize_text(name))) for name in find_proper_names(sentence)}
     return all(
         name in known or name.removesuffix("s") in known
@@ -96,7 +98,7 @@ def has_only_known_names(sentence: str, evidence: str) -> bool:
 
 
 def _collect_possible_names(evidence: str) -> set[str]:
-    """What something may be called by: a word, neighbouring parts of an identifier, up to three words in a row."""
+    """Returns possible names: words, neighbouring parts of an identifier, and up to three words in a row."""
     words = [[part for part in _SEPARATORS.split(word) if part] for word in _WORD.findall(normalize_text(evidence))]
     inside = (_join_neighbours([_strip_punctuation(part) for part in parts], len(parts)) for parts in words)
     return {name for run in inside for name in run} | set(
@@ -105,7 +107,7 @@ def _collect_possible_names(evidence: str) -> set[str]:
 
 
 def _join_neighbours(words: Sequence[str], most: int) -> Iterator[str]:
-    """Neighbouring words as one, up to so many of them."""
+    """Yields neighbouring words joined, up to `most` of them."""
     for first in range(len(words)):
         for last in range(first, min(first + most, len(words))):
             yield "".join(words[first : last + 1])

@@ -14,13 +14,13 @@ _NEGATIVE_WORD = re.compile(
     r"impossible|hardly|rarely|seldom|badly)\b",
     re.I,
 )
-# Words that may deny too, in a paraphrase: "unnecessary" for "not needed".
+# Words that may negate in a paraphrase: "unnecessary" for "not needed".
 _WEAKLY_NEGATIVE_WORD = re.compile(
     r"\b(?:un\w{3,}|non\w*|dis\w{3,}|off|instead|rather|except|stop\w*|ignor\w*|skip\w*|remov\w*|only|few|little|"
     r"absent|absence)\b",
     re.I,
 )
-# Words that let nothing out, each with those of the book that it may stand for.
+# Universal words, each with the words of the book that it may replace.
 _UNIVERSAL_WORDS = [
     (re.compile(rf"\b(?:{said})\b", re.I), re.compile(rf"\b(?:{meant})\b", re.I))
     for said, meant in (
@@ -46,42 +46,41 @@ _POSSIBILITY = re.compile(
 )
 
 
-def has_same_negation(retelling: SentenceAlignment) -> bool:
-    """Whether the clauses of a sentence deny what those of the book deny that carry them, and nothing else."""
-    denies, around = bool(_NEGATIVE_WORD.search(retelling.sentence)), retelling.around()
-    if denies and not _NEGATIVE_WORD.search(around) and not _WEAKLY_NEGATIVE_WORD.search(around):
+def has_same_negation(alignment: SentenceAlignment) -> bool:
+    """Returns whether the clauses of a sentence negate exactly what their supporting clauses negate."""
+    denies, book = bool(_NEGATIVE_WORD.search(alignment.sentence)), alignment.supporting_text()
+    if denies and not _NEGATIVE_WORD.search(book) and not _WEAKLY_NEGATIVE_WORD.search(book):
         return False
-    bare = {term for match in retelling.matches for term in {*match.clause.terms} - _find_negated_terms(match.clause)}
-    return all(_clause_has_same_negation(match, denies, bare) for match in retelling.close)
+    bare = {term for match in alignment.matches for term in {*match.clause.terms} - _find_negated_terms(match.clause)}
+    return all(_clause_has_same_negation(match, denies, bare) for match in alignment.same_topic_matches)
 
 
 def _clause_has_same_negation(match: ClauseMatch, denies: bool, bare: set[str]) -> bool:
-    book = "\n".join(clause.text for clause in match.carriers)
+    book = "\n".join(clause.text for clause in match.supporting)
     here, there = len(_NEGATIVE_WORD.findall(match.clause.text)), len(_NEGATIVE_WORD.findall(book))
     closest = len(_NEGATIVE_WORD.findall(match.closest.text))
-    whole = {*match.closest.terms} <= {*match.told}
+    whole = {*match.closest.terms} <= {*match.known_terms}
     dropped = closest > here and (whole or not denies)
     if (here > there or dropped) and _find_weak_negations(match.clause.text) == _find_weak_negations(book):
         return False
-    denied = {term for clause in match.carriers for term in _find_negated_terms(clause)}
-    kept = {term for clause in match.carriers for term in clause.terms} - denied
+    denied = {term for clause in match.supporting for term in _find_negated_terms(clause)}
+    kept = {term for clause in match.supporting for term in clause.terms} - denied
     return not (_find_negated_terms(match.clause) & kept and denied & bare)
 
 
 def _find_weak_negations(text: str) -> set[str]:
-    """The words of a text that may deny something without a negation."""
     return {found.lower() for found in _WEAKLY_NEGATIVE_WORD.findall(text)}
 
 
 def _find_negated_terms(clause: Clause) -> set[str]:
-    """The terms right after a negation."""
+    """Returns the terms right after a negation."""
     found = (extract_terms(clause.text[negation.end() :])[:1] for negation in _NEGATIVE_WORD.finditer(clause.text))
     return {term for each in found for term in each}
 
 
-def keeps_quantifiers(retelling: SentenceAlignment) -> bool:
-    """Whether words that hold for everything, or by all means, stand for such words of the book."""
-    said, book = retelling.sentence, retelling.around()
+def keeps_quantifiers(alignment: SentenceAlignment) -> bool:
+    """Returns whether universal and obligatory words have counterparts in the book."""
+    said, book = alignment.sentence, alignment.supporting_text()
     if (
         re.search(r"\b(?:must|guarante\w*)\b", said, re.I)
         and _POSSIBILITY.search(book)
@@ -90,7 +89,7 @@ def keeps_quantifiers(retelling: SentenceAlignment) -> bool:
         return False
     if any(
         _ALWAYS.search(match.clause.text) and not _UNIVERSAL_IN_BOOK.search(match.closest.text)
-        for match in retelling.close
+        for match in alignment.same_topic_matches
     ):
         return False
     return all(meant.search(book) for wholly, meant in _UNIVERSAL_WORDS if wholly.search(said))
@@ -98,7 +97,7 @@ def keeps_quantifiers(retelling: SentenceAlignment) -> bool:
 
 _NEGATION_AFTER_MODAL = r"(?:\s+(?:not|never|no\s+longer)\b|n['’]t\b)"
 _MODAL_VERB = r"(?:may|might|can|could)"
-# What opens a clause, or the rest of it, tells whether it is a reason, a result, a term or none of them.
+# The opening of a clause shows whether it is a reason, a result or a condition.
 _CLAUSE_OPENINGS = (
     r"(?:because|since)\b(?!\s+of\s+this)",
     r"(?:and\s+)?(?:so|therefore|thus|hence)\b(?!\s+(?:far|long|much|many))",
@@ -108,7 +107,7 @@ _CLAUSE_OPENINGS = (
     r"before\b",
     r"after\b",
 )
-# Of the words of each row, those of one cell are no words for those of another.
+# The words of one cell do not mean the same as those of another cell of the row.
 _INCOMPATIBLE_WORDS = [
     [re.compile(rf"\b(?:{cell})", re.I) for cell in row]
     for row in (
@@ -136,8 +135,8 @@ _CONDITION_WORD = re.compile(r"\W*(?:if|when|once|whenever)\b", re.I)
 
 
 def changes_modality(match: ClauseMatch) -> bool:
-    """Whether a clause is bound by another word than the closest clause of the book: "until" for "when"."""
-    around = " ".join(clause.text for clause in match.carriers)
+    """Returns whether a clause has another modal word than the closest clause of the book: "until" for "when"."""
+    around = " ".join(clause.text for clause in match.supporting)
     return any(
         _find_matching_cells(match.clause.text, row) - _find_matching_cells(around, row)
         and _find_matching_cells(match.closest.text, row) - _find_matching_cells(match.clause.text, row)
@@ -149,19 +148,19 @@ def _find_matching_cells(text: str, row: list[re.Pattern[str]]) -> set[int]:
     return {number for number, cell in enumerate(row) if cell.search(text)}
 
 
-def reverses_sequence(retelling: SentenceAlignment) -> bool:
-    """Whether a sentence lets follow what the book says first."""
-    order = {id(clause): number for number, clause in enumerate(retelling.book)}
+def reverses_sequence(alignment: SentenceAlignment) -> bool:
+    """Returns whether a sentence puts last what the book puts first."""
+    order = {id(clause): number for number, clause in enumerate(alignment.evidence_clauses)}
     return any(
         _SEQUENCE_WORD.match(after.clause.text)
         and not _CONDITION_WORD.match(before.clause.text)
         and any(
-            {*before.told} <= {*clause.terms}
-            for clause in retelling.book[order[id(after.closest)] + 1 :]
+            {*before.known_terms} <= {*clause.terms}
+            for clause in alignment.evidence_clauses[order[id(after.closest)] + 1 :]
             if _SEQUENCE_WORD.match(clause.text)
             and (clause.piece, clause.unit) == (after.closest.piece, after.closest.unit)
         )
-        for before, after in pairwise(match for match in retelling.matches if match.carriers)
+        for before, after in pairwise(match for match in alignment.matches if match.supporting)
     )
 
 
@@ -178,25 +177,22 @@ _TRUTH_FRAME = re.compile(
 _OPENING_ADVERB = re.compile(r"\W*(?P<said>\w+ly)\b(?!\s+(?:when|if|on|in|for)\b)", re.I)
 _NEXT_STATEMENT = re.compile(r"(?<=[.!?])[\s\"”’)]+(?=\S)|\s(?=[(\[])")
 MIN_KNOWN_SHARE = 0.5
-"""The share of its terms that the evidence must have of what stands by itself behind a sentence."""
+"""The share of known terms that a statement after the sentence needs."""
 
 
-def has_same_hedging(retelling: SentenceAlignment) -> bool:
-    """Whether each word about the truth of a sentence stands in the words of the book that carry it.
-
-    So must all of a frame ("It is … that"), an adverb that opens it, and most of what stands by itself behind it.
-    """
-    book = {*extract_terms(retelling.around())}
-    frames = [found["said"] for frame in (_TRUTH_FRAME, _OPENING_ADVERB) if (found := frame.match(retelling.sentence))]
-    about = {term for word in (*_TRUTH_WORD.findall(retelling.sentence), *frames) for term in extract_terms(word)}
+def has_same_hedging(alignment: SentenceAlignment) -> bool:
+    """Returns whether the supporting text has all words about the truth of a sentence, and most of what follows it."""
+    book = {*extract_terms(alignment.supporting_text())}
+    frames = [found["said"] for frame in (_TRUTH_FRAME, _OPENING_ADVERB) if (found := frame.match(alignment.sentence))]
+    about = {term for word in (*_TRUTH_WORD.findall(alignment.sentence), *frames) for term in extract_terms(word)}
     return about <= book and all(
-        _is_mostly_known(words, retelling) for words in _NEXT_STATEMENT.split(retelling.sentence)[1:]
+        _is_mostly_known(words, alignment) for words in _NEXT_STATEMENT.split(alignment.sentence)[1:]
     )
 
 
-def _is_mostly_known(words: str, retelling: SentenceAlignment) -> bool:
+def _is_mostly_known(words: str, alignment: SentenceAlignment) -> bool:
     said = extract_terms(words)
-    return sum(map(retelling.knows, said)) >= MIN_KNOWN_SHARE * len(said)
+    return sum(map(alignment.has_term, said)) >= MIN_KNOWN_SHARE * len(said)
 
 
 _ANTONYMS = (
@@ -244,7 +240,7 @@ _WORD = re.compile(r"[a-z]+")
 
 
 def has_antonym(said: str, book: str) -> bool:
-    """Whether one text has a word where the other has one that says the opposite."""
+    """Returns whether one text has the opposite of a word of the other."""
     here, there = ({*_WORD.findall(text.lower())} for text in (said, book))
     return any(
         here & one and not there & one and (there & other) - here

@@ -8,7 +8,7 @@ from bookbound.domain.chunk import QuotableUnit
 from bookbound.domain.judgement import Evidence
 
 MIN_WORDS_AROUND_QUOTE = 3
-"""So many words beside a quotation speak about what it says."""
+"""With this many words around it, a quotation is spoken about."""
 _OVERRIDE_VERB = r"\b(?:ignore|disregard|forget|override|bypass)\b"
 _INSTRUCTION_NOUN = r"\b(?:rules?|instructions?|prompts?|guidelines?|orders|questions?)\b"
 _MODEL_NOUN = r"\b(?:assistants?|ai|a\.i\.|llms?|chatbots?|language\s+models?)\b"
@@ -18,7 +18,7 @@ _COMMAND = (
     rf"|if\s+you\s+are\s+(?:\w+\s+){{0,3}}{_MODEL_NOUN}\s*,"
 )
 _ATTENTION_CALL = r"(?:\w[\w'’]*\s+){0,2}\w[\w'’]*"
-# An order opens what is said, or follows a few words that call for attention; a model may be named in front of it.
+# A command opens the text, or follows a few words that call for attention; a model may be named before it.
 _INJECTION = re.compile(
     rf"\W*(?:(?:{_ATTENTION_CALL}[:,]\W*)?(?:{_COMMAND})"
     rf"|{_ATTENTION_CALL}:\W*{_MODEL_NOUN}\s+\w+\s+(?:{_COMMAND})"
@@ -34,19 +34,19 @@ _PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
 
 
 def is_prompt_injection(text: str) -> bool:
-    """Whether words tell a language model what to do, instead of speaking about such words."""
-    beside = _QUOTED.sub(" ", text)
-    return _INJECTION.match(beside if len(_WORD.findall(beside)) >= MIN_WORDS_AROUND_QUOTE else text) is not None
+    """Returns whether a text gives a language model commands, instead of speaking about such commands."""
+    unquoted = _QUOTED.sub(" ", text)
+    return _INJECTION.match(unquoted if len(_WORD.findall(unquoted)) >= MIN_WORDS_AROUND_QUOTE else text) is not None
 
 
 def drop_injected_units(piece: Evidence) -> list[QuotableUnit]:
-    """The units of a piece of evidence that speak to readers; an instruction takes the rest of its paragraph along."""
+    """Returns the units of a piece of evidence without commands to a model and the rest of their paragraphs."""
     kept: list[QuotableUnit] = []
-    end, told = 0, False
+    end, is_injected = 0, False
     for unit in piece.units:
-        goes_on = told and not _PARAGRAPH.search(piece.text, end, unit.start)
-        told = goes_on or is_prompt_injection(piece.text[unit.start : unit.end])
+        same_paragraph = not _PARAGRAPH.search(piece.text, end, unit.start)
+        is_injected = (is_injected and same_paragraph) or is_prompt_injection(piece.text[unit.start : unit.end])
         end = unit.end
-        if not told:
+        if not is_injected:
             kept.append(unit)
     return kept

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bookbound.text.tokens import extract_terms
 
 CONTEXT_TERMS, CONTEXT_CHARACTERS = 3, 80
-"""How many terms on each side of a number tell what it is of, and in how many characters they are looked for."""
+"""The context of a number on each side."""
 _WORDS_BELOW_TWENTY = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
@@ -28,7 +28,7 @@ _IMPLIED_NUMBERS = {
     "double": "2",
     "pair": "2",
 }
-"""Words that speak of a number without being one: what holds them may be told with the number."""
+"""Words that imply a number."""
 _NUMBER_WORD_PATTERN = "|".join((*_WORDS_BELOW_TWENTY, *_WORDS_FOR_TENS))
 _SCALE_PATTERN = "|".join(_SCALE_VALUES)
 _UNIT_NAMES = {
@@ -78,8 +78,10 @@ _UNIT_NAMES = {
 }
 _UNIT_BY_NAME = {name: unit for unit, names in _UNIT_NAMES.items() for name in names.split()}
 _NUMBER = re.compile(
-    rf"""(?P<minus>(?<![^\s(\[=:$])[-−–]|\bminus\s+)?(?P<digits>(?<![\w.])\d[\d,]*(?:\.\d+)?|(?<=[a-z_])\d+(?:\.\d+)?|\d+)(?:[\s-](?P<times>{_SCALE_PATTERN})\b)?
-       | \b(?P<word>{_NUMBER_WORD_PATTERN})(?:[\s-](?P<ones>{"|".join(_WORDS_BELOW_TWENTY[1:10])}))?(?:[\s-](?P<scale>{_SCALE_PATTERN}))?\b""",
+    rf"""(?P<minus>(?<![^\s(\[=:$])[-−–]|\bminus\s+)?
+         (?P<digits>(?<![\w.])\d[\d,]*(?:\.\d+)?|(?<=[a-z_])\d+(?:\.\d+)?|\d+)(?:[\s-](?P<times>{_SCALE_PATTERN})\b)?
+       | \b(?P<word>{_NUMBER_WORD_PATTERN})(?:[\s-](?P<ones>{"|".join(_WORDS_BELOW_TWENTY[1:10])}))?
+         (?:[\s-](?P<scale>{_SCALE_PATTERN}))?\b""",
     re.I | re.X,
 )
 _SPELLED_NUMBER = re.compile(rf"\b(?:{'|'.join(word for word in _WORD_VALUES if word != 'one')})\b", re.I)
@@ -101,23 +103,22 @@ _IMPLIED_NUMBER_PATTERN = re.compile(rf"\b(?:{'|'.join(_IMPLIED_NUMBERS)})", re.
 
 
 def find_quantities(text: str) -> Iterator[tuple[str, str]]:
-    """Each number of a text and its unit, or "" where none is known: "1,000 ms" and "one thousand milliseconds"."""
+    """Yields each number and its unit, or "" if it has none: "1,000 ms" and "one thousand milliseconds"."""
     for found in _NUMBER.finditer(text):
         yield _parse_value(found), _parse_unit(_UNIT_AFTER_NUMBER.match(text, found.end()))
 
 
 def convert_number_words(text: str) -> str:
-    """A text with its small numbers in digits, but for "one", which is an article more often than a number."""
+    """Writes small numbers as digits, except "one", which is usually an article."""
     return _SPELLED_NUMBER.sub(lambda found: str(_WORD_VALUES[found.group().lower()]), text)
 
 
 def is_number_term(term: str) -> bool:
-    """Whether a term is a number."""
     return term.isdigit() or term in _SCALE_VALUES
 
 
 def find_numbers_with_context(text: str) -> Iterator[tuple[str, set[str]]]:
-    """Each number of a text by value, with the few terms around it that are neither numbers nor units."""
+    """Yields each number with the terms around it that are neither numbers nor units."""
     for found in _NUMBER.finditer(text):
         before = [
             term
@@ -135,7 +136,7 @@ def find_numbers_with_context(text: str) -> Iterator[tuple[str, set[str]]]:
 
 
 def find_counts(text: str) -> Iterator[tuple[str, str]]:
-    """Each number of a text that counts something, by value, and the term of what it counts."""
+    """Yields each number that counts something, and the term of what it counts."""
     for found in _NUMBER.finditer(text):
         thing = _COUNTED_NOUN.match(text, found.end())
         if thing and thing[1].lower() not in _UNIT_BY_NAME and (term := "".join(extract_terms(thing[1])[:1])):
@@ -143,7 +144,7 @@ def find_counts(text: str) -> Iterator[tuple[str, str]]:
 
 
 def reduces_several_to_one(said: str, book: str) -> bool:
-    """Whether words speak of one thing where the book speaks of several, and never of one."""
+    """Returns whether a text speaks of one thing while the book speaks only of several."""
     several = _find_amount_terms(_PLURAL_AMOUNT, book) | {thing for value, thing in find_counts(book) if value != "1"}
     return not (_find_amount_terms(_SINGLE_AMOUNT, said) & several).issubset(
         _find_amount_terms(_SINGULAR_DETERMINER, book)
@@ -155,7 +156,7 @@ def _find_amount_terms(amount: re.Pattern[str], text: str) -> set[str]:
 
 
 def _parse_unit(found: re.Match[str] | None) -> str:
-    """A unit by its usual sign, whole: "metres per second squared" is "m/s2"."""
+    """Returns the sign of a unit: "metres per second squared" is "m/s2"."""
     if not found or found["unit"].lower() not in _UNIT_BY_NAME:
         return ""
     per = f"/{_UNIT_BY_NAME[found['of'].lower()]}" if (found["of"] or "").lower() in _UNIT_BY_NAME else ""
@@ -168,7 +169,7 @@ def _is_context_term(term: str) -> bool:
 
 
 def find_implied_numbers(text: str) -> set[str]:
-    """The numbers that other words of a text speak of: "both", "the second"."""
+    """Returns the numbers that other words imply: "both", "the second"."""
     return {_IMPLIED_NUMBERS[found.group().lower()] for found in _IMPLIED_NUMBER_PATTERN.finditer(text)}
 
 
@@ -182,14 +183,14 @@ def _parse_value(found: re.Match[str]) -> str:
 
 
 def has_only_known_quantities(sentence: str, evidence: str) -> bool:
-    """Whether the evidence has every number of the sentence, in the same unit where both say one."""
+    """Returns whether the evidence has every number of the sentence, in the same unit if both have one."""
     there: dict[str, set[str]] = {}
     for value, unit in find_quantities(evidence):
         there.setdefault(value, set()).add(unit)
     for value in find_implied_numbers(evidence):
         there.setdefault(value, set()).add("")
     for value, unit in find_quantities(sentence):
-        # "one" is an article more often than a number.
+        # "one" is usually an article.
         if value != "1" and value not in there:
             return False
         units = there.get(value, {""})
@@ -200,7 +201,7 @@ def has_only_known_quantities(sentence: str, evidence: str) -> bool:
 
 
 def counts_same_things(sentence: str, evidence: str) -> bool:
-    """Whether each number counts what it counts in the evidence, and stands near a word that it stands near there."""
+    """Returns whether each number counts the same things and has a common context in the evidence."""
     there: dict[str, set[str]] = {}
     for value, near in find_numbers_with_context(evidence):
         there.setdefault(value, set()).update(near)

@@ -13,25 +13,23 @@ from bookbound.domain.judgement import Evidence, SentenceSupport
 from bookbound.text.language import is_english
 
 MAX_NEW_TERM_SHARE = 0.15
-"""The share of a sentence's terms up to which they may be other than the evidence's."""
+"""The share of a sentence's terms that the evidence may lack."""
 MAX_PARAPHRASE_CHARACTERS = 1000
-"""The most characters of a sentence in words of its own."""
 
 
 class CheckedParaphrase(NamedTuple):
-    """A sentence that no check contradicts: its liberties, the words that carry it, and what to read it against."""
+    """A sentence that passes all checks: its deviations, the evidence that supports it, and the premises to read."""
 
-    liberties: dict[str, float]
-    carriers: tuple[Evidence, ...]
+    deviations: dict[str, float]
+    evidence: tuple[Evidence, ...]
     premises: tuple[str, ...]
 
 
 class CrossEncoderVerifier:
-    """Finds a sentence supported by its evidence where it is in it word for word, or follows from it.
+    """Supports a sentence that its evidence contains word for word, or that follows from it.
 
-    What follows says the same numbers, names and identifiers of the same things, and denies what the evidence denies.
-    It is the surer the closer it keeps to the words it comes from. The checks know English: of what is written in
-    another language, only the book's own words are supported.
+    A paraphrase must pass the exact checks, and is supported the more the closer it keeps to the words of the book.
+    The checks know only English, so in other languages only the book's own words are supported.
     """
 
     def __init__(self, reader: CrossEncoder) -> None:
@@ -41,79 +39,70 @@ class CrossEncoderVerifier:
         found = await asyncio.to_thread(_check_words, sentence, evidence)
         if isinstance(found, SentenceSupport):
             return found
-        weighed = await self.weighed(sentence, found)
-        return SentenceSupport(logistic_probability(self._reader.constants.retold, weighed), found.carriers)
+        features = await self.compute_features(sentence, found)
+        return SentenceSupport(
+            logistic_probability(self._reader.constants.paraphrase_weights, features), found.evidence
+        )
 
-    async def weighed(self, sentence: str, checked: CheckedParaphrase) -> dict[str, float]:
-        """What speaks for a sentence in words of its own: its liberties, and the odds that it is read as supported."""
+    async def compute_features(self, sentence: str, checked: CheckedParaphrase) -> dict[str, float]:
+        """Returns the deviations of a paraphrase, and the log-odds that the premises support it."""
         read = await asyncio.gather(*(self._reader.support(sentence, premise) for premise in checked.premises))
-        return {**checked.liberties, "read": sum(map(log_odds, read)) / len(read)}
+        return {**checked.deviations, "read": sum(map(log_odds, read)) / len(read)}
 
 
 def _check_words(sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport | CheckedParaphrase:
-    """All that the words alone tell: whether they are the book's, are contradicted, or must be read."""
+    """Decides by the words alone if they are verbatim or fail a check; otherwise they must be read."""
     quoted = find_verbatim(sentence, evidence)
     return SentenceSupport(1.0, quoted) if quoted else check_paraphrase(sentence, evidence) or SentenceSupport(0.0)
 
 
 def check_paraphrase(sentence: str, evidence: Sequence[Evidence]) -> CheckedParaphrase | None:
-    """A sentence in words of its own beside the words that carry it; none where a check contradicts it."""
+    """Returns a paraphrase with the evidence that supports it, or None if it fails a check."""
     if len(sentence) > MAX_PARAPHRASE_CHARACTERS or not all(is_english(piece.text) for piece in evidence):
         return None
-    # What quotes the book never needs these.
+    # Answers that quote the book never need these modules.
     from bookbound.answering.grounding.alignment import SentenceAlignment, narrow_evidence
     from bookbound.answering.grounding.exact_checks import passes_exact_checks
     from bookbound.answering.grounding.word_order import changes_relations, measure_deviations
 
-    retelling = SentenceAlignment(sentence, evidence)
-    taken, carriers = measure_deviations(retelling), narrow_evidence(retelling)
-    if (
-        not carriers
-        or taken["new"] > MAX_NEW_TERM_SHARE
-        or not passes_exact_checks(retelling)
-        or changes_relations(retelling)
-    ):
+    alignment = SentenceAlignment(sentence, evidence)
+    deviations, narrowed = measure_deviations(alignment), narrow_evidence(alignment)
+    if not narrowed or deviations["new"] > MAX_NEW_TERM_SHARE:
         return None
-    return CheckedParaphrase(taken, carriers, (retelling.text, "\n".join(piece.text for piece in carriers)))
+    if not passes_exact_checks(alignment) or changes_relations(alignment):
+        return None
+    return CheckedParaphrase(deviations, narrowed, (alignment.text, "\n".join(piece.text for piece in narrowed)))
 
 
 _LIST_MARKER = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+")
 _END_PUNCTUATION = ".:;, "
 
 
-class VerbatimVerifier:
-    """Finds a sentence supported where its evidence holds it word for word."""
-
-    async def support(self, sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport:
-        found = find_verbatim(sentence, evidence)
-        return SentenceSupport(float(bool(found)), found)
-
-
 def find_verbatim(sentence: str, evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """The pieces of evidence that the sentence is, or whole units of them, but for white space and what ends them.
+    """Returns the evidence that equals the sentence, or the whole units that do, up to white space and end marks.
 
-    Part of a unit may say something else than the whole: "it flies" where the book has "nobody thinks it flies".
+    Part of a unit may mean something else than the whole: "it flies" in "nobody thinks it flies".
     """
-    words = _strip_list_marker(sentence)
+    words = _normalize_unit(sentence)
     found = (_match_units(words, piece) for piece in evidence) if words else ()
     return tuple(piece for piece in found if piece)
 
 
 def _match_units(words: str, piece: Evidence) -> Evidence | None:
-    if words == _strip_list_marker(piece.text):
+    if words == _normalize_unit(piece.text):
         return piece
     units = drop_injected_units(piece)
     for first, unit in enumerate(units):
         for last in units[first:]:
-            text = _strip_list_marker(piece.text[unit.start : last.end])
+            text = _normalize_unit(piece.text[unit.start : last.end])
             if text == words:
-                return piece.narrowed(unit.start, last.end)
+                return piece.narrow(unit.start, last.end)
             if len(text) > len(words):
                 break
     return None
 
 
-def _strip_list_marker(text: str) -> str:
+def _normalize_unit(text: str) -> str:
     words = " ".join(text.split())
     item = _LIST_MARKER.match(words)
     return words[item.end() if item else 0 :].rstrip(_END_PUNCTUATION)

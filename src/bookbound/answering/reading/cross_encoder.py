@@ -17,13 +17,17 @@ from bookbound.domain.judgement import AnswerSpan, PassageAssessment
 from bookbound.models import CONSTANTS_FILE, READER_FILE, damaged_model_error
 from bookbound.models.onnx import ModelRuntime, TokenizedText
 
-UNWEIGHTED_SUPPORT: Mapping[str, float] = {"read": 1.0}
-"""A sentence is as surely supported as it is read to be."""
+DEFAULT_PARAPHRASE_WEIGHTS: Mapping[str, float] = {"read": 1.0}
+"""Take the reading of a sentence as its support."""
+MIN_PROBABILITY = 1e-4
+MAX_WINDOW_TOKENS, MAX_FIRST_TEXT_TOKENS, WINDOW_OVERLAP_TOKENS = 320, 64, 64
+MAX_SPANS, MAX_SPAN_TOKENS, MIN_SPAN_SHARE = 4, 60, 0.02
+_COMBINING_CATEGORIES = frozenset({"Mn", "Mc", "Me", "Cf", "Sk"})
 
 
 @dataclass(frozen=True, slots=True)
 class LogitScale:
-    """How a logit of the network becomes a probability."""
+    """Turns a logit of the network into a probability."""
 
     scale: float
     shift: float
@@ -34,79 +38,83 @@ class LogitScale:
 
 @dataclass(frozen=True, slots=True)
 class CrossEncoderConstants:
-    """What was fitted after the network: its scales, what a search adds to a reading and to a whole question, and how
-    the liberties of a sentence weigh against the reading of it."""
+    """What was fitted after the network: its scales, and the weights of logistic models on its readings.
+
+    They weigh a reading by search rank, a question by its features, and a paraphrase by its deviations.
+    """
 
     answers: LogitScale
     supported: LogitScale
-    place: Mapping[str, float]
-    question: Mapping[str, float]
-    retold: Mapping[str, float]
+    rank_weights: Mapping[str, float]
+    question_weights: Mapping[str, float]
+    paraphrase_weights: Mapping[str, float]
 
     @classmethod
-    def of(cls, models: ModelRuntime) -> Self:
-        """The constants that come with the network."""
-        kept = models.constants(CONSTANTS_FILE)
+    def load(cls, models: ModelRuntime) -> Self:
+        values = models.constants(CONSTANTS_FILE)
         try:
-            scales = LogitScale(**kept["answers"]), LogitScale(**kept["supported"])
-            return cls(*scales, kept["place"], kept["question"], kept.get("retold", UNWEIGHTED_SUPPORT))
-        except (KeyError, TypeError) as trouble:
-            raise damaged_model_error(CONSTANTS_FILE) from trouble
+            scales = LogitScale(**values["answers"]), LogitScale(**values["supported"])
+            return cls(*scales, values["place"], values["question"], values.get("retold", DEFAULT_PARAPHRASE_WEIGHTS))
+        except (KeyError, TypeError) as error:
+            raise damaged_model_error(CONSTANTS_FILE) from error
 
 
 class CrossEncoder:
-    """Reads pairs of texts, each by itself, so that what is found in one never depends on what else is read."""
+    """Reads pairs of texts, each pair alone, so that no result depends on what else is read."""
 
     def __init__(self, models: ModelRuntime | None = None) -> None:
         self._models = models or ModelRuntime()
         self._network = self._models.network(READER_FILE)
-        self.constants = CrossEncoderConstants.of(self._models)
+        self.constants = CrossEncoderConstants.load(self._models)
 
     async def read(self, question: str, chunks: Sequence[Chunk]) -> tuple[PassageAssessment, ...]:
-        """How probably each passage answers the question, and with which words."""
+        """Estimates how probable it is that each passage answers, and finds the words that do."""
         first = await self._models.run(self._models.ids, question)
-        return tuple(await asyncio.gather(*(self._reading(first, chunk) for chunk in chunks)))
+        return tuple(await asyncio.gather(*(self._read_chunk(first, chunk) for chunk in chunks)))
 
     async def support(self, claim: str, premise: str) -> float:
-        """How probably the premise supports the claim; a claim too long for one row is read piece by piece."""
+        """Returns the probability that the premise supports the claim; a long claim is read in pieces."""
         first, second = await self._models.run(lambda: (self._models.ids(claim), self._models.ids(premise)))
         pieces = [first[i : i + MAX_FIRST_TEXT_TOKENS] for i in range(0, len(first), MAX_FIRST_TEXT_TOKENS)]
-        return min(await asyncio.gather(*(self._support(piece, second) for piece in pieces)), default=0.0)
+        return min(await asyncio.gather(*(self._support_piece(piece, second) for piece in pieces)), default=0.0)
 
-    async def _reading(self, question: Sequence[int], chunk: Chunk) -> PassageAssessment:
-        pieces, rows = await self._models.run(self._rows, question, chunk)
-        looks = await asyncio.gather(*(self._models.run(self._look, row, chunk.text, pieces) for row in rows))
-        spans = sorted((span for look in looks for span in look.spans), key=lambda span: -span.probability)
-        return PassageAssessment(max((look.probability for look in looks), default=0.0), _drop_overlapping(spans))
+    async def _read_chunk(self, question: Sequence[int], chunk: Chunk) -> PassageAssessment:
+        tokens, windows = await self._models.run(self._build_windows, question, chunk)
+        found = await asyncio.gather(
+            *(self._models.run(self._read_window, window, chunk.text, tokens) for window in windows)
+        )
+        spans = sorted((span for reading in found for span in reading.spans), key=lambda span: -span.probability)
+        return PassageAssessment(max((each.probability for each in found), default=0.0), _drop_overlapping(spans))
 
-    def _rows(self, question: Sequence[int], chunk: Chunk) -> tuple[TokenizedText, list[TokenWindow]]:
-        pieces = self._models.pieces(chunk.text)
-        path = self._models.ids(chunk.embedded.removesuffix(chunk.text))
-        return pieces, list(build_windows(self._models.marks, question, path, pieces.ids))
+    def _build_windows(self, question: Sequence[int], chunk: Chunk) -> tuple[TokenizedText, list[TokenWindow]]:
+        tokens = self._models.tokenize(chunk.text)
+        path = self._models.ids(chunk.embedding_text.removesuffix(chunk.text))
+        return tokens, list(build_windows(self._models.special_ids, question, path, tokens.ids))
 
-    def _look(self, window: TokenWindow, text: str, pieces: TokenizedText) -> PassageAssessment:
-        """What one row says of the stretch of the passage in it."""
-        said = self._network.read(window.ids, token_type_ids=window.types)
-        probability = self.constants.answers.probability(float(said["answers"]))
+    def _read_window(self, window: TokenWindow, text: str, tokens: TokenizedText) -> PassageAssessment:
+        outputs = self._network.read(window.ids, token_type_ids=window.types)
+        probability = self.constants.answers.probability(float(outputs["answers"]))
         inside = slice(window.at, len(window.ids) - 1)
-        words = pieces.words[window.piece : window.piece + inside.stop - inside.start]
+        words = tokens.words[window.token : window.token + inside.stop - inside.start]
         spans = []
-        for first, last, share in find_answer_spans(said["start"][inside], said["end"][inside], words):
-            start, end = pieces.spans[window.piece + first][0], pieces.spans[window.piece + last][1]
+        for first, last, share in find_answer_spans(outputs["start"][inside], outputs["end"][inside], words):
+            start, end = tokens.spans[window.token + first][0], tokens.spans[window.token + last][1]
             spans.append(AnswerSpan(*include_combining_marks(text, start, end), probability * share))
         return PassageAssessment(probability, tuple(spans))
 
-    async def _support(self, claim: Sequence[int], premise: Sequence[int]) -> float:
-        rows = build_windows(self._models.marks, claim, (), premise)
-        return max(await asyncio.gather(*(self._models.run(self._judge, row) for row in rows)), default=0.0)
+    async def _support_piece(self, claim: Sequence[int], premise: Sequence[int]) -> float:
+        windows = build_windows(self._models.special_ids, claim, (), premise)
+        return max(
+            await asyncio.gather(*(self._models.run(self._support_window, each) for each in windows)), default=0.0
+        )
 
-    def _judge(self, window: TokenWindow) -> float:
-        said = self._network.read(window.ids, token_type_ids=window.types)
-        return self.constants.supported.probability(float(said["supported"]))
+    def _support_window(self, window: TokenWindow) -> float:
+        outputs = self._network.read(window.ids, token_type_ids=window.types)
+        return self.constants.supported.probability(float(outputs["supported"]))
 
 
 def _drop_overlapping(spans: Sequence[AnswerSpan]) -> tuple[AnswerSpan, ...]:
-    """The first few spans that touch none before them: neighbouring rows read some words twice."""
+    """Returns the first spans that do not overlap; neighbouring windows read some words twice."""
     kept: list[AnswerSpan] = []
     for span in spans:
         if all(span.end <= other.start or other.end <= span.start for other in kept):
@@ -114,19 +122,16 @@ def _drop_overlapping(spans: Sequence[AnswerSpan]) -> tuple[AnswerSpan, ...]:
     return tuple(kept[:MAX_SPANS])
 
 
-MAX_WINDOW_TOKENS, MAX_FIRST_TEXT_TOKENS, WINDOW_OVERLAP_TOKENS = 320, 64, 64
-
-
 class TokenWindow(NamedTuple):
-    """A row of word pieces: the first text, what stands over the second, and a stretch of the second.
+    """A row of tokens: the first text, a heading path, and a stretch of the second text.
 
-    The stretch begins in the row at `at`, and with the second text's piece `piece`.
+    The second segment begins at `second`; the stretch begins at `at`, with token number `token` of the second text.
     """
 
     ids: list[int]
     second: int
     at: int
-    piece: int
+    token: int
 
     @property
     def types(self) -> list[int]:
@@ -134,28 +139,24 @@ class TokenWindow(NamedTuple):
 
 
 def build_windows(
-    marks: tuple[int, int], first: Sequence[int], over: Sequence[int], second: Sequence[int]
+    special_ids: tuple[int, int], first: Sequence[int], path: Sequence[int], second: Sequence[int]
 ) -> Iterator[TokenWindow]:
-    """Rows that hold every piece of the second text; neighbours share some, so that what one cuts another has whole.
+    """Yields rows with every token of the second text; neighbours overlap, so that no answer is cut in all of them.
 
-    The first text is read up to `LONGEST_FIRST` pieces.
+    The first text is cut to `MAX_FIRST_TEXT_TOKENS`.
     """
-    opening, closing = marks
-    asked = [opening, *first[:MAX_FIRST_TEXT_TOKENS], closing]
-    room = MAX_WINDOW_TOKENS - len(asked) - len(over) - 1
-    shared = min(WINDOW_OVERLAP_TOKENS, room // 2)
-    for start in range(0, max(len(second) - shared, 1), room - shared) if second else ():
-        piece = max(min(start, len(second) - room), 0)
-        ids = [*asked, *over, *second[piece : piece + room], closing]
-        yield TokenWindow(ids, len(asked), len(asked) + len(over), piece)
-
-
-MAX_SPANS, MAX_SPAN_TOKENS, MIN_SPAN_SHARE = 4, 60, 0.02
-_COMBINING_CATEGORIES = frozenset({"Mn", "Mc", "Me", "Cf", "Sk"})
+    opening, closing = special_ids
+    start_ids = [opening, *first[:MAX_FIRST_TEXT_TOKENS], closing]
+    room = MAX_WINDOW_TOKENS - len(start_ids) - len(path) - 1
+    overlap = min(WINDOW_OVERLAP_TOKENS, room // 2)
+    for start in range(0, max(len(second) - overlap, 1), room - overlap) if second else ():
+        token = max(min(start, len(second) - room), 0)
+        ids = [*start_ids, *path, *second[token : token + room], closing]
+        yield TokenWindow(ids, len(start_ids), len(start_ids) + len(path), token)
 
 
 class TokenSpan(NamedTuple):
-    """Word pieces `first` to `last`, and their share of all that might be the answer."""
+    """Tokens `first` to `last`, and their share of the probability of all possible answers."""
 
     first: int
     last: int
@@ -165,12 +166,11 @@ class TokenSpan(NamedTuple):
 def find_answer_spans(
     start: NDArray[np.float32], end: NDArray[np.float32], words: Sequence[int | None]
 ) -> list[TokenSpan]:
-    """The likeliest answers in whole words, none touching another, best first.
+    """Returns the most probable answers in whole words, best first, without overlaps.
 
-    The share of a stretch is that of every answer that overlaps it: they differ in where they begin and stop.
+    A span gets the share of every answer that overlaps it, because they differ only in their boundaries.
     """
-    pairs = np.outer(_softmax(start), _softmax(end))
-    pairs = np.tril(np.triu(pairs), MAX_SPAN_TOKENS - 1)
+    pairs = np.tril(np.triu(np.outer(_softmax(start), _softmax(end))), MAX_SPAN_TOKENS - 1)
     whole = pairs.sum()
     found: list[TokenSpan] = []
     while whole and len(found) < MAX_SPANS:
@@ -185,11 +185,11 @@ def find_answer_spans(
             break
         overlapping[:] = 0
         found.append(TokenSpan(first, last, share))
-    return sorted(found, key=lambda stretch: -stretch.share)
+    return sorted(found, key=lambda span: -span.share)
 
 
 def include_combining_marks(text: str, start: int, end: int) -> tuple[int, int]:
-    """The same characters with the marks that belong to the last one, which word pieces leave out."""
+    """Extends a span by the marks of its last character, which tokens leave out."""
     while end < len(text) and unicodedata.category(text[end]) in _COMBINING_CATEGORIES:
         end += 1
     return start, end
@@ -201,13 +201,9 @@ def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float64]:
     return shares
 
 
-MIN_PROBABILITY = 1e-4
-
-
 def logistic_probability(weights: Mapping[str, float], features: Mapping[str, float]) -> float:
-    """A logistic model's opinion, by the features that it weighs."""
-    given = {**features, "constant": 1.0}
-    return 1 / (1 + exp(-min(max(sum(weight * given[name] for name, weight in weights.items()), -50), 50)))
+    values = {**features, "constant": 1.0}
+    return 1 / (1 + exp(-min(max(sum(weight * values[name] for name, weight in weights.items()), -50), 50)))
 
 
 def log_odds(p: float) -> float:

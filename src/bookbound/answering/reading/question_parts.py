@@ -10,7 +10,7 @@ from bookbound.text.sentences import split_sentences
 from bookbound.text.tokens import extract_terms
 
 MAX_PARTS, MIN_PART_WORDS = 5, 4
-"""The most parts, and the words that a part of one meaning has at least: "and why?" asks for nothing of its own."""
+"""A shorter part needs two terms: "and why?" is not a question by itself."""
 _AUXILIARY_VERB = (
     r"(?:(?:is|are|was|were|does|do|did|can|could|may|might|must|should|will|would|has|have|had)(?:n['’]t)?"
     r"|can(?:no|['’])t|won['’]t)"
@@ -21,13 +21,14 @@ _SUBJECT_WORD = (
 )
 _PREPOSITION = r"(?:of|in|on|at|to|for|from|with|by|about|into|under|over|after|before|during|through|against|between)"
 _WORD = r"[^\s,;?]+"
-# "what does …", "how long may …", "on which page is …": the verb before its subject tells a question from a clause.
+# "what does …", "how long may …", "on which page is …": the verb before the subject marks a question.
 _INVERTED = rf"""(?:
     (?:what|who|where|when|why|how)(?:\s+{_AUXILIARY_VERB}|['’]s)\b
   | how\s+(?!{_SUBJECT_WORD}\b)(?:{_WORD}\s+){{1,5}}?{_AUXILIARY_VERB}\b
-  | (?:{_PREPOSITION}\s+)?(?:what|which|whose|whom)\s+(?!(?!one\b){_SUBJECT_WORD}\b)(?:{_WORD}\s+){{1,5}}?{_AUXILIARY_VERB}\b
+  | (?:{_PREPOSITION}\s+)?(?:what|which|whose|whom)\s+
+    (?!(?!one\b){_SUBJECT_WORD}\b)(?:{_WORD}\s+){{1,5}}?{_AUXILIARY_VERB}\b
 )"""
-# "which flag turns it off", "who wrote it": what is asked for is the subject, so the order of words tells nothing.
+# "which flag turns it off", "who wrote it": the question word is the subject, so word order does not help.
 _SUBJECT_QUESTION = rf"""(?:
     (?:what|which|whose)\s+(?!(?!one\b)(?:{_SUBJECT_WORD}|{_PREPOSITION}|{_AUXILIARY_VERB})\b){_WORD}(?:\s+{_WORD}){{2}}
   | (?:what|who)\s+(?!(?:{_SUBJECT_WORD}|{_PREPOSITION}|{_AUXILIARY_VERB})\b){_WORD}\s+{_WORD}
@@ -41,6 +42,7 @@ _CONJUNCTION = re.compile(
     r"(?P<mark>\s*[,;])?\s+(?:and|but|plus)\s+(?:also\s+|then\s+)?|(?P<bare>\s*[,;])\s+",
     re.I,
 )
+_INNER_STOP = re.compile(r"[.!?…。！？].")
 _END_OF_LEAD = r"[:,–—]\s+|\s-\s+"
 _ANAPHOR = (
     r"\b(?:it|its|they|them|their|theirs|(?<!which\s)ones?|each|both|either|neither|same|he|him|his|she|her)\b"
@@ -55,40 +57,43 @@ _QUESTION_OPENING = (
 
 @cache
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    """A pattern, compiled when it is first needed: most questions have one sentence without a joint and need none."""
+    """Compiles a pattern when it is first needed, because most questions need none."""
     return re.compile(pattern, re.I | re.X)
 
 
 def split_question(question: str) -> tuple[str, ...]:
-    """The things a question asks for, each to be understood by itself; one, unless it plainly asks for several."""
+    """Returns the parts of a question, each understandable alone; one part unless it clearly asks several things."""
     whole = " ".join(question.split())
     found = tuple(dict.fromkeys(split_comparison(whole) or _split_into_questions(whole)))
     return found if 2 <= len(found) <= MAX_PARTS else (question,)
 
 
 def _split_into_questions(question: str) -> list[str]:
-    """Each thing asked for behind what was told before it; one that points back, behind what the first was about."""
-    told: list[str] = []
-    asked: list[str] = []
+    """Returns each question after the statements before it; a question with a pronoun gets the subject of the first."""
+    statements: list[str] = []
+    questions: list[str] = []
     subject = ""
+    has_conjunction = _CONJUNCTION.search(question)
+    if not has_conjunction and not _INNER_STOP.search(question):
+        return []
     found = split_sentences(question)
-    if len(found) == 1 and not _CONJUNCTION.search(question):
+    if len(found) == 1 and not has_conjunction:
         return []
     for _, start, end in found:
         words = question[start:end]
         lead, clauses = _split_sentence(words) if words.endswith("?") or end == len(question) else ("", [])
         if not clauses:
-            told.append(words)
+            statements.append(words)
         for clause in clauses:
-            about = f"{subject}: " if subject and not told and _compile_pattern(_ANAPHOR).search(clause) else ""
-            clause = clause[0].upper() + clause[1:] if told and not lead else clause
-            asked.append(" ".join([*told, f"{lead}{about}{clause}".rstrip("?., ") + "?"]))
+            about = f"{subject}: " if subject and not statements and _compile_pattern(_ANAPHOR).search(clause) else ""
+            clause = clause[0].upper() + clause[1:] if statements and not lead else clause
+            questions.append(" ".join([*statements, f"{lead}{about}{clause}".rstrip("?., ") + "?"]))
             subject = subject or _compile_pattern(_QUESTION_OPENING).sub("", clause).strip(" ?")
-    return asked
+    return questions
 
 
 def _split_sentence(sentence: str) -> tuple[str, list[str]]:
-    """The questions of a sentence, and what leads to them all: "For the arm: which …, and how …"."""
+    """Returns the questions of a sentence, and what leads to all of them: "For the arm: which …, and how …"."""
     starts = [0, *(stop.end() for stop in _compile_pattern(_END_OF_LEAD).finditer(sentence))]
     start = next((at for at in starts if _matches_any_at(_FIRST_QUESTION, sentence, at)), None)
     if start is None:
@@ -96,7 +101,7 @@ def _split_sentence(sentence: str) -> tuple[str, list[str]]:
     clauses, begin = [], start
     for joint in _find_conjunctions(sentence, start):
         clause = sentence[begin : joint.start()]
-        # Without a comma and a verb of its own, the first shares the verb of the next: "which A and which B do I need".
+        # Without a comma and a verb, the first shares the verb of the next: "which A and which B do I need".
         marked = joint["mark"] or joint["bare"]
         if _matches_any_at(_FIRST_QUESTION, clause, 0) and (marked or _compile_pattern(_HAS_VERB).search(clause)):
             clauses.append(clause)
@@ -108,7 +113,7 @@ def _split_sentence(sentence: str) -> tuple[str, list[str]]:
 
 
 def _find_conjunctions(sentence: str, start: int) -> Iterator[re.Match[str]]:
-    """What stands between two questions of a sentence."""
+    """Yields the conjunctions between two questions of a sentence."""
     while joint := _CONJUNCTION.search(sentence, start):
         question = (
             (_INVERTED,) if joint["bare"] else _QUESTION_AFTER_COMMA_AND if joint["mark"] else _QUESTION_AFTER_AND
@@ -125,12 +130,10 @@ def _matches_any_at(patterns: tuple[str, ...], text: str, at: int) -> bool:
 
 
 def _asks_something(clause: str) -> bool:
-    """Whether a question asks for something of its own."""
     return len(set(extract_terms(clause))) >= (1 if len(clause.split()) >= MIN_PART_WORDS else 2)
 
 
 MAX_COMPARISON_CHARACTERS, MAX_SIDE_WORDS = 200, 6
-"""The most characters of a question that only compares two things, and the most words of the name of one."""
 _SIDE, _TAIL = r"[^,;:?!]+?", r"(?P<tail>\s+(?:in|when|for|with)\s+[^,;:?!]+?)?"
 _DIFFERENCE = r"diff(?:e?rences?)?|distinctions?"
 _VERSUS = rf"(?P<a>{_SIDE})\s+(?:vs\.?|versus)\s+(?P<b>{_SIDE})"
@@ -146,10 +149,10 @@ _COMPARISON_AFTER_LEAD = rf"(?P<lead>.+?(?:[,:–—]|\s-)\s+){_VERSUS}[?.]*"
 
 
 def split_comparison(question: str) -> list[str]:
-    """The question for each of the two things that it compares and asks nothing else about; else none."""
+    """Returns one question for each side if a question only compares two things, else nothing."""
     if len(question) > MAX_COMPARISON_CHARACTERS or not _MAY_COMPARE.search(question):
         return []
-    # Few questions compare anything, so the patterns are compiled for the first that does.
+    # Few questions compare, so these patterns are compiled on demand.
     if found := re.fullmatch(_COMPARISON_AFTER_LEAD, question, re.I):
         return _ask_about_each(found, found["lead"], "")
     matches = (re.fullmatch(pattern, question, re.I) for pattern in _COMPARISONS)
@@ -159,7 +162,7 @@ def split_comparison(question: str) -> list[str]:
 
 def _ask_about_each(found: re.Match[str], before: str, after: str) -> list[str]:
     one, other = found["a"].split(), found["b"].split()
-    # "static and dynamic typing", "the cost of A and B": nobody can tell which words belong to both sides.
+    # In "static and dynamic typing" or "the cost of A and B" some words belong to both sides.
     shared_end = len(one) == 1 < len(other) and one[0].isalpha() and one[0].islower() and other[0].islower()
     shared_start = "of" in one and "of" not in other
     if shared_end or shared_start or max(len(one), len(other)) > MAX_SIDE_WORDS or {"vs", "versus"} & {*one, *other}:

@@ -3,232 +3,213 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from time import monotonic
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from bookbound.answering.writers import llm_request
 from bookbound.answering.writers.llm_request import (
     LANGUAGE_MODEL_SERVICE,
     FinalReply,
-    Prompt,
     RequestOptions,
     UnsupportedParameterError,
 )
 from bookbound.answering.writers.numbered_passages import MAX_SEARCHES, BookSearchTool, NumberedPassages
-from bookbound.answering.writers.openai_agents import ModelEndpoint
+from bookbound.answering.writers.openai_agents import LanguageModel
 from bookbound.answering.writers.stream_parser import DraftSentence, MalformedReplyError, StreamParser
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import ServiceError, ServiceResponseError
 from bookbound.domain.judgement import Judgement
 from bookbound.domain.ports import BookSearch
-from bookbound.domain.question import Question
-from bookbound.domain.reply import MAX_ANSWER_SENTENCES, AnswerSentence, MissingPart, TokenUsage, WriterEvent
-from bookbound.services import build_response_error, build_timeout_error, call_with_retry, limit_to_deadline
+from bookbound.domain.question import NO_DEADLINE, Deadline, Question
+from bookbound.domain.reply import MAX_ANSWER_SENTENCES, AnswerSentence, MissingPart, WriterEvent
+from bookbound.domain.trace import TokenUsage
+from bookbound.services import build_response_error, build_timeout_error, call_with_retry
 from bookbound.text.language import is_same_language
 
-DEFAULT_TIMEOUT_SECONDS = 600.0
-"""The seconds that all may take that is done for one question, where it has no deadline."""
-log = logging.getLogger("bookbound.answering.writers")
 Item = TypeVar("Item")
 
 
-class LanguageModel:
-    """A model by its name at an endpoint by its URL; OpenAI's, where none is given."""
+class RetriedStream(Generic[Item]):
+    """A stream from a model that starts again after an error that may pass, as long as it has yielded nothing.
+
+    An endpoint that rejects an option is asked without it. If it named the option and accepts the rest, later
+    questions, with tools or without, leave it out too.
+    """
 
     def __init__(
         self,
-        name: str,
+        model: LanguageModel,
+        start: Callable[[RequestOptions], AsyncGenerator[Item]],
+        deadline: Deadline,
         *,
-        url: str | None = None,
-        key: str | None = None,
-        api: str = "chat",
-        temperature: float = 0.0,
-        longest: float = DEFAULT_TIMEOUT_SECONDS,
+        with_tools: bool = False,
     ) -> None:
-        self.name, self.temperature = name, temperature
-        self._longest = longest
-        self._endpoint = ModelEndpoint(name, url, key, responses=api == "responses", longest=longest)
-        self._manners = dict.fromkeys((False, True), RequestOptions(temperature))
+        self._model, self._start, self._deadline, self._with_tools = model, start, deadline, with_tools
+        self._options = model.options[with_tools]
+        self._rejected: list[str | None] = []
+        self._usage = TokenUsage()
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._endpoint.close()
-
-    def run(
-        self, told: Prompt, manner: RequestOptions, searching: BookSearchTool | None = None, *, turns: int = 1
-    ) -> AsyncGenerator[str | TokenUsage | FinalReply]:
-        """The text as the model writes it, what each call took, and then the end; every failure is one of ours."""
-        agent = self._endpoint.agent(told.instructions, manner, searching)
-        return self._endpoint.run(agent, told.message, turns=turns)
-
-    async def pieces(
-        self, start: Callable[[RequestOptions], AsyncGenerator[Item]], *, tools: bool = False
-    ) -> AsyncGenerator[Item | TokenUsage]:
-        """What `start` gives, and last what every try took; begun again as long as it has given nothing else.
-
-        Trouble that may pass is tried again. What an endpoint does not take is left out for this question, and for
-        later ones, with tools or without, where it was named and the endpoint takes the rest.
-        """
-        until, spent = monotonic() + limit_to_deadline(self._longest), TokenUsage()
-        manner, refused = self._manners[tools], list[str | None]()
-
-        async def following(pieces: AsyncGenerator[Item]) -> Item | None:
-            nonlocal spent
-            while isinstance(piece := await anext(pieces, None), TokenUsage):
-                spent += piece
-            return piece
-
-        async def begin(_: float) -> tuple[Item | None, AsyncGenerator[Item]]:
-            nonlocal manner
-            while True:
-                pieces = start(manner)
-                try:
-                    first = await following(pieces)
-                except UnsupportedParameterError as unfit:
-                    named = manner.without(unfit.parameter) != manner
-                    eased = manner.without(unfit.parameter) if named else manner.plain
-                    if eased == manner:
-                        raise
-                    manner = eased
-                    refused.append(unfit.parameter if named else None)
-                else:
-                    self._remember(refused, tools)
-                    return first, pieces
-
+    async def items(self) -> AsyncGenerator[Item | TokenUsage]:
+        """Yields the items, and last the token usage of every attempt."""
+        seconds = self._deadline.limit(self._model.timeout_seconds)
+        end = monotonic() + seconds
         try:
-            piece, rest = await call_with_retry(begin, service=LANGUAGE_MODEL_SERVICE, most=self._longest)
-            async with aclosing(rest):
-                while piece is not None:
-                    yield piece
-                    async with asyncio.timeout(until - monotonic()):
-                        piece = await following(rest)
+            item, stream = await call_with_retry(
+                self._open, service=LANGUAGE_MODEL_SERVICE, seconds=seconds, deadline=self._deadline
+            )
+            async with aclosing(stream):
+                while item is not None:
+                    yield item
+                    async with asyncio.timeout(end - monotonic()):
+                        item = await self._next_item(stream)
         except TimeoutError:
-            yield spent
+            yield self._usage
             raise build_timeout_error(LANGUAGE_MODEL_SERVICE) from None
         except ServiceError:
-            yield spent
+            yield self._usage
             raise
-        yield spent
+        yield self._usage
 
-    def _remember(self, refused: list[str | None], tools: bool) -> None:
-        """Leave out from now on what an endpoint has refused by name, if that was all it took."""
-        for parameter in refused if all(refused) else ():
-            eased = self._manners[tools].without(parameter)
-            if eased != self._manners[tools]:
-                self._manners[tools] = eased
-                log.info("The language model does not take `%s`, and is asked without it from now on.", parameter)
+    async def _open(self, _: float) -> tuple[Item | None, AsyncGenerator[Item]]:
+        """Starts the stream with the options that the endpoint accepts, and returns its first item."""
+        while True:
+            stream = self._start(self._options)
+            try:
+                first = await self._next_item(stream)
+            except UnsupportedParameterError as error:
+                reduced = self._options.without(error.parameter)
+                named = reduced != self._options
+                reduced = reduced if named else self._options.plain
+                if reduced == self._options:
+                    raise
+                self._options = reduced
+                self._rejected.append(error.parameter if named else None)
+            else:
+                rejected = [parameter for parameter in self._rejected if parameter]
+                if len(rejected) == len(self._rejected):
+                    self._model.disable_options(rejected, self._with_tools)
+                return first, stream
 
-
-DraftStream = AsyncGenerator[WriterEvent]
+    async def _next_item(self, stream: AsyncGenerator[Item]) -> Item | None:
+        while isinstance(item := await anext(stream, None), TokenUsage):
+            self._usage += item
+        return item
 
 
 class LanguageModelWriter:
-    """Has a language model write the answer from the passages, and gives each sentence as soon as it is written.
+    """Has a language model write the answer from the passages, and yields each sentence as soon as it is complete.
 
-    Its evidence is the whole of the passages that it names. What is said without naming any has none.
+    The evidence of a sentence is the whole of the passages that it names.
     """
 
-    reads = True
+    can_refuse = True
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
         self.name = model.name
 
-    async def write(self, question: Question, passages: Sequence[Passage], judgement: Judgement) -> DraftStream:
-        told = llm_request.build_answer_prompt(question, passages, judgement)
+    async def write(
+        self,
+        question: Question,
+        passages: Sequence[Passage],
+        judgement: Judgement,
+        deadline: Deadline = NO_DEADLINE,
+    ) -> AsyncGenerator[WriterEvent]:
+        prompt = llm_request.build_answer_prompt(question, passages, judgement)
 
-        async def draft(manner: RequestOptions) -> DraftStream:
-            book, incoming = NumberedPassages(passages), StreamParser()
-            said: list[AnswerSentence] = []
-            async with aclosing(self._model.run(told, manner)) as run:
+        async def draft(options: RequestOptions) -> AsyncGenerator[WriterEvent]:
+            numbered, parser = NumberedPassages(passages), StreamParser()
+            sentences: list[AnswerSentence] = []
+            async with aclosing(self._model.run(prompt, options)) as run:
                 async for piece in run:
                     if isinstance(piece, TokenUsage):
                         yield piece
                         continue
-                    known, drafted = len(said), _feed_parser(incoming, piece)
-                    said += _build_sentences(drafted, book, judgement.probability, MAX_ANSWER_SENTENCES - known)
-                    # The last waits for the end: the statement that something is missing is a sentence too.
-                    for sentence in said[known : MAX_ANSWER_SENTENCES - 1]:
+                    known, drafted = len(sentences), _feed_parser(parser, piece)
+                    room = MAX_ANSWER_SENTENCES - known
+                    sentences += _build_sentences(drafted, numbered, judgement.probability, room)
+                    # The last one waits for the end: the statement that something is missing is a sentence too.
+                    for sentence in sentences[known : MAX_ANSWER_SENTENCES - 1]:
                         yield sentence
-            if not (judgement.partial or incoming.missing):
-                for sentence in said[MAX_ANSWER_SENTENCES - 1 : MAX_ANSWER_SENTENCES]:
+            if not (judgement.is_partial or parser.missing):
+                for sentence in sentences[MAX_ANSWER_SENTENCES - 1 : MAX_ANSWER_SENTENCES]:
                     yield sentence
-            if incoming.missing:
+            if parser.missing:
                 yield MissingPart()
 
-        async with aclosing(self._model.pieces(draft)) as pieces:
-            async for piece in pieces:
-                yield piece
+        async with aclosing(RetriedStream(self._model, draft, deadline).items()) as events:
+            async for event in events:
+                yield event
 
 
 class LanguageModelAgent:
-    """A language model that searches the book by itself, and answers from what it was given to read there.
+    """A language model that searches the book by itself and answers from the passages that it finds.
 
-    What it says without a search is dropped. Where the first searches give it nothing, it is not asked any further.
+    Sentences that it writes without a search are dropped. If its first searches find nothing, the conversation ends.
     """
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
         self.name, self.temperature = model.name, model.temperature
 
-    async def converse(self, question: Question, search: BookSearch, *, must_search: bool = True) -> DraftStream:
-        async def talk(manner: RequestOptions) -> AsyncGenerator[WriterEvent | Exception]:
-            told, incoming = llm_request.build_search_prompt(question), StreamParser()
-            searching = BookSearchTool(question, search, told.marks, must=must_search)
-            async with aclosing(self._model.run(told, manner, searching, turns=MAX_SEARCHES + 1)) as run:
+    async def converse(
+        self, question: Question, search: BookSearch, deadline: Deadline = NO_DEADLINE, *, must_search: bool = True
+    ) -> AsyncGenerator[WriterEvent]:
+        async def talk(options: RequestOptions) -> AsyncGenerator[WriterEvent | Exception]:
+            prompt, parser = llm_request.build_search_prompt(question), StreamParser()
+            tool = BookSearchTool(question, search, prompt.delimiters, must_search=must_search)
+            async with aclosing(self._model.run(prompt, options, tool, turns=MAX_SEARCHES + 1)) as run:
                 try:
                     async for piece in run:
                         if isinstance(piece, TokenUsage):
                             yield piece
-                        answered = piece
+                        last = piece
                 except ServiceResponseError:
-                    if not searching.trouble:
+                    if not tool.error:
                         raise
-            if searching.trouble:
-                yield searching.trouble
+            if tool.error:
+                yield tool.error
                 return
-            assert isinstance(answered, FinalReply)
-            drafted = [] if searching.over else _feed_parser(incoming, answered)
-            if len(searching.book):  # what is said without a search rests on nothing
-                for sentence in _build_sentences(drafted, searching.book)[
-                    : MAX_ANSWER_SENTENCES - bool(incoming.missing)
-                ]:
+            assert isinstance(last, FinalReply)
+            drafted = [] if tool.found_nothing else _feed_parser(parser, last)
+            if len(tool.passages):  # without a search the sentences have no evidence
+                room = MAX_ANSWER_SENTENCES - bool(parser.missing)
+                for sentence in _build_sentences(drafted, tool.passages)[:room]:
                     yield sentence
-                if incoming.missing:
+                if parser.missing:
                     yield MissingPart()
 
-        async with aclosing(self._model.pieces(talk, tools=True)) as pieces:
-            async for piece in pieces:
-                if isinstance(piece, Exception):
-                    raise piece  # the search failed, and not the model: it is no use to ask the model again
-                yield piece
+        async with aclosing(RetriedStream(self._model, talk, deadline, with_tools=True).items()) as events:
+            async for event in events:
+                if isinstance(event, Exception):
+                    raise event  # the search failed, not the model, so another attempt would not help
+                yield event
 
 
-def _feed_parser(incoming: StreamParser, piece: str | FinalReply) -> list[DraftSentence]:
-    """The sentences that are complete with a piece of the reply, or with its end."""
+def _feed_parser(parser: StreamParser, piece: str | FinalReply) -> list[DraftSentence]:
+    """Returns the sentences that are complete with a piece of the reply, or with its end."""
     try:
         if isinstance(piece, str):
-            return incoming.feed(piece)
-        late = [] if incoming.text else incoming.feed(piece.text)  # an endpoint that gives all at once
-        incoming.end()
-        return late
+            return parser.feed(piece)
+        drafted = [] if parser.text else parser.feed(piece.text)  # some endpoints send everything at once
+        parser.end()
+        return drafted
     except MalformedReplyError:
         raise build_response_error(LANGUAGE_MODEL_SERVICE) from None
 
 
 def _build_sentences(
     drafted: list[DraftSentence],
-    book: NumberedPassages,
+    numbered: NumberedPassages,
     probability: float | None = None,
     room: int = MAX_ANSWER_SENTENCES,
 ) -> list[AnswerSentence]:
-    """What was drafted as sentences, if there is room; a reply in another language than the book's cannot be used."""
-    said = [sentence for each in drafted for sentence in book.sentences(each, probability)]
-    sentences = [sentence for sentence in said if any(map(str.isalnum, sentence.text))][:room]
-    if not all(is_same_language(sentence.text, book.text) for sentence in sentences):
+    """Returns at most `room` sentences with their evidence; a reply in another language than the book's is an error."""
+    built = [sentence for draft in drafted for sentence in numbered.build_sentences(draft, probability)]
+    sentences = [sentence for sentence in built if any(map(str.isalnum, sentence.text))][:room]
+    if not all(is_same_language(sentence.text, numbered.text) for sentence in sentences):
         raise ServiceResponseError(
             f"The {LANGUAGE_MODEL_SERVICE} did not answer in the language of the book. Try again.",
             service=LANGUAGE_MODEL_SERVICE,

@@ -18,19 +18,16 @@ from bookbound.text.sentences import split_sentences
 
 
 class NumberedPassages:
-    """The passages that a model was given, numbered from one in the order it was given them, and what it says of them.
-
-    What it has said once does not count again.
-    """
+    """The passages that a model was given, numbered from one, and the sentences that it wrote about them."""
 
     def __init__(self, passages: Iterable[Passage] = ()) -> None:
         self._passages: list[Passage] = []
-        self._said: set[str] = set()
+        self._known_sentences: set[str] = set()
         for passage in passages:
             self.add(passage)
 
     def add(self, passage: Passage) -> int | None:
-        """The number of a passage that is new; none where it has one already."""
+        """Returns the number of a new passage, or None for one that has a number already."""
         if any(passage.chunk.id == known.chunk.id for known in self._passages):
             return None
         self._passages.append(passage)
@@ -43,32 +40,31 @@ class NumberedPassages:
     def text(self) -> str:
         return "\n".join(passage.chunk.text for passage in self._passages)
 
-    def sentences(self, drafted: DraftSentence, probability: float | None = None) -> list[AnswerSentence]:
-        """The sentences of what was drafted, clean, each resting on the whole of the passages that are named.
+    def build_sentences(self, draft: DraftSentence, probability: float | None = None) -> list[AnswerSentence]:
+        """Cleans a draft and cites the whole of the passages that it names; drops sentences that came before.
 
-        Numbers of none are dropped. A sentence rests on nothing where it is written in other letters or signs than its
-        passages. How probably a passage answers is its score, where nobody judged.
+        Unknown numbers are ignored. A sentence in letters or signs that its passages do not have gets no evidence.
+        Without a `probability` the score of each passage counts.
         """
-        numbers = [number for number in dict.fromkeys(drafted.passages) if 1 <= number <= len(self)]
+        numbers = [number for number in dict.fromkeys(draft.passages) if 1 <= number <= len(self)]
         named = [self._passages[number - 1] for number in numbers]
         evidence = tuple(
-            Evidence.of(each, 0, len(each.chunk.text), each.score if probability is None else probability)
+            Evidence.from_chunk(each.chunk, 0, len(each.chunk.text), each.score if probability is None else probability)
             for each in named
         )
         book = "\n".join(each.chunk.text for each in named)
-        text, lettering = strip_citation_marks(drafted.text, book), UnicodeGuard(book)
+        text, guard = strip_citation_marks(draft.text, book), UnicodeGuard(book)
         single = [text[unit.start : unit.end] for unit in split_sentences(text)]
-        found = [AnswerSentence(each, () if lettering.strange(each) else evidence) for each in single]
-        return [sentence for sentence in found if not self._again(sentence)]
+        found = [AnswerSentence(each, () if guard.is_foreign(each) else evidence) for each in single]
+        return [sentence for sentence in found if self._is_new(sentence)]
 
-    def _again(self, sentence: AnswerSentence) -> bool:
-        """Whether a sentence was given before; what rests on nothing was not."""
+    def _is_new(self, sentence: AnswerSentence) -> bool:
+        """Returns whether a sentence is new, and remembers it if it has evidence."""
         words = " ".join(sentence.text.casefold().split())
-        if words in self._said:
-            return True
+        is_new = words not in self._known_sentences
         if sentence.evidence:
-            self._said.add(words)
-        return False
+            self._known_sentences.add(words)
+        return is_new
 
 
 # Every repetition is bounded: a model may write anything.
@@ -86,7 +82,7 @@ _SUPERSCRIPT_DIGITS = "¹²³⁰⁴-⁹"
 _SUPERSCRIPT_MARK = (
     rf"(?:{_GAP}(?:⁽[^⁽⁾]{{0,8}}⁾|[{_SUPERSCRIPT_DIGITS}]{{1,3}}(?:[,⁻–][{_SUPERSCRIPT_DIGITS}]{{1,3}}){{0,9}})){{1,9}}"
 )
-# After a long word or a stop: what is raised after a short one may be a power, as in m².
+# Only after a long word or a stop: after a short word it may be a power, as in m².
 _FOOTNOTE_MARKS = re.compile(
     rf"(?P<before>[^\W\d_]{{4}}|[.,;:!?)\]\"”’]){_SUPERSCRIPT_MARK}"
     rf"|(?P<any>\S{{0,24}}?){_GAP}[†‡※①-⓿❶-➓]{{1,9}}"
@@ -97,87 +93,84 @@ _EMPHASIS = re.compile(
 
 
 def strip_citation_marks(text: str, book: str) -> str:
-    """A model's text in plain letters, without the marks that point at passages or set words off.
+    """Returns a model's text in plain letters, without citation marks and emphasis that the book does not have."""
 
-    What stands so in the book is the book's own.
-    """
-
-    def unmarked(found: re.Match[str]) -> str:
+    def strip_mark(found: re.Match[str]) -> str:
         marks = found["marks"].strip()
         lettered = "," in marks or not any(map(str.isdigit, marks))
-        own = (found["before"] and found.group() in book) or (lettered and marks in book)
-        return found.group() if own else found["before"]
+        in_book = (found["before"] and found.group() in book) or (lettered and marks in book)
+        return found.group() if in_book else found["before"]
 
-    def unnoted(found: re.Match[str]) -> str:
+    def strip_footnote(found: re.Match[str]) -> str:
         return found.group() if found.group() in book else found["before"] or found["any"] or ""
 
-    def unstyled(found: re.Match[str]) -> str:
+    def strip_emphasis(found: re.Match[str]) -> str:
         return found.group() if found.group() in book else found["words"]
 
-    text = _CITATION_MARKS.sub(unmarked, UnicodeGuard(book).plain(strip_invisible(text)))
-    return _EMPHASIS.sub(unstyled, _FOOTNOTE_MARKS.sub(unnoted, text)).strip()
+    text = _CITATION_MARKS.sub(strip_mark, UnicodeGuard(book).simplify(strip_invisible(text)))
+    return _EMPHASIS.sub(strip_emphasis, _FOOTNOTE_MARKS.sub(strip_footnote, text)).strip()
 
 
 MAX_SEARCHES = 3
 MIN_SEARCH_PASSAGES, MAX_SEARCH_PASSAGES = 3, 8
-"""How many passages a search gives, whatever is asked for: the fewest, and the most."""
+"""The limits of a search, whatever the model asks for."""
 _COUNT = re.compile(r"\s{0,9}[0-9]{1,4}\s{0,9}")
 
 
 class BookSearchTool:
-    """What a model may look for by itself, or `must`: the book's own search, a few times, told between marks.
-
-    A search gives as many passages as the question asks for, or fewer where the model wants fewer.
-    """
+    """The tool with which a model searches the book a few times; a search gives at most the question's `k` passages."""
 
     def __init__(
-        self, question: Question, search: BookSearch, marks: llm_request.DataDelimiters, *, must: bool = True
+        self,
+        question: Question,
+        search: BookSearch,
+        delimiters: llm_request.DataDelimiters,
+        *,
+        must_search: bool = True,
     ) -> None:
-        self.book, self.must = NumberedPassages(), must
-        self.most = _clamp(question.k, MAX_SEARCH_PASSAGES)
-        self.trouble: Exception | None = None
-        self._question, self._search, self._marks = question, search, marks
-        self._times = 0
+        self.passages, self.must_search = NumberedPassages(), must_search
+        self.max_passages = _clamp(question.k, MAX_SEARCH_PASSAGES)
+        self.error: Exception | None = None
+        self._question, self._search, self._delimiters = question, search, delimiters
+        self._count = 0
 
     @property
-    def more(self) -> bool:
-        """Whether there may be another search."""
-        return self._times < MAX_SEARCHES
+    def can_search(self) -> bool:
+        return self._count < MAX_SEARCHES
 
     @property
-    def over(self) -> bool:
-        """It was searched, and nothing was given to read: there is nothing to answer from."""
-        return self._times > 0 and not len(self.book)
+    def found_nothing(self) -> bool:
+        return self._count > 0 and not len(self.passages)
 
-    async def asked(self, arguments: str) -> str:
-        """What a search for these arguments, in JSON, gives the model to read."""
-        if not self.more:
+    async def run(self, arguments: str) -> str:
+        """Searches with arguments in JSON, and returns what the model reads."""
+        if not self.can_search:
             return llm_request.NO_MORE_SEARCHES_MESSAGE
-        self._times += 1
+        self._count += 1
         query, k = _parse_arguments(arguments)
-        wanted = self.most if k is None else _clamp(k, self.most)
+        wanted = self.max_passages if k is None else _clamp(k, self.max_passages)
         try:
-            retrieval, told = await self._search(query or self._question.text, wanted)
-            found = list(zip(retrieval.passages, told, strict=True)) if told else []
-        except Exception as trouble:
-            self.trouble = trouble
+            retrieval, texts = await self._search(query or self._question.text, wanted)
+            found = list(zip(retrieval.passages, texts, strict=True)) if texts else []
+        except Exception as error:
+            self.error = error
             raise
-        new = [(number, text) for passage, text in found if (number := self.book.add(passage))]
+        new = [(number, text) for passage, text in found if (number := self.passages.add(passage))]
         if new:
-            return llm_request.format_numbered_passages(self._marks, new)
+            return llm_request.format_numbered_passages(self._delimiters, new)
         return llm_request.NOTHING_NEW_MESSAGE if found else llm_request.NOTHING_FOUND_MESSAGE
 
 
 def _parse_arguments(arguments: str) -> tuple[str, int | None]:
-    """What a model looks for, as far as a search takes it, and how many passages it wants, where it says so."""
-    given = json.loads(arguments)
-    query, k = given["query"], given.get("k")
+    """Returns the query and the number of passages, if the model gives one."""
+    values = json.loads(arguments)
+    query, k = values["query"], values.get("k")
     if isinstance(k, str) and _COUNT.fullmatch(k):
         k = int(k)
     if not isinstance(query, str) or not (k is None or type(k) is int):
-        raise MalformedReplyError("The model searches for no words, or not for a number of passages.")
+        raise MalformedReplyError("The model's search has no query, or a number of passages that is not a number.")
     return strip_invisible(query).strip()[:MAX_QUESTION_CHARS].strip(), k
 
 
-def _clamp(k: int, most: int) -> int:
-    return min(max(k, MIN_SEARCH_PASSAGES), most)
+def _clamp(k: int, maximum: int) -> int:
+    return min(max(k, MIN_SEARCH_PASSAGES), maximum)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Iterator, Sequence
 
-from bookbound.answering.writers.chunk_layout import ChunkLayout
-from bookbound.answering.writers.context_expansion import expand_to_context, introduces_next_unit
+from bookbound.answering.writers.quote_context import ChunkLayout, expand_to_context, introduces_next_unit
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, Judgement
-from bookbound.domain.question import Question
-from bookbound.domain.reply import MAX_ANSWER_SENTENCES, AnswerSentence, TokenUsage
+from bookbound.domain.question import NO_DEADLINE, Deadline, Question
+from bookbound.domain.reply import MAX_ANSWER_SENTENCES, AnswerSentence, WriterEvent
 from bookbound.text.tokens import extract_terms
 
-# Where several things are asked for, the list that holds one of them may be the answer.
+# If a question asks for several things, the whole list that contains one of them may be the answer.
 _LIST_QUESTIONS = [
     re.compile(pattern, re.I)
     for pattern in (
@@ -29,16 +28,20 @@ _LIST_QUESTIONS = [
 class QuoteWriter:
     """Quotes the words that answer, with what they need to be understood, each with its citation.
 
-    The best passage speaks first; another speaks too where the question has several parts or it says something new.
+    The best passage comes first; another follows if the question has several parts or it says something new.
     """
 
-    name, reads = "quotes", False
+    name, can_refuse = "quotes", False
 
     async def write(
-        self, question: Question, passages: Sequence[Passage], judgement: Judgement
-    ) -> AsyncGenerator[AnswerSentence | TokenUsage]:
-        # The statement that this is only part of the answer, or may be none, is a sentence too.
-        room = MAX_ANSWER_SENTENCES - (judgement.partial or not judgement.sure)
+        self,
+        question: Question,
+        passages: Sequence[Passage],
+        judgement: Judgement,
+        deadline: Deadline = NO_DEADLINE,
+    ) -> AsyncGenerator[WriterEvent]:
+        # The statement that the answer is partial or unsure is a sentence too.
+        room = MAX_ANSWER_SENTENCES - (judgement.is_partial or not judgement.is_sure)
         excerpt = Excerpt(question.text, passages, room, _find_list_terms(question.text))
         for piece in _order_by_part(judgement.evidence):
             excerpt.add(piece)
@@ -48,72 +51,63 @@ class QuoteWriter:
 
 
 def _find_list_terms(question: str) -> set[str]:
-    """The terms of what a question asks a list of, if it does."""
+    """Returns the terms of the things that a question asks a list of, if it does."""
     found = next((found for pattern in _LIST_QUESTIONS if (found := pattern.search(question))), None)
     return set(extract_terms(found["things"])) if found else set()
 
 
 def _order_by_part(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """The best for each part, in the order asked, then the rest, best first."""
+    """Returns the best for each part in the order of the question, then the rest, best first."""
     best = {piece.part: piece for piece in reversed(evidence)}
     first = [best[part] for part in sorted(best)]
     return [*first, *(piece for piece in evidence if piece not in first)]
 
 
 MIN_SHARE_SAME_PASSAGE, MIN_SHARE_OTHER_PASSAGE, MIN_NEW_TERM_SHARE = 0.1, 0.3, 0.3
-"""How probable words are at least, measured by the best: of a passage in use, of another; and how much is new there."""
+"""Probability relative to the best that further words need, in a quoted passage and in another, and its new terms."""
 PROSE_KINDS = ("sentence", "item")
 MAX_QUOTED_PASSAGES, MIN_QUOTED_UNITS = 3, 4
-"""How many passages speak at most, and how many units of the best one an answer is short without."""
+"""Answers with fewer units are widened."""
 
 
 class Excerpt:
-    """Units of passages, each with the evidence it was taken for, in no more stretches than there is room for."""
+    """The chosen units of passages, each with its evidence, in at most `room` stretches."""
 
-    def __init__(self, question: str, passages: Sequence[Passage], room: int, listed: set[str]) -> None:
-        self._passages = {passage.chunk.id: passage for passage in passages}
+    def __init__(self, question: str, passages: Sequence[Passage], room: int, list_terms: set[str]) -> None:
         self._layouts = {passage.chunk.id: ChunkLayout(passage.chunk) for passage in passages}
-        self._room, self._listed, self._asked = room, listed, set(extract_terms(question))
-        self._taken: dict[str, dict[int, Evidence]] = {}
+        self._room, self._list_terms, self._question_terms = room, list_terms, set(extract_terms(question))
+        self._chosen: dict[str, dict[int, Evidence]] = {}
         self._best: dict[int, float] = {}
 
     def add(self, piece: Evidence) -> None:
-        """Take the words of a piece and what they need, where they are not said yet, say something new, and fit."""
+        """Chooses the units of a piece and what they need, if they say something new and fit."""
         if not (layout := self._layouts.get(piece.chunk_id)):
             return
-        core, needed = expand_to_context(layout, piece.start, piece.end, self._listed)
-        unsaid = {at for at in core | needed if not self._said(piece.chunk_id, at)}
-        if core & unsaid:
-            worth = piece.part not in self._best or self._adds(piece, layout, core)
-            fitting = self._fitting(piece, core & unsaid, needed & unsaid) if worth else set()
+        core, needed = expand_to_context(layout, piece.start, piece.end, self._list_terms)
+        new = {at for at in core | needed if not self._contains(piece.chunk_id, at)}
+        if core & new:
+            is_worth = piece.part not in self._best or self._says_more(piece, layout, core)
+            fitting = self._select_fitting(piece, core & new, needed & new) if is_worth else set()
             if not fitting:
                 return
-            self._taken.setdefault(piece.chunk_id, {}).update(dict.fromkeys(fitting, piece))
+            self._chosen.setdefault(piece.chunk_id, {}).update(dict.fromkeys(fitting, piece))
         if core:
             self._best.setdefault(piece.part, piece.probability)
 
     def widen(self) -> None:
-        """Let what follows the best words in their block, then what goes before, be said too while it is short."""
-        name, taken = next(iter(self._taken.items()), ("", {}))
-        if len(self._best) != 1 or not taken or any(self._layouts[name].kind(at) not in PROSE_KINDS for at in taken):
-            return  # parts have their own words each, and code and rows their own company
-        layout, best = self._layouts[name], max(taken.values(), key=lambda piece: piece.probability)
-        held = [at for at, piece in taken.items() if piece is best]
-        for at in [*self._beside(layout, max(held), 1), *self._beside(layout, min(held), -1)]:
-            if sum(map(len, self._taken.values())) < MIN_QUOTED_UNITS and not self._said(name, at):
-                taken[at] = best
-
-    def _beside(self, layout: ChunkLayout, at: int, step: int) -> Iterator[int]:
-        """The plain units that stand in one block with a unit, going from it up or down the page."""
-        while layout.kind(at) in PROSE_KINDS and layout.follows(at if step < 0 else at + 1):
-            at += step
-            if layout.kind(at) not in PROSE_KINDS or introduces_next_unit(layout, at):
-                return
-            yield at
+        """Adds what follows the best words in their block, then what precedes them, while the answer is short."""
+        name, chosen = next(iter(self._chosen.items()), ("", {}))
+        if len(self._best) != 1 or not chosen or any(self._layouts[name].kind(at) not in PROSE_KINDS for at in chosen):
+            return  # parts have their own words, and code and rows their own context
+        layout, best = self._layouts[name], max(chosen.values(), key=lambda piece: piece.probability)
+        units = [at for at, piece in chosen.items() if piece is best]
+        for at in [*_iterate_prose(layout, max(units), 1), *_iterate_prose(layout, min(units), -1)]:
+            if sum(map(len, self._chosen.values())) < MIN_QUOTED_UNITS and not self._contains(name, at):
+                chosen[at] = best
 
     def in_order(self) -> list[Evidence]:
-        """The stretches taken: those of a file in its order, files by the part they answer, then by their passage."""
-        found = [evidence for name in self._passages for evidence in self._stretches(name)]
+        """Returns the stretches: those of a file in its order, files by the part that they answer, then by rank."""
+        found = [evidence for name in self._layouts for evidence in self._stretches(name)]
         parts: dict[str, int] = {}
         for evidence in found:
             parts[evidence.place.file] = min(evidence.part, parts.get(evidence.place.file, evidence.part))
@@ -121,48 +115,43 @@ class Excerpt:
         return sorted(found, key=lambda evidence: (files.index(evidence.place.file), evidence.place.start))
 
     def _stretches(self, name: str) -> Iterator[Evidence]:
-        layout, taken = self._layouts[name], self._taken.get(name, {})
-        for run in layout.stretches(taken):
-            best = max((taken[at] for at in run), key=lambda piece: piece.probability)
-            part = min(taken[at].part for at in run)
+        layout, chosen = self._layouts[name], self._chosen.get(name, {})
+        for run in layout.stretches(chosen):
+            best = max((chosen[at] for at in run), key=lambda piece: piece.probability)
+            part = min(chosen[at].part for at in run)
             start, end = layout.units[run[0]].start, layout.units[run[-1]].end
-            yield Evidence.of(self._passages[name], start, end, best.probability, part)
+            yield Evidence.from_chunk(layout.chunk, start, end, best.probability, part)
 
-    def _said(self, name: str, at: int) -> bool:
-        """Whether these words are taken already, from here or, word for word or as the same place, from elsewhere."""
+    def _contains(self, name: str, at: int) -> bool:
+        """Returns whether the same words or the same place of the book are chosen already."""
         words = self._layouts[name].words(at).split()
         file, start, end = self._source(name, at)
-        for other, taken in self._taken.items():
-            for unit in taken:
-                there, first, last = self._source(other, unit)
-                if self._layouts[other].words(unit).split() == words or (
-                    there == file and first < end and start < last
-                ):
+        for other, chosen in self._chosen.items():
+            for unit in chosen:
+                other_file, other_start, other_end = self._source(other, unit)
+                overlaps = other_file == file and other_start < end and start < other_end
+                if overlaps or self._layouts[other].words(unit).split() == words:
                     return True
         return False
 
     def _source(self, name: str, at: int) -> tuple[str, int, int]:
         layout = self._layouts[name]
-        return layout.chunk.place.file, *layout.chunk.span(layout.units[at].start, layout.units[at].end)
+        return layout.chunk.place.file, *layout.chunk.source_span(layout.units[at].start, layout.units[at].end)
 
-    def _adds(self, piece: Evidence, layout: ChunkLayout, core: set[int]) -> bool:
-        """Whether a further piece for a part is nearly as probable as the best, and no paraphrase of what was said."""
-        said = self._asked.union(
-            *(extract_terms(self._layouts[name].words(at)) for name, taken in self._taken.items() for at in taken)
-        )
-        here = piece.chunk_id in self._taken
-        if len(self._taken) + (not here) > MAX_QUOTED_PASSAGES or not set(extract_terms(piece.text)) - said:
+    def _says_more(self, piece: Evidence, layout: ChunkLayout, core: set[int]) -> bool:
+        """Returns whether a further piece for a part is nearly as probable as the best, and not a paraphrase of it."""
+        units = [(name, at) for name, chosen in self._chosen.items() for at in chosen]
+        said = self._question_terms.union(*(extract_terms(self._layouts[name].words(at)) for name, at in units))
+        is_quoted = piece.chunk_id in self._chosen
+        if len(self._chosen) + (not is_quoted) > MAX_QUOTED_PASSAGES or not set(extract_terms(piece.text)) - said:
             return False
-        own = set().union(*(extract_terms(layout.words(at)) for at in core)) - self._asked
-        enough = here or len(own - said) >= MIN_NEW_TERM_SHARE * len(own)
-        return (
-            enough
-            and piece.probability
-            >= (MIN_SHARE_SAME_PASSAGE if here else MIN_SHARE_OTHER_PASSAGE) * self._best[piece.part]
-        )
+        own = set().union(*(extract_terms(layout.words(at)) for at in core)) - self._question_terms
+        is_new = is_quoted or len(own - said) >= MIN_NEW_TERM_SHARE * len(own)
+        share = MIN_SHARE_SAME_PASSAGE if is_quoted else MIN_SHARE_OTHER_PASSAGE
+        return is_new and piece.probability >= share * self._best[piece.part]
 
-    def _fitting(self, piece: Evidence, core: set[int], needed: set[int]) -> set[int]:
-        """All of it where there is room; else nothing, but of the best for a part as much as can be."""
+    def _select_fitting(self, piece: Evidence, core: set[int], needed: set[int]) -> set[int]:
+        """Returns all units if there is room; else nothing, but of the best for a part as much as fits."""
         if self._fits(piece.chunk_id, core | needed):
             return core | needed
         layout, kept = self._layouts[piece.chunk_id], sorted(core)
@@ -171,6 +160,15 @@ class Excerpt:
         return set() if piece.part in self._best else set(kept)
 
     def _fits(self, name: str, more: set[int]) -> bool:
-        names = {*self._taken, name}
-        taken = {other: {*self._taken.get(other, ()), *(more if other == name else ())} for other in names}
-        return sum(len(list(self._layouts[other].stretches(units))) for other, units in taken.items()) <= self._room
+        names = {*self._chosen, name}
+        chosen = {other: {*self._chosen.get(other, ()), *(more if other == name else ())} for other in names}
+        return sum(len(list(self._layouts[other].stretches(units))) for other, units in chosen.items()) <= self._room
+
+
+def _iterate_prose(layout: ChunkLayout, at: int, step: int) -> Iterator[int]:
+    """Yields the prose units of the same block, going up or down from a unit."""
+    while layout.kind(at) in PROSE_KINDS and layout.follows(at if step < 0 else at + 1):
+        at += step
+        if layout.kind(at) not in PROSE_KINDS or introduces_next_unit(layout, at):
+            return
+        yield at

@@ -30,57 +30,53 @@ REPLY_SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 MAX_REPLY_CHARACTERS, MAX_DRAFT_SENTENCE_CHARACTERS, MAX_DRAFT_SENTENCES = 32768, 1000, 50
-"""Of a reply of one to five sentences, the most characters that are read of it and of one of them, and of how many."""
 _SPACE = re.compile(r"[ \t\n\r]*")
 _FENCE = re.compile(r"```[A-Za-z]*[ \t\r]*")
 _END_OF_REPLY = {True: re.compile(r"[ \t\n\r]*```[ \t\n\r]*"), False: _SPACE}
 _CLOSING_MARKS = {"{": "}", "[": "]", '"': '"'}
 _AFTER_VALUE = frozenset(" \t\n\r,]}")
-_EMPTY_VALUES = frozenset({"", "none", "nothing", "null", "n/a"})  # how models say that they leave a text empty
+_EMPTY_VALUES = frozenset({"", "none", "nothing", "null", "n/a"})  # how models leave a text empty
 
 
 class MalformedReplyError(ValueError):
-    """A reply that is not what was asked for; nothing of the reply is in it."""
+    """A reply is not the JSON that was asked for; the message contains none of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftSentence:
-    """A sentence as a model wrote it, and the numbers of the passages it names."""
+    """A sentence as a model wrote it, and the numbers of the passages that it names."""
 
     text: str
     passages: tuple[int, ...]
 
 
 Result = TypeVar("Result")
-# Gives each sentence that is complete, and nothing where more text is needed.
+# Yields each complete sentence, and None if more text is needed.
 ParserSteps = Generator[DraftSentence | None, None, Result]
 
 
 class StreamParser:
-    """A reply as it comes in, piece by piece: one JSON object.
-
-    A code fence around it is taken off, and nothing else is put right.
-    """
+    """Parses one JSON object piece by piece; a code fence around it is removed, and nothing else is repaired."""
 
     def __init__(self) -> None:
         self.text = ""
         self.missing = ""
         self._at = 0
-        self._fenced = self._whole = False
+        self._is_fenced = self._is_complete = False
         self._decoder = json.JSONDecoder()
         self._steps = self._reply()
 
     def feed(self, piece: str) -> list[DraftSentence]:
-        """The sentences that are complete with this piece of text."""
+        """Returns the sentences that are complete with this piece of text."""
         self.text += piece
         if len(self.text) > MAX_REPLY_CHARACTERS:
-            raise MalformedReplyError("The reply is longer than any answer.")
+            raise MalformedReplyError("The reply is too long.")
         return list(iter(partial(next, self._steps, None), None))
 
     def end(self) -> None:
-        """There is no more: what came must have been whole."""
-        if not self._whole or not _END_OF_REPLY[self._fenced].fullmatch(self.text, self._at):
-            raise MalformedReplyError("The reply is not one whole JSON object.")
+        """Checks that the reply is complete."""
+        if not self._is_complete or not _END_OF_REPLY[self._is_fenced].fullmatch(self.text, self._at):
+            raise MalformedReplyError("The reply is not one complete JSON object.")
 
     def _reply(self) -> ParserSteps[None]:
         if (yield from self._peek()) == "`":
@@ -90,7 +86,7 @@ class StreamParser:
         while True:
             key = yield from self._value()
             if not isinstance(key, str) or key in keys:
-                raise MalformedReplyError("The reply has no such key, or has it twice.")
+                raise MalformedReplyError("The reply has a key that is not a string, or has it twice.")
             keys.add(key)
             yield from self._take(":")
             yield from self._member(key)
@@ -99,8 +95,8 @@ class StreamParser:
             self._at += 1
         yield from self._take("}")
         if "sentences" not in keys:
-            raise MalformedReplyError("The reply has no sentences, not even none.")
-        self._whole = True
+            raise MalformedReplyError("The reply has no list of sentences.")
+        self._is_complete = True
 
     def _member(self, key: str) -> ParserSteps[None]:
         if key == "sentences":
@@ -109,9 +105,9 @@ class StreamParser:
         value = yield from self._value()
         if key == "missing":
             if not isinstance(value, str | None):
-                raise MalformedReplyError("What is missing is not told in words.")
-            named = (value or "").strip()
-            self.missing = "" if named.strip(".-").casefold() in _EMPTY_VALUES else named
+                raise MalformedReplyError("`missing` is not a text.")
+            missing = (value or "").strip()
+            self.missing = "" if missing.strip(".-").casefold() in _EMPTY_VALUES else missing
 
     def _sentences(self) -> ParserSteps[None]:
         yield from self._take("[")
@@ -122,18 +118,18 @@ class StreamParser:
                     break
                 self._at += 1
             else:
-                raise MalformedReplyError("The reply has more sentences than any answer.")
+                raise MalformedReplyError("The reply has too many sentences.")
         yield from self._take("]")
 
     def _fence(self) -> ParserSteps[None]:
         while (end := self.text.find("\n", self._at)) < 0:
             yield None
         if not _FENCE.fullmatch(self.text, self._at, end):
-            raise MalformedReplyError("The reply is not fenced as code is.")
-        self._fenced, self._at = True, end + 1
+            raise MalformedReplyError("The code fence is malformed.")
+        self._is_fenced, self._at = True, end + 1
 
     def _peek(self) -> ParserSteps[str]:
-        """The next character that is no white space."""
+        """Returns the next character that is not white space."""
         while True:
             found = _SPACE.match(self.text, self._at)
             self._at = found.end() if found else self._at
@@ -147,7 +143,7 @@ class StreamParser:
         self._at += 1
 
     def _value(self) -> ParserSteps[Any]:
-        """The next value, once its end has come; it is tried only where its closing mark has."""
+        """Returns the next value when it is complete; decodes only after its closing mark has come."""
         first = yield from self._peek()
         closing, seen = _CLOSING_MARKS.get(first, ""), self._at + 1
         while True:
@@ -155,7 +151,7 @@ class StreamParser:
                 try:
                     value, end = self._decoder.raw_decode(self.text, self._at)
                 except (ValueError, RecursionError):
-                    end = 0  # not whole yet, or never
+                    end = 0  # not complete yet, or never
                 if end and (closing or self.text[end : end + 1] in _AFTER_VALUE):
                     self._at = end
                     return value
@@ -166,9 +162,9 @@ class StreamParser:
 def _parse_sentence(value: object) -> DraftSentence:
     text, passages = (value.get("text"), value.get("passages")) if isinstance(value, dict) else (None, None)
     if not isinstance(text, str) or not isinstance(passages, list):
-        raise MalformedReplyError("A sentence is a text and the passages it rests on.")
+        raise MalformedReplyError("A sentence must have a text and passages.")
     if len(text) > MAX_DRAFT_SENTENCE_CHARACTERS:
-        raise MalformedReplyError("A sentence is longer than any.")
+        raise MalformedReplyError("A sentence is too long.")
     if not all(type(number) is int for number in passages):
-        raise MalformedReplyError("A passage is named by its number.")
+        raise MalformedReplyError("A passage must be named by its number.")
     return DraftSentence(text, tuple(passages))

@@ -7,10 +7,9 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import groupby
 
-# What any text may be printed with.
 _TYPOGRAPHIC_SIGNS = frozenset("‘’“”„«»‹›–—…·•§′″")
 _HYPHENS = frozenset("‐‑−")
-# Kinds of characters that stand for others and mean the same; a raised or circled one does not.
+# Characters that mean the same as others; a raised or circled one does not.
 _COMPATIBILITY_FORMS = ("<wide>", "<narrow>", "<font>", "<compat>", "<noBreak>", "<small>", "<vertical>")
 # Every repetition is bounded: a model may write anything.
 _MARKUP = re.compile(
@@ -25,38 +24,40 @@ _MARKUP = re.compile(
 
 
 class UnicodeGuard:
-    """The letters and signs of some passages, which are all that a draft about them may have beyond the plain ones."""
+    """The letters and signs of some passages; a draft about them may have no others beyond the plain ones."""
 
     def __init__(self, book: str) -> None:
         self._book = book
-        self._own = f"{book.casefold()}\n{unicodedata.normalize('NFC', book).casefold()}"
-        self._alike = unicodedata.normalize("NFKC", book).casefold()
+        self._exact = f"{book.casefold()}\n{unicodedata.normalize('NFC', book).casefold()}"
+        self._compatible = unicodedata.normalize("NFKC", book).casefold()
 
-    def plain(self, text: str) -> str:
-        """The text with plain letters for those that look like them, unless the passages have the word so."""
-        return text if text.isascii() else "".join(self._plain(run) or run for run in _split_words_and_signs(text))
+    def simplify(self, text: str) -> str:
+        """Replaces letters that look like plain ones, unless the passages have the word so."""
+        if text.isascii():
+            return text
+        return "".join(self._simplify_run(run) or run for run in _split_words_and_signs(text))
 
-    def strange(self, text: str) -> bool:
-        """Whether a text has markup, signs or words in letters that the passages have not."""
+    def is_foreign(self, text: str) -> bool:
+        """Returns whether a text has markup, signs or words in letters that the passages do not have."""
         if any(found.group() not in self._book for found in _MARKUP.finditer(text)):
             return True
-        return not text.isascii() and not all(map(self._plain, _split_words_and_signs(text)))
+        return not text.isascii() and not all(map(self._simplify_run, _split_words_and_signs(text)))
 
-    def _plain(self, run: str) -> str | None:
-        """A word or a sign in plain letters, or as the passages have it; nothing where it is neither."""
-        if run.isascii() or run in _TYPOGRAPHIC_SIGNS or run.isspace() or run.casefold() in self._own:
+    def _simplify_run(self, run: str) -> str | None:
+        """Returns a word or sign in plain letters or as the passages have it, or None if it is neither."""
+        if run.isascii() or run in _TYPOGRAPHIC_SIGNS or run.isspace() or run.casefold() in self._exact:
             return run
         alike = "-" if run in _HYPHENS else _replace_compatibility_forms(unicodedata.normalize("NFC", run))
-        if alike.isascii() or alike.casefold() in self._alike or _is_greek_letter(alike):
+        is_greek_letter = len(alike) == 1 and unicodedata.name(alike, "").startswith("GREEK ")  # a quantity
+        if alike.isascii() or alike.casefold() in self._compatible or is_greek_letter:
             return alike
         bare = "".join(c for c in unicodedata.normalize("NFD", alike) if not unicodedata.combining(c))
-        return bare if bare.isascii() and bare.casefold() in self._alike else None
+        return bare if bare.isascii() and bare.casefold() in self._compatible else None
 
 
 def _split_words_and_signs(text: str) -> Iterator[str]:
-    """The words of a text, and each sign by itself."""
-    for lettered, run in groupby(text, lambda letter: unicodedata.category(letter)[0] in "LM"):
-        if lettered:
+    for is_word, run in groupby(text, lambda letter: unicodedata.category(letter)[0] in "LM"):
+        if is_word:
             yield "".join(run)
         else:
             yield from run
@@ -71,18 +72,13 @@ def _replace_compatibility_forms(text: str) -> str:
     )
 
 
-def _is_greek_letter(word: str) -> bool:
-    """Whether a word is one Greek letter, as quantities are called."""
-    return len(word) == 1 and unicodedata.name(word, "").startswith("GREEK ")
-
-
-_JOINERS = "\u200c\u200d"  # letters of some alphabets are not the same without them
+_JOINERS = "\u200c\u200d"  # some alphabets need them between letters
 _SCRIPTS_WITHOUT_JOINERS = ("LATIN", "GREEK", "CYRILLIC", "COMBINING")
-_INVISIBLE_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # letters by name that show nothing
+_INVISIBLE_LETTERS = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"
 
 
 def strip_invisible(text: str) -> str:
-    """The text without characters that show nothing or turn its direction, and without halves of characters."""
+    """Removes invisible characters, direction marks and lone surrogates."""
     shown = [""]
     for letter in text.replace("\r\n", "\n").replace("\r", "\n"):
         if _allows_joiner(shown[-1]) if letter in _JOINERS else letter in "\n\t" or not _is_invisible(letter):
@@ -91,11 +87,10 @@ def strip_invisible(text: str) -> str:
 
 
 def _allows_joiner(letter: str) -> bool:
-    """Whether a joiner may follow a letter."""
-    lettered = bool(letter) and unicodedata.category(letter)[0] in "LM"
-    return lettered and unicodedata.name(letter, "").split(" ")[0] not in _SCRIPTS_WITHOUT_JOINERS
+    is_letter = bool(letter) and unicodedata.category(letter)[0] in "LM"
+    return is_letter and unicodedata.name(letter, "").split(" ")[0] not in _SCRIPTS_WITHOUT_JOINERS
 
 
 def _is_invisible(letter: str) -> bool:
-    variant = "\ufe00" <= letter <= "\ufe0f" or "\U000e0000" <= letter <= "\U000e0fff"
-    return variant or letter in _INVISIBLE_LETTERS or unicodedata.category(letter) in ("Cc", "Cf", "Cs")
+    is_variation = "\ufe00" <= letter <= "\ufe0f" or "\U000e0000" <= letter <= "\U000e0fff"
+    return is_variation or letter in _INVISIBLE_LETTERS or unicodedata.category(letter) in ("Cc", "Cf", "Cs")

@@ -1,0 +1,145 @@
+"""Searches several books as one index, and compares an answer with other editions of its book."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain, zip_longest
+from math import inf
+from typing import TYPE_CHECKING, Any
+from uuid import NAMESPACE_OID, uuid5
+
+from bookbound.domain.book_ref import UNNAMED_EDITION_LABEL
+from bookbound.domain.chunk import Chunk, Passage
+from bookbound.domain.errors import BookboundError
+from bookbound.domain.judgement import Evidence
+from bookbound.domain.manifest import Manifest
+from bookbound.domain.ports import Index
+from bookbound.domain.question import NO_DEADLINE, Deadline
+
+if TYPE_CHECKING:
+    from bookbound.domain.ports import Vectors
+
+
+ALL_BOOKS_TITLE = "All books"
+
+
+class MultiBookIndex:
+    """Open indexes by the names of their books, all of one embedder, searched as one."""
+
+    def __init__(self, indexes: Mapping[str, Index]) -> None:
+        self._indexes = indexes
+
+    @property
+    def manifest(self) -> Manifest:
+        manifests = [index.manifest for index in self._indexes.values()]
+        return replace(
+            manifests[0],
+            title=ALL_BOOKS_TITLE,
+            kind="several",
+            pages=sum(each.pages for each in manifests),
+            chunks=sum(each.chunks for each in manifests),
+            chapters=tuple(chapter for each in manifests for chapter in each.chapters),
+            page_fingerprints=(),
+            generation=" ".join(each.generation for each in manifests),
+            created=max(each.created for each in manifests),
+            digest="",
+        )
+
+    async def search(self, words: str, vector: Vectors, k: int, deadline: Deadline = NO_DEADLINE) -> list[Passage]:
+        found = await asyncio.gather(*(index.search(words, vector, k, deadline) for index in self._indexes.values()))
+        named = [
+            [replace(passage, chunk=_add_book_name(name, passage.chunk)) for passage in passages]
+            for name, passages in zip(self._indexes, found, strict=True)
+        ]
+        # The first passages of all books come before the second ones; within a rank the more similar come first.
+        ranked = [sorted(filter(None, rank), key=lambda passage: -passage.score) for rank in zip_longest(*named)]
+        return list(chain.from_iterable(ranked))[:k]
+
+    async def match(self, words: str, k: int, deadline: Deadline = NO_DEADLINE) -> list[Chunk]:
+        found = await asyncio.gather(*(index.match(words, k, deadline) for index in self._indexes.values()))
+        named = [
+            [_add_book_name(name, chunk) for chunk in chunks] for name, chunks in zip(self._indexes, found, strict=True)
+        ]
+        return [chunk for rank in zip_longest(*named) for chunk in rank if chunk][:k]
+
+    async def chunks(self, file: str, deadline: Deadline = NO_DEADLINE) -> list[Chunk]:
+        name, inner = self._split_file(file)
+        return [_add_book_name(name, chunk) for chunk in await self._indexes[name].chunks(inner, deadline)]
+
+    async def chunks_with_vectors(self, file: str) -> list[tuple[Chunk, Vectors]]:
+        name, inner = self._split_file(file)
+        return [
+            (_add_book_name(name, chunk), vector)
+            for chunk, vector in await self._indexes[name].chunks_with_vectors(inner)
+        ]
+
+    async def close(self) -> None:
+        for index in self._indexes.values():
+            await index.close()
+
+    def _split_file(self, file: str) -> tuple[str, str]:
+        """Returns the book of a file and its name there; both may contain a colon."""
+        name = max((name for name in self._indexes if file.startswith(f"{name}:")), key=len)
+        return name, file.removeprefix(f"{name}:")
+
+
+def _add_book_name(name: str, chunk: Chunk) -> Chunk:
+    """Returns the chunk with its book in its place and file name, and with an id that is unique among all books."""
+    place = replace(chunk.place, book=name, file=f"{name}:{chunk.place.file}")
+    return replace(chunk, id=str(uuid5(NAMESPACE_OID, f"{name}:{chunk.id}")), place=place)
+
+
+MAX_COMPARED_CHUNKS = 20
+"""The number of chunks on other pages in which a citation is looked for."""
+
+
+class OtherEditions:
+    """Opens the other editions when an answer is first compared with them; an edition that fails is skipped."""
+
+    def __init__(self, open_indexes: Callable[[], Coroutine[Any, Any, Mapping[str, Index]]]) -> None:
+        self._open_indexes = open_indexes
+        self._opening: asyncio.Task[Mapping[str, Index]] | None = None
+
+    async def find_differing(self, citations: Sequence[Evidence], deadline: Deadline = NO_DEADLINE) -> tuple[str, ...]:
+        """Returns the editions that lack any of the cited words."""
+        differing = []
+        for edition, index in (await self._indexes(deadline)).items():
+            with suppress(BookboundError):
+                found = [await _contains(index, cited, deadline) for cited in citations if cited.place.file]
+                if not all(found):
+                    differing.append(edition or UNNAMED_EDITION_LABEL)
+        return tuple(differing)
+
+    async def close(self) -> None:
+        if self._opening:
+            with suppress(BookboundError):
+                for index in (await self._opening).values():
+                    await index.close()
+
+    async def _indexes(self, deadline: Deadline) -> Mapping[str, Index]:
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._open_indexes())
+        try:
+            async with asyncio.timeout(deadline.limit(inf)):
+                return await asyncio.shield(self._opening)
+        except TimeoutError:
+            return {}
+        except BookboundError:
+            self._opening = None  # the next answer tries again
+            return {}
+
+
+async def _contains(index: Index, evidence: Evidence, deadline: Deadline) -> bool:
+    words = _normalize(evidence.text)
+    page = await index.chunks(evidence.place.file, deadline)
+    if words in _normalize(" ".join(chunk.text for chunk in page)):
+        return True
+    likely = await index.match(evidence.text, MAX_COMPARED_CHUNKS, deadline)
+    return any(words in _normalize(chunk.text) for chunk in likely)
+
+
+def _normalize(text: str) -> str:
+    return " ".join(text.casefold().split())

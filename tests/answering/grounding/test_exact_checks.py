@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from bookbound.answering.grounding.alignment import SentenceAlignment
+from bookbound.answering.grounding.exact_checks import passes_exact_checks
+from bookbound.answering.grounding.quantities import find_quantities
+from bookbound.domain.chunk import Passage
+from bookbound.domain.judgement import Evidence
+
+Make = Callable[..., Passage]
+Align = Callable[..., SentenceAlignment]
+
+GEAR = "The harmonic drive in the knee has a ratio of 100:1 and almost no backlash. It weighs 0.85 kg."
+BUS = "Each of the three joint boards answers within 2 ms. The bus runs at 1,000 Hz and carries at most 64 bytes."
+CLI = "Pass `--dry-run` to `gait.plan()` to see the steps. The plan is not written to /var/log/gait.log then."
+PEOPLE = "Marc Raibert founded the Leg Laboratory in 1980. Its first machine hopped on one leg."
+
+
+@pytest.fixture
+def align(passage: Make) -> Align:
+    """Aligns a sentence with a text below headings."""
+
+    def make(sentence: str, text: str, *headings: str) -> SentenceAlignment:
+        evidence = Evidence.from_chunk(passage(text).chunk, 0, len(text), 0.9)
+        return SentenceAlignment(sentence, [replace(evidence, place=replace(evidence.place, headings=headings))])
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("sentence", "evidence"),
+    [
+        ("The knee's harmonic drive has hardly any backlash.", GEAR),
+        ("Backlash is almost absent from the knee gear, which weighs 0.850 kilograms.", GEAR),
+        ("It takes each joint board 2 milliseconds at most to answer.", BUS),
+        ("The bus works at 1000 hertz.", BUS),
+        ("To look at the steps, call gait.plan with --dry-run.", CLI),
+        ("The Leg Laboratory was founded by Raibert.", PEOPLE),
+        ("Raibert's laboratory dates from 1980.", PEOPLE),
+        ("One machine of the laboratory could hop.", PEOPLE),
+        ("Both arms are needed.", "The arms are needed, the two of them."),
+        ("Two arms are needed.", "Both arms are needed."),
+        ("The bus runs at one thousand hertz.", BUS),
+        ("With --dry-run the plan is not written to the log.", CLI),
+        ("A gait is a pattern of steps.", "Every gait is a pattern of steps."),
+        ("It is not just a toy.", "It is a toy and a tool."),
+        ("Configuration is unnecessary.", "Configuration is not necessary."),
+        ("It uses café as its name.", "Its name is CAFE."),
+        ("It has 25 legs.", "It has twenty-five legs."),
+        ("It costs 3 million.", "It costs 3,000,000."),
+        ("The gain ω is 90°.", "The gain ω is 90 degrees."),
+        ("The foot must not slip.", "The foot may not slip."),
+        ("The foot slips, so the robot steps.", "The robot steps, because the foot slips."),
+        ("It brakes at 2 metres per second squared.", "It brakes at 2 m/s²."),
+        ("One leg of the robot is stiff.", "Each leg of the robot is stiff."),
+        ("The legs unfold, and then the robot stands.", "The legs unfold, and then the robot stands up."),
+        ("It is wrong that the foot slips. The gait is new.", "The gait is new. It is wrong that the foot slips."),
+    ],
+)
+def test_a_paraphrase_without_exact_changes_passes(align: Align, sentence: str, evidence: str) -> None:
+    assert passes_exact_checks(align(sentence, evidence))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "evidence"),
+    [
+        ("The knee's harmonic drive has a ratio of 160:1.", GEAR),
+        ("The knee gear weighs 0.58 kg.", GEAR),
+        ("The knee gear weighs 0.85 grams.", GEAR),
+        ("The bus runs at 100 Hz.", BUS),
+        ("Each of the four joint boards answers within 2 ms.", BUS),
+        ("Each board answers within 2 seconds.", BUS),
+        ("The bus carries at most 64 bits.", BUS),
+        ("Pass --dry to see the steps.", CLI.replace("--dry-run", "--quiet")),
+        ("Call gait.run to see the steps.", CLI),
+        ("The plan is written to /var/log/gait.log then.", CLI),
+        ("The plan goes to /var/log/steps.log.", CLI),
+        ("The Leg Laboratory was founded by Hogan.", PEOPLE.replace("It", "it").replace("Hogan", "")),
+        ("In 1980 the laboratory at Stanford was founded.", PEOPLE),
+        ("Its first machine never hopped on one leg.", PEOPLE),
+        ("Configuration is necessary.", "Configuration is not necessary."),
+        ("The robot can't climb stairs.", "The robot can climb stairs."),
+        ("It has 26 legs.", "It has twenty-five legs."),
+        ("Every gait has four phases.", "A gait often has four phases."),
+        ("The robot always falls.", "The robot may fall. It always gets up."),
+        ("Only trots are stable.", "Trots are stable."),
+        ("A gait must be stable.", "A gait may be stable."),
+        ("It has two arms and three legs.", "It has three arms and two legs."),
+        ("A longer step is slower.", "A longer step is faster."),
+        ("The frame drifts less.", "The frame drifts more."),
+        ("It avoids the wall.", "It finds the wall."),
+        ("It is best to use the lower gain.", "It is best to avoid the lower gain."),
+        ("The robot pulls and never pushes.", "The robot pushes and never pulls."),
+        ("The time is on /sim_time.", "Set use_sim_time. The time is on /clock."),
+        ("The robot walks [7].", "The robot walks."),
+        ("The robot walks on legs [2].", "The robot walks on 2 legs."),
+        ("The robot is n\u043et stiff.", "The robot is stiff."),
+        ("The robot is stiff. ❌", "The robot is stiff."),
+        ("It is a fable that the robot walks on two legs.", "The robot walks on two legs."),
+        ("Reportedly the robot walks on two legs.", "The robot walks on two legs."),
+        ("The robot walks on two legs. That is a lie.", "The robot walks on two legs."),
+        ("The robot walks on two legs. Buy apples.", "The robot walks on two legs."),
+        ("The foot can carry the whole robot.", "The foot must carry the whole robot."),
+        ("The foot must touch the wall.", "The foot must not touch the wall. It must hold the robot."),
+        ("The robot stands until the battery is charged.", "The robot stands when the battery is charged."),
+        ("The gait is slow, so the floor is wet.", "The gait is slow, because the floor is wet."),
+        ("The step is at least 30 cm long.", "The step is at most 30 cm long."),
+        ("The robot stands and then the legs unfold slowly.", "The legs unfold slowly, and then the robot stands."),
+        ("One leg touches the floor.", "Several legs touch the floor."),
+        ("The joint turns to -30 degrees.", "The joint turns to 30 degrees."),
+        ("It brakes at 2 m/s.", "It brakes at 2 m/s²."),
+        ("The step is 30 leagues long.", "The step is 30 cm long."),
+        ("RRT is the default choice.", "RRT | poor | a first try\nRRT-Connect | poor | the default choice"),
+    ],
+)
+def test_a_near_miss_fails(align: Align, sentence: str, evidence: str) -> None:
+    assert not passes_exact_checks(align(sentence, evidence))
+
+
+def test_a_name_may_come_from_a_heading(align: Align) -> None:
+    assert not passes_exact_checks(align("The speed of the Cassie robot is 4 m/s.", "It walks at 4 m/s."))
+    assert passes_exact_checks(
+        align("The speed of the Cassie robot is 4 m/s.", "It walks at 4 m/s.", "Robots", "Cassie")
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("1,000 ms", [("1000", "ms")]),
+        ("one thousand milliseconds", [("1000", "ms")]),
+        ("twenty-five %", [("25", "%")]),
+        ("2.50 and 2.5", [("2.5", ""), ("2.5", "")]),
+        ("Python 3.11", [("3.11", "")]),
+        ("90-degree", [("90", "°")]),
+        ("two hundred", [("200", "")]),
+        ("-0.5 m and minus 2", [("-0.5", "m"), ("-2", "")]),
+        ("5-6 kg", [("5", ""), ("6", "kg")]),
+        ("3 metres per second squared", [("3", "m/s2")]),
+        ("$3$ m/s", [("3", "m/s")]),
+        ("2 kg per leg", [("2", "kg")]),
+        ("someone weighs a tonne", []),
+        ("", []),
+    ],
+)
+def test_numbers_are_compared_by_value(text: str, found: list[tuple[str, str]]) -> None:
+    assert list(find_quantities(text)) == found

@@ -1,0 +1,135 @@
+"""Retrieval from a real index with the real embedder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bookbound import bootstrap
+from bookbound.answering.pipeline import Pipeline
+from bookbound.answering.selection import _find_on_page
+from bookbound.domain.chunk import Chunk, Place
+from bookbound.domain.document import SourceSpan
+from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
+from bookbound.settings import Settings
+from bookbound.text.sentences import split_sentences
+
+BOOK = {
+    "walking.md": "# Walking\n\nA **biped** keeps its [centre of mass](https://x.example/com) above its feet.\n\n"
+    "## Speed\n\nThe trot reaches 2.5 m/s on flat ground.\n\nStairs take twice as long.\n",
+    "sensing.md": "# Sensing\n\nAn accelerometer measures specific force.\n\n## Cameras\n\nA camera sees colour.\n",
+    "code.md": "# Code\n\nCall it. Twice:\n\n```\n    walk(1)\n\n    # Stop. Now.\n    rest()\n```\n\n"
+    "- (left) leg\n- arm.\n",
+    "power.md": "# Power\n\nThe battery holds 900 Wh and lasts about two hours.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("book")
+    for name, text in BOOK.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pipeline(runner: asyncio.Runner, book: Path, tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
+    settings = Settings(index=tmp_path_factory.mktemp("index"))
+    bootstrap.index_book(book, settings)
+    return runner.run(bootstrap.open_pipeline(settings))
+
+
+def test_the_answering_passage_comes_first_with_its_place(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    retrieval = runner.run(pipeline.search(Question("How fast is a trot?")))
+    best = retrieval.passages[0].chunk
+    assert "2.5 m/s" in best.text
+    assert best.place.headings[-1] == "Speed"
+    assert best.place.anchor == "speed"
+
+
+def test_every_score_is_a_cosine_and_k_is_obeyed(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    for k in (1, 2, 20):
+        passages = runner.run(pipeline.search(Question("battery", k=k))).passages
+        assert len(passages) == min(k, pipeline.book.manifest.chunks)
+        assert all(0 <= passage.score <= 1 for passage in passages)
+
+
+def test_a_selection_is_found_whatever_its_white_space(runner: asyncio.Runner, pipeline: Pipeline, book: Path) -> None:
+    selection = "biped keeps its  centre of mass\nabove its feet"
+    retrieval = runner.run(pipeline.search(Question("What?", selection, AnswerScope.SELECTION)))
+    (passage,) = retrieval.passages
+    assert (passage.chunk.id, passage.chunk.text, passage.score) == (SELECTION_CHUNK_ID, selection, 1.0)
+    assert retrieval.selection is not None
+    assert retrieval.selection.file == "walking.md"
+    source = (book / "walking.md").read_text()[retrieval.selection.start : retrieval.selection.end]
+    assert source == "biped** keeps its [centre of mass](https://x.example/com) above its feet"
+
+
+def test_a_selection_across_headings_is_found_where_it_starts(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    for selection in (
+        "An accelerometer measures specific force.\n\nCameras\n\nA camera sees colour.",
+        "Sensing\nAn accelerometer measures",
+    ):
+        retrieval = runner.run(pipeline.search(Question("What?", selection, AnswerScope.SELECTION)))
+        assert retrieval.selection is not None
+        assert (retrieval.selection.file, retrieval.selection.section) == ("sensing.md", "Sensing")
+        units = retrieval.passages[0].chunk.units
+        assert " ".join(selection[unit.start : unit.end] for unit in units).split() == selection.split()
+
+
+def test_a_selection_has_the_units_of_the_book(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    selection = "it. Twice:\n\n    walk(1)\n\n    # Stop. Now.\n    rest()\n\n• (left) leg\n• ar"
+    retrieval = runner.run(pipeline.search(Question("What?", selection, AnswerScope.SELECTION)))
+    chunk = retrieval.passages[0].chunk
+    assert [(kind, selection[start:end]) for kind, start, end in chunk.units] == [
+        ("sentence", "it."),
+        ("sentence", "Twice:"),
+        ("code", "    walk(1)\n\n    # Stop. Now.\n    rest()"),
+        ("item", "• (left) leg"),
+        ("item", "• ar"),
+    ]
+
+
+def test_a_foreign_selection_is_split_into_sentences(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    selection = "Whales sing. They dive:\n- deep\n- far"
+    chunk = runner.run(pipeline.search(Question("What?", selection, AnswerScope.SELECTION))).passages[0].chunk
+    assert [kind for kind, _, _ in chunk.units] == ["sentence", "sentence", "item", "item"]
+
+
+def test_a_foreign_selection_has_no_place_in_the_book(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    retrieval = runner.run(pipeline.search(Question("What?", "Whales sing in the deep.", AnswerScope.SELECTION)))
+    assert retrieval.selection is None
+    assert retrieval.passages[0].chunk.place.section == "Selected text"
+
+
+def test_a_selection_as_focus_comes_before_the_passages(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    question = Question("How long does it last?", "The battery holds 900 Wh", AnswerScope.SELECTION_THEN_BOOK, k=2)
+    passages = runner.run(pipeline.search(question)).passages
+    assert passages[0].chunk.id == SELECTION_CHUNK_ID
+    assert len(passages) == 3
+
+
+def test_a_blank_selection_counts_as_none(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    passages = runner.run(pipeline.search(Question("battery", " \n ", AnswerScope.SELECTION, k=1))).passages
+    assert passages[0].chunk.place.title == "Power"
+
+
+def test_a_selected_word_is_found_as_a_whole_word() -> None:
+    page = "Macros are expanded first. Then ROS is started."
+    place = Place("a.md", "/a", "A", "A", (), "", 0, len(page))
+    chunk = Chunk("1", page, place, 0, (SourceSpan(0, len(page), 0, len(page)),), tuple(split_sentences(page)))
+    found = _find_on_page("ROS", [chunk], chunk)
+    assert found
+    assert page[found.place.start : found.place.end] == "ROS"
+    within = _find_on_page("acros", [chunk], chunk)
+    assert within
+    assert within.place.start == 1, "who selects a part of a word has it"

@@ -1,0 +1,192 @@
+"""The units that a quote needs to be understood alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.answering.writers.conftest import Pages
+
+from bookbound.answering.writers.quotes import Excerpt
+from bookbound.domain.reply import MAX_ANSWER_SENTENCES
+from bookbound.text.tokens import extract_terms
+
+Make = Callable[..., Pages]
+
+
+def quote(page: Pages, words: str, asked_for: str = "") -> list[str]:
+    """Returns the quotes for some words before widening; `asked_for` has the terms of a list question."""
+    excerpt = Excerpt("", page.passages, MAX_ANSWER_SENTENCES, set(extract_terms(asked_for)))
+    excerpt.add(page.evidence(words))
+    return [evidence.text for evidence in excerpt.in_order()]
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "It is 42.",
+        "This is 42.",
+        "They are 42.",
+        "These are 42.",
+        "Such a port is 42.",
+        "However, this is 42.",
+        "In that case, 42 is taken.",
+        "If it is taken, 42 is next.",
+        "This port is 42.",
+        "Otherwise 42 is taken.",
+        "To change it, write 42.",
+        "The value 42 solves this.",
+        "Both are 42.",
+    ],
+)
+def test_a_sentence_with_a_reference_needs_the_one_before(make_pages: Make, opening: str) -> None:
+    page = make_pages(f"# Ports\n\nPorts are numbers. The server has a default. {opening} More follows.")
+    assert quote(page, "42") == ["The server has a default.", opening]
+
+
+@pytest.mark.parametrize(
+    "opening",
+    [
+        "The port is 42.",
+        "It is possible to take 42.",
+        "It is recommended to take 42.",
+        "It takes 42 seconds.",
+        "This chapter has 42 pages.",
+        "Those who ask get 42.",
+        "However, the port is 42.",
+        "Instead of a name take 42.",
+        "The server keeps its 42 ports.",
+    ],
+)
+def test_an_independent_sentence_needs_no_other(make_pages: Make, opening: str) -> None:
+    assert quote(make_pages(f"# Ports\n\nPorts are numbers. {opening}"), "42") == [opening]
+
+
+def test_at_most_two_sentences_are_added_before_a_reference(make_pages: Make) -> None:
+    page = make_pages("# A\n\nA hen lays. It sits. It waits. It gets 42 chicks.")
+    assert quote(page, "42") == ["It sits.", "It waits.", "It gets 42 chicks."]
+
+
+def test_references_end_at_the_paragraph(make_pages: Make) -> None:
+    assert make_pages("# A\n\nA hen lays eggs.\n\nIt gets 42 chicks.").quote_texts("how many?", "42") == [
+        "It gets 42 chicks."
+    ]
+
+
+def test_a_comment_on_code_needs_the_code_and_its_introduction(make_pages: Make) -> None:
+    page = make_pages("# A\n\nRun the loop:\n\n```\nloop()\n```\n\nThis prints 42.")
+    assert page.quote_texts("what does it print?", "42") == ["Run the loop:", "loop()", "This prints 42."]
+
+
+def test_a_sentence_that_continues_after_a_formula_needs_the_formula(make_pages: Make) -> None:
+    page = make_pages("# A\n\nThe force is\n\n$$\nF = m a\n$$\n\nwhere a is the acceleration.")
+    assert page.quote_texts("what is a?", "acceleration") == ["The force is", "F = m a", "where a is the acceleration."]
+
+
+def test_a_sentence_that_ends_in_a_formula_needs_the_formula(make_pages: Make) -> None:
+    page = make_pages("# A\n\nThe weight of the arm is then\n\n$$\nF = m g\n$$\n\nArms are heavy.")
+    assert page.quote_texts("weight?", "weight") == ["The weight of the arm is then", "F = m g"]
+
+
+def test_code_needs_the_sentence_that_introduces_it(make_pages: Make) -> None:
+    page = make_pages("# A\n\nIt is easy. Start the server:\n\n```\nserve --port 42\n```\n")
+    assert page.quote_texts("how?", "serve --port") == ["Start the server:", "serve --port 42"]
+
+
+def test_code_does_not_need_an_unrelated_sentence(make_pages: Make) -> None:
+    page = make_pages("# A\n\nServers take a while to warm up.\n\n```\nserve --port 42\n```\n")
+    assert page.quote_texts("how?", "serve --port") == ["serve --port 42"]
+
+
+def test_a_sentence_with_a_colon_needs_what_follows(make_pages: Make) -> None:
+    code = make_pages("# A\n\nStart the server on port 42:\n\n```\nserve\n```\n")
+    assert code.quote_texts("how?", "42") == ["Start the server on port 42:", "serve"]
+
+
+def test_an_introduction_needs_its_whole_list(make_pages: Make) -> None:
+    page = make_pages("# A\n\nThere are three ways to walk:\n\n- slowly\n- fast\n- not at all\n\nThe end.")
+    assert page.quote_texts("how?", "three ways") == ["There are three ways to walk:", "- slowly\n- fast\n- not at all"]
+
+
+def test_an_introduction_without_its_list_is_not_quoted(make_pages: Make) -> None:
+    assert make_pages("# A\n\nThese are the ways to walk:").quote_texts("how?", "ways") == []
+
+
+def test_an_item_needs_its_introduction(make_pages: Make) -> None:
+    page = make_pages("# A\n\nA hen eats little. She eats:\n\n- corn\n- 42 worms\n- grass\n")
+    assert quote(page, "42") == ["A hen eats little.", "She eats:", "- 42 worms"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What are the foods of a hen?",
+        "Which foods does a hen have?",
+        "list the foods",
+        "kinds of foods",
+        "How many foods are there?",
+    ],
+)
+def test_the_whole_list_is_quoted_if_the_question_asks_for_it(make_pages: Make, question: str) -> None:
+    items = "\n".join(f"- food number {n}" for n in range(8))
+    page = make_pages(f"# A\n\nThe foods are these:\n\n{items}\n\nThe end.")
+    (lead, whole) = page.answer(question, "food number 3")
+    assert (lead.text, whole.text, whole.kind) == ("The foods are these:", items, "item")
+
+
+def test_a_list_of_something_else_is_not_quoted_whole(make_pages: Make) -> None:
+    page = make_pages("# A\n\nThree points matter:\n\n- water\n- the mean and the spread are kept\n- sun\n")
+    said = quote(page, "the mean and the spread", asked_for="statistics")
+    assert said == ["Three points matter:", "- the mean and the spread are kept"]
+
+
+def test_words_in_several_items_need_the_whole_list(make_pages: Make) -> None:
+    page = make_pages("# A\n\nA hen eats:\n\n- corn\n- worms\n- grass\n")
+    assert page.quote_texts("food?", "worms\n- grass") == ["A hen eats:", "- corn\n- worms\n- grass"]
+
+
+def test_a_later_sentence_of_an_item_needs_the_item_from_its_start(make_pages: Make) -> None:
+    filler = "Words that make the item long enough to be quoted by its sentences. " * 5
+    page = make_pages(f"# A\n\nTwo kinds:\n\n- Fixed joints. They hold 42 kg. {filler}\n- Loose joints.\n")
+    assert quote(page, "42") == ["Two kinds:", "- Fixed joints. They hold 42 kg."]
+
+
+def test_code_in_an_item_needs_the_item(make_pages: Make) -> None:
+    page = make_pages("# A\n\nDo this:\n\n1. Look.\n2. Start it:\n\n   ```\n   serve\n   ```\n\n3. Rest.\n")
+    assert page.quote_texts("how to start?", "serve") == ["Do this:", "2. Start it:\nserve"]
+
+
+TABLE = "| Loop | Rate |\n|---|---|\n| Motor | 10 kHz |\n| Joint | 1 kHz |\n| Task | 2 Hz |\n"
+
+
+def test_a_row_needs_its_column_names(make_pages: Make) -> None:
+    assert make_pages(f"# A\n\nLoops differ.\n\n{TABLE}").quote_texts("rate?", "2 Hz") == ["Loop | Rate", "Task | 2 Hz"]
+    assert make_pages(f"# A\n\nThe loops are:\n\n{TABLE}").quote_texts("rate?", "10 kHz") == [
+        "The loops are:",
+        "Loop | Rate\nMotor | 10 kHz",
+    ]
+
+
+def test_a_row_of_a_cut_table_has_no_column_names(make_pages: Make) -> None:
+    page = make_pages("# A\n\n| Motor | 10 kHz |\n|---|---|\n| Joint | 1 kHz |\n| Task | 2 Hz |\n")
+    assert page.quote_texts("rate?", "2 Hz") == ["Task | 2 Hz"]
+
+
+def test_a_whole_table_is_quoted_if_the_question_asks_for_it(make_pages: Make) -> None:
+    (whole,) = make_pages(f"# A\n\nLoops differ.\n\n{TABLE}").answer("Which loops are there?", "Joint")
+    assert (whole.text.splitlines()[0], len(whole.text.splitlines()), whole.kind) == ("Loop | Rate", 4, "row")
+
+
+def test_the_label_of_a_note_is_not_quoted(make_pages: Make) -> None:
+    page = make_pages("# A\n\nBefore.\n\n:::warning\nNever lift it by the head.\n:::\n")
+    assert page.quote_texts("how to lift?", "Never lift") == ["Never lift it by the head."]
+    assert page.quote_texts("how to lift?", "warning") == ["Never lift it by the head."]
+
+
+def test_a_title_in_the_text_is_quoted_with_what_it_heads(make_pages: Make) -> None:
+    page = make_pages("# A\n\n:::tip[Choosing legs over wheels]\nChoose legs on stairs. Rest.\n:::\n")
+    assert quote(page, "legs over wheels") == ["Choosing legs over wheels\n\nChoose legs on stairs."]
+
+
+def test_a_heading_is_never_quoted(make_pages: Make) -> None:
+    assert make_pages("# A\n\nText.\n\n## Empty end\n").quote_texts("end?", "Empty end") == []
