@@ -1,4 +1,4 @@
-"""`python -m evals.bench_index`: how fast books are read, split, indexed and indexed again, in one run."""
+"""`python -m evals.bench_index`: measures how fast books are parsed, split, indexed and indexed again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import os
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 from time import perf_counter
 
@@ -19,33 +18,32 @@ from bookbound import bootstrap
 from bookbound.domain.document import ParsedBook
 from bookbound.domain.errors import SourceError
 from bookbound.domain.ports import Embedder
-from bookbound.indexing.split import split_page
 from bookbound.settings import Settings
 from bookbound.sources import parse_book
-from evals.sets import BOOK, ROOT
-from evals.shown import show
+from evals.figures import print_figures
+from evals.sets import BOOK, DATA, split_book
 
 ROUNDS, PAGES = 3, 400
-"""How often each thing is measured, in turn with what it is compared with; the pages of the book that changes once."""
-LARGER = "physical_ai_2"
-"""A real book of a thousand chunks: with fewer, what is opened once counts for more than what is done for each."""
-CHANGED = "\n\nOne more sentence, which nobody wrote before.\n"
+"""How often each time is measured, and the pages of the book in which one page changes."""
+LARGE_BOOK = "physical_ai_2"
+"""A real book of a thousand chunks; with fewer, the fixed cost dominates."""
+NEW_SENTENCE = "\n\nOne more sentence that was not there before.\n"
 
 
-def real_books() -> list[Path]:
-    """The real books at hand, as folders and as single files."""
-    books = Path(os.environ.get("BOOKBOUND_SHARED", ROOT.parent / "shared")) / "data" / "books"
+def list_real_books() -> list[Path]:
+    """The real books, as folders and as single files."""
+    books = DATA / "books"
     folders = sorted(path for path in books.glob("[!_]*") if path.is_dir())
     return [*folders, *sorted(path for path in books.glob("_files/*.*"))]
 
 
-def larger_book() -> Path:
-    """The book whose indexing is measured: a real one where there is one, else the example."""
-    return next((book for book in real_books() if book.name == LARGER), BOOK)
+def find_large_book() -> Path:
+    """A large real book if there is one, else the example."""
+    return next((book for book in list_real_books() if book.name == LARGE_BOOK), BOOK)
 
 
-def made_books(folder: Path) -> Iterator[Path]:
-    """The example book once more, as those sources of which no real book is at hand."""
+def generate_books(folder: Path) -> Iterator[Path]:
+    """The example book in formats of which there is no real book."""
     for kind in ("html", "jupyter", "hugo", "text"):
         (folder / kind / "content").mkdir(parents=True)
     (folder / "hugo" / "hugo.toml").write_text('title = "Example"\n')
@@ -61,44 +59,43 @@ def made_books(folder: Path) -> Iterator[Path]:
     yield from (folder / kind for kind in ("html", "jupyter", "hugo", "text"))
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """How long some work takes."""
+def time_seconds(work: Callable[[], object]) -> float:
     start = perf_counter()
     work()
     return perf_counter() - start
 
 
-def reading(books: list[Path], embedder: Embedder) -> dict[str, float]:
-    """Pages read and chunks split in a second, for each reader; the last book of a kind counts."""
+def measure_parsing(books: list[Path], embedder: Embedder) -> dict[str, float]:
+    """Pages parsed and chunks split per second, for each format; the last book of a format counts."""
     figures: dict[str, float] = {}
     for book in books:
         try:
-            manuscript = parse_book(book)
+            parsed = parse_book(book)
         except SourceError:
             continue
 
-        def split_all(manuscript: ParsedBook = manuscript) -> int:
-            return sum(len(split_page(page, embedder.tokens, embedder.budget)) for page in manuscript.pages)
+        def split_parsed(parsed: ParsedBook = parsed) -> int:
+            return len(split_book(parsed, embedder))
 
-        chunks = split_all()
-        taken = statistics.median(seconds(lambda book=book: parse_book(book)) for _ in range(ROUNDS))  # type: ignore[misc]
-        parting = statistics.median(seconds(split_all) for _ in range(ROUNDS))
-        figures[f"{manuscript.kind}: pages read a second"] = len(manuscript.pages) / taken
-        figures[f"{manuscript.kind}: chunks read a second"] = chunks / taken
-        figures[f"{manuscript.kind}: chunks split a second"] = chunks / parting
+        chunks = split_parsed()
+        parse_time = statistics.median(time_seconds(lambda book=book: parse_book(book)) for _ in range(ROUNDS))  # type: ignore[misc]
+        split_time = statistics.median(time_seconds(split_parsed) for _ in range(ROUNDS))
+        figures[f"{parsed.kind}: pages parsed a second"] = len(parsed.pages) / parse_time
+        figures[f"{parsed.kind}: chunks parsed a second"] = chunks / parse_time
+        figures[f"{parsed.kind}: chunks split a second"] = chunks / split_time
     return figures
 
 
-def indexing(book: Path, embedder: Embedder, folder: Path) -> dict[str, float]:
-    """The time of indexing a book, and of indexing it again unchanged, as ratios."""
-    texts = [c.embedded for page in parse_book(book).pages for c in split_page(page, embedder.tokens, embedder.budget)]
+def measure_indexing(book: Path, embedder: Embedder, folder: Path) -> dict[str, float]:
+    """The time to index a book, and to index it again unchanged, as ratios."""
+    texts = [chunk.embedding_text for chunk in split_book(parse_book(book), embedder)]
     first, again = [], []
     for number in range(ROUNDS):
         settings = Settings(index=folder / str(number))
-        raw = seconds(lambda: asyncio.run(embedder.embed(texts)))
-        whole = seconds(lambda settings=settings: bootstrap.index_book(book, settings))  # type: ignore[misc]
+        raw = time_seconds(lambda: asyncio.run(embedder.embed(texts)))
+        whole = time_seconds(lambda settings=settings: bootstrap.index_book(book, settings))  # type: ignore[misc]
         first.append(whole / raw)
-        again.append(seconds(lambda settings=settings: bootstrap.index_book(book, settings)) / whole)  # type: ignore[misc]
+        again.append(time_seconds(lambda settings=settings: bootstrap.index_book(book, settings)) / whole)  # type: ignore[misc]
     return {
         "chunks of the book": len(texts),
         "index time / raw embedding time (at most 1.15)": statistics.median(first),
@@ -106,44 +103,43 @@ def indexing(book: Path, embedder: Embedder, folder: Path) -> dict[str, float]:
     }
 
 
-def changing(book: Path, embedder: Embedder, folder: Path) -> dict[str, float]:
-    """What is done for one changed page of a book that has many, each a chunk or two of another book."""
-    chunks = (chunk for page in parse_book(book).pages for chunk in split_page(page, embedder.tokens, embedder.budget))
+def measure_update(book: Path, embedder: Embedder, folder: Path) -> dict[str, float]:
+    """The work for one changed page of a book with many small pages."""
+    chunks = split_book(parse_book(book), embedder)
     source, settings = folder / "source", Settings(index=folder / "index")
     source.mkdir(parents=True)
-    for number, chunk in enumerate(islice(chunks, PAGES)):
+    for number, chunk in enumerate(chunks[:PAGES]):
         (source / f"{number:03}.md").write_text(f"# Page {number}\n\n{chunk.text}\n")
-    whole = seconds(lambda: bootstrap.index_book(source, settings))
+    whole = time_seconds(lambda: bootstrap.index_book(source, settings))
     page = source / "007.md"
-    page.write_text(page.read_text() + CHANGED)
+    page.write_text(page.read_text() + NEW_SENTENCE)
     start = perf_counter()
-    made = bootstrap.index_book(source, settings)
-    taken = perf_counter() - start
-    own = next(sheet.chunks for sheet in made.manifest.sheets if sheet.file == page.name)
+    indexed = bootstrap.index_book(source, settings)
+    elapsed = perf_counter() - start
+    page_chunks = next(each.chunks for each in indexed.manifest.page_fingerprints if each.file == page.name)
     return {
-        f"one of {made.manifest.pages} pages changed: chunks of the page": own,
-        "chunks embedded for it (at most those of the page)": made.embedded,
-        "time for it / first time": taken / whole,
+        f"one of {indexed.manifest.pages} pages changed: chunks of the page": page_chunks,
+        "chunks embedded for it (at most those of the page)": indexed.embedded_chunks,
+        "time for it / first time": elapsed / whole,
     }
 
 
 def measure() -> dict[str, float]:
-    """Every figure of this bench."""
-    embedder = bootstrap.embedder(Settings())
-    book = larger_book()
+    embedder = bootstrap.build_embedder(Settings())
+    book = find_large_book()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        books = [*made_books(folder / "made"), BOOK, *real_books()]
+        books = [*generate_books(folder / "generated"), BOOK, *list_real_books()]
         return {
-            **reading(books, embedder),
-            **indexing(book, embedder, folder / "indexes"),
-            **changing(book, embedder, folder / "changing"),
+            **measure_parsing(books, embedder),
+            **measure_indexing(book, embedder, folder / "indexes"),
+            **measure_update(book, embedder, folder / "update"),
         }
 
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
-    show(f"Indexing on {os.cpu_count()} cores", measure())
+    print_figures(f"Indexing on {os.cpu_count()} cores", measure())
 
 
 if __name__ == "__main__":

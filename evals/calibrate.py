@@ -1,9 +1,8 @@
-"""`python -m evals.calibrate --out FILE`: choose the default operating point on the question sets.
+"""`python -m evals.calibrate --out FILE`: chooses the default operating point on all question sets.
 
-FILE is the JSON of the judge's fitted numbers, which keeps the point with its curve and the precision `wanted`. Every
-question is asked with the lowest threshold; then each threshold is tried on what came out. The point is chosen on all
-the sets together; `held_out` says what each book gets at the point chosen on the others. The indexes are those of the
-last `python -m evals`.
+FILE is the JSON of the fitted constants; it gets the point, its curve and the `wanted` precision. Every question is
+asked with the lowest threshold; then every threshold is tried on the outcomes. `held_out` has the result of each book
+at the point chosen on the others. The indexes are those of the last `python -m evals`.
 """
 
 from __future__ import annotations
@@ -26,59 +25,58 @@ from bookbound.evaluation.threshold_curve import (
     evaluate_threshold,
     find_most_precise_threshold,
 )
-from evals.sets import ask, sets
+from evals.sets import ask_question_set, list_question_sets
 
-REFUSED = 0.9
-"""How many of the questions without an answer no language model should see."""
+MIN_REFUSED_SHARE = 0.9
+"""The share of unanswerable questions that no language model should see."""
 
 
-def held_out(found: dict[str, list[QuestionOutcome]], precision: float) -> dict[str, Any]:
-    """What each book gets at the point chosen on the others; nothing where they reach the precision at no point."""
+def evaluate_held_out(outcomes_by_set: dict[str, list[QuestionOutcome]], precision: float) -> dict[str, Any]:
+    """The result of each book at the threshold chosen on the others; None if they never reach the precision."""
     rows: dict[str, Any] = {}
-    for name, outcomes in found.items():
-        others = [outcome for other, kept in found.items() if other != name for outcome in kept]
+    for name, outcomes in outcomes_by_set.items():
+        others = [each for other, group in outcomes_by_set.items() if other != name for each in group]
         choice = choose_threshold(build_threshold_curve(others or outcomes), precision)
-        rows[name] = evaluate_threshold(choice.answered, outcomes).plain() if choice else None
+        rows[name] = evaluate_threshold(choice.threshold, outcomes).to_json() if choice else None
     return rows
 
 
-def refusing(rows: Sequence[CurvePoint]) -> CurvePoint:
-    """The lowest threshold that refuses enough of what has no answer: from there on a language model is asked."""
-    found = (row for row in rows if (row.refused_all or 0.0) >= REFUSED)
-    return next(found, rows[-1])
+def find_draft_threshold(curve: Sequence[CurvePoint]) -> CurvePoint:
+    """The lowest threshold that refuses enough unanswerable questions; from there a language model is asked."""
+    return next((point for point in curve if (point.refused_all or 0.0) >= MIN_REFUSED_SHARE), curve[-1])
 
 
-def updated(
-    kept: dict[str, Any], rows: Sequence[CurvePoint], choice: CurvePoint, wanted: float, apart: dict[str, Any]
+def update_calibration(
+    stored: dict[str, Any], curve: Sequence[CurvePoint], choice: CurvePoint, wanted: float, held_out: dict[str, Any]
 ) -> dict[str, Any]:
-    """The judge's numbers with a point chosen from the rows of a curve, and all that says how it was chosen."""
-    return kept | {
-        "point": kept["point"] | {"answered": choice.answered, "drafted": refusing(rows).answered},
+    """The stored numbers with the chosen point and how it was chosen."""
+    return stored | {
+        "point": stored["point"] | {"answered": choice.threshold, "drafted": find_draft_threshold(curve).threshold},
         "wanted": wanted,
-        "held_out": apart,
-        "curve": [row.plain() for row in rows],
+        "held_out": held_out,
+        "curve": [point.to_json() for point in curve],
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="the JSON to update")
-    parser.add_argument("--precision", type=float, default=0.9, help="how many of the answers given should be right")
+    parser.add_argument("--precision", type=float, default=0.9, help="the share of answers that must be right")
     options = parser.parse_args()
     with Progress(console=Console(stderr=True)) as progress:
-        found = {each.name: ask(each, progress, answered=0.0)[1] for each in sets()}
-    rows = build_threshold_curve([outcome for outcomes in found.values() for outcome in outcomes])
-    choice, apart = choose_threshold(rows, options.precision), held_out(found, options.precision)
-    for name, row in apart.items():
+        outcomes = {each.name: ask_question_set(each, progress, 0.0)[1] for each in list_question_sets()}
+    curve = build_threshold_curve([outcome for group in outcomes.values() for outcome in group])
+    choice = choose_threshold(curve, options.precision)
+    held_out = evaluate_held_out(outcomes, options.precision)
+    for name, row in held_out.items():
         print(f"{name:20}", row)
     if choice is None:
-        sys.exit(
-            f"no threshold reaches {options.precision}, so nothing was written; the best is {find_most_precise_threshold(rows)}"
-        )
-    kept = json.loads(options.out.read_text(encoding="utf-8"))
-    kept = updated(kept, rows, choice, options.precision, apart)
-    options.out.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    print("operating point", kept["point"], choice.plain())
+        best = find_most_precise_threshold(curve)
+        sys.exit(f"No threshold reaches {options.precision}, so nothing was written. The best is {best}.")
+    stored = json.loads(options.out.read_text(encoding="utf-8"))
+    stored = update_calibration(stored, curve, choice, options.precision, held_out)
+    options.out.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    print("operating point", stored["point"], choice.to_json())
 
 
 if __name__ == "__main__":

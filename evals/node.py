@@ -1,4 +1,4 @@
-"""`python -m evals.node`: what one process needs (disk, memory, processor), as sizes and processor time. Linux only."""
+"""`python -m evals.node`: measures the disk, memory and processor time of one process. Linux only."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ from pathlib import Path
 from time import perf_counter
 
 from bookbound.evaluation import question_set
-from evals.server import CLIENTS, Client, served
+from evals.bench_server import CLIENTS, Client, run_server
+from evals.figures import print_figures
 from evals.sets import BOOK, EXAMPLE
-from evals.shown import show
 
-ASKED, ROUNDS = 30, 3
+QUESTION_COUNT, ROUNDS = 30, 3
 TICKS = os.sysconf("SC_CLK_TCK")
-MB, SOME = 1e6, 1000
+MB, CHUNK_UNIT = 1e6, 1000
 
 
-def family(process: int) -> Iterator[int]:
-    """A process and all that it started."""
+def process_tree(process: int) -> Iterator[int]:
+    """A process and its descendants."""
     yield process
     for task in Path(f"/proc/{process}/task").iterdir():
         for child in (task / "children").read_text().split():
-            yield from family(int(child))
+            yield from process_tree(int(child))
 
 
-def started() -> list[int]:
-    """The processes that this one started, and theirs."""
-    return list(family(os.getpid()))[1:]
+def child_processes() -> list[int]:
+    """The descendants of this process."""
+    return list(process_tree(os.getpid()))[1:]
 
 
 def memory(processes: list[int]) -> float:
-    """Megabytes that the processes hold; what several share is counted once."""
+    """The memory of the processes in MB; shared memory counts once."""
     rolled = [Path(f"/proc/{each}/smaps_rollup").read_text().splitlines() for each in processes]
     return sum(int(line.split()[1]) for lines in rolled for line in lines if line.startswith("Pss:")) * 1024 / MB
 
 
-def busy(processes: list[int]) -> float:
-    """Seconds of processor time that the processes have had."""
+def processor_seconds(processes: list[int]) -> float:
+    """The processor time of the processes."""
     stats = [Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split() for each in processes]
     return sum(int(fields[11]) + int(fields[12]) for fields in stats) / TICKS
 
 
-def indexing(book: Path, index: Path) -> dict[str, float]:
-    """What it takes to index a book, and what the index takes."""
+def measure_indexing(book: Path, index: Path) -> dict[str, float]:
+    """The cost of indexing a book, and the size of the index."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = (sys.executable, "-m", "bookbound", "index", str(book), "--index", str(index), "--json")
     chunks = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["chunks"]
@@ -60,43 +60,43 @@ def indexing(book: Path, index: Path) -> dict[str, float]:
     disk = sum(file.lstat().st_blocks * 512 for file in index.rglob("*"))
     return {
         "chunks": chunks,
-        "source per 1,000 chunks, MB": text / chunks * SOME / MB,
+        "source per 1,000 chunks, MB": text / chunks * CHUNK_UNIT / MB,
         "index on disk, MB": disk / MB,
-        "index on disk per 1,000 chunks, MB": disk / chunks * SOME / MB,
-        "processor time to index 1,000 chunks, s": spent / chunks * SOME,
+        "index on disk per 1,000 chunks, MB": disk / chunks * CHUNK_UNIT / MB,
+        "processor time to index 1,000 chunks, s": spent / chunks * CHUNK_UNIT,
         "peak memory of indexing, MB": after.ru_maxrss * 1024 / MB,
     }
 
 
-def serving(index: Path, workers: int, asked: list[str]) -> dict[str, float]:
-    """What it takes to answer, warm, with many clients at once."""
-    with served(index, "--workers", str(workers)) as address, ThreadPoolExecutor(CLIENTS) as clients:
+def measure_serving(index: Path, workers: int, questions: list[str]) -> dict[str, float]:
+    """The cost of answering, warm, with many clients."""
+    with run_server(index, "--workers", str(workers)) as address, ThreadPoolExecutor(CLIENTS) as clients:
         name = f"{workers} worker{'s' * (workers > 1)}"
-        list(clients.map(Client(address).ask, asked))
-        spent, start = busy(started()), perf_counter()
-        list(clients.map(Client(address).ask, asked * ROUNDS))
-        taken, many = perf_counter() - start, len(asked) * ROUNDS
-        spent = busy(started()) - spent
+        list(clients.map(Client(address).ask, questions))
+        spent, start = processor_seconds(child_processes()), perf_counter()
+        list(clients.map(Client(address).ask, questions * ROUNDS))
+        elapsed, many = perf_counter() - start, len(questions) * ROUNDS
+        spent = processor_seconds(child_processes()) - spent
         return {
-            f"memory serving, {name}, MB": memory(started()),
+            f"memory serving, {name}, MB": memory(child_processes()),
             f"processor time for a question, {name}, ms": spent / many * 1000,
             f"questions a second and core, {name}": many / spent,
-            f"questions a second, {name}, as busy as the machine was": many / taken,
+            f"questions a second, {name}, at the load of this machine": many / elapsed,
         }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--book", type=Path, default=BOOK)
-    parser.add_argument("--workers", type=int, nargs="*", default=[1, 2], help="none: only index")
+    parser.add_argument("--workers", type=int, nargs="*", default=[1, 2], help="an empty list: only index")
     options = parser.parse_args()
-    asked = [item.question for item in question_set.load_question_set(EXAMPLE)][:ASKED]
+    questions = [item.question for item in question_set.load_question_set(EXAMPLE)][:QUESTION_COUNT]
     with tempfile.TemporaryDirectory() as folder:
         index = Path(folder) / "index"
-        figures = indexing(options.book, index)
+        figures = measure_indexing(options.book, index)
         for workers in options.workers:
-            figures |= serving(index, workers, asked)
-    show(f"One node of {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}", figures)
+            figures |= measure_serving(index, workers, questions)
+    print_figures(f"One node of {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}", figures)
 
 
 if __name__ == "__main__":

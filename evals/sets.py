@@ -1,4 +1,4 @@
-"""The question sets at hand: the example book's, and those of real books where they are there."""
+"""Finds the question sets and books: the example, and real ones if their folder exists."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ from rich.progress import Progress
 
 from bookbound import bootstrap
 from bookbound.answering.pipeline import Pipeline
+from bookbound.domain.chunk import Chunk
+from bookbound.domain.document import ParsedBook
+from bookbound.domain.ports import Embedder
 from bookbound.evaluation.question_set import load_question_set
 from bookbound.evaluation.runner import QuestionOutcome, run_questions
+from bookbound.indexing.split import split_page
 from bookbound.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "evals" / "out"
 EXAMPLE, BOOK = ROOT / "evals" / "example.jsonl", ROOT / "examples" / "book"
+DATA = Path(os.environ.get("BOOKBOUND_SHARED", ROOT.parent / "shared")) / "data"
+"""Real books and their question sets, which are not part of the repository."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """A book's questions and its source; its index is made under `OUT`."""
+    """The questions about a book and its source; its index goes into `OUT`."""
 
     name: str
     questions: Path
@@ -33,36 +39,40 @@ class QuestionSet:
         return OUT / self.name
 
 
-def sets() -> list[QuestionSet]:
-    """Every set there is, the example's first."""
-    shared = Path(os.environ.get("BOOKBOUND_SHARED", ROOT.parent / "shared")) / "data"
-    others = sorted((shared / "questions").glob("*.jsonl"))
-    found = [QuestionSet(file.stem, file, shared / "books" / file.stem) for file in others]
-    return [QuestionSet("example", EXAMPLE, BOOK), *found]
+def list_question_sets() -> list[QuestionSet]:
+    """Every set, the example first."""
+    files = sorted((DATA / "questions").glob("*.jsonl"))
+    real = [QuestionSet(file.stem, file, DATA / "books" / file.stem) for file in files]
+    return [QuestionSet("example", EXAMPLE, BOOK), *real]
 
 
-def make_index(asked: QuestionSet, progress: Progress) -> None:
-    """Index the book of a set."""
-    bar = progress.add_task(f"{asked.name}: index", total=None)
+def split_book(book: ParsedBook, embedder: Embedder) -> list[Chunk]:
+    """All chunks of a book, as they are indexed."""
+    return [chunk for page in book.pages for chunk in split_page(page, embedder.count_tokens, embedder.max_tokens)]
+
+
+def index_question_set(question_set: QuestionSet, progress: Progress) -> None:
+    """Indexes the book of a set."""
+    bar = progress.add_task(f"{question_set.name}: index", total=None)
     bootstrap.index_book(
-        asked.source,
-        Settings(index=asked.index),
+        question_set.source,
+        Settings(index=question_set.index),
         lambda stage, done, total: progress.update(bar, completed=done, total=total),
     )
 
 
-def ask(
-    asked: QuestionSet, progress: Progress, answered: float | None = None
+def ask_question_set(
+    question_set: QuestionSet, progress: Progress, answer_threshold: float | None = None
 ) -> tuple[Pipeline, list[QuestionOutcome]]:
-    """What becomes of the questions of a set, at the operating point in force or at another; the pipeline is closed."""
-    items = load_question_set(asked.questions)
-    bar = progress.add_task(f"{asked.name}: ask", total=len(items))
+    """Asks all questions of a set and returns the outcomes with the closed pipeline."""
+    items = load_question_set(question_set.questions)
+    bar = progress.add_task(f"{question_set.name}: ask", total=len(items))
 
-    async def put_all() -> tuple[Pipeline, list[QuestionOutcome]]:
-        pipeline = await bootstrap.pipeline(Settings(index=asked.index, answered=answered))
+    async def ask_all() -> tuple[Pipeline, list[QuestionOutcome]]:
+        pipeline = await bootstrap.open_pipeline(Settings(index=question_set.index, answer_threshold=answer_threshold))
         try:
             return pipeline, await run_questions(pipeline, items, lambda: progress.advance(bar))
         finally:
             await pipeline.close()
 
-    return asyncio.run(put_all())
+    return asyncio.run(ask_all())

@@ -1,4 +1,4 @@
-"""The files of a book's source, to hold citations against what the author wrote and not only against the index."""
+"""Checks citations against the source files of a book, not only against its index."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from bookbound.domain.judgement import Evidence
 from bookbound.evaluation.quote_locations import HIDDEN_MARKUP
 from bookbound.sources.decoding import decode_text
 
-TITLE = re.compile(r'\A([^\n"]*)"[^\n]*')
-"""The title of a code block, and the rest of the line it stands on."""
+BLOCK_TITLE = re.compile(r'\A([^\n"]*)"[^\n]*')
+"""The title of a code block and the rest of its line."""
 
 
 class Sources:
@@ -20,35 +20,34 @@ class Sources:
         self._folder = folder
         self._texts: dict[str, str] = {}
 
-    def text(self, file: str) -> str:
+    def read(self, file: str) -> str:
         if file not in self._texts:
             self._texts[file] = decode_text((self._folder / file).read_bytes())[0]
         return self._texts[file]
 
 
 def is_verbatim(citation: Evidence, sources: Sources) -> bool:
-    """Whether a quote's letters and digits are exactly those of the source at its offsets, markup left out."""
-    there = sources.text(citation.place.file)[citation.place.start : citation.place.end]
-    quoted = _letters(citation.text)
-    return bool(quoted) and quoted in (
-        _letters(seen) for seen in (there, HIDDEN_MARKUP.sub("", there), TITLE.sub(r"\1", there))
-    )
+    """Whether the source has exactly the letters and digits of a quote at its offsets, apart from markup."""
+    source = sources.read(citation.place.file)[citation.place.start : citation.place.end]
+    letters = _letters(citation.text)
+    variants = (source, HIDDEN_MARKUP.sub("", source), BLOCK_TITLE.sub(r"\1", source))
+    return bool(letters) and letters in map(_letters, variants)
 
 
-def is_marked(citation: Evidence, sources: Sources) -> bool:
-    """Whether each word of a quote is a copy of the source, or marked by its run as shown for what is written there.
+def is_verbatim_or_substituted(citation: Evidence, sources: Sources) -> bool:
+    """Whether each word of a quote is copied from the source or marked as shown for other source text.
 
-    Such are the title that a reference shows, the number of a figure, and the words of an included file.
+    Such text is the title that a reference shows, the number of a figure, or the words of an included file.
     """
-    source, at = sources.text(citation.place.file), citation.start
-    text, runs = (citation.chunk.text, citation.chunk.runs) if citation.chunk else (citation.text, ())
-    for run in (run for run in runs if run.at < citation.end and run.at + run.length > citation.start):
-        copied = run.end - run.start == run.length
-        if copied and text[run.at : run.at + run.length] != source[run.start : run.end]:
+    source, at = sources.read(citation.place.file), citation.start
+    text, spans = (citation.chunk.text, citation.chunk.spans) if citation.chunk else (citation.text, ())
+    for span in (span for span in spans if span.at < citation.end and span.at + span.length > citation.start):
+        copied = span.end - span.start == span.length
+        if copied and text[span.at : span.at + span.length] != source[span.start : span.end]:
             return False
-        if _letters(text[at : max(at, run.at)]):
+        if _letters(text[at : max(at, span.at)]):
             return False
-        at = run.at + run.length
+        at = span.at + span.length
     return not _letters(text[at : citation.end])
 
 

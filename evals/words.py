@@ -1,4 +1,4 @@
-"""Whether words get lost on the way from a book's source to its chunks: `python -m evals.words SHARED [BOOK ...]`."""
+"""`python -m evals.words SHARED [BOOK ...]`: finds words that get lost between a book's source and its chunks."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from bookbound.domain.errors import SourceError
 from bookbound.indexing.split import split_page
 from bookbound.models import MODELS_FOLDER, TOKENIZER_FILE
 from bookbound.sources import parse_book
-from bookbound.sources.markdown.front_matter import parse_front_matter
+from bookbound.sources.page_loader import parse_front_matter
 
-BUDGET = 256
-MOST_LOST = 0.001
-"""The share of a book's words that may be missing in its chunks."""
+MAX_TOKENS = 256
+MAX_LOST_SHARE = 0.001
+"""The share of a book's words that its chunks may lack."""
 
 _WORD = re.compile(r"[^\W_]+")
 _MARKDOWN = (".md", ".mdx", ".markdown")
-_LARGEST_GAPS = 5
-# A crude rendering shows these, and no reader sees them: statements of modules, comments and what braces compute.
-_UNSEEN = re.compile(r"(?ms)^(?:import|export)\b[^\n]*(?:\n(?!\s*\n)[^\n]*)*|\{/\*.*?\*/\}|<!--.*?-->")
+_MAX_LISTED_GAPS = 5
+# A plain renderer shows module statements and comments that no reader sees.
+_INVISIBLE = re.compile(r"(?ms)^(?:import|export)\b[^\n]*(?:\n(?!\s*\n)[^\n]*)*|\{/\*.*?\*/\}|<!--.*?-->")
 
 
 @dataclass(slots=True)
-class Account:
-    """What became of a book's words: how many there are, which no chunk holds, and which its pages may lack."""
+class WordCount:
+    """The number of words of a book, those in no chunk, and for each page those that only a plain rendering shows."""
 
     title: str
     words: int = 0
@@ -37,43 +37,44 @@ class Account:
     gaps: dict[str, Counter[str]] = field(default_factory=dict)
 
     @property
-    def share(self) -> float:
-        """The share of the visible words that no chunk holds."""
+    def lost_share(self) -> float:
         return self.lost.total() / max(1, self.words)
 
 
-def account(book: ParsedBook, count: Callable[[str], int]) -> Account:
-    """Compare the words of each page with those of its chunks, and with a rendering that owes the reader nothing."""
-    kept = Account(book.title)
+def count_words(book: ParsedBook, count_tokens: Callable[[str], int]) -> WordCount:
+    """Compares the words of each page with those of its chunks and of a plain rendering."""
+    counts = WordCount(book.title)
     for page in book.pages:
-        seen = words(page.text)
-        chunks = split_page(page, count, BUDGET)
-        kept.words += seen.total()
-        # A heading may stand in the path of a chunk alone.
-        kept.lost += seen - words("\n".join(part for chunk in chunks for part in (chunk.text, *chunk.place.path)))
-        if page.file.lower().endswith(_MARKDOWN) and (gap := words(rendered(page)) - seen):
-            kept.gaps[page.file] = gap
-    return kept
+        visible = split_words(page.text)
+        chunks = split_page(page, count_tokens, MAX_TOKENS)
+        counts.words += visible.total()
+        # A heading may be only in the heading path of a chunk.
+        counts.lost += visible - split_words(
+            "\n".join(part for chunk in chunks for part in (chunk.text, *chunk.place.heading_path))
+        )
+        if page.file.lower().endswith(_MARKDOWN) and (gap := split_words(render_plainly(page)) - visible):
+            counts.gaps[page.file] = gap
+    return counts
 
 
-def words(text: str) -> Counter[str]:
-    """The words of a text; a chunk may cut one that has more letters than any word."""
-    return Counter(word for word in _WORD.findall(text) if len(word) < BUDGET)
+def split_words(text: str) -> Counter[str]:
+    """The words of a text without overlong ones, which a chunk may split."""
+    return Counter(word for word in _WORD.findall(text) if len(word) < MAX_TOKENS)
 
 
-def rendered(page: Page) -> str:
-    """The text of a page of Markdown as a plain renderer and a parser of HTML show it."""
+def render_plainly(page: Page) -> str:
+    """The text of a Markdown page according to a plain renderer and an HTML parser."""
     from markdown_it import MarkdownIt
     from selectolax.lexbor import LexborHTMLParser
 
-    source = _UNSEEN.sub(" ", page.source[parse_front_matter(page.source).end :])
+    source = _INVISIBLE.sub(" ", page.source[parse_front_matter(page.source).end :])
     tree = LexborHTMLParser(MarkdownIt("commonmark", {"html": True}).enable("table").render(source))
     tree.strip_tags(["script", "style", "head", "template"])
     return tree.root.text(separator=" ") if tree.root else ""
 
 
-def tokens() -> Callable[[str], int]:
-    """How many tokens the embedder makes of a text."""
+def make_token_counter() -> Callable[[str], int]:
+    """Counts tokens like the embedder."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(MODELS_FOLDER / TOKENIZER_FILE))
@@ -82,35 +83,34 @@ def tokens() -> Callable[[str], int]:
     return lambda text: len(tokenizer.encode(text).ids)
 
 
-def told(name: str, kept: Account) -> Iterator[str]:
-    """The account of one book in lines."""
-    missing = kept.lost.total()
-    yield f"{name}: {kept.words:,} words, {missing} in no chunk ({kept.share:.3%})"
+def format_counts(name: str, counts: WordCount) -> Iterator[str]:
+    missing = counts.lost.total()
+    yield f"{name}: {counts.words:,} words, {missing} in no chunk ({counts.lost_share:.3%})"
     if missing:
-        yield "  missing: " + ", ".join(f"{word} ({times})" for word, times in kept.lost.most_common(20))
-    largest = sorted(kept.gaps.items(), key=lambda gap: -gap[1].total())[:_LARGEST_GAPS]
+        yield "  missing: " + ", ".join(f"{word} ({times})" for word, times in counts.lost.most_common(20))
+    largest = sorted(counts.gaps.items(), key=lambda gap: -gap[1].total())[:_MAX_LISTED_GAPS]
     for file, gap in largest:
         most = ", ".join(word for word, _ in gap.most_common(8))
-        yield f"  {file}: a plain rendering shows {gap.total()} words more: {most}"
+        yield f"  {file}: a plain rendering has {gap.total()} more words: {most}"
 
 
 def main(shared: Path, names: list[str]) -> int:
-    """Print the account of each book; 1 where one loses more of its words than may be lost."""
+    """Prints the counts of each book; returns 1 if one loses too many words."""
     books = shared / "data" / "books"
-    count = tokens()
+    count_tokens = make_token_counter()
     worst = 0.0
     for folder in sorted(path for path in books.iterdir() if not names or path.name in names):
         try:
-            kept = account(parse_book(folder), count)
-        except SourceError as trouble:
-            print(f"{folder.name}: {trouble}")
+            counts = count_words(parse_book(folder), count_tokens)
+        except SourceError as error:
+            print(f"{folder.name}: {error}")
             continue
-        worst = max(worst, kept.share)
-        print("\n".join(told(folder.name, kept)), flush=True)
-    return int(worst >= MOST_LOST)
+        worst = max(worst, counts.lost_share)
+        print("\n".join(format_counts(folder.name, counts)), flush=True)
+    return int(worst >= MAX_LOST_SHARE)
 
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
-        sys.exit("Name the folder that holds data/books: python -m evals.words SHARED [BOOK ...]")
+        sys.exit("Name the folder that contains data/books: python -m evals.words SHARED [BOOK ...]")
     sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))

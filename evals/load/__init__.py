@@ -1,1 +1,1 @@
-"""Many readers at once for minutes, with and without what they rest on being killed: what goes wrong is found."""
+"""Puts a service under load for minutes, with or without killing the processes that it needs."""

@@ -1,4 +1,4 @@
-"""`python -m evals.load`: readers by every face for minutes, against workers, PostgreSQL and Redis. Linux only."""
+"""`python -m evals.load`: a load test over every interface with workers, PostgreSQL and Redis. Linux only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, sleep
-from uuid import UUID
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -23,21 +22,20 @@ from rich.table import Table
 from bookbound import bootstrap
 from bookbound.bootstrap import web_app
 from bookbound.evaluation import question_set
-from bookbound.server.query_log import log_folder
 from bookbound.settings import Settings
+from evals.load.backend_servers import Postgres, Redis
+from evals.load.bookbound_service import UNLIMITED, BookboundService
 from evals.load.chaos import Chaos
 from evals.load.clients import Clients
-from evals.load.service import UNLIMITED, Service
-from evals.load.services import Postgres, Redis
-from evals.load.verdict import EVERY, Bar, Observed, bars, figures
+from evals.load.requirements import SAMPLE_SECONDS, Observation, Requirement, build_figures, check_requirements
 from evals.sets import BOOK, EXAMPLE, OUT
 
-LIMITS = ("question_limit", "address_limit", "session_limit", "key_limit")
+LIMITS = ("address_rate_limit", "query_address_rate_limit", "query_session_rate_limit", "key_rate_limit")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What to do, and for how long."""
+class LoadTestOptions:
+    """The options of a load test."""
 
     minutes: float = 10
     clients: int = 16
@@ -52,112 +50,120 @@ class Plan:
         return "chaos" if self.chaos else "load"
 
 
-def run(plan: Plan, asked: Sequence[str], console: Console) -> Observed:
-    """Start everything, ask, and see what is left of it."""
-    with ExitStack() as held:
-        folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="bookbound-load-")))
-        postgres, redis = _services(held, folder, console)
-        chosen = Settings(index=folder / "index", log_url=postgres.database())
-        bootstrap.index_book(plan.book, chosen)
-        given = {"index": chosen.index, "log_url": chosen.log_url, **dict.fromkeys(LIMITS, UNLIMITED)}
-        with ExitStack() as busy:
-            service = Service(given | ({"redis_url": redis.url} if redis else {}), plan.workers, folder / "said")
-            busy.callback(service.stop)
-            clients = Clients(service.address, plan.clients, asked)
-            busy.callback(clients.stop)
-            chaos = Chaos(service, log_folder(chosen.index), postgres, redis, plan.seed) if plan.chaos else None
+def run(options: LoadTestOptions, questions: Sequence[str], console: Console) -> Observation:
+    """Starts everything, asks, and reads the query log."""
+    with ExitStack() as resources:
+        folder = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="bookbound-load-")))
+        postgres, redis = _start_servers(resources, folder, console)
+        settings = Settings(index=folder / "index", query_log_url=postgres.database())
+        bootstrap.index_book(options.book, settings)
+        environment = {
+            "index": settings.index,
+            "query_log_url": settings.query_log_url,
+            **dict.fromkeys(LIMITS, UNLIMITED),
+        }
+        with ExitStack() as running:
+            service = BookboundService(
+                environment | ({"redis_url": redis.url} if redis else {}), options.workers, folder / "output"
+            )
+            running.callback(service.stop)
+            clients = Clients(service.address, options.clients, questions)
+            running.callback(clients.stop)
+            chaos = Chaos(service, postgres, redis, options.seed) if options.chaos else None
             if chaos:
-                busy.callback(chaos.stop)
-            memory = _watch(plan, service, clients, console)
-        (plan.out / f"{plan.name}.log").write_text(service.said)
-        web_app.check_query_log(chosen)  # what the last who was killed left is counted as the next one starts
-        return _observed(chosen, clients, chaos, memory, service.exit_code)
-    raise AssertionError("what is held is let go of in silence")
+                running.callback(chaos.stop)
+            memory = _sample_memory(options, service, clients, console)
+        (options.out / f"{options.name}.log").write_text(service.output)
+        killed = chaos.killed if chaos else Counter[str]()
+        rows, lost = _read_query_log(settings)
+        return Observation(clients.requests, rows, lost, memory, killed, service.exit_code)
+    raise AssertionError("an exit stack suppresses no error here")
 
 
-def _services(held: ExitStack, folder: Path, console: Console) -> tuple[Postgres, Redis | None]:
-    # Not below the folder: the server of the database may run as another user, who must be let in.
+def _start_servers(resources: ExitStack, folder: Path, console: Console) -> tuple[Postgres, Redis | None]:
+    # Not below the folder: the database server may run as another user who cannot read that.
     data = Path(tempfile.mkdtemp(prefix="bookbound-postgres-"))
-    held.callback(shutil.rmtree, data, ignore_errors=True)
+    resources.callback(shutil.rmtree, data, ignore_errors=True)
     postgres = Postgres(data)
-    held.callback(postgres.crash)
-    if not Redis.installed():
-        console.print("redis-server is not installed: limits are counted in each worker by itself")
+    resources.callback(postgres.crash)
+    if not Redis.is_installed():
+        console.print("redis-server is not installed: each worker counts rate limits alone")
         return postgres, None
     redis = Redis(folder)
-    held.callback(redis.crash)
+    resources.callback(redis.crash)
     return postgres, redis
 
 
-def _watch(plan: Plan, service: Service, clients: Clients, console: Console) -> dict[str, list[float]]:
-    """Show how it goes, and note the memory of each process, until the time is over."""
+def _sample_memory(
+    options: LoadTestOptions, service: BookboundService, clients: Clients, console: Console
+) -> dict[str, list[float]]:
+    """Shows progress and samples the memory of each process until the time is over."""
     memory: dict[str, list[float]] = {}
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("{task.fields[said]}"))
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[status]}"),
+    )
     start = monotonic()
     with Progress(*columns, console=console) as progress:
-        bar = progress.add_task(plan.name, total=plan.minutes * 60, said="")
-        while (passed := monotonic() - start) < plan.minutes * 60:
-            for name, held in service.memory().items():
-                memory.setdefault(name, []).append(held)
+        bar = progress.add_task(options.name, total=options.minutes * 60, status="")
+        while (passed := monotonic() - start) < options.minutes * 60:
+            for name, megabytes in service.memory().items():
+                memory.setdefault(name, []).append(megabytes)
             statuses = clients.statuses
-            said = f"{statuses[200]} answered, {statuses.total() - statuses[200]} not"
-            progress.update(bar, completed=passed, said=said)
-            sleep(min(EVERY, plan.minutes * 60 - passed))
+            status = f"{statuses[200]} answered, {statuses.total() - statuses[200]} not"
+            progress.update(bar, completed=passed, status=status)
+            sleep(min(SAMPLE_SECONDS, options.minutes * 60 - passed))
     return memory
 
 
-def _observed(
-    chosen: Settings, clients: Clients, chaos: Chaos | None, memory: dict[str, list[float]], code: int
-) -> Observed:
+def _read_query_log(settings: Settings) -> tuple[Counter[str], int]:
+    """The questions of the log and the number of reported losses."""
     from sqlalchemy import text
 
-    with closing(web_app.log(chosen)) as database, database.read() as connection:
-        rows = connection.execute(text("SELECT query_id, query_text FROM queries")).all()
+    with closing(web_app.open_query_log(settings)) as database, database.read() as connection:
+        rows = connection.execute(text("SELECT query_text FROM queries")).scalars().all()
         lost = connection.execute(text("SELECT coalesce(sum(lost), 0) FROM query_losses")).scalar_one()
-    ids = {UUID(str(row[0])) for row in rows}
-    left = chaos.left if chaos else []
-    owed = sum(each.loss.lost + len(each.entries - ids) for each in left)
-    killed = chaos.killed if chaos else Counter[str]()
-    return Observed(clients.requests, Counter(row[1] for row in rows), int(lost), memory, killed, owed, code)
+    return Counter(rows), int(lost)
 
 
-def tell(plan: Plan, seen: Observed, console: Console) -> bool:
-    """Show the figures and the bars, keep them as JSON, and say whether every bar holds."""
-    told, held = figures(seen), bars(seen)
-    table = Table(title=f"{plan.clients} clients, {plan.workers} workers, {plan.minutes:g} minutes")
-    for column in ("asked by", "questions", "statuses", "p50 ms", "p95 ms", "p99 ms"):
-        table.add_column(column, justify="left" if column == "asked by" else "right")
-    for way, each in told["requests"].items():
+def report(options: LoadTestOptions, observed: Observation, console: Console) -> bool:
+    """Prints and stores the figures and requirements; returns whether every requirement holds."""
+    figures, requirements = build_figures(observed), check_requirements(observed)
+    table = Table(title=f"{options.clients} clients, {options.workers} workers, {options.minutes:g} minutes")
+    for column in ("path", "questions", "statuses", "p50 ms", "p95 ms", "p99 ms"):
+        table.add_column(column, justify="left" if column == "path" else "right")
+    for path, each in figures["requests"].items():
         statuses = ", ".join(f"{status}: {count}" for status, count in each["statuses"].items())
-        table.add_row(way, str(each["count"]), statuses, *(f"{each[name]:.0f}" for name in ("p50", "p95", "p99")))
+        table.add_row(path, str(each["count"]), statuses, *(f"{each[name]:.0f}" for name in ("p50", "p95", "p99")))
     console.print(table)
-    for bar in held:
-        console.print(
-            f"{'holds ' if bar.holds else 'MISSED'}  {bar.name}: {bar.figures}", markup=False, highlight=False
-        )
-    if seen.killed:
-        console.print(f"killed: {dict(seen.killed)}")
-    _keep(plan, told, held)
-    return all(bar.holds for bar in held)
+    for each in requirements:
+        line = f"{'holds ' if each.holds else 'MISSED'}  {each.name}: {each.figures}"
+        console.print(line, markup=False, highlight=False)
+    if observed.killed:
+        console.print(f"killed: {dict(observed.killed)}")
+    _store(options, figures, requirements)
+    return all(each.holds for each in requirements)
 
 
-def _keep(plan: Plan, told: dict[str, object], held: Sequence[Bar]) -> None:
+def _store(options: LoadTestOptions, figures: dict[str, object], requirements: Sequence[Requirement]) -> None:
     machine = {"cores": os.cpu_count(), "load": os.getloadavg(), "at": datetime.now(UTC).isoformat()}
-    chosen = {"minutes": plan.minutes, "clients": plan.clients, "workers": plan.workers, "seed": plan.seed}
-    kept = {"plan": chosen, "machine": machine, **told, "bars": [asdict(bar) for bar in held]}
-    (plan.out / f"{plan.name}.json").write_text(json.dumps(kept, indent=1) + "\n")
+    chosen = {name: getattr(options, name) for name in ("minutes", "clients", "workers", "seed")}
+    result = {"plan": chosen, "machine": machine, **figures, "bars": [asdict(each) for each in requirements]}
+    (options.out / f"{options.name}.json").write_text(json.dumps(result, indent=1) + "\n")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     for name, default in (("minutes", 10.0), ("clients", 16), ("workers", 2), ("seed", 0)):
         parser.add_argument(f"--{name}", type=type(default), default=default)
-    parser.add_argument("--chaos", action="store_true", help="kill PostgreSQL, Redis and workers meanwhile")
-    plan = Plan(**vars(parser.parse_args()))
+    parser.add_argument("--chaos", action="store_true", help="kill PostgreSQL, Redis and workers during the test")
+    options = LoadTestOptions(**vars(parser.parse_args()))
     console = Console(width=110)
     OUT.mkdir(exist_ok=True)
-    seen = run(plan, [item.question for item in question_set.load_question_set(EXAMPLE)], console)
-    return 0 if tell(plan, seen, console) else 1
+    observed = run(options, [item.question for item in question_set.load_question_set(EXAMPLE)], console)
+    return 0 if report(options, observed, console) else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""At moments that nobody chose, one of the processes that a service rests on is killed, and is there again later."""
+"""Kills processes of a running service at random times and starts them again."""
 
 from __future__ import annotations
 
@@ -7,79 +7,60 @@ import random
 import signal
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from pathlib import Path
 from threading import Event
 
-from bookbound.server.query_log.unflushed import UnreportedEntries, parse_unflushed
-from evals.load.service import Service
-from evals.load.services import Postgres, Redis, until
+from evals.load.backend_servers import Postgres, Redis, wait_until
+from evals.load.bookbound_service import BookboundService
 
-PAUSE, AWAY = (4.0, 12.0), (0.5, 6.0)
-"""The seconds between two kills, and those that something stays away."""
+PAUSE_SECONDS, DOWNTIME_SECONDS = (4.0, 12.0), (0.5, 6.0)
 
 
 class Chaos:
-    """Kills until it is stopped; then everything is there again."""
+    """Kills until it is stopped; then everything runs again."""
 
-    def __init__(self, service: Service, log: Path, postgres: Postgres, redis: Redis | None, seed: int) -> None:
-        self._service, self._log, self._postgres, self._redis = service, log, postgres, redis
-        self._workers = len(service.workers)
-        self._chance, self._enough = random.Random(seed), Event()
-        self.killed, self.left = Counter[str](), list[UnreportedEntries]()
+    def __init__(self, service: BookboundService, postgres: Postgres, redis: Redis | None, seed: int) -> None:
+        self._service, self._postgres, self._redis = service, postgres, redis
+        self._worker_count = len(service.workers)
+        self._random, self._stopped = random.Random(seed), Event()
+        self.killed = Counter[str]()
         self._thread = ThreadPoolExecutor(1, "chaos")
-        self._end = self._thread.submit(self._go_on)
+        self._result = self._thread.submit(self._run)
 
     def stop(self) -> None:
-        """Kill no more; what went wrong with the killing itself is raised here."""
-        self._enough.set()
+        """Stops killing and raises the error of the killing thread, if it had one."""
+        self._stopped.set()
         self._thread.shutdown()
-        self._end.result()
+        self._result.result()
 
-    def _go_on(self) -> None:
-        kinds = ("worker", "postgres", "redis") if self._redis else ("worker", "postgres")
+    def _run(self) -> None:
+        kills = {"worker": self._kill_worker, "postgres": self._kill_postgres}
+        if self._redis:
+            kills["redis"] = self._kill_redis
         turns: list[str] = []
-        while not self._enough.wait(self._chance.uniform(*PAUSE)):
-            # Each comes up as often as the others, in an order that nobody knows.
-            turns = turns or self._chance.sample(kinds, len(kinds))
-            self._kill(turns.pop())
-
-    def _kill(self, name: str) -> None:
-        self.killed[name] += 1
-        {"worker": self._kill_worker, "postgres": self._kill_postgres, "redis": self._kill_redis}[name]()
+        while not self._stopped.wait(self._random.uniform(*PAUSE_SECONDS)):
+            # Each kind is killed equally often, in random order.
+            turns = turns or self._random.sample(list(kills), len(kills))
+            kills[turns.pop()]()
 
     def _kill_postgres(self) -> None:
-        """Half the time a worker goes as well, with all that waits for the database."""
+        """Half the time a worker is killed as well, with every entry that waits for the database."""
+        self.killed["postgres"] += 1
         self._postgres.crash()
-        self._enough.wait(self._chance.uniform(*AWAY))
-        if self._chance.random() < 0.5:
-            self._kill("worker")
+        self._stopped.wait(self._random.uniform(*DOWNTIME_SECONDS))
+        if self._random.random() < 0.5:
+            self._kill_worker()
         self._postgres.start()
 
     def _kill_redis(self) -> None:
         assert self._redis
+        self.killed["redis"] += 1
         self._redis.crash()
-        self._enough.wait(self._chance.uniform(*AWAY))
+        self._stopped.wait(self._random.uniform(*DOWNTIME_SECONDS))
         self._redis.start()
 
     def _kill_worker(self) -> None:
-        """First it is stopped, wherever it is, so that what it leaves can be looked at before anybody else does."""
-        until(lambda: len(self._service.workers) == self._workers)
-        worker = self._chance.choice(self._service.workers)
-        os.kill(worker, signal.SIGSTOP)
-        until(lambda: _state(worker) == "T")
-        self.left += [parse_unflushed(file.read_bytes()) for file in self._held(worker)]
+        self.killed["worker"] += 1
+        wait_until(lambda: len(self._service.workers) == self._worker_count)
+        worker = self._random.choice(self._service.workers)
         os.kill(worker, signal.SIGKILL)
-        until(lambda: worker not in self._service.workers and len(self._service.workers) == self._workers)
-
-    def _held(self, worker: int) -> list[Path]:
-        """The files of what is outstanding that a process holds."""
-        opened = set()
-        for link in Path(f"/proc/{worker}/fd").iterdir():
-            with suppress(OSError):
-                opened.add(link.stat().st_ino)
-        return [file for file in self._log.glob("outstanding-*") if file.stat().st_ino in opened]
-
-
-def _state(process: int) -> str:
-    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+        wait_until(lambda: worker not in self._service.workers and len(self._service.workers) == self._worker_count)

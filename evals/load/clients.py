@@ -1,4 +1,4 @@
-"""Readers who ask by every way there is, each question once."""
+"""Simulates readers who ask through every interface, each question once."""
 
 from __future__ import annotations
 
@@ -12,96 +12,97 @@ from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 from time import perf_counter
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 STREAM = "/v1/answers as a stream"
-WAYS = ("/ask", "/chat", "/api/v1/chat", "/api/query", "/v1/query", "/v1/answers", STREAM)
-SELECTED = "A humanoid walks at about 1.2 metres a second, which is a comfortable pace for people."
-EVERY = 5
-"""One question in so many is about a selection."""
-PATIENCE = 120
+PATHS = ("/ask", "/chat", "/api/v1/chat", "/api/query", "/v1/query", "/v1/answers", STREAM)
+SELECTION = "A humanoid walks at about 1.2 metres a second, which is a comfortable pace for people."
+SELECTION_INTERVAL = 5
+"""Every fifth question is about a selection."""
+TIMEOUT_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question, the way it was asked, and the status of the whole reply; none where the connection broke."""
+    """One question, its path, and the status of the complete reply; None if the connection broke."""
 
     question: str
-    way: str
+    path: str
     status: int | None
     milliseconds: float
 
 
 @dataclass
 class Clients:
-    """So many readers at once, who ask until they are told to stop."""
+    """A number of readers who ask until they are stopped."""
 
     address: str
-    number: int
+    count: int
     questions: Sequence[str]
     requests: list[Request] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._turns, self._lock, self._enough = itertools.count(), Lock(), Event()
-        self._threads = [Thread(target=self._ask_on, name=f"reader {each}") for each in range(self.number)]
-        for each in self._threads:
-            each.start()
+        self._turns, self._lock, self._stopped = itertools.count(), Lock(), Event()
+        self._threads = [Thread(target=self._run, name=f"reader {number}") for number in range(self.count)]
+        for thread in self._threads:
+            thread.start()
 
     @property
     def statuses(self) -> Counter[int | None]:
         return Counter(request.status for request in list(self.requests))
 
     def stop(self) -> None:
-        """Let everybody hear the end of what they asked last."""
-        self._enough.set()
-        for each in self._threads:
-            each.join()
+        """Waits for the replies to the last questions."""
+        self._stopped.set()
+        for thread in self._threads:
+            thread.join()
 
-    def _ask_on(self) -> None:
+    def _run(self) -> None:
         with closing(Reader(self.address)) as reader:
-            while not self._enough.is_set():
+            while not self._stopped.is_set():
                 request = self._ask(reader)
                 self.requests.append(request)
                 if request.status is None:
-                    self._enough.wait(0.1)  # whoever was hung up on takes a breath
+                    self._stopped.wait(0.1)
 
     def _ask(self, reader: Reader) -> Request:
         with self._lock:
             turn = next(self._turns)
         question = f"{self.questions[turn % len(self.questions)]} (asked as number {turn})"
-        way = WAYS[turn % len(WAYS)]
+        path = PATHS[turn % len(PATHS)]
         start = perf_counter()
-        status = reader.ask(question, way, SELECTED if turn % EVERY == 0 else None)
-        return Request(question, way, status, (perf_counter() - start) * 1000)
+        status = reader.ask(question, path, SELECTION if turn % SELECTION_INTERVAL == 0 else None)
+        return Request(question, path, status, (perf_counter() - start) * 1000)
 
 
 class Reader:
-    """One reader with a session and a connection, which is kept open as a browser keeps it."""
+    """One reader with a session and a connection that stays open, as in a browser."""
 
     def __init__(self, address: str) -> None:
-        self._session: UUID = uuid4()
-        self._line = http.client.HTTPConnection(address.removeprefix("http://"), timeout=PATIENCE)
+        self._session = str(uuid4())
+        self._connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=TIMEOUT_SECONDS)
 
-    def ask(self, question: str, way: str, selection: str | None) -> int | None:
-        """The status of the reply, once all of it is there."""
-        headers = {"Content-Type": "application/json"} | ({"Accept": "text/event-stream"} if way == STREAM else {})
+    def ask(self, question: str, path: str, selection: str | None) -> int | None:
+        """The status of the complete reply."""
+        headers = {"Content-Type": "application/json"} | ({"Accept": "text/event-stream"} if path == STREAM else {})
+        body = json.dumps(self._build_body(question, path, selection))
         try:
-            self._line.request("POST", way.partition(" ")[0], json.dumps(self._body(question, way, selection)), headers)
-            response = self._line.getresponse()
-            words = response.read()
+            self._connection.request("POST", path.partition(" ")[0], body, headers)
+            response = self._connection.getresponse()
+            content = response.read()
         except (OSError, http.client.HTTPException):
-            self._line.close()
+            self._connection.close()
             return None
-        # A stream that tells of a trouble began with a good status.
-        return 500 if way == STREAM and response.status == 200 and b"event: reply" not in words else response.status
+        # A stream that ends in an error begins with status 200.
+        return 500 if path == STREAM and response.status == 200 and b"event: reply" not in content else response.status
 
     def close(self) -> None:
-        self._line.close()
+        self._connection.close()
 
-    def _body(self, question: str, way: str, selection: str | None) -> dict[str, Any]:
-        session = {"session_id": str(self._session)} if "query" in way else {}
-        named = "selection" if way.startswith("/v1/answers") else "selected_text"
-        return {
-            "query" if "query" in way else "question": question,
-            **({named: selection} if selection else {}),
-        } | session
+    def _build_body(self, question: str, path: str, selection: str | None) -> dict[str, Any]:
+        body: dict[str, Any] = {"query" if "query" in path else "question": question}
+        if selection:
+            body["selection" if path.startswith("/v1/answers") else "selected_text"] = selection
+        if "query" in path:
+            body["session_id"] = self._session
+        return body

@@ -1,9 +1,11 @@
+"""Citations are checked against the source."""
+
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from evals.sources import Sources, is_marked, is_verbatim
+from evals.sources import Sources, is_verbatim, is_verbatim_or_substituted
 
 from bookbound.domain.chunk import Chunk, Place
 from bookbound.domain.document import SourceSpan
@@ -25,7 +27,7 @@ END = SOURCE.index(" End.")
         ("", 7, 7, False),
     ],
 )
-def test_a_quote_is_verbatim_only_letter_for_letter_at_its_offsets_in_the_source(
+def test_a_verbatim_quote_has_the_letters_of_the_source_at_its_offsets(
     tmp_path: Path, text: str, start: int, end: int, verbatim: bool
 ) -> None:
     (tmp_path / "a.md").write_text(SOURCE)
@@ -34,12 +36,10 @@ def test_a_quote_is_verbatim_only_letter_for_letter_at_its_offsets_in_the_source
 
 
 @pytest.mark.parametrize(
-    ("text", "marked"),
+    ("text", "expected"),
     [("See The Guide for more.", True), ("See The Guide for less.", False), ("Look The Guide for more.", False)],
 )
-def test_a_quote_that_shows_what_a_reference_leads_to_is_marked_by_its_runs_and_verbatim_elsewhere(
-    tmp_path: Path, text: str, marked: bool
-) -> None:
+def test_a_quote_may_show_the_title_of_a_reference(tmp_path: Path, text: str, expected: bool) -> None:
     source = "See :doc:`guide` for more."
     (tmp_path / "a.rst").write_text(source)
     place = Place("a.rst", "/a", "", "A", (), "", 0, len(source))
@@ -47,5 +47,5 @@ def test_a_quote_that_shows_what_a_reference_leads_to_is_marked_by_its_runs_and_
     chunk = Chunk("a", text, place, 0, runs)
     citation = Evidence("a", text, place, 0, len(text), 0.9, chunk=chunk)
     assert not is_verbatim(citation, Sources(tmp_path))
-    assert is_marked(citation, Sources(tmp_path)) is marked
-    assert not is_marked(Evidence("a", text, place, 0, len(text), 0.9), Sources(tmp_path))
+    assert is_verbatim_or_substituted(citation, Sources(tmp_path)) is expected
+    assert not is_verbatim_or_substituted(Evidence("a", text, place, 0, len(text), 0.9), Sources(tmp_path))

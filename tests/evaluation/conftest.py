@@ -1,4 +1,4 @@
-"""A small book full of markup, its index, and a pipeline over it."""
+"""Provides a small book full of markup and a pipeline for it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ A trot moves diagonal legs together. Grease it every 500 hours.
 A pace moves the legs of one side together. Grease it every 500 hours.
 """,
 }
-Written = Callable[..., Path]
+WriteSet = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
@@ -51,7 +51,7 @@ def runner() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="session")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("measured") / "book"
+    folder = tmp_path_factory.mktemp("evaluation") / "book"
     folder.mkdir()
     for name, text in PAGES.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -60,13 +60,13 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def pipeline(runner: asyncio.Runner, source: Path) -> Pipeline:
-    settings = Settings(index=source.parent / "index", answered=0.1)
+    settings = Settings(index=source.parent / "index", answer_threshold=0.1)
     bootstrap.index_book(source, settings)
-    return runner.run(bootstrap.pipeline(settings))
+    return runner.run(bootstrap.open_pipeline(settings))
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Written:
+def write_set(tmp_path: Path) -> WriteSet:
     """Writes rows as a question set."""
 
     def write(*rows: Any) -> Path:

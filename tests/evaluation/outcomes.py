@@ -1,4 +1,4 @@
-"""Outcomes made by hand."""
+"""Builds outcomes without asking anything."""
 
 from __future__ import annotations
 
@@ -12,37 +12,39 @@ from bookbound.evaluation.runner import GradedReply, QuestionOutcome
 PASSAGE = testing.make_passage("A trot moves diagonal legs together.")
 
 
-def item(
-    *, answerable: bool = True, kind: str = "fact", question: str = "What is a trot?", **known: str
+def make_item(
+    *, answerable: bool = True, kind: str = "fact", question: str = "What is a trot?", **fields: str
 ) -> EvaluationQuestion:
     evidence = (EvidenceQuote("chapter-1.md", "A trot moves"),) if answerable else ()
-    return EvaluationQuestion(1, "q1", question, answerable, kind, evidence, (), **known)
+    return EvaluationQuestion(1, "q1", question, answerable, kind, evidence, (), **fields)
 
 
-def answered(
-    probability: float, *, right: bool = True, rank: int | None = 0, asked: EvaluationQuestion | None = None
+def make_answered(
+    probability: float, *, right: bool = True, rank: int | None = 0, item: EvaluationQuestion | None = None
 ) -> QuestionOutcome:
     """A question that is answered at the operating point."""
-    asked = asked or item()
-    marks = answer(probability, right=right)
-    return QuestionOutcome(asked, (rank,) if asked.answerable else (), marks, marks, 10.0)
+    item = item or make_item()
+    result = make_graded_answer(probability, right=right)
+    return QuestionOutcome(item, (rank,) if item.answerable else (), result, result, 10.0)
 
 
-def refused(
+def make_refused(
     probability: float, *, kind: str = "near_miss", answerable: bool = False, right: bool = False
 ) -> QuestionOutcome:
-    """A question that is refused at the operating point; dared, it is answered, rightly or not."""
-    asked = item(answerable=answerable, kind=kind)
-    given = GradedReply(refusal(probability), (), (), 0.0, False, 0.0)
-    return QuestionOutcome(asked, (None,) if answerable else (), given, answer(probability, right=right), 20.0)
+    """A question that is refused at the operating point and answered, right or wrong, without a threshold."""
+    item = make_item(answerable=answerable, kind=kind)
+    answer = make_graded_answer(probability, right=right)
+    return QuestionOutcome(
+        item, (None,) if answerable else (), GradedReply(make_unsure_refusal(probability)), answer, 20.0
+    )
 
 
-def answer(probability: float, *, right: bool) -> GradedReply:
-    made: Answer = testing.make_answer([("A trot moves diagonal legs together.", PASSAGE)])
-    reply = replace(made, judgement=replace(made.judgement, probability=probability))
+def make_graded_answer(probability: float, *, right: bool) -> GradedReply:
+    answer: Answer = testing.make_answer([("A trot moves diagonal legs together.", PASSAGE)])
+    reply = replace(answer, judgement=replace(answer.judgement, probability=probability))
     return GradedReply(reply, (right,), (True,), float(right), right, 1.0 if right else 0.5)
 
 
-def refusal(probability: float) -> Refusal:
-    made = testing.make_refusal()
-    return replace(made, judgement=replace(made.judgement, probability=probability))
+def make_unsure_refusal(probability: float) -> Refusal:
+    refusal = testing.make_refusal()
+    return replace(refusal, judgement=replace(refusal.judgement, probability=probability))

@@ -1,1 +1,38 @@
-"""Measures answer quality on a question set and chooses the operating point."""
+"""Evaluates answers on question sets; this module has the statistics that all reports share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+DECIMAL_PLACES = 4
+MetricsDict = dict[str, Any]
+"""A report or a part of it, as JSON values."""
+
+
+def compute_mean(values: Sequence[bool | float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def compute_percentile(values: Sequence[float], share: float) -> float | None:
+    """The value that a share of the values does not exceed, interpolated between neighbours."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    position = share * (len(ordered) - 1)
+    low = ordered[int(position)]
+    return low + (ordered[min(int(position) + 1, len(ordered) - 1)] - low) * (position - int(position))
+
+
+def latency_percentiles(times: Sequence[float]) -> dict[str, float | None]:
+    return {"p50": compute_percentile(times, 0.5), "p95": compute_percentile(times, 0.95)}
+
+
+def round_numbers(value: T) -> T:
+    """Rounds every number in a JSON value."""
+    if isinstance(value, dict):
+        return type(value)((name, round_numbers(each)) for name, each in value.items())
+    if isinstance(value, list):
+        return type(value)(map(round_numbers, value))
+    return type(value)(round(value, DECIMAL_PLACES)) if isinstance(value, float) else value

@@ -12,142 +12,132 @@ import bookbound
 from bookbound.answering.operating_point import ActiveOperatingPoint
 from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.errors import ConfigError
-from bookbound.evaluation.runner import MetricsDict, QuestionOutcome, build_result_row
+from bookbound.evaluation import MetricsDict, compute_mean, latency_percentiles, round_numbers
+from bookbound.evaluation.runner import GradedReply, QuestionOutcome, build_result_row
 from bookbound.evaluation.threshold_curve import (
     build_threshold_curve,
     compute_calibration_bins,
     compute_calibration_error,
-    compute_mean,
-    compute_percentile,
-    round_numbers,
 )
 
 RECALL_DEPTHS = (1, 5, 20)
 METRICS_FORMAT_VERSION = 1
-QuoteRanks = Sequence[int | None]
+Outcomes = Sequence[QuestionOutcome]
 
 
-def compute_metrics(outcomes: Sequence[QuestionOutcome]) -> MetricsDict:
-    """Everything that is measured; a figure that nothing speaks for is null."""
+def compute_metrics(outcomes: Outcomes) -> MetricsDict:
+    """All metrics; one without any question to compute it from is null."""
     answerable = [outcome for outcome in outcomes if outcome.item.answerable]
+    best_ranks = [min((rank for rank in each.ranks if rank is not None), default=None) for each in answerable]
     bins = compute_calibration_bins(outcomes)
-    measured: MetricsDict = {
-        "format": METRICS_FORMAT_VERSION,
-        "questions": {
-            "all": len(outcomes),
-            "answerable": len(answerable),
-            "unanswerable": len(outcomes) - len(answerable),
-        },
-        "retrieval": {
-            "by_question": _retrieval_metrics([_best_rank(outcome.ranks) for outcome in answerable]),
-            "by_evidence": _retrieval_metrics([rank for outcome in answerable for rank in outcome.ranks]),
-        },
-        "answers": _answer_metrics(outcomes, answerable),
-        "refusals": _refusal_metrics(outcomes),
-        "citations": _citation_metrics(answerable, outcomes),
-        "latency_ms": _latency_metrics(outcomes),
-        "calibration": {"ece": compute_calibration_error(bins), "bins": [asdict(each) for each in bins]},
-        "curve": [row.plain() for row in build_threshold_curve(outcomes)],
-        "rows": [build_result_row(outcome) for outcome in outcomes],
-    }
-    return round_numbers(measured)
+    return round_numbers(
+        {
+            "format": METRICS_FORMAT_VERSION,
+            "questions": {
+                "all": len(outcomes),
+                "answerable": len(answerable),
+                "unanswerable": len(outcomes) - len(answerable),
+            },
+            "retrieval": {
+                "by_question": _retrieval_metrics(best_ranks),
+                "by_evidence": _retrieval_metrics([rank for outcome in answerable for rank in outcome.ranks]),
+            },
+            "answers": _answer_metrics(outcomes, answerable),
+            "refusals": _refusal_metrics(outcomes),
+            "citations": _citation_metrics(outcomes, answerable),
+            "latency_ms": _latency_metrics(outcomes),
+            "calibration": {"ece": compute_calibration_error(bins), "bins": [asdict(each) for each in bins]},
+            "curve": [point.to_json() for point in build_threshold_curve(outcomes)],
+            "rows": [build_result_row(outcome) for outcome in outcomes],
+        }
+    )
 
 
-def _best_rank(ranks: QuoteRanks) -> int | None:
-    return min((rank for rank in ranks if rank is not None), default=None)
+def _retrieval_metrics(ranks: Sequence[int | None]) -> MetricsDict:
+    metrics: MetricsDict = {}
+    for depth in RECALL_DEPTHS:
+        metrics[f"recall@{depth}"] = compute_mean([rank is not None and rank < depth for rank in ranks])
+    return metrics | {"mrr": compute_mean([0.0 if rank is None else 1 / (rank + 1) for rank in ranks])}
 
 
-def _retrieval_metrics(ranks: QuoteRanks) -> MetricsDict:
-    recall = {
-        f"recall@{depth}": compute_mean([rank is not None and rank < depth for rank in ranks])
-        for depth in RECALL_DEPTHS
-    }
-    return {**recall, "mrr": compute_mean([0.0 if rank is None else 1 / (rank + 1) for rank in ranks])}
-
-
-def _answer_metrics(outcomes: Sequence[QuestionOutcome], answerable: Sequence[QuestionOutcome]) -> MetricsDict:
-    """Over all answerable questions, where one that is refused counts nothing, and over those that were answered."""
-    given = [outcome for outcome in outcomes if outcome.given.answered]
+def _answer_metrics(outcomes: Outcomes, answerable: Outcomes) -> MetricsDict:
+    """Over all answerable questions, with 0 for a refusal, and over those that were answered."""
+    answered = [outcome for outcome in answerable if outcome.result.is_answered]
+    right = [outcome.is_right(outcome.result) for outcome in outcomes if outcome.result.is_answered]
     measures: dict[str, Callable[[QuestionOutcome], bool | float]] = {
-        "evidence_found": lambda outcome: outcome.given.cited,
-        "token_f1": lambda outcome: outcome.given.token_f1,
-        "must_contain": lambda outcome: outcome.given.contained,
-        "correct_and_cited": lambda outcome: outcome.right(outcome.given),
+        "evidence_found": lambda outcome: outcome.result.cites_evidence,
+        "token_f1": lambda outcome: outcome.result.token_f1,
+        "must_contain": lambda outcome: outcome.result.has_required_text,
+        "correct_and_cited": lambda outcome: outcome.is_right(outcome.result),
     }
-    answered = [outcome for outcome in answerable if outcome.given.answered]
+
+    def compute(group: Outcomes) -> MetricsDict:
+        return {name: compute_mean([measure(each) for each in group]) for name, measure in measures.items()}
+
     return {
-        "given": len(given),
-        "answered": compute_mean([outcome.given.answered for outcome in answerable]),
-        **{name: compute_mean([measure(each) for each in answerable]) for name, measure in measures.items()},
-        "precision": compute_mean([outcome.right(outcome.given) for outcome in given]),
-        "where_answered": {
-            name: compute_mean([measure(each) for each in answered]) for name, measure in measures.items()
-        },
+        "given": len(right),
+        "answered": compute_mean([outcome.result.is_answered for outcome in answerable]),
+        **compute(answerable),
+        "precision": compute_mean(right),
+        "where_answered": compute(answered),
     }
 
 
-def _refusal_metrics(outcomes: Sequence[QuestionOutcome]) -> MetricsDict:
-    """Recall: how many that should be refused are. Precision: how many of the refused should be.
+def _refusal_metrics(outcomes: Outcomes) -> MetricsDict:
+    """Recall and precision of refusals, for all and for each kind of unanswerable question.
 
-    The precision of a kind is that of its refusals together with the wrong ones of answerable questions. A false
-    premise that is corrected is right and not refused, so it counts beside them.
+    The precision of a kind counts its refusals together with all wrong refusals of answerable questions. A corrected
+    false premise is right but not refused, so it is counted separately.
     """
     kinds: dict[bool, dict[str, list[QuestionOutcome]]] = {True: defaultdict(list), False: defaultdict(list)}
     for outcome in outcomes:
         kinds[outcome.item.answerable][outcome.item.kind].append(outcome)
-    wrong = sum(_count_refused(asked) for asked in kinds[True].values())
-    every = [outcome for asked in kinds[False].values() for outcome in asked]
+    wrong = {
+        kind: {"questions": len(group), "refused": _count_refused(group)} for kind, group in sorted(kinds[True].items())
+    }
+    wrong_count = sum(each["refused"] for each in wrong.values())
     return {
-        **_refusal_scores(every, wrong),
-        "by_kind": {kind: _refusal_scores(asked, wrong) for kind, asked in sorted(kinds[False].items())},
-        "wrongly_refused": {
-            kind: {"questions": len(asked), "refused": _count_refused(asked)}
-            for kind, asked in sorted(kinds[True].items())
-        },
+        **_refusal_scores([outcome for group in kinds[False].values() for outcome in group], wrong_count),
+        "by_kind": {kind: _refusal_scores(group, wrong_count) for kind, group in sorted(kinds[False].items())},
+        "wrongly_refused": wrong,
     }
 
 
-def _refusal_scores(asked: Sequence[QuestionOutcome], wrong: int) -> MetricsDict:
-    refused = _count_refused(asked)
+def _refusal_scores(group: Outcomes, wrong_count: int) -> MetricsDict:
+    refused = _count_refused(group)
     return {
-        "questions": len(asked),
+        "questions": len(group),
         "refused": refused,
-        "corrected": sum(outcome.given.answered and outcome.right(outcome.given) for outcome in asked),
-        "precision": refused / (refused + wrong) if refused + wrong else None,
-        "recall": refused / len(asked) if asked else None,
+        "corrected": sum(each.result.is_answered and each.is_right(each.result) for each in group),
+        "precision": refused / (refused + wrong_count) if refused + wrong_count else None,
+        "recall": refused / len(group) if group else None,
     }
 
 
-def _count_refused(asked: Sequence[QuestionOutcome]) -> int:
-    return sum(not outcome.given.answered for outcome in asked)
+def _count_refused(group: Outcomes) -> int:
+    return sum(not outcome.result.is_answered for outcome in group)
 
 
-def _citation_metrics(answerable: Sequence[QuestionOutcome], outcomes: Sequence[QuestionOutcome]) -> MetricsDict:
-    answered = [outcome.given for outcome in answerable if outcome.given.answered]
-    verbatim = [is_it for outcome in outcomes for is_it in outcome.given.verbatim]
+def _citation_metrics(outcomes: Outcomes, answerable: Outcomes) -> MetricsDict:
+    answers: list[GradedReply] = [outcome.result for outcome in answerable if outcome.result.is_answered]
+    verbatim = [each for outcome in outcomes for each in outcome.result.verbatim_citations]
     return {
         "citations": len(verbatim),
-        "hold_evidence": compute_mean([holds for marks in answered for holds in marks.holding]),
-        "evidence_covered": compute_mean([marks.covered for marks in answered]),
+        "hold_evidence": compute_mean([each for answer in answers for each in answer.citations_with_evidence]),
+        "evidence_covered": compute_mean([answer.evidence_coverage for answer in answers]),
         "verbatim": compute_mean(verbatim),
     }
 
 
-def _latency_metrics(outcomes: Sequence[QuestionOutcome]) -> MetricsDict:
+def _latency_metrics(outcomes: Outcomes) -> MetricsDict:
     stages: dict[str, list[float]] = defaultdict(list)
     for outcome in outcomes:
-        trace = outcome.given.reply.trace
-        parts = {"embed": trace.retrieval.embed_ms, "search": trace.retrieval.search_ms, **trace.timings}
-        for stage, milliseconds in parts.items():
+        for stage, milliseconds in outcome.result.reply.trace.milliseconds.items():
             stages[stage].append(milliseconds)
     return {
-        "all": _latency_percentiles([outcome.milliseconds for outcome in outcomes]),
-        "by_stage": {stage: _latency_percentiles(taken) for stage, taken in stages.items()},
+        "all": latency_percentiles([outcome.milliseconds for outcome in outcomes]),
+        "by_stage": {stage: latency_percentiles(times) for stage, times in stages.items()},
     }
-
-
-def _latency_percentiles(taken: Sequence[float]) -> MetricsDict:
-    return {"p50": compute_percentile(taken, 0.5), "p95": compute_percentile(taken, 0.95)}
 
 
 METRIC_PATHS: dict[str, tuple[str, ...]] = {
@@ -166,63 +156,61 @@ METRIC_PATHS: dict[str, tuple[str, ...]] = {
     "p50_ms": ("latency_ms", "all", "p50"),
     "p95_ms": ("latency_ms", "all", "p95"),
 }
-"""The names of the figures that a bar can be set for, and where each stands among the figures."""
+"""The metrics that can be required, with their paths in the report."""
 LOWER_IS_BETTER = {"ece", "p50_ms", "p95_ms"}
-"""Figures of which less is better."""
 REFUSED_KIND_PREFIX = "refused."
-"""Before the name of a kind of unanswerable question: the share of them that is refused."""
+"""Followed by a kind of unanswerable question: the share of them that is refused."""
 
 
 class MetricRequirement(NamedTuple):
-    """What a figure must reach, or may not exceed."""
+    """A value that a metric must reach or, if lower is better, may not exceed."""
 
     name: str
     value: float
 
-    def missed(self, measured: MetricsDict) -> str | None:
-        """By how much the figure misses the bar, in words, or nothing where it does not."""
-        found = _get_metric(self.name, measured)
-        if found is None:
-            return f"{self.name} has no value here: no question of the set speaks for it."
-        short = found - self.value if self.name in LOWER_IS_BETTER else self.value - found
-        side = "over" if self.name in LOWER_IS_BETTER else "under"
-        return f"{self.name} is {found:.4g}, {short:.4g} {side} the bar of {self.value:.4g}." if short > 0 else None
+    def describe_violation(self, metrics: MetricsDict) -> str | None:
+        """How far the metric misses the requirement; None if it does not."""
+        actual = _get_metric(self.name, metrics)
+        if actual is None:
+            return f"{self.name} has no value here: the set has no question for it."
+        gap, side = actual - self.value, "above"
+        if self.name not in LOWER_IS_BETTER:
+            gap, side = -gap, "below"
+        return f"{self.name} is {actual:.4g}, {gap:.4g} {side} the required {self.value:.4g}." if gap > 0 else None
 
 
-def parse_requirements(given: Sequence[str], kinds: Iterable[str]) -> list[MetricRequirement]:
-    """The bars that texts like `recall@5=0.8` set, for a question set with these kinds of unanswerable questions."""
+def parse_requirements(texts: Sequence[str], kinds: Iterable[str]) -> list[MetricRequirement]:
+    """Parses texts like `recall@5=0.8`, for a set with these kinds of unanswerable questions."""
     known = [*METRIC_PATHS, *(REFUSED_KIND_PREFIX + kind for kind in sorted(set(kinds)))]
-    found = []
-    for text in given:
-        name, _, value = text.rpartition("=")
-        if name.strip() not in known:
-            raise ConfigError(f"A bar is NAME=VALUE, and NAME is one of: {', '.join(known)}.")
+    requirements = []
+    for text in texts:
+        name, _, value = (part.strip() for part in text.rpartition("="))
+        if name not in known:
+            raise ConfigError(f"A requirement is NAME=VALUE. Choose NAME from: {', '.join(known)}.")
         try:
             number = float(value)
         except ValueError:
             number = float("nan")
         if not isfinite(number) or number < 0:
-            raise ConfigError(f"The bar for {name.strip()} must be a number, 0 or more.")
-        found.append(MetricRequirement(name.strip(), number))
-    return found
+            raise ConfigError(f"The required value of {name} must be a number, 0 or more.")
+        requirements.append(MetricRequirement(name, number))
+    return requirements
 
 
-def _get_metric(name: str, measured: MetricsDict) -> float | None:
+def _get_metric(name: str, metrics: MetricsDict) -> float | None:
     if name.startswith(REFUSED_KIND_PREFIX):
         path: tuple[str, ...] = ("refusals", "by_kind", name.removeprefix(REFUSED_KIND_PREFIX), "recall")
     else:
         path = METRIC_PATHS[name]
-    value = measured
-    for step in path:
-        value = value[step]
+    value = metrics
+    for key in path:
+        value = value[key]
     return None if value is None else float(str(value))
 
 
-def build_evaluation_report(
-    pipeline: Pipeline, outcomes: Sequence[QuestionOutcome], held: ActiveOperatingPoint
-) -> MetricsDict:
-    """All that JSON, tables and page are made of."""
-    manifest = pipeline.index.manifest
+def build_evaluation_report(pipeline: Pipeline, outcomes: Outcomes, active: ActiveOperatingPoint) -> MetricsDict:
+    """The complete report as JSON."""
+    manifest = pipeline.book.manifest
     return {
         "bookbound": bookbound.__version__,
         "index": {
@@ -231,6 +219,6 @@ def build_evaluation_report(
             "embedder": manifest.embedder,
             "chunks": manifest.chunks,
         },
-        "operating_point": {**asdict(held.point), "origin": held.origin},
+        "operating_point": {**asdict(active.point), "origin": active.origin},
         **compute_metrics(outcomes),
     }

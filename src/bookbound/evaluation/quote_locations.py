@@ -7,19 +7,18 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from bookbound.answering.retrieve.selection import iterate_page_texts
+from bookbound.answering.selection import iterate_page_texts
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.judgement import Evidence
 from bookbound.domain.ports import Index
 from bookbound.evaluation.question_set import EvaluationQuestion, EvidenceQuote, build_line_error
 
 _WORD = re.compile(r"[^\W_]+")
-CharacterSource = tuple[Chunk, int] | None
 MIN_MATCHED_WORD_SHARE, MAX_MATCH_LENGTH_RATIO = 0.75, 1.5
-"""The share of a quote's words that must stand in order, and how much longer than the quote their stretch may be."""
+"""For an inexact match: the least share of the quote's words in order, and the most length compared to the quote."""
 HIDDEN_MARKUP = re.compile(
     r"<!--.*?-->|\{/\*.*?\*/\}"  # comments
-    r"|\]\([^()]*(?:\([^()]*\)[^()]*)*\)|\]\[[^\]]*\]|\[\^[^\]\s]+\]"  # where links lead, and the marks of notes
+    r"|\]\([^()]*(?:\([^()]*\)[^()]*)*\)|\]\[[^\]]*\]|\[\^[^\]\s]+\]"  # link targets and footnote marks
     r"|<[^<>]*>_?_?|:[\w:+-]+:(?=`)"  # tags, and the roles and targets of reStructuredText
     r"|&\w+;|\{#[\w-]+\}|(?m:^\s*(?:```|~~~|:::|\.\. )[^\n]*$)",  # entities, anchors, the lines around a block
     re.DOTALL,
@@ -28,103 +27,103 @@ HIDDEN_MARKUP = re.compile(
 
 
 class FileSpan(NamedTuple):
-    """Characters `start` to `end` of a file of the source."""
+    """Characters `start` to `end` of a source file."""
 
     file: str
     start: int
     end: int
 
-    def shared(self, other: FileSpan) -> int:
-        """How many characters both have."""
+    def overlap(self, other: FileSpan) -> int:
+        """The number of common characters."""
         return max(0, min(self.end, other.end) - max(self.start, other.start)) if self.file == other.file else 0
 
 
 QuoteSpans = tuple[FileSpan, ...]
-"""Every place where a quote stands: some stand in a file more than once, and each is as good as another."""
+"""Every place of a quote; if a file repeats it, a citation of any place counts."""
 
 
 class QuoteLocator:
-    """Looks quotes and citations up in an index; each file is read once."""
+    """Finds quotes and checks citations in an index; each file is read once."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
         self._texts: dict[str, _IndexedText] = {}
 
-    async def of(self, item: EvaluationQuestion) -> tuple[QuoteSpans, ...]:
-        """Where each piece of a question's evidence stands; one that does not is told with its line."""
-        return tuple([await self._stands(item.line, i, quote) for i, quote in enumerate(item.evidence)])
+    async def locate(self, item: EvaluationQuestion) -> list[QuoteSpans]:
+        """The places of each evidence quote of a question; a quote that is not found is an error."""
+        located = []
+        for number, quote in enumerate(item.evidence):
+            text = await self._read(quote.file)
+            if not text.chunks:
+                raise build_line_error(item.line, f"`evidence[{number}].file` is not in this book.")
+            spans = tuple(text.find(quote))
+            if not spans:
+                raise build_line_error(item.line, f"`evidence[{number}].quote` is not in its file of this book.")
+            located.append(spans)
+        return located
 
     async def is_verbatim(self, citation: Evidence) -> bool:
-        """Whether the words of a citation are those of the index at its offsets, and these those of its place."""
+        """Whether the index has the words of a citation at its offsets, and these belong to its place."""
         place, ends = citation.place, (citation.start, citation.end)
-        chunk = (await self._text(place.file)).chunks.get(citation.chunk_id)
+        chunk = (await self._read(place.file)).chunks.get(citation.chunk_id)
         return (
             chunk is not None
             and bool(citation.text)
             and chunk.text[slice(*ends)] == citation.text
-            and chunk.span(*ends) == (place.start, place.end)
+            and chunk.source_span(*ends) == (place.start, place.end)
         )
 
-    async def _stands(self, line: int, number: int, quote: EvidenceQuote) -> QuoteSpans:
-        text = await self._text(quote.file)
-        if not text.chunks:
-            raise build_line_error(line, f"`evidence[{number}].file` is not in this book.")
-        stands = tuple(text.stands(quote))
-        if not stands:
-            raise build_line_error(line, f"`evidence[{number}].quote` does not stand in its file of this book.")
-        return stands
-
-    async def _text(self, file: str) -> _IndexedText:
+    async def _read(self, file: str) -> _IndexedText:
         if file not in self._texts:
             self._texts[file] = _IndexedText(await self._index.chunks(file))
         return self._texts[file]
 
 
 class _IndexedText:
-    """A file as its chunks have it, with the headings between them: letters, each with where it stands, and words."""
+    """A file as its chunks and headings have it: its words, and for each letter the chunk and offset."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self.chunks = {chunk.id: chunk for chunk in chunks}
-        self._letters, self._at = "", list[CharacterSource]()
-        self._words, self._ends = list[str](), list[tuple[int, int]]()
+        self._sources: list[tuple[Chunk, int] | None] = []
+        self._words: list[str] = []
+        self._word_ends: list[tuple[int, int]] = []
         for text, chunk in iterate_page_texts(chunks):
             for word in _split_words(text):
-                letters = "".join(letter for _, letter in word)
-                self._words.append(letters)
-                self._ends.append((len(self._at), len(self._at) + len(word)))
-                self._at += [(chunk, i) if chunk else None for i, _ in word]
+                self._words.append("".join(letter for _, letter in word))
+                self._word_ends.append((len(self._sources), len(self._sources) + len(word)))
+                self._sources += [(chunk, i) if chunk else None for i, _ in word]
         self._letters = "".join(self._words)
 
-    def stands(self, quote: EvidenceQuote) -> Iterator[FileSpan]:
-        """Wherever the letters of a quote stand, as they are or without markup; or else where most of its words do."""
-        seen = HIDDEN_MARKUP.sub(" ", quote.text)
-        found = [*self._exactly(quote.text)] or [*self._exactly(seen)] or [*self._nearly(seen)]
-        for first, after in found:
-            if there := [at for at in self._at[first:after] if at]:
-                (one, i), (other, j) = there[0], there[-1]
-                yield FileSpan(quote.file, one.span(i, i + 1)[0], other.span(j, j + 1)[1])
+    def find(self, quote: EvidenceQuote) -> Iterator[FileSpan]:
+        """Every place with the letters of a quote, with or without markup; else the place of most of its words."""
+        visible = HIDDEN_MARKUP.sub(" ", quote.text)
+        matches = [*self._find_exactly(quote.text)] or [*self._find_exactly(visible)] or [*self._find_nearly(visible)]
+        for start, end in matches:
+            if sources := [source for source in self._sources[start:end] if source]:
+                (first, i), (last, j) = sources[0], sources[-1]
+                yield FileSpan(quote.file, first.source_span(i, i + 1)[0], last.source_span(j, j + 1)[1])
 
-    def _exactly(self, quote: str) -> Iterator[tuple[int, int]]:
-        wanted = "".join(letter for word in _split_words(quote) for _, letter in word)
-        at = self._letters.find(wanted) if wanted else -1
-        while at >= 0:
-            yield at, at + len(wanted)
-            at = self._letters.find(wanted, at + 1)
+    def _find_exactly(self, quote: str) -> Iterator[tuple[int, int]]:
+        letters = "".join(letter for word in _split_words(quote) for _, letter in word)
+        start = self._letters.find(letters) if letters else -1
+        while start >= 0:
+            yield start, start + len(letters)
+            start = self._letters.find(letters, start + 1)
 
-    def _nearly(self, quote: str) -> Iterator[tuple[int, int]]:
-        wanted = ["".join(letter for _, letter in word) for word in _split_words(quote)]
-        matcher = SequenceMatcher(None, wanted, self._words, autojunk=False)
+    def _find_nearly(self, quote: str) -> Iterator[tuple[int, int]]:
+        words = ["".join(letter for _, letter in word) for word in _split_words(quote)]
+        matcher = SequenceMatcher(None, words, self._words, autojunk=False)
         blocks = [block for block in matcher.get_matching_blocks() if block.size]
-        if not blocks or sum(block.size for block in blocks) < MIN_MATCHED_WORD_SHARE * len(wanted):
+        if not blocks or sum(block.size for block in blocks) < MIN_MATCHED_WORD_SHARE * len(words):
             return
-        first, after = blocks[0].b, blocks[-1].b + blocks[-1].size
-        if after - first <= MAX_MATCH_LENGTH_RATIO * len(wanted):
-            yield self._ends[first][0], self._ends[after - 1][1]
+        first, end = blocks[0].b, blocks[-1].b + blocks[-1].size
+        if end - first <= MAX_MATCH_LENGTH_RATIO * len(words):
+            yield self._word_ends[first][0], self._word_ends[end - 1][1]
 
 
 def _split_words(text: str) -> Iterator[list[tuple[int, str]]]:
-    """The words of a text as lower-case letters with their places, without punctuation and white space."""
+    """The words of a text as lower-case letters with their offsets."""
     for word in _WORD.finditer(text):
         letters = [(word.start() + i, letter.lower()) for i, letter in enumerate(word[0])]
-        if kept := [(i, low) for i, low in letters if len(low) == 1]:
-            yield kept
+        if single := [(i, lower) for i, lower in letters if len(lower) == 1]:
+            yield single

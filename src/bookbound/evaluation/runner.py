@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
 
 from bookbound.answering.pipeline import Pipeline
-from bookbound.domain.chunk import Passage
+from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.judgement import Assessment
-from bookbound.domain.ports import AnswerabilityModel
-from bookbound.domain.question import MAX_PASSAGES, Question
+from bookbound.domain.ports import Assessor
+from bookbound.domain.question import MAX_PASSAGES, NO_DEADLINE, Deadline, Question
 from bookbound.domain.reply import Answer, Reply
+from bookbound.evaluation import MetricsDict
 from bookbound.evaluation.question_set import EvaluationQuestion
 from bookbound.evaluation.quote_locations import HIDDEN_MARKUP, FileSpan, QuoteLocator, QuoteSpans
 
@@ -26,192 +26,191 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class GradedReply:
-    """A reply held against what is known of its question."""
+    """A reply compared with what the question set knows about its question."""
 
     reply: Reply
-    holding: tuple[bool, ...]
-    verbatim: tuple[bool, ...]
-    covered: float
-    contained: bool
-    token_f1: float
+    citations_with_evidence: tuple[bool, ...] = ()
+    verbatim_citations: tuple[bool, ...] = ()
+    evidence_coverage: float = 0.0
+    has_required_text: bool = False
+    token_f1: float = 0.0
 
     @property
-    def answered(self) -> bool:
-        """Whether there is an answer without the reservation that it may be none."""
-        return isinstance(self.reply, Answer) and self.reply.judgement.sure
+    def is_answered(self) -> bool:
+        """Whether the reply is a confident answer."""
+        return isinstance(self.reply, Answer) and self.reply.is_sure
 
     @property
-    def cited(self) -> bool:
-        """Whether a citation holds words of the evidence."""
-        return any(self.holding)
+    def cites_evidence(self) -> bool:
+        return any(self.citations_with_evidence)
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionOutcome:
-    """What became of one question: at the operating point, and when every question is dared that can be.
+    """The result of one question at the operating point, and without an answer threshold.
 
-    `ranks` says for each piece of evidence which of the passages, counted from 0, is the first to hold it.
+    `ranks` has for each evidence quote the position, from 0, of the first passage that contains it.
     """
 
     item: EvaluationQuestion
     ranks: tuple[int | None, ...]
-    given: GradedReply
-    dared: GradedReply
+    result: GradedReply
+    result_without_threshold: GradedReply
     milliseconds: float
 
-    def right(self, marks: GradedReply) -> bool:
-        """Whether a reply is as good as it can be.
+    def is_right(self, result: GradedReply) -> bool:
+        """Whether a result is what the question set expects.
 
-        An answer is right where the question has one, a citation holds evidence and the words that must be are there.
-        What has no answer must be refused; to correct a false premise, where the set says with which evidence, is as
-        good.
+        An answer is right if the question is answerable, a citation has evidence and the required text is there. A
+        refusal is right if the question is unanswerable; so is an answer that corrects a false premise with evidence.
         """
         if self.item.answerable:
-            return marks.answered and marks.cited and marks.contained
-        return not marks.answered or (self.item.kind == FALSE_PREMISE_KIND and marks.cited)
+            return result.is_answered and result.cites_evidence and result.has_required_text
+        return not result.is_answered or (self.item.kind == FALSE_PREMISE_KIND and result.cites_evidence)
 
     @property
     def probability(self) -> float:
-        return self.dared.reply.judgement.probability
+        return self.result_without_threshold.reply.judgement.probability
 
 
 async def run_questions(
-    pipeline: Pipeline, items: Sequence[EvaluationQuestion], tick: Callable[[], None] = lambda: None
+    pipeline: Pipeline, items: Sequence[EvaluationQuestion], on_result: Callable[[], None] = lambda: None
 ) -> list[QuestionOutcome]:
-    """Every question of a set, put to the book at the operating point of the pipeline, and once more if refused."""
-    places = QuoteLocator(pipeline.index)
-    evidence = [await places.of(item) for item in items]
+    """Asks each question at the operating point, and again without a threshold if it was refused."""
+    locator = QuoteLocator(pipeline.book.index)
+    evidence = [await locator.locate(item) for item in items]
     if items:
-        # Wakes the models, and is not remembered: the first question, too, is read while its time is taken.
-        await pipeline.ask(Question(items[0].question))
-    pipeline = replace(pipeline, examiner=CachedAnswerabilityModel(pipeline.examiner))
+        await pipeline.ask(Question(items[0].question))  # loads the models before times are measured
+    engine = replace(pipeline.engine, assessor=CachedAssessor(pipeline.engine.assessor))
     outcomes = []
-    for item, stands in zip(items, evidence, strict=True):
-        outcomes.append(await _run_question(pipeline, item, stands, places))
-        tick()
+    for item, quotes in zip(items, evidence, strict=True):
+        outcomes.append(await _run_question(Pipeline(engine, pipeline.book), item, quotes, locator))
+        on_result()
     return outcomes
 
 
-class CachedAnswerabilityModel:
-    """An examiner that knows its last examination: a question is put more than once, and only the first time counts."""
+class CachedAssessor:
+    """Remembers the last assessment, because each question is asked several times."""
 
-    def __init__(self, examiner: AnswerabilityModel) -> None:
-        self._examiner = examiner
+    def __init__(self, assessor: Assessor) -> None:
+        self._assessor = assessor
         self._last: tuple[tuple[str, tuple[Passage, ...]], Assessment] | None = None
 
-    async def examine(self, question: str, passages: Sequence[Passage]) -> Assessment:
-        asked = (question, tuple(passages))
-        if self._last is None or self._last[0] != asked:
-            self._last = (asked, await self._examiner.examine(question, passages))
+    async def assess(self, question: str, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE) -> Assessment:
+        key = (question, tuple(passages))
+        if self._last is None or self._last[0] != key:
+            self._last = (key, await self._assessor.assess(question, passages, deadline))
         return self._last[1]
 
 
 def remove_answer_threshold(pipeline: Pipeline) -> Pipeline:
-    """The pipeline with the lowest threshold: it refuses only where no passage is relevant."""
-    return replace(pipeline, point=replace(pipeline.point, answered=0.0))
+    """The pipeline with the lowest threshold: it refuses only if no passage is relevant."""
+    point = replace(pipeline.book.operating_point, answered=0.0)
+    return replace(pipeline, book=replace(pipeline.book, operating_point=point))
 
 
 async def _run_question(
-    pipeline: Pipeline, item: EvaluationQuestion, evidence: tuple[QuoteSpans, ...], places: QuoteLocator
+    pipeline: Pipeline, item: EvaluationQuestion, quotes: Sequence[QuoteSpans], locator: QuoteLocator
 ) -> QuestionOutcome:
     question = Question(item.question)
     start = perf_counter()
     reply = await pipeline.ask(question)
-    took = (perf_counter() - start) * 1000
-    given = dared = await _grade_reply(item, reply, evidence, places)
-    if not given.answered and pipeline.point.answered > 0:
-        dared = await _grade_reply(item, await remove_answer_threshold(pipeline).ask(question), evidence, places)
-    deep = await pipeline.search(replace(question, k=MAX_PASSAGES))
-    found = [FileSpan(place.file, place.start, place.end) for place in (each.chunk.place for each in deep.passages)]
-    return QuestionOutcome(item, tuple(_find_quote_rank(stands, found) for stands in evidence), given, dared, took)
+    milliseconds = (perf_counter() - start) * 1000
+    result = without_threshold = await _grade_reply(item, reply, quotes, locator)
+    if not result.is_answered and pipeline.book.operating_point.answered > 0:
+        reply = await remove_answer_threshold(pipeline).ask(question)
+        without_threshold = await _grade_reply(item, reply, quotes, locator)
+    retrieval = await pipeline.search(replace(question, k=MAX_PASSAGES))
+    passages = [_to_span(passage.chunk.place) for passage in retrieval.passages]
+    ranks = tuple(_find_quote_rank(spans, passages) for spans in quotes)
+    return QuestionOutcome(item, ranks, result, without_threshold, milliseconds)
 
 
 async def _grade_reply(
-    item: EvaluationQuestion, reply: Reply, evidence: tuple[QuoteSpans, ...], places: QuoteLocator
+    item: EvaluationQuestion, reply: Reply, quotes: Sequence[QuoteSpans], locator: QuoteLocator
 ) -> GradedReply:
-    answered = isinstance(reply, Answer) and reply.sure
-    citations = reply.citations if answered else ()
-    cited = [FileSpan(each.place.file, each.place.start, each.place.end) for each in citations]
-    return GradedReply(
-        reply=reply,
-        holding=tuple(any(stand.shared(each) for stands in evidence for stand in stands) for each in cited),
-        verbatim=tuple([await places.is_verbatim(citation) for citation in citations]),
-        covered=sum(_compute_coverage(stands, cited) for stands in evidence) / len(evidence) if evidence else 0.0,
-        contained=answered and all(words.lower() in reply.text.lower() for words in item.must_contain),
-        token_f1=compute_token_f1(reply.text, " ".join(quote.text for quote in item.evidence)) if answered else 0.0,
+    graded = GradedReply(reply)
+    if not graded.is_answered:
+        return graded
+    cited = [_to_span(citation.place) for citation in reply.citations]
+    return replace(
+        graded,
+        citations_with_evidence=tuple(any(span.overlap(each) for spans in quotes for span in spans) for each in cited),
+        verbatim_citations=tuple([await locator.is_verbatim(citation) for citation in reply.citations]),
+        evidence_coverage=sum(_compute_coverage(spans, cited) for spans in quotes) / len(quotes) if quotes else 0.0,
+        has_required_text=all(text.lower() in reply.text.lower() for text in item.must_contain),
+        token_f1=compute_token_f1(reply.text, " ".join(quote.text for quote in item.evidence)),
     )
 
 
-def _find_quote_rank(stands: QuoteSpans, passages: Sequence[FileSpan]) -> int | None:
-    """The first passage that holds at least half of a quote."""
-    held = (rank for rank, passage in enumerate(passages) if any(_holds_enough(stand, passage) for stand in stands))
-    return next(held, None)
+def _to_span(place: Place) -> FileSpan:
+    return FileSpan(place.file, place.start, place.end)
 
 
-def _holds_enough(stand: FileSpan, passage: FileSpan) -> bool:
-    return stand.shared(passage) >= max(1, MIN_QUOTE_SHARE * (stand.end - stand.start))
+def _find_quote_rank(spans: QuoteSpans, passages: Sequence[FileSpan]) -> int | None:
+    """The position of the first passage that contains at least half of a quote."""
+    for rank, passage in enumerate(passages):
+        if any(span.overlap(passage) >= max(1, MIN_QUOTE_SHARE * (span.end - span.start)) for span in spans):
+            return rank
+    return None
 
 
-def _compute_coverage(stands: QuoteSpans, cited: Sequence[FileSpan]) -> float:
-    """The share of a quote's characters, where it stands best, that the citations hold."""
+def _compute_coverage(spans: QuoteSpans, cited: Sequence[FileSpan]) -> float:
+    """The share of a quote's characters that the citations contain; of several places the best covered one counts."""
     shares = []
-    for file, start, end in stands:
-        held = (range(max(start, each.start), min(end, each.end)) for each in cited if each.file == file)
-        shares.append(len(set().union(*held)) / (end - start))
+    for file, start, end in spans:
+        covered = (range(max(start, each.start), min(end, each.end)) for each in cited if each.file == file)
+        shares.append(len(set().union(*covered)) / (end - start))
     return max(shares)
 
 
 def compute_token_f1(answer: str, evidence: str) -> float:
-    """How far the words of an answer are those of the evidence: the harmonic mean of precision and recall."""
-    said, wanted = _count_tokens(answer), _count_tokens(HIDDEN_MARKUP.sub(" ", evidence))
-    shared = (said & wanted).total()
-    return 2 * shared / (said.total() + wanted.total()) if shared else 0.0
+    """The harmonic mean of precision and recall between the words of an answer and the evidence."""
+    actual, expected = _count_tokens(answer), _count_tokens(HIDDEN_MARKUP.sub(" ", evidence))
+    shared = (actual & expected).total()
+    return 2 * shared / (actual.total() + expected.total()) if shared else 0.0
 
 
 def _count_tokens(text: str) -> Counter[str]:
     return Counter(word for word in _WORD.findall(text.casefold()) if word not in ARTICLES)
 
 
-MetricsDict = dict[str, Any]
-
-
 def build_result_row(outcome: QuestionOutcome) -> MetricsDict:
-    """What became of one question."""
-    item, reply = outcome.item, outcome.given.reply
+    """The result of one question as JSON."""
+    item, result = outcome.item, outcome.result
+    reply = result.reply
     return {
         "line": item.line,
         "id": item.id,
         "type": item.kind,
         "answerable": item.answerable,
         "question": item.question,
-        "expected": describe_expected_answer(outcome),
+        "expected": describe_expected_answer(item),
         "status": "answered" if isinstance(reply, Answer) else str(reply.kind.value),
         "got": reply.text,
         "verdict": describe_verdict(outcome),
         "probability": reply.judgement.probability,
         "ranks": [None if rank is None else rank + 1 for rank in outcome.ranks],
-        "evidence_found": outcome.given.cited,
-        "must_contain": outcome.given.contained,
-        "token_f1": outcome.given.token_f1,
+        "evidence_found": result.cites_evidence,
+        "must_contain": result.has_required_text,
+        "token_f1": result.token_f1,
         "milliseconds": outcome.milliseconds,
     }
 
 
-def describe_expected_answer(outcome: QuestionOutcome) -> str:
-    """The answer that the set has, its evidence where it has none, or that there is none and why."""
-    item = outcome.item
+def describe_expected_answer(item: EvaluationQuestion) -> str:
+    """The expected answer or its evidence, or that a refusal is expected and why."""
     if item.answerable:
         return item.answer or "\n".join(quote.text for quote in item.evidence)
     return f"A refusal: {item.why}" if item.why else "A refusal"
 
 
 def describe_verdict(outcome: QuestionOutcome) -> str:
-    """`right`, or what is wrong, in a few words."""
-    marks, item = outcome.given, outcome.item
-    if outcome.right(marks):
+    """`right`, or a few words about what is wrong."""
+    if outcome.is_right(outcome.result):
         return "right"
-    if not item.answerable:
+    if not outcome.item.answerable:
         return "should be refused"
-    if not marks.answered:
+    if not outcome.result.is_answered:
         return "wrongly refused"
-    return "other evidence" if not marks.cited else "incomplete"
+    return "incomplete" if outcome.result.cites_evidence else "other evidence"

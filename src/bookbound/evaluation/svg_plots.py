@@ -1,154 +1,128 @@
-"""Draws the plots of a report as inline SVG."""
+"""Lays out the plots of a report, which a template draws as inline SVG."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from html import escape
 from math import ceil, floor, log10
+from typing import Any
 
-from bookbound.evaluation.runner import MetricsDict
+from bookbound.evaluation import MetricsDict
 
 PLOT_WIDTH, PLOT_HEIGHT = 420, 280
 LEFT_MARGIN, RIGHT_MARGIN, TOP_MARGIN, BOTTOM_MARGIN = 52, 14, 14, 44
-MAX_TICKS = 5
+MAX_TICKS, MAX_HISTOGRAM_BARS = 5, 24
+HEADROOM, MIN_AXIS_MAXIMUM = 1.15, 5
 PlotPoint = tuple[float, float]
 AxisRange = tuple[float, float]
 
 
 class SvgPlot:
-    """Two axes and what is drawn between them; `title` is for readers who hear the page."""
+    """Two axes and the shapes between them, in pixels; screen readers announce the title."""
 
-    def __init__(self, title: str, across: str, up: str, x: AxisRange = (0.0, 1.0), y: AxisRange = (0.0, 1.0)) -> None:
-        self._title, self._x, self._y = title, x, y
-        self._drawn = [*self._axes(across, up)]
+    width, height = PLOT_WIDTH, PLOT_HEIGHT
+    frame = (LEFT_MARGIN, PLOT_WIDTH - RIGHT_MARGIN, TOP_MARGIN, PLOT_HEIGHT - BOTTOM_MARGIN)
 
-    def line(self, points: Sequence[PlotPoint], look: str = "line") -> None:
-        """Points joined in their order."""
+    def __init__(
+        self, title: str, x_label: str, y_label: str, x_range: AxisRange = (0, 1), y_range: AxisRange = (0, 1)
+    ) -> None:
+        self.title, self.x_label, self.y_label = title, x_label, y_label
+        self._x_range, self._y_range = x_range, y_range
+        self.x_ticks = [(self._x(tick), f"{tick:g}") for tick in compute_ticks(x_range)]
+        self.y_ticks = [(self._y(tick), f"{tick:g}") for tick in compute_ticks(y_range)]
+        self.shapes: list[dict[str, Any]] = []
+
+    def line(self, points: Sequence[PlotPoint], style: str = "line") -> None:
         if points:
-            path = " ".join(f"{self._across(x):.1f},{self._up(y):.1f}" for x, y in points)
-            self._drawn.append(f'<polyline class="{look}" points="{path}"/>')
+            self._add("line", style=style, points=" ".join(f"{self._x(x)},{self._y(y)}" for x, y in points))
 
-    def dot(self, point: PlotPoint, says: str, size: float = 4.0, look: str = "dot") -> None:
-        """A point with words that show where a pointer rests on it."""
-        x, y = self._across(point[0]), self._up(point[1])
-        words = f"<title>{escape(says)}</title>"
-        self._drawn.append(f'<circle class="{look}" cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}">{words}</circle>')
+    def dot(self, point: PlotPoint, text: str, radius: float = 4.0, style: str = "dot") -> None:
+        """A point whose text appears under the pointer."""
+        self._add("dot", style=style, x=self._x(point[0]), y=self._y(point[1]), radius=round(radius, 1), text=text)
 
-    def bar(self, start: float, end: float, height: float, says: str) -> None:
-        """A bar on the lower axis."""
-        x, top = self._across(start), self._up(height)
-        width = max(0.5, self._across(end) - x - 1)
-        self._drawn.append(
-            f'<rect class="bar" x="{x:.1f}" y="{top:.1f}" width="{width:.1f}" '
-            f'height="{PLOT_HEIGHT - BOTTOM_MARGIN - top:.1f}"><title>{escape(says)}</title></rect>'
-        )
+    def bar(self, start: float, end: float, height: float, text: str) -> None:
+        x = self._x(start)
+        width = round(max(0.5, self._x(end) - x - 1), 1)
+        self._add("bar", x=x, y=self._y(height), width=width, text=text)
 
-    def upright(self, x: float, says: str) -> None:
-        """A line across the whole height, with words at its top."""
-        at = self._across(x)
-        end = ' text-anchor="end"' if at > PLOT_WIDTH / 2 else ""
-        shift = -4 if end else 4
-        self._drawn.append(
-            f'<line class="mark" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP_MARGIN}" y2="{PLOT_HEIGHT - BOTTOM_MARGIN}"/>'
-        )
-        self._drawn.append(f'<text x="{at + shift:.1f}" y="{TOP_MARGIN + 10}"{end}>{escape(says)}</text>')
+    def mark(self, x: float, text: str) -> None:
+        """A vertical line with a label at its top."""
+        self._add("mark", x=self._x(x), text=text)
 
-    def svg(self) -> str:
-        """The picture."""
-        name = escape(self._title, quote=True)
-        return (
-            f'<svg viewBox="0 0 {PLOT_WIDTH} {PLOT_HEIGHT}" role="img" aria-label="{name}">{"".join(self._drawn)}</svg>'
-        )
+    def _add(self, kind: str, **values: Any) -> None:
+        self.shapes.append({"kind": kind, **values})
 
-    def _axes(self, across: str, up: str) -> list[str]:
-        right, foot = PLOT_WIDTH - RIGHT_MARGIN, PLOT_HEIGHT - BOTTOM_MARGIN
-        drawn = []
-        for x in compute_ticks(self._x):
-            at = self._across(x)
-            drawn.append(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP_MARGIN}" y2="{foot}"/>')
-            drawn.append(f'<text x="{at:.1f}" y="{foot + 16}" text-anchor="middle">{x:g}</text>')
-        for y in compute_ticks(self._y):
-            at = self._up(y)
-            drawn.append(f'<line class="grid" x1="{LEFT_MARGIN}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}"/>')
-            drawn.append(f'<text x="{LEFT_MARGIN - 6}" y="{at + 4:.1f}" text-anchor="end">{y:g}</text>')
-        middle, height = (LEFT_MARGIN + right) / 2, (TOP_MARGIN + foot) / 2
-        drawn.append(f'<text x="{middle:.0f}" y="{PLOT_HEIGHT - 8}" text-anchor="middle">{escape(across)}</text>')
-        drawn.append(
-            f'<text x="14" y="{height:.0f}" text-anchor="middle" transform="rotate(-90 14 {height:.0f})">'
-            f"{escape(up)}</text>"
-        )
-        return drawn
+    def _x(self, value: float) -> float:
+        left, right, _, _ = self.frame
+        return round(left + _position(value, self._x_range) * (right - left), 1)
 
-    def _across(self, x: float) -> float:
-        low, high = self._x
-        return LEFT_MARGIN + (min(max(x, low), high) - low) / (high - low) * (PLOT_WIDTH - LEFT_MARGIN - RIGHT_MARGIN)
-
-    def _up(self, y: float) -> float:
-        low, high = self._y
-        return (
-            PLOT_HEIGHT
-            - BOTTOM_MARGIN
-            - (min(max(y, low), high) - low) / (high - low) * (PLOT_HEIGHT - TOP_MARGIN - BOTTOM_MARGIN)
-        )
+    def _y(self, value: float) -> float:
+        _, _, top, bottom = self.frame
+        return round(bottom - _position(value, self._y_range) * (bottom - top), 1)
 
 
-def choose_tick_step(span: float, most: int = MAX_TICKS) -> float:
-    """A round distance (1, 2 or 5 and noughts) that goes into `span` about `most` times at the most."""
-    least = span / most
+def _position(value: float, axis: AxisRange) -> float:
+    low, high = axis
+    return (min(max(value, low), high) - low) / (high - low)
+
+
+def choose_tick_step(span: float, count: int = MAX_TICKS) -> float:
+    """The smallest round number (1, 2 or 5 times a power of ten) that divides a span into about `count` steps."""
+    least = span / count
     power: float = 10.0 ** floor(log10(least))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * 0.999)
 
 
-def compute_ticks(over: AxisRange) -> list[float]:
-    """Round numbers from one end of a range to the other."""
-    low, high = over
-    by = choose_tick_step(high - low)
-    return [round(i * by, 10) for i in range(ceil(low / by - 1e-9), floor(high / by + 1e-9) + 1)]
+def compute_ticks(axis: AxisRange) -> list[float]:
+    """Round numbers from one end of an axis to the other."""
+    low, high = axis
+    step = choose_tick_step(high - low)
+    return [round(i * step, 10) for i in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
 
 
-MAX_HISTOGRAM_BARS = 24
+def count_range(counts: Sequence[float]) -> AxisRange:
+    """An axis for counts, with some space above the greatest."""
+    return (0, max(MIN_AXIS_MAXIMUM, max(counts, default=0) * HEADROOM))
 
 
-def plot_risk_coverage(measured: MetricsDict, answered: float) -> str:
-    """The share of wrong answers at each coverage, with the operating point in force."""
-    rows = [row for row in measured["curve"] if row["precision"] is not None and row["coverage"] is not None]
-    plot = SvgPlot("Risk against coverage", "answerable questions answered", "wrong of the answers given")
+def plot_risk_coverage(metrics: MetricsDict, threshold: float) -> SvgPlot:
+    """The share of wrong answers at each coverage, with a ring at the threshold in force."""
+    rows = [row for row in metrics["curve"] if row["precision"] is not None and row["coverage"] is not None]
+    plot = SvgPlot("Risk against coverage", "answerable questions answered", "wrong answers of all answers")
     points = [(row["coverage"], 1 - row["precision"]) for row in rows]
     plot.line(points)
-    for row, point in zip(rows, points, strict=True):
-        says = f"from {row['answered']:.2f} on: {point[0]:.0%} answered, {point[1]:.0%} of the answers wrong"
-        plot.dot(point, says, size=2.0)
-    held = [(row, point) for row, point in zip(rows, points, strict=True) if row["answered"] <= answered]
-    if held:
-        plot.dot(held[-1][1], f"the operating point, {answered:.2f}", size=6.0, look="here")
-    return plot.svg()
+    for row, (coverage, risk) in zip(rows, points, strict=True):
+        text = f"from {row['answered']:.2f}: {coverage:.0%} answered, {risk:.0%} of the answers wrong"
+        plot.dot((coverage, risk), text, radius=2.0)
+    if current := [point for row, point in zip(rows, points, strict=True) if row["answered"] <= threshold]:
+        plot.dot(current[-1], f"the operating point, {threshold:.2f}", radius=6.0, style="here")
+    return plot
 
 
-def plot_reliability(measured: MetricsDict) -> str:
-    """What was promised against what was kept, in tenths; on the diagonal they are the same."""
-    plot = SvgPlot("Reliability", "probability given", "answers that are right")
-    plot.line([(0.0, 0.0), (1.0, 1.0)], look="ideal")
-    bins = measured["calibration"]["bins"]
+def plot_reliability(metrics: MetricsDict) -> SvgPlot:
+    """The share of right answers for each tenth of probability; on the diagonal both are equal."""
+    plot = SvgPlot("Reliability", "probability", "right answers")
+    plot.line([(0.0, 0.0), (1.0, 1.0)], style="ideal")
+    bins = metrics["calibration"]["bins"]
     plot.line([(each["probability"], each["correct"]) for each in bins])
     most = max((each["answers"] for each in bins), default=1)
     for each in bins:
-        says = f"{each['answers']} answers: promised {each['probability']:.2f}, right {each['correct']:.2f}"
-        plot.dot((each["probability"], each["correct"]), says, size=3 + 5 * (each["answers"] / most) ** 0.5)
-    return plot.svg()
+        text = f"{each['answers']} answers: probability {each['probability']:.2f}, right {each['correct']:.2f}"
+        plot.dot((each["probability"], each["correct"]), text, radius=3 + 5 * (each["answers"] / most) ** 0.5)
+    return plot
 
 
-def plot_latency(measured: MetricsDict) -> str:
-    """How many questions took how long, with the median and the slowest twentieth."""
-    taken = [row["milliseconds"] for row in measured["rows"]]
-    wide = choose_tick_step(max(taken, default=1.0), MAX_HISTOGRAM_BARS)
-    counts: dict[int, int] = {}
-    for milliseconds in taken:
-        counts[int(milliseconds / wide)] = counts.get(int(milliseconds / wide), 0) + 1
-    slices, most = max(counts, default=0) + 1, max(counts.values(), default=1)
-    plot = SvgPlot("Time for a question", "milliseconds", "questions", (0, slices * wide), (0, max(5, most * 1.15)))
-    for at, count in sorted(counts.items()):
-        plot.bar(at * wide, (at + 1) * wide, count, f"{count} from {at * wide:g} to {(at + 1) * wide:g} ms")
-    for name, value in measured["latency_ms"]["all"].items():
+def plot_latency(metrics: MetricsDict) -> SvgPlot:
+    """A histogram of the time per question, with marks at the median and the 95th percentile."""
+    times = [row["milliseconds"] for row in metrics["rows"]]
+    step = choose_tick_step(max(times, default=1.0), MAX_HISTOGRAM_BARS)
+    counts = Counter(int(time / step) for time in times)
+    x_range = (0, (max(counts, default=0) + 1) * step)
+    plot = SvgPlot("Time for a question", "milliseconds", "questions", x_range, count_range([*counts.values()]))
+    for bar, count in sorted(counts.items()):
+        start, end = bar * step, (bar + 1) * step
+        plot.bar(start, end, count, f"{count} from {start:g} to {end:g} ms")
+    for name, value in metrics["latency_ms"]["all"].items():
         if value is not None:
-            plot.upright(value, name)
-    return plot.svg()
+            plot.mark(value, name)
+    return plot

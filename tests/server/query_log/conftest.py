@@ -1,16 +1,16 @@
-"""Both databases of the log: a SQLite file, and a real PostgreSQL server."""
+"""Provides both databases of the log: a SQLite file and a real PostgreSQL server."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from evals.load.services import Postgres
+from evals.load.backend_servers import Postgres
 from sqlalchemy import text
 
 from bookbound.server.query_log.database import QueryLogDatabase
@@ -19,62 +19,64 @@ Rows = Callable[[str], list[dict[str, Any]]]
 
 
 @contextmanager
-def running() -> Iterator[Postgres]:
-    """A server in a folder of its own, for as long as this lasts."""
-    # Not below pytest's own folder: the server runs as another user, who must be let in.
+def run_postgres() -> Iterator[Postgres]:
+    # Not below pytest's folder: the server runs as another user who cannot read that.
     folder = Path(tempfile.mkdtemp(prefix="bookbound-postgres-"))
     try:
-        made = Postgres(folder)
-    except Exception as trouble:
+        server = Postgres(folder)
+    except Exception as error:
         shutil.rmtree(folder, ignore_errors=True)
-        pytest.skip(f"PostgreSQL does not start here: {type(trouble).__name__}")
+        pytest.skip(f"PostgreSQL does not start here: {type(error).__name__}")
     try:
-        yield made
+        yield server
     finally:
-        made.crash()
+        server.crash()
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Postgres]:
     """A PostgreSQL server for every test that leaves it running."""
-    with running() as made:
-        yield made
+    with run_postgres() as server:
+        yield server
 
 
 @pytest.fixture
-def fragile() -> Iterator[Postgres]:
+def crashable_server() -> Iterator[Postgres]:
     """A PostgreSQL server for a test that crashes it."""
-    with running() as made:
-        yield made
+    with run_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def reused_url(server: Postgres) -> str:
+    return server.database()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty database, of one kind and then of the other."""
+    """The URL of an empty database of each kind."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'questions.db'}"
-    made: Postgres = request.getfixturevalue("server")
-    return made.database()
+    server: Postgres = request.getfixturevalue("server")
+    url: str = request.getfixturevalue("reused_url")
+    server.sql("DROP SCHEMA public CASCADE", url)  # faster than a new database
+    server.sql("CREATE SCHEMA public", url)
+    return url
 
 
 @pytest.fixture
 def database(url: str, tmp_path: Path) -> Iterator[QueryLogDatabase]:
-    made = QueryLogDatabase(url, tmp_path)
-    yield made
-    made.close()
+    with closing(QueryLogDatabase(url, tmp_path)) as database:
+        yield database
 
 
 @pytest.fixture
 def rows(url: str, tmp_path: Path) -> Rows:
-    """What a query finds, by the names of the columns."""
+    """Runs a query and returns its rows by column name."""
 
-    def found(query: str) -> list[dict[str, Any]]:
-        looking = QueryLogDatabase(url, tmp_path)
-        try:
-            with looking.read() as connection:
-                return [dict(row) for row in connection.execute(text(query)).mappings()]
-        finally:
-            looking.close()
+    def read(query: str) -> list[dict[str, Any]]:
+        with closing(QueryLogDatabase(url, tmp_path)) as database, database.read() as connection:
+            return [dict(row) for row in connection.execute(text(query)).mappings()]
 
-    return found
+    return read

@@ -1,11 +1,11 @@
-"""What readers trust us with is nowhere in the files of the log."""
+"""The files of the log contain questions and nothing else that readers trust us with."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from evals.load.services import Postgres
-from tests.server.query_log.entries import KEEP, closed, of
+from evals.load.backend_servers import Postgres
+from tests.server.query_log.factories import RETENTION, close_and_count, make_requester
 
 from bookbound import testing
 from bookbound.domain.query_log_entry import QueryLogEntry
@@ -24,45 +24,49 @@ ADDRESS = "198.51.100.147"
 SECRETS = ("ANSWERMARK", "PASSAGEMARK", "SELECTIONMARK", "ERRORMARK", ADDRESS)
 
 
-def note(url: str | None, folder: Path, *, in_the_open: bool = False) -> None:
-    """Note an answer, an answer to a selection and an error, each full of what must not be kept."""
+def log_secrets(url: str | None, folder: Path, *, plain_addresses: bool = False) -> None:
+    """Logs answers, a refusal and an error that are full of secrets."""
     passage = testing.make_passage("PASSAGEMARK is what the book says.", chapter="Gaits")
     answer = testing.make_answer([("ANSWERMARK is what we say.", passage)])
     selection = Question("QUESTIONMARK?", "SELECTIONMARK and more", AnswerScope.SELECTION)
-    worded = normalize_address if in_the_open else make_address_hasher(load_or_create_key(folder))
-    journal = BackgroundQueryLog(QueryLogRepository(QueryLogDatabase(url, folder), worded, KEEP), folder)
+    format_address = normalize_address if plain_addresses else make_address_hasher(load_or_create_key(folder))
+    query_log = BackgroundQueryLog(QueryLogRepository(QueryLogDatabase(url, folder), format_address, RETENTION))
     for question, outcome in (
         (Question("QUESTIONMARK?"), answer),
         (selection, answer),
         (selection, testing.make_refusal(retrieved=[passage])),
         (Question("QUESTIONMARK?"), ValueError("ERRORMARK")),
     ):
-        journal.note(QueryLogEntry.of(question, outcome, 1, of(address=ADDRESS)))
-    assert closed(journal) == (4, 4, 0)
+        query_log.add(QueryLogEntry.of(question, outcome, 1, make_requester(address=ADDRESS)))
+    assert close_and_count(query_log) == (4, 4, 0)
 
 
-def held(folder: Path) -> bytes:
+def read_files(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
 
 
-def test_a_file_holds_the_question_and_no_secret(tmp_path: Path) -> None:
-    note(None, tmp_path)
-    assert b"QUESTIONMARK" in held(tmp_path)
-    assert [secret for secret in SECRETS if secret.encode() in held(tmp_path)] == []
+def find_secrets(content: bytes) -> list[str]:
+    return [secret for secret in SECRETS if secret.encode() in content]
+
+
+def test_a_file_contains_the_question_and_no_secret(tmp_path: Path) -> None:
+    log_secrets(None, tmp_path)
+    content = read_files(tmp_path)
+    assert b"QUESTIONMARK" in content
+    assert find_secrets(content) == []
     key = (tmp_path / ADDRESS_KEY_FILE).read_bytes()
-    assert make_address_hasher(key)(ADDRESS).encode() in held(tmp_path)
+    assert make_address_hasher(key)(ADDRESS).encode() in content
     assert all(key not in file.read_bytes() for file in tmp_path.iterdir() if file.name != ADDRESS_KEY_FILE)
 
 
-def test_a_server_holds_the_question_and_no_secret(server: Postgres, tmp_path: Path) -> None:
-    url = server.database()
-    note(url, tmp_path)
-    server.sql("CHECKPOINT")
-    kept = held(server.folder)
-    assert b"QUESTIONMARK" in kept
-    assert [secret for secret in SECRETS if secret.encode() in kept] == []
+def test_a_server_contains_the_question_and_no_secret(crashable_server: Postgres, tmp_path: Path) -> None:
+    log_secrets(crashable_server.database(), tmp_path)
+    crashable_server.sql("CHECKPOINT")
+    content = read_files(crashable_server.folder)
+    assert b"QUESTIONMARK" in content
+    assert find_secrets(content) == []
 
 
-def test_an_address_is_kept_in_the_open_only_where_that_is_asked_for(tmp_path: Path) -> None:
-    note(None, tmp_path, in_the_open=True)
-    assert [secret for secret in SECRETS if secret.encode() in held(tmp_path)] == [ADDRESS]
+def test_addresses_are_plain_only_if_the_setting_says_so(tmp_path: Path) -> None:
+    log_secrets(None, tmp_path, plain_addresses=True)
+    assert find_secrets(read_files(tmp_path)) == [ADDRESS]

@@ -9,51 +9,48 @@ from time import perf_counter
 
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
 from bookbound.domain.ports import QueryLog
-from bookbound.domain.query_log_entry import CURRENT_REQUESTER, QueryLogEntry, Requester
+from bookbound.domain.query_log_entry import QueryLogEntry, Requester
 from bookbound.domain.question import Question
 from bookbound.domain.reply import Reply
 
 
 class NullQueryLog:
-    """Keeps nothing, where nothing is to be kept."""
+    """Discards every entry."""
 
-    noted = written = lost = 0
+    added_count = written_count = lost_count = 0
 
-    def note(self, entry: QueryLogEntry) -> None:
-        """Let the entry go."""
+    def add(self, entry: QueryLogEntry) -> None: ...
 
-    async def close(self) -> None:
-        """There is nothing to write."""
+    async def close(self) -> None: ...
 
 
 @contextmanager
 def record_question(
-    journal: QueryLog, question: Question, volume: BookRef = UNNAMED_BOOK
+    query_log: QueryLog, question: Question, requester: Requester, book_ref: BookRef = UNNAMED_BOOK
 ) -> Iterator[Callable[[Reply], Reply]]:
-    """One entry for a question to a volume, whether this block ends with a reply, in an error or by being broken off.
+    """Adds one entry for a question when the block ends, with its reply, in an error or by cancellation.
 
-    The block hands its reply to the function it is given, which hands it back.
+    The block passes its reply through the function that it gets.
     """
     start, replies = perf_counter(), list[Reply]()
-    asker = CURRENT_REQUESTER.get() or Requester()
 
-    def reached(reply: Reply) -> Reply:
+    def keep_reply(reply: Reply) -> Reply:
         replies.append(reply)
         return reply
 
-    def note(outcome: Reply | BaseException) -> None:
-        journal.note(QueryLogEntry.of(question, outcome, (perf_counter() - start) * 1000, asker, volume))
+    def add(outcome: Reply | BaseException) -> None:
+        query_log.add(QueryLogEntry.of(question, outcome, (perf_counter() - start) * 1000, requester, book_ref))
 
     try:
-        yield reached
-    except BaseException as trouble:
-        note(replies[0] if replies else trouble)  # who goes away after the reply was still answered
+        yield keep_reply
+    except BaseException as error:
+        add(replies[0] if replies else error)  # a client that disconnects after the reply was answered
         raise
     if replies:
-        note(replies[0])
+        add(replies[0])
 
 
 def log_folder(index: Path) -> Path:
-    """The folder for the log of an index; not within that of the index, which may be read-only, or be made anew."""
+    """The folder for the log of an index, next to the index because that may be read-only or replaced."""
     folder = index.absolute()
     return folder.with_name(f"{folder.name}-log")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic, sleep
@@ -14,128 +12,115 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import OperationalError
 
+from bookbound import filesystem
 from bookbound.domain.errors import BookboundError, ConfigError, ServiceUnreachableError
-from bookbound.filesystem import private_files
 
+SERVICE = "log"
+SQLITE_FILE_NAME = "questions.db"
 SQLITE_LOCK_SECONDS = 5.0
 """How long a writer waits for another one to finish."""
-SQLITE_FILE_NAME = "questions.db"
-
-
-def create_sqlite_engine(file: Path) -> Engine:
-    """Opens the file, which only its owner may read; a transaction that writes begins by waiting for its turn."""
-    made = create_engine(URL.create("sqlite", database=str(file)), connect_args={"timeout": SQLITE_LOCK_SECONDS})
-
-    @event.listens_for(made, "connect")
-    def prepare(connection: Any, _: object) -> None:
-        connection.isolation_level = None  # transactions begin where we say so
-        _enable_wal(connection)
-        connection.execute("PRAGMA synchronous = FULL")  # what is committed outlives a power cut
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA secure_delete = ON")  # what is purged is gone from the file, too
-
-    @event.listens_for(made, "begin")
-    def begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("writes")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-    return made
-
-
-def create_sqlite_file(file: Path, ours: bool) -> None:
-    """The file, where there is none yet, and its folder as well, where that is ours."""
-    if ours:
-        private_files.create_private_folder(file.parent)
-    # Never where it is there: to close a second handle of a file lets go of every lock that this process has on it.
-    with suppress(FileExistsError):
-        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-
-
-def _enable_wal(connection: sqlite3.Connection) -> None:
-    """Readers and a writer at once; to change to it, SQLite waits for nobody, so the waiting is here."""
-    until = monotonic() + SQLITE_LOCK_SECONDS
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError:
-            if monotonic() > until:
-                raise
-            sleep(0.02)
-
-
 POSTGRES_DRIVER = "psycopg"
 STATEMENT_TIMEOUT_SECONDS = 10
-"""How long one statement may take; nothing that is done here needs a second."""
-# Whoever cannot be reached is found out soon. What the URL says of these holds.
+# A dead server is noticed soon. Values in the URL win.
 CONNECTION_TIMEOUTS = {
     "connect_timeout": 3,
     "keepalives_idle": 10,
     "keepalives_interval": 3,
     "tcp_user_timeout": 10_000,
 }
-MIGRATION_LOCK_ID = 0x626F6F6B
-"""Names the lock that whoever changes the tables holds."""
-SERVICE = "log"
-# A connection that is turned down has no code to go by, but words alone. The first row that fits holds.
+# A refused connection has no error code, only a message. The first match wins.
 CONNECTION_REFUSALS = (
     (
         r"FATAL: +database +does not exist",
-        "The server has no database of the name in `log_url`. Make it, or correct that.",
+        "The server does not have the database of `query_log_url`. Create it or correct the URL.",
     ),
     (
         r"FATAL: +(password auth|role +(does not exist|is not permitted)|no pg_hba|pg_hba)|fe_sendauth: no password",
-        "The server does not take the name or the password in `log_url`. Correct them, or let that role in.",
+        "The server rejects the user or the password in `query_log_url`. Correct them or allow the user to log in.",
     ),
-    (r"FATAL: +permission denied", "The role in `log_url` may not use the database there. Grant it that."),
+    (
+        r"FATAL: +permission denied",
+        "The user in `query_log_url` may not use the database. Grant the user access to it.",
+    ),
 )
 INSUFFICIENT_PRIVILEGE = "42501"
-"""The code for what a role may not do."""
+
+
+def create_sqlite_engine(file: Path) -> Engine:
+    """An engine for a file, whose writing transactions wait for their turn when they begin."""
+    engine = create_engine(URL.create("sqlite", database=str(file)), connect_args={"timeout": SQLITE_LOCK_SECONDS})
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: object) -> None:
+        connection.isolation_level = None  # leaves BEGIN to us
+        _enable_wal(connection)
+        connection.execute("PRAGMA synchronous = FULL")  # a commit survives a power cut
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")  # purged text is overwritten in the file
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def create_sqlite_file(file: Path, *, create_folder: bool) -> None:
+    """Creates the file if it is missing, readable only by its owner."""
+    if create_folder:
+        filesystem.create_private_folder(file.parent)
+    # Never reopen an existing file: closing a second handle would release this process's locks on it.
+    filesystem.create_private_file(file)
+
+
+def _enable_wal(connection: sqlite3.Connection) -> None:
+    """Lets readers and a writer work at once; SQLite does not wait for locks here, so this does."""
+    deadline = monotonic() + SQLITE_LOCK_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError:
+            if monotonic() > deadline:
+                raise
+            sleep(0.02)
 
 
 def create_postgres_engine(url: URL) -> Engine:
-    """Opens the database that a URL names."""
+    """An engine for a PostgreSQL database."""
     if find_spec(POSTGRES_DRIVER) is None:
-        raise ConfigError('A log in PostgreSQL needs one more package: pip install "bookbound[postgres]"')
-    patience = {name: value for name, value in CONNECTION_TIMEOUTS.items() if name not in url.query}
-    return create_engine(url.set(drivername=f"postgresql+{POSTGRES_DRIVER}"), connect_args=patience, pool_size=1)
+        raise ConfigError(
+            'A query log in PostgreSQL needs an extra package. Install it: pip install "bookbound[postgres]"'
+        )
+    timeouts = {name: value for name, value in CONNECTION_TIMEOUTS.items() if name not in url.query}
+    engine = create_engine(url.set(drivername=f"postgresql+{POSTGRES_DRIVER}"), connect_args=timeouts, pool_size=1)
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        if connection.get_execution_options().get("writes"):
+            connection.exec_driver_sql(f"SET LOCAL statement_timeout = '{STATEMENT_TIMEOUT_SECONDS}s'")
+
+    return engine
 
 
-def set_statement_timeout(connection: Connection, seconds: int = STATEMENT_TIMEOUT_SECONDS) -> None:
-    """Let no statement of this transaction take longer; nought is for ever."""
-    connection.exec_driver_sql(f"SET LOCAL statement_timeout = {seconds * 1000}")
+def translate_postgres_error(error: Exception) -> BookboundError:
+    """A `ConfigError` if the server refuses us for good, else `ServiceUnreachableError`.
 
-
-def lock_migrations(connection: Connection) -> None:
-    """Wait until nobody else changes the tables, until this transaction ends."""
-    set_statement_timeout(connection, 0)
-    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK_ID})")
-
-
-def lock_table(connection: Connection, table: str) -> None:
-    """Wait until nobody is writing to a table, and let nobody, until this transaction ends."""
-    connection.exec_driver_sql(f"LOCK TABLE {table} IN SHARE MODE")
-
-
-def translate_postgres_error(trouble: Exception) -> BookboundError:
-    """What went wrong, in our own words alone: what a server says may hold names, and what was to be written.
-
-    A server that is there and turns us down for good is set wrong; one that is away may come back.
+    The server's own message is left out because it may contain names and what was to be written.
     """
-    cause = getattr(trouble, "orig", None) or trouble
+    cause = getattr(error, "orig", None) or error
     if getattr(cause, "sqlstate", None) == INSUFFICIENT_PRIVILEGE:
-        return ConfigError("The role in `log_url` may not make or write the tables of the log there. Grant it that.")
-    if getattr(cause, "sqlstate", None) or not isinstance(trouble, OperationalError):
-        return ServiceUnreachableError(
-            "The database of the log did not do as asked. See that `log_url` is right.", service=SERVICE
-        )
-    said = re.sub(r'"[^"]*"', "", str(cause))  # a name may be any words
-    for pattern, told in CONNECTION_REFUSALS:
-        if re.search(pattern, said):
-            return ConfigError(told)
-    if "FATAL:" in said:
-        return ServiceUnreachableError(
-            "The database of the log takes no connection for now. See how it fares.", service=SERVICE
-        )
-    told = "Nobody answers at the address in `log_url`. See that it is right, and that the database of the log runs."
-    return ServiceUnreachableError(told, service=SERVICE)
+        return ConfigError("The user in `query_log_url` may not create or write the tables. Grant these privileges.")
+    if getattr(cause, "sqlstate", None) or not isinstance(error, OperationalError):
+        message = "The database of the query log failed. Check `query_log_url` and the logs of the database."
+    else:
+        reason = re.sub(r'"[^"]*"', "", str(cause))  # a quoted name may contain any words
+        for pattern, refusal in CONNECTION_REFUSALS:
+            if re.search(pattern, reason):
+                return ConfigError(refusal)
+        if "FATAL:" in reason:
+            message = "The database of the query log accepts no connections at the moment. Check its state."
+        else:
+            message = "The database in `query_log_url` cannot be reached. Check the URL and that the database runs."
+    return ServiceUnreachableError(message, service=SERVICE)

@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select
+from sqlalchemy import ColumnElement, Connection, NullPool, Select, create_engine, func, select
 
 from bookbound.domain.book_ref import ALL_BOOKS, UNNAMED_BOOK, BookRef
 from bookbound.domain.query_log_entry import QueryMode, QueryStatus
@@ -17,54 +16,35 @@ from bookbound.server.query_log import schema
 from bookbound.server.query_log.database import QueryLogDatabase
 from bookbound.server.query_log.repository import to_naive_utc
 from bookbound.server.query_log.schema import books_table, chapters_table, losses_table, queries_table, sessions_table
-from bookbound.server.query_log.unflushed import read_unflushed
 
-ID_BATCH_SIZE = 1000
+ROW_BATCH_SIZE = 1000
+EVERY_BOOK = BookRef(ALL_BOOKS)
+# A question without a row in `query_volumes` belongs to the book without a name.
+_book, _edition = func.coalesce(books_table.c.book, ""), func.coalesce(books_table.c.edition, "")
+_lost = select(func.coalesce(func.sum(losses_table.c.lost), 0))
 
 
 class QueryLogTotals(NamedTuple):
-    """So many rows from the oldest on, so many losses told, and so many entries that dead processes left untold.
-
-    Of what they left, entries that are rows are no loss and are not counted.
-    """
+    """The schema step, the numbers of rows and losses, and the time of the oldest question."""
 
     step: str = schema.NO_TABLES
     questions: int = 0
     sessions: int = 0
     oldest: datetime | None = None
     lost: int = 0
-    outstanding: int = 0
 
 
-def count_totals(database: QueryLogDatabase, place: Path) -> QueryLogTotals:
-    """What the log holds, and what is left beside it at `place`; nothing is changed or made."""
-    left = read_unflushed(place, database.name)  # before the rows: what is written meanwhile must not count as missing
-    noted = [entry for each in left for entry in each.entries]
-    outstanding = sum(each.most for each in left)
-    if database.missing:
-        return QueryLogTotals(outstanding=outstanding)
-    with database.read() as connection:
-        if not schema.has_current_tables(connection):
-            return QueryLogTotals(outstanding=outstanding)
-        for at in range(0, len(noted), ID_BATCH_SIZE):
-            written = select(func.count()).where(queries_table.c.query_id.in_(noted[at : at + ID_BATCH_SIZE]))
-            outstanding -= connection.execute(written).scalar_one()
-        rows = select(func.count(), func.min(queries_table.c.created_at)).select_from(queries_table)
-        count, oldest = connection.execute(rows).one()
+def count_totals(database: QueryLogDatabase) -> QueryLogTotals:
+    """Counts what the log contains, without creating or changing it."""
+    with _read_log(database) as connection:
+        count, oldest = connection.execute(select(func.count(), func.min(queries_table.c.created_at))).one()
         return QueryLogTotals(
-            schema.LATEST_REVISION,
+            connection.execute(select(schema.version_table.c.version_num)).scalar() or schema.NO_TABLES,
             count,
             connection.execute(select(func.count()).select_from(sessions_table)).scalar_one(),
             oldest and oldest.replace(tzinfo=UTC),
-            int(connection.execute(select(func.coalesce(func.sum(losses_table.c.lost), 0))).scalar_one()),
-            outstanding,
+            int(connection.execute(_lost).scalar_one()),
         )
-
-
-ROW_BATCH_SIZE = 1000
-EVERY_BOOK = BookRef(ALL_BOOKS)
-# A question without a row there was put to the book without a name.
-_book_column, _edition_column = func.coalesce(books_table.c.book, ""), func.coalesce(books_table.c.edition, "")
 
 
 class LoggedQuestion(NamedTuple):
@@ -73,90 +53,86 @@ class LoggedQuestion(NamedTuple):
     question: str
     mode: QueryMode
     status: QueryStatus
-    refusal: str | None
+    refusal_reason: str | None
     milliseconds: int
-    created: datetime
-    volume: BookRef = UNNAMED_BOOK
+    created_at: datetime
+    book_ref: BookRef = UNNAMED_BOOK
 
 
 class LogSnapshot:
-    """The log of a volume as it was at one moment, from a time on; without a connection it is empty."""
+    """The questions to one book, or to all, from a time on, as they are at one moment."""
 
-    def __init__(self, connection: Connection | None, since: datetime, of: BookRef = EVERY_BOOK) -> None:
-        self._connection, self._since, self._of = connection, to_naive_utc(since), of
+    def __init__(self, connection: Connection, since: datetime, book_ref: BookRef) -> None:
+        self._connection, self._since, self._book_ref = connection, to_naive_utc(since), book_ref
 
     def questions(self) -> Iterator[LoggedQuestion]:
-        """Every question, the oldest first."""
-        if self._connection is None:
-            return
-        found = self._connection.execute(
-            self._within(
-                queries_table.c.query_text,
-                queries_table.c.mode,
-                queries_table.c.status,
-                queries_table.c.refusal_reason,
-                queries_table.c.processing_time_ms,
-                queries_table.c.created_at,
-                _book_column,
-                _edition_column,
-            ).order_by(queries_table.c.created_at, queries_table.c.query_id),
-            execution_options={"yield_per": ROW_BATCH_SIZE},
-        )
-        for text, mode, status, refusal, milliseconds, created, *volume in found:
-            moment = created.replace(tzinfo=UTC)
+        """Every question, oldest first."""
+        columns = queries_table.c
+        query = self._select(
+            columns.query_text,
+            columns.mode,
+            columns.status,
+            columns.refusal_reason,
+            columns.processing_time_ms,
+            columns.created_at,
+            _book,
+            _edition,
+        ).order_by(columns.created_at, columns.query_id)
+        rows = self._connection.execute(query, execution_options={"yield_per": ROW_BATCH_SIZE})
+        for text, mode, status, reason, milliseconds, created_at, *book in rows:
+            time = created_at.replace(tzinfo=UTC)
             yield LoggedQuestion(
-                text, QueryMode(mode), QueryStatus(status), refusal, milliseconds or 0, moment, BookRef(*volume)
+                text, QueryMode(mode), QueryStatus(status), reason, milliseconds or 0, time, BookRef(*book)
             )
 
-    def chapters(self) -> Counter[tuple[str, str]]:
-        """How many answers cite each chapter of each book."""
-        if self._connection is None:
-            return Counter()
-        found = self._connection.execute(
-            self._within(_book_column, chapters_table.c.chapter, func.count())
+    def count_chapters(self) -> Counter[tuple[str, str]]:
+        """The number of answers that cite each chapter of each book."""
+        query = (
+            self._select(_book, chapters_table.c.chapter, func.count())
             .join(chapters_table, chapters_table.c.query_id == queries_table.c.query_id)
-            .group_by(_book_column, chapters_table.c.chapter)
+            .group_by(_book, chapters_table.c.chapter)
         )
-        return Counter({(book, chapter): count for book, chapter, count in found})
+        return Counter({(book, chapter): count for book, chapter, count in self._connection.execute(query)})
 
-    def sessions(self) -> int:
-        """How many sessions asked something."""
-        if self._connection is None:
-            return 0
-        return int(
-            self._connection.execute(self._within(func.count(queries_table.c.session_id.distinct()))).scalar_one()
-        )
+    def count_sessions(self) -> int:
+        return self._count(self._select(func.count(queries_table.c.session_id.distinct())))
 
-    def elsewhere(self) -> int:
-        """How many questions were put to other volumes."""
-        if self._connection is None:
-            return 0
-        asked = select(func.count()).select_from(queries_table).where(queries_table.c.created_at >= self._since)
-        here = self._connection.execute(self._within(func.count())).scalar_one()
-        return int(self._connection.execute(asked).scalar_one() - here)
+    def count_other_books(self) -> int:
+        """The number of questions to other books."""
+        every = select(func.count()).select_from(queries_table).where(queries_table.c.created_at >= self._since)
+        return self._count(every) - self._count(self._select(func.count()))
 
-    def lost(self) -> int:
-        """How many questions could not be logged, of whichever volume."""
-        if self._connection is None:
-            return 0
-        told = select(func.coalesce(func.sum(losses_table.c.lost), 0)).where(losses_table.c.created_at >= self._since)
-        return int(self._connection.execute(told).scalar_one())
+    def count_lost(self) -> int:
+        """The number of questions, to any book, that could not be logged."""
+        return self._count(_lost.where(losses_table.c.created_at >= self._since))
 
-    def _within(self, *columns: ColumnElement[Any]) -> Select[Any]:
-        """These columns of the questions that are meant."""
-        named = queries_table.outerjoin(books_table, books_table.c.query_id == queries_table.c.query_id)
-        found = select(*columns).select_from(named).where(queries_table.c.created_at >= self._since)
-        if self._of.book == ALL_BOOKS:
-            return found
-        found = found.where(_book_column == self._of.book)
-        return found.where(_edition_column == self._of.edition) if self._of.edition else found
+    def _count(self, query: Select[Any]) -> int:
+        return int(self._connection.execute(query).scalar_one())
+
+    def _select(self, *columns: ColumnElement[Any]) -> Select[Any]:
+        tables = queries_table.outerjoin(books_table, books_table.c.query_id == queries_table.c.query_id)
+        query = select(*columns).select_from(tables).where(queries_table.c.created_at >= self._since)
+        if self._book_ref.book == ALL_BOOKS:
+            return query
+        query = query.where(_book == self._book_ref.book)
+        return query.where(_edition == self._book_ref.edition) if self._book_ref.edition else query
 
 
 @contextmanager
-def open_snapshot(database: QueryLogDatabase, since: datetime, of: BookRef = EVERY_BOOK) -> Iterator[LogSnapshot]:
-    """The log of a volume, or of all of them, from a time on, while this lasts."""
-    if database.missing:
-        yield LogSnapshot(None, since, of)
-        return
-    with database.read() as connection:
-        yield LogSnapshot(connection if schema.has_current_tables(connection) else None, since, of)
+def open_snapshot(database: QueryLogDatabase, since: datetime, book_ref: BookRef = EVERY_BOOK) -> Iterator[LogSnapshot]:
+    """Opens the log of a book, or of all books, from a time on."""
+    with _read_log(database) as connection:
+        yield LogSnapshot(connection, since, book_ref)
+
+
+@contextmanager
+def _read_log(database: QueryLogDatabase) -> Iterator[Connection]:
+    """Opens the log for reading; one that does not exist yet reads as empty and is not created."""
+    if not database.is_missing:
+        with database.read() as connection:
+            if schema.has_current_tables(connection):
+                yield connection
+                return
+    with create_engine("sqlite://", poolclass=NullPool).connect() as connection:
+        schema.metadata.create_all(connection)
+        yield connection

@@ -2,162 +2,145 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING
+from typing import Any
+from uuid import UUID
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    DateTime,
-    Float,
-    ForeignKey,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-    Uuid,
-    inspect,
-    text,
-)
+import sqlalchemy as sa
+from sqlalchemy import Column, Table
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.expression import FunctionElement
 
 from bookbound.domain.errors import ConfigError
 from bookbound.server.query_log.database import QueryLogDatabase
 
-if TYPE_CHECKING:
-    from alembic.config import Config
+
+class _RandomUuid(FunctionElement[UUID]):
+    inherit_cache = True
 
 
-REVISIONS = ("nothing", "0001", "0002", "0003")
-"""What the tables have been through, in its order."""
-NO_TABLES, LATEST_REVISION = REVISIONS[0], REVISIONS[-1]
-VERSION_TABLE = "query_log_version"
-"""The table that remembers the step; it has a name of its own, for who keeps other things in the same database."""
-_MIGRATION_LOCK = Lock()
-"""Alembic keeps what it is doing in the module, so one thread at a time does it."""
+@compiles(_RandomUuid, "postgresql")
+def _random_uuid_in_postgresql(*_: Any, **__: Any) -> str:
+    return "gen_random_uuid()"
 
 
-def read_revision(connection: Connection) -> str:
-    """The step that the tables are at."""
-    if not inspect(connection).has_table(VERSION_TABLE):
-        return NO_TABLES
-    found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
-    return str(found or NO_TABLES)
+@compiles(_RandomUuid, "sqlite")
+def _random_uuid_in_sqlite(*_: Any, **__: Any) -> str:
+    return "lower(hex(randomblob(16)))"
 
 
-def migrate(database: QueryLogDatabase, to: str = LATEST_REVISION) -> str:
-    """Bring the tables to a step, by default the newest, and say which they were at.
-
-    Others who do the same wait or are waited for. On the way back, what only a later step can hold is given up.
-    """
-    if to not in REVISIONS:
-        raise ConfigError(f"There is no step {to}; known are {', '.join(REVISIONS)}.")
-    with database.begin() as connection:
-        at = _read_known_revision(connection)
-        if at != to:
-            database.alone(connection)
-            at = _read_known_revision(connection)
-        _run_migrations(connection, REVISIONS.index(at), REVISIONS.index(to))
-    return at
+def _query_key() -> Column[UUID]:
+    return Column("query_id", sa.Uuid, sa.ForeignKey("queries.query_id", ondelete="CASCADE"), primary_key=True)
 
 
-def downgrade(database: QueryLogDatabase, to: str) -> str:
-    """Take the tables back to an earlier step, and say which they were at."""
-    with database.begin() as connection:
-        at = _read_known_revision(connection)
-    if to in REVISIONS and REVISIONS.index(to) > REVISIONS.index(at):
-        raise ConfigError(f"The log is at step {at}, before {to}. To bring it up to date: bookbound log upgrade")
-    migrate(database, to)
-    database.scrub()
-    return at
-
-
-def has_current_tables(connection: Connection) -> bool:
-    """Whether there are tables to read; those of another version are told as such."""
-    at = _read_known_revision(connection)
-    if at not in (LATEST_REVISION, NO_TABLES):
-        raise ConfigError("The log is of an older version of Bookbound. Bring it up to date: bookbound log upgrade")
-    return at == LATEST_REVISION
-
-
-def _read_known_revision(connection: Connection) -> str:
-    at = read_revision(connection)
-    if at not in REVISIONS:
-        raise ConfigError(
-            f"The log was made by a newer version of Bookbound (step {at}, and this one knows {LATEST_REVISION}). Install that "
-            "version, or name another database: `log_url`."
-        )
-    if at == NO_TABLES and {"queries", "query_sessions"} & set(inspect(connection).get_table_names()):
-        raise ConfigError(
-            "The database for the log holds a table `queries` or `query_sessions` that is not Bookbound's. "
-            "Name another database: `log_url`."
-        )
-    return at
-
-
-def _run_migrations(connection: Connection, at: int, to: int) -> None:
-    from alembic import command
-
-    with _MIGRATION_LOCK:
-        if at < to:
-            command.upgrade(_alembic_config(connection), REVISIONS[to])
-        elif at > to:
-            command.downgrade(_alembic_config(connection), REVISIONS[to] if to else "base")
-
-
-def _alembic_config(connection: Connection) -> Config:
-    from alembic.config import Config
-
-    config = Config(attributes={"connection": connection, "version_table": VERSION_TABLE})
-    folder = str(Path(__file__).parent / "migrations")
-    config.set_main_option("script_location", folder.replace("%", "%%"))
-    config.set_main_option("path_separator", "os")
-    return config
-
-
-metadata = MetaData()
+metadata = sa.MetaData()
 sessions_table = Table(
     "query_sessions",
     metadata,
-    Column("session_id", Uuid, primary_key=True),
-    Column("created_at", DateTime),
-    Column("user_ip", String(45)),
-    Column("query_count", Integer),
-    Column("last_query_at", DateTime),
+    Column("session_id", sa.Uuid, primary_key=True, server_default=_RandomUuid()),
+    Column("created_at", sa.TIMESTAMP, server_default=sa.func.now()),
+    Column("user_ip", sa.String(45)),
+    Column("query_count", sa.Integer, server_default=sa.text("0")),
+    Column("last_query_at", sa.TIMESTAMP),
+    sa.Index("idx_sessions_ip_created", "user_ip", "created_at"),
 )
 queries_table = Table(
     "queries",
     metadata,
-    Column("query_id", Uuid, primary_key=True),
-    Column("session_id", Uuid, ForeignKey("query_sessions.session_id")),
-    Column("query_text", Text, nullable=False),
-    Column("selected_text_length", Integer),
-    Column("mode", String(20), nullable=False),
-    Column("status", String(20), nullable=False),
-    Column("refusal_reason", Text),
-    Column("chunks_retrieved", Integer),
-    Column("top_chunk_score", Float),
-    Column("processing_time_ms", Integer),
-    Column("created_at", DateTime),
+    Column("query_id", sa.Uuid, primary_key=True, server_default=_RandomUuid()),
+    Column("session_id", sa.Uuid, sa.ForeignKey("query_sessions.session_id")),
+    Column("query_text", sa.Text, nullable=False),
+    Column("selected_text_length", sa.Integer),
+    Column("mode", sa.String(20), sa.CheckConstraint("mode IN ('standard_rag', 'selected_text_only')"), nullable=False),
+    Column("status", sa.String(20), sa.CheckConstraint("status IN ('success', 'refused', 'error')"), nullable=False),
+    Column("refusal_reason", sa.Text),
+    Column("chunks_retrieved", sa.Integer),
+    Column("top_chunk_score", sa.Float),
+    Column("processing_time_ms", sa.Integer),
+    Column("created_at", sa.TIMESTAMP, server_default=sa.func.now()),
+    sa.Index("idx_queries_status", "status", "created_at"),
+    sa.Index("idx_queries_session", "session_id"),
 )
-chapters_table = Table(
-    "query_chapters",
+chapters_table = Table("query_chapters", metadata, _query_key(), Column("chapter", sa.Text, primary_key=True))
+losses_table = Table(
+    "query_losses",
     metadata,
-    Column("query_id", Uuid, ForeignKey("queries.query_id", ondelete="CASCADE"), primary_key=True),
-    Column("chapter", Text, primary_key=True),
+    Column("loss_id", sa.Uuid, primary_key=True),
+    Column("lost", sa.Integer, nullable=False),
+    Column("created_at", sa.TIMESTAMP, nullable=False),
 )
 books_table = Table(
     "query_volumes",
     metadata,
-    Column("query_id", Uuid, ForeignKey("queries.query_id", ondelete="CASCADE"), primary_key=True),
-    Column("book", Text, nullable=False),
-    Column("edition", Text, nullable=False),
+    _query_key(),
+    Column("book", sa.Text, nullable=False),
+    Column("edition", sa.Text, nullable=False),
 )
-losses_table = Table(
-    "query_losses",
-    metadata,
-    Column("loss_id", Uuid, primary_key=True),
-    Column("lost", Integer, nullable=False),
-    Column("created_at", DateTime, nullable=False),
-)
+version_table = Table("query_log_version", metadata, Column("version_num", sa.String(32), primary_key=True))
+
+# A step adds tables and its downgrade drops them. A step that changes a table would need SQL for both directions.
+STEPS = {"0001": [sessions_table, queries_table], "0002": [chapters_table, losses_table], "0003": [books_table]}
+STEP_NAMES = ("nothing", *STEPS)
+NO_TABLES, LATEST_STEP = STEP_NAMES[0], STEP_NAMES[-1]
+
+
+def read_step(connection: sa.Connection) -> str:
+    """The step of the tables; refuses a newer step and tables of another program."""
+    tables = sa.inspect(connection).get_table_names()
+    step = NO_TABLES
+    if version_table.name in tables:
+        step = connection.execute(sa.select(version_table.c.version_num)).scalar() or NO_TABLES
+    if step not in STEP_NAMES:
+        raise ConfigError(
+            f"A newer version of Bookbound made the query log (step {step}; this version knows {LATEST_STEP}). "
+            "Install that version or set another database: `query_log_url`."
+        )
+    if step == NO_TABLES and {"queries", "query_sessions"} & set(tables):
+        raise ConfigError(
+            "The database has a table `queries` or `query_sessions` that does not belong to Bookbound. "
+            "Set another database: `query_log_url`."
+        )
+    return step
+
+
+def migrate(database: QueryLogDatabase, to: str = LATEST_STEP) -> str:
+    """Brings the tables to a step in one transaction and returns the step before; a downgrade deletes data."""
+    if to not in STEP_NAMES:
+        raise ConfigError(f"There is no step {to}. Choose one of: {', '.join(STEP_NAMES)}.")
+    with database.begin() as connection:
+        before = read_step(connection)
+        if before != to:
+            database.lock_migrations(connection)
+            before = read_step(connection)
+            _run_steps(connection, STEP_NAMES.index(before), STEP_NAMES.index(to))
+    return before
+
+
+def downgrade(database: QueryLogDatabase, to: str) -> str:
+    """Takes the tables back to an earlier step and returns the step before."""
+    with database.begin() as connection:
+        before = read_step(connection)
+    if to in STEP_NAMES and STEP_NAMES.index(to) > STEP_NAMES.index(before):
+        raise ConfigError(f"The query log is at step {before}, before {to}. To upgrade it: bookbound log upgrade")
+    migrate(database, to)
+    database.truncate_wal()
+    return before
+
+
+def has_current_tables(connection: sa.Connection) -> bool:
+    """Whether there are tables to read; refuses those of another version."""
+    step = read_step(connection)
+    if step not in (LATEST_STEP, NO_TABLES):
+        raise ConfigError("An older version of Bookbound made the query log. To upgrade it: bookbound log upgrade")
+    return step == LATEST_STEP
+
+
+def _run_steps(connection: sa.Connection, before: int, to: int) -> None:
+    steps = list(STEPS.values())
+    for tables in steps[before:to]:
+        metadata.create_all(connection, tables, checkfirst=False)
+    for tables in reversed(steps[to:before]):
+        metadata.drop_all(connection, tables, checkfirst=False)
+    version_table.create(connection, checkfirst=True)
+    connection.execute(version_table.delete())
+    if to:
+        connection.execute(version_table.insert().values(version_num=STEP_NAMES[to]))

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from uuid import UUID
+from math import ceil
 
-from starlette.datastructures import MutableHeaders
-from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.requests import Request
 
-from bookbound.contracts.http_contract import HttpContract, Problem, ProblemKind
+from bookbound.contracts.http_contract import Problem, ProblemError, ProblemKind
+from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.errors import ConfigError
 from bookbound.domain.ports import RateLimiter
-from bookbound.domain.query_log_entry import CURRENT_REQUESTER, Requester
-from bookbound.domain.rate_limit import RateLimit, RateLimitBucket, RateLimitResult
+from bookbound.domain.query_log_entry import Requester
+from bookbound.domain.rate import RateLimit, RateLimitBucket, RateLimitResult
 from bookbound.server.middleware.client_identity import rate_limit_address
 from bookbound.settings import Settings
 
@@ -24,114 +22,74 @@ RATE_LIMIT_HEADERS = ("RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateL
 
 @dataclass(frozen=True, slots=True)
 class RateLimitPolicies:
-    """The rates that hold: for an address and a key over all faces, and more closely where a face has sessions."""
+    """The limits: for an address and a key over all interfaces, and tighter ones for interfaces with sessions."""
 
-    question: RateLimit
-    key: RateLimit
     address: RateLimit
-    session: RateLimit
+    key: RateLimit
+    query_address: RateLimit
+    query_session: RateLimit
 
     @classmethod
-    def of(cls, settings: Settings) -> RateLimitPolicies:
-        """Those that the settings name."""
-
-        def rate(name: str) -> RateLimit:
+    def from_settings(cls, settings: Settings) -> RateLimitPolicies:
+        def parse(name: str) -> RateLimit:
             try:
-                return RateLimit.of(getattr(settings, name))
-            except ValueError as trouble:
-                raise ConfigError(f"The setting `{name}` cannot be read: {trouble}") from None
+                return RateLimit.parse(getattr(settings, name))
+            except ValueError as error:
+                raise ConfigError(f"The setting `{name}` is not a rate: {error}.") from None
 
-        return cls(rate("question_limit"), rate("key_limit"), rate("address_limit"), rate("session_limit"))
+        return cls(
+            parse("address_rate_limit"),
+            parse("key_rate_limit"),
+            parse("query_address_rate_limit"),
+            parse("query_session_rate_limit"),
+        )
 
-    def buckets(self, asker: Requester, key: str | None, sessions: bool) -> Iterator[RateLimitBucket]:
-        """What a question is taken from. A session and a key come beside the address, never in its place."""
-        address = rate_limit_address(asker.address)
-        if sessions:
-            if asker.session:
-                yield RateLimitBucket("session", str(asker.session), self.session)
-            yield RateLimitBucket("address", address, self.address)
+    def buckets(self, requester: Requester, key: str | None, has_sessions: bool) -> Iterator[RateLimitBucket]:
+        """The buckets of a question; a session or a key never replaces the address."""
+        address = rate_limit_address(requester.address)
+        if has_sessions:
+            if requester.session:
+                yield RateLimitBucket("session", str(requester.session), self.query_session)
+            yield RateLimitBucket("address", address, self.query_address)
         if key:
             yield RateLimitBucket("key", key, self.key)
-        yield RateLimitBucket("question", address, self.question)
+        yield RateLimitBucket("question", address, self.address)
 
 
-class RateLimitMiddleware:
-    """Wraps the application: a question that exceeds a limit is refused in the words of its face."""
+class QuestionCounter:
+    """Counts each question against its limits, and rejects it beyond them; without a limiter it counts nothing."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        limiter: RateLimiter,
-        policies: RateLimitPolicies,
-        faces: Sequence[HttpContract],
-        answer: Callable[[Problem, Scope], Response],
-    ) -> None:
-        self._app, self._limiter, self._policies, self._answer = app, limiter, policies, answer
-        self._faces = {path: face for face in faces for path in face.paths}
+    def __init__(self, limiter: RateLimiter | None, policies: RateLimitPolicies) -> None:
+        self._limiter, self._policies = limiter, policies
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        face = self._faces.get(scope["path"]) if scope["type"] == "http" else None
-        if face is None or scope["method"] != "POST":
-            await self._app(scope, receive, send)
+    async def __call__(self, request: Request, *, has_sessions: bool) -> None:
+        if self._limiter is None:
             return
-        asker = CURRENT_REQUESTER.get() or Requester()
-        if face.session:
-            body, receive = await _read_body(receive)
-            session: UUID | None = face.session(body)
-            scope["state"]["session_id"] = session
-            asker = Requester(session, asker.address)
-        buckets = self._policies.buckets(asker, scope["state"].get("key"), face.session is not None)
-        allowance = await self._limiter.take(tuple(buckets))
-        told = _RateLimitHeaderSender(send, allowance)
-        if allowance.granted:
-            await self._app(scope, receive, told)
-        else:
-            await self._answer(_limit_problem(allowance), scope)(scope, receive, told)
+        context: RequestContext = request.state.context
+        result = await self._limiter.take(
+            tuple(self._policies.buckets(context.requester, context.key_id, has_sessions))
+        )
+        request.state.response_headers = build_headers(result)
+        if not result.is_allowed:
+            raise ProblemError(_limit_problem(result))
 
 
-class _RateLimitHeaderSender:
-    """Sends a response on, with what is left."""
-
-    def __init__(self, send: Send, allowance: RateLimitResult) -> None:
-        self._send, self._allowance = send, allowance
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(build_headers(self._allowance))
-        await self._send(message)
-
-
-def build_headers(allowance: RateLimitResult) -> dict[str, str]:
-    """What is left of each bucket, and once more of the tightest, for clients that know only one."""
-    tight = allowance.tightest
-    told = (
-        ", ".join(f'"{left.bucket.policy}";r={left.remaining};t={math.ceil(left.wait)}' for left in allowance.left),
+def build_headers(result: RateLimitResult) -> dict[str, str]:
+    """The state of each bucket, and that of the tightest again for clients that know only one."""
+    tightest = result.tightest
+    values = (
+        ", ".join(f'"{each.bucket.policy}";r={each.remaining};t={ceil(each.wait_seconds)}' for each in result.states),
         ", ".join(
-            f'"{left.bucket.policy}";q={left.bucket.rate.amount};w={left.bucket.rate.seconds}'
-            for left in allowance.left
+            f'"{each.bucket.policy}";q={each.bucket.rate.amount};w={each.bucket.rate.seconds}' for each in result.states
         ),
-        str(tight.bucket.rate.amount),
-        str(tight.remaining),
-        str(math.ceil(tight.wait)),
+        str(tightest.bucket.rate.amount),
+        str(tightest.remaining),
+        str(ceil(tightest.wait_seconds)),
     )
-    return dict(zip(RATE_LIMIT_HEADERS, told, strict=True))
+    return dict(zip(RATE_LIMIT_HEADERS, values, strict=True))
 
 
-def _limit_problem(allowance: RateLimitResult) -> Problem:
-    rate, wait = allowance.tightest.bucket.rate, allowance.retry_after
-    message = f"Too many questions: {rate.amount} in {rate.span} are allowed. Try again in {wait} s."
+def _limit_problem(result: RateLimitResult) -> Problem:
+    rate, wait = result.tightest.bucket.rate, result.retry_after
+    message = f"Too many questions: {rate.amount} per {rate.period} are allowed. Try again in {wait} s."
     return Problem(ProblemKind.LIMIT, 429, message, retry_after=wait)
-
-
-async def _read_body(receive: Receive) -> tuple[bytes, Receive]:
-    """A request's body, and what receives it once more and then what comes after it."""
-    messages = [await receive()]
-    while messages[-1].get("more_body", False):
-        messages.append(await receive())
-    body = b"".join(message.get("body", b"") for message in messages)
-    again = iter(messages)
-
-    async def replayed() -> Message:
-        return next(again, None) or await receive()
-
-    return body, replayed

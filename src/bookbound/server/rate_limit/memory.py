@@ -3,90 +3,86 @@
 from __future__ import annotations
 
 import logging
-import time
+from collections import deque
 from collections.abc import Sequence
 from time import monotonic
 
-from limits import RateLimitItem, RateLimitItemPerSecond
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
-
 from bookbound.domain.errors import ServiceError
 from bookbound.domain.ports import RateLimiter
-from bookbound.domain.rate_limit import BucketState, RateLimitBucket, RateLimitResult
+from bookbound.domain.rate import BucketState, RateLimitBucket, RateLimitResult
 
-CLEANUP_EVERY_TAKES = 1000
-"""After so many takes, whoever has taken nothing within the span is forgotten."""
-
-
-class MemoryLimiter:
-    """A moving window for each bucket; nothing is awaited in a take, so that no other comes between."""
-
-    def __init__(self) -> None:
-        self._storage = MemoryStorage()
-        self._windows = MovingWindowRateLimiter(self._storage)
-        self._takes = 0
-
-    async def take(self, buckets: Sequence[RateLimitBucket]) -> RateLimitResult:
-        """One from every bucket, or from none."""
-        counted = [(_rate_limit_item(bucket), bucket) for bucket in buckets]
-        free = all(self._windows.test(item, bucket.policy, bucket.who) for item, bucket in counted)
-        granted = free and all(self._windows.hit(item, bucket.policy, bucket.who) for item, bucket in counted)
-        self._takes += 1
-        if self._takes % CLEANUP_EVERY_TAKES == 0:
-            self._tidy()
-        return RateLimitResult(granted, tuple(self._left(item, bucket) for item, bucket in counted))
-
-    async def close(self) -> None:
-        self._storage.timer.cancel()
-
-    def _left(self, item: RateLimitItem, bucket: RateLimitBucket) -> BucketState:
-        reset, remaining = self._windows.get_window_stats(item, bucket.policy, bucket.who)
-        return BucketState(bucket, max(remaining, 0), max(reset - time.time(), 0.0))
-
-    def _tidy(self) -> None:
-        # The storage empties windows that are over, and keeps them.
-        for key in [key for key, events in self._storage.events.items() if not events]:
-            self._storage.clear(key)
-
-
-def _rate_limit_item(bucket: RateLimitBucket) -> RateLimitItem:
-    return RateLimitItemPerSecond(bucket.rate.amount, bucket.rate.seconds)
-
-
+CLEANUP_INTERVAL = 1000
+"""How many takes pass between two removals of unused buckets."""
 RETRY_SECONDS = 2.0
-"""Seconds until the shared counter is tried again; one request then tries it, the others do not wait."""
+"""How long the fallback counts before one request tries the shared limiter again."""
 log = logging.getLogger("bookbound.server.rate_limit")
 
 
-class FallbackLimiter:
-    """Takes from a `shared` limiter, and while that is away from one of its `own`."""
+class MemoryLimiter:
+    """Keeps the times of takes for each bucket; a take awaits nothing, so that no other comes in between."""
 
-    def __init__(self, shared: RateLimiter, own: RateLimiter, pause: float = RETRY_SECONDS) -> None:
-        self._shared, self._own, self._pause = shared, own, pause
-        self._away, self._again = False, 0.0
+    def __init__(self) -> None:
+        self._times: dict[RateLimitBucket, deque[float]] = {}
+        self._takes = 0
 
     async def take(self, buckets: Sequence[RateLimitBucket]) -> RateLimitResult:
-        """One from every bucket, or from none; the shared counter failing is told once, and once that it is back."""
-        if self._away:
-            if monotonic() < self._again:
-                return await self._own.take(buckets)
-            self._again = monotonic() + self._pause
+        now = monotonic()
+        self._takes += 1
+        if self._takes % CLEANUP_INTERVAL == 0:
+            self._times = {bucket: times for bucket, times in self._times.items() if times[-1] > _start(bucket, now)}
+        windows = {bucket: self._window(bucket, now) for bucket in buckets}
+        is_allowed = all(len(times) < bucket.rate.amount for bucket, times in windows.items())
+        if is_allowed:
+            for bucket, times in windows.items():
+                times.append(now)
+                self._times[bucket] = times
+        return RateLimitResult(
+            is_allowed,
+            tuple(
+                BucketState(bucket, bucket.rate.amount - len(times), times[0] - _start(bucket, now) if times else 0.0)
+                for bucket, times in windows.items()
+            ),
+        )
+
+    async def close(self) -> None: ...
+
+    def _window(self, bucket: RateLimitBucket, now: float) -> deque[float]:
+        """The times within the period of a bucket, oldest first."""
+        times = self._times.get(bucket, deque())
+        while times and times[0] <= _start(bucket, now):
+            times.popleft()
+        return times
+
+
+def _start(bucket: RateLimitBucket, now: float) -> float:
+    return now - bucket.rate.seconds
+
+
+class FallbackLimiter:
+    """Takes from a shared limiter, or from a local one while the shared one is unavailable."""
+
+    def __init__(self, shared: RateLimiter, local: RateLimiter, retry_seconds: float = RETRY_SECONDS) -> None:
+        self._shared, self._local, self._retry_seconds = shared, local, retry_seconds
+        self._is_unavailable, self._retry_time = False, 0.0
+
+    async def take(self, buckets: Sequence[RateLimitBucket]) -> RateLimitResult:
+        """Logs once that the shared limiter is unavailable, and once that it is back."""
+        if self._is_unavailable:
+            if monotonic() < self._retry_time:
+                return await self._local.take(buckets)
+            self._retry_time = monotonic() + self._retry_seconds
         try:
-            allowance = await self._shared.take(buckets)
-        except ServiceError as trouble:
-            self._missed(trouble)
-            return await self._own.take(buckets)
-        if self._away:
-            self._away = False
-            log.warning("limits are counted together again")
-        return allowance
+            result = await self._shared.take(buckets)
+        except ServiceError as error:
+            if not self._is_unavailable:
+                log.warning("each process counts rate limits alone for now: %s", error)
+            self._is_unavailable, self._retry_time = True, monotonic() + self._retry_seconds
+            return await self._local.take(buckets)
+        if self._is_unavailable:
+            self._is_unavailable = False
+            log.warning("rate limits are shared again")
+        return result
 
     async def close(self) -> None:
         await self._shared.close()
-        await self._own.close()
-
-    def _missed(self, trouble: ServiceError) -> None:
-        if not self._away:
-            log.warning("limits are counted by each process alone for now: %s", trouble)
-        self._away, self._again = True, monotonic() + self._pause
+        await self._local.close()

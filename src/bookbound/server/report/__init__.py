@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
@@ -13,162 +13,153 @@ from bookbound.domain.book_ref import ALL_BOOKS, BookRef, find_newest_edition
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.query_log_entry import QueryMode, QueryStatus
-from bookbound.evaluation.runner import MetricsDict
-from bookbound.evaluation.threshold_curve import compute_percentile, round_numbers
+from bookbound.evaluation import MetricsDict, latency_percentiles, round_numbers
 from bookbound.server.query_log.history import LoggedQuestion, LogSnapshot
 
 REPORT_FORMAT = 1
-STATUS_NAMES = {QueryStatus.ANSWERED: "answered", QueryStatus.REFUSED: "refused", QueryStatus.FAILED: "errors"}
 IndexedBooks = Mapping[BookRef, Manifest]
-"""What is indexed of the volumes that a report is on."""
-
-
-def summarize_log(
-    tally: LogStatistics, unanswered: MetricsDict, of: BookRef, books: IndexedBooks, since: datetime, until: datetime
-) -> MetricsDict:
-    """What the log of a volume comes to; without it at hand, nobody knows which chapters never answered."""
-    held = find_newest_edition(books) if of.book != ALL_BOOKS else None
-    book = books[held] if held is not None else None
-    known = [kind.value for kind in RefusalReason]
-    others = sorted(tally.refused.keys() - set(known))
-    return round_numbers(
-        {
-            "bookbound": bookbound.__version__,
-            "format": REPORT_FORMAT,
-            "volume": str(of),
-            "book": {"title": book.title, "generation": book.generation} if book else None,
-            "since": since.isoformat(timespec="seconds"),
-            "until": until.isoformat(timespec="seconds"),
-            "questions": {
-                "asked": tally.outcomes.total(),
-                **{name: tally.outcomes[status] for status, name in STATUS_NAMES.items()},
-                "of_a_selection": tally.modes[QueryMode.SELECTION],
-                "sessions": tally.sessions,
-                "of_other_books": tally.elsewhere,
-                "lost": tally.lost,
-            },
-            "by_book": list(_count_books(tally, books)),
-            "refused_by_kind": {kind: tally.refused[kind] for kind in (*known, *others)},
-            "latency_ms": _latency_percentiles(tally.milliseconds),
-            "by_day": list(_count_days(tally)),
-            "unanswered": unanswered,
-            "chapters": _count_chapters(tally, book, books),
-        }
-    )
-
-
-def _latency_percentiles(milliseconds: list[int]) -> MetricsDict:
-    return {"p50": compute_percentile(milliseconds, 0.5), "p95": compute_percentile(milliseconds, 0.95)}
-
-
-def _count_days(tally: LogStatistics) -> Iterator[MetricsDict]:
-    """Every day from the first with a question to the last, also those without one."""
-    if not tally.days:
-        return
-    day, last = min(tally.days), max(tally.days)
-    while day <= last:
-        held = tally.days.get(day, DailyCounts())
-        counts = {name: held.outcomes[status] for status, name in STATUS_NAMES.items()}
-        yield {
-            "day": day.isoformat(),
-            "asked": held.outcomes.total(),
-            **counts,
-            **_latency_percentiles(held.milliseconds),
-        }
-        day += timedelta(days=1)
-
-
-def _count_books(tally: LogStatistics, books: IndexedBooks) -> Iterator[MetricsDict]:
-    """What became of the questions to each volume, the most asked first."""
-    for volume, outcomes in sorted(tally.volumes.items(), key=lambda each: (-each[1].total(), each[0])):
-        title = books[volume].title if volume in books else None
-        counts = {name: outcomes[status] for status, name in STATUS_NAMES.items()}
-        yield {"volume": str(volume), "title": title, "asked": outcomes.total(), **counts}
-
-
-def _count_chapters(tally: LogStatistics, book: Manifest | None, books: IndexedBooks) -> MetricsDict:
-    """Chapters by the answers that cite them; those that never answered are in the order of the one book."""
-    answered = [
-        {"book": name, "chapter": chapter, "answers": count} for (name, chapter), count in tally.chapters.most_common()
-    ]
-    if book is None:
-        return {"answered": answered, "never": None, "gone": None}
-    cited = [chapter for _, chapter in tally.chapters]
-    known = {chapter.title for each in books.values() for chapter in each.chapters}
-    return {
-        "answered": answered,
-        "never": [chapter.title for chapter in book.chapters if chapter.title not in cited],
-        "gone": [chapter for chapter in cited if chapter not in known],
-    }
-
-
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(slots=True)
 class DailyCounts:
-    """The questions of a day: how many came to what, and how long those took that came to a reply."""
+    """The outcomes of a day's questions, and the time that each reply took."""
 
-    outcomes: Counter[QueryStatus] = field(default_factory=Counter)
+    statuses: Counter[QueryStatus] = field(default_factory=Counter)
     milliseconds: list[int] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class QuestionWording:
-    """A question that was refused, however often it was asked in the same words."""
+    """A refused question and how often it was asked, by refusal reason."""
 
     text: str
     mode: QueryMode
-    last: datetime
-    kinds: Counter[str] = field(default_factory=Counter)
+    last_asked: datetime
+    reasons: Counter[str] = field(default_factory=Counter)
 
     @property
-    def asked(self) -> int:
-        return self.kinds.total()
+    def count(self) -> int:
+        return self.reasons.total()
 
 
 class LogStatistics:
-    """Counts of a log: by outcome, by kind of refusal, by day, by volume and by chapter, and what was refused."""
+    """Counts the questions of a log by outcome, refusal reason, day, book and chapter."""
 
-    def __init__(self, reading: LogSnapshot) -> None:
-        self.outcomes: Counter[QueryStatus] = Counter()
-        self.refused: Counter[str] = Counter()
-        self.modes: Counter[QueryMode] = Counter()
-        self.days: dict[date, DailyCounts] = {}
-        self.volumes: dict[BookRef, Counter[QueryStatus]] = {}
+    def __init__(self, log: LogSnapshot) -> None:
+        self.modes = Counter[QueryMode]()
+        self.reasons = Counter[str]()
+        self.days = defaultdict[date, DailyCounts](DailyCounts)
+        self.books = defaultdict[BookRef, Counter[QueryStatus]](Counter)
         self._wordings: dict[tuple[QueryMode, str], QuestionWording] = {}
-        for asked in reading.questions():
-            self._count(asked)
-        self.chapters, self.sessions, self.lost = reading.chapters(), reading.sessions(), reading.lost()
-        self.elsewhere = reading.elsewhere()
+        for question in log.questions():
+            self._count(question)
+        self.chapters, self.sessions = log.count_chapters(), log.count_sessions()
+        self.lost, self.other_books = log.count_lost(), log.count_other_books()
 
     @property
     def wordings(self) -> list[QuestionWording]:
-        """What was refused, the most asked and then the latest first."""
-        return sorted(self._wordings.values(), key=lambda each: (-each.asked, -each.last.timestamp(), each.text))
+        """The refused questions, most frequent and then latest first."""
+        return sorted(self._wordings.values(), key=lambda each: (-each.count, -each.last_asked.timestamp(), each.text))
 
-    @property
-    def milliseconds(self) -> list[int]:
-        return [taken for day in self.days.values() for taken in day.milliseconds]
+    def _count(self, question: LoggedQuestion) -> None:
+        self.modes[question.mode] += 1
+        self.books[question.book_ref][question.status] += 1
+        day = self.days[question.created_at.date()]
+        day.statuses[question.status] += 1
+        if question.status is not QueryStatus.FAILED:
+            day.milliseconds.append(question.milliseconds)
+        if question.status is QueryStatus.REFUSED:
+            reason = question.refusal_reason or "unknown"
+            self.reasons[reason] += 1
+            # Case, white space and punctuation do not make another wording.
+            text = " ".join(_WORD.findall(question.question.casefold())) or question.question
+            new = QuestionWording(question.question, question.mode, question.created_at)
+            wording = self._wordings.setdefault((question.mode, text), new)
+            wording.last_asked = max(wording.last_asked, question.created_at)
+            wording.reasons[reason] += 1
 
-    def _count(self, asked: LoggedQuestion) -> None:
-        self.outcomes[asked.status] += 1
-        self.modes[asked.mode] += 1
-        self.volumes.setdefault(asked.volume, Counter())[asked.status] += 1
-        day = self.days.setdefault(asked.created.date(), DailyCounts())
-        day.outcomes[asked.status] += 1
-        if asked.status is not QueryStatus.FAILED:
-            day.milliseconds.append(asked.milliseconds)
-        if asked.status is QueryStatus.REFUSED:
-            kind = asked.refusal or "unknown"
-            self.refused[kind] += 1
-            self._refuse(asked, kind)
 
-    def _refuse(self, asked: LoggedQuestion, kind: str) -> None:
-        """Case, white space and punctuation make no other wording."""
-        same = " ".join(_WORD.findall(asked.question.casefold())) or asked.question
-        wording = self._wordings.setdefault(
-            (asked.mode, same), QuestionWording(asked.question, asked.mode, asked.created)
-        )
-        wording.last = max(wording.last, asked.created)
-        wording.kinds[kind] += 1
+def summarize_log(
+    log: LogStatistics,
+    unanswered: MetricsDict,
+    book_ref: BookRef,
+    books: IndexedBooks,
+    since: datetime,
+    until: datetime,
+) -> MetricsDict:
+    """The report as JSON; chapters that never answer are known only from the manifest of a book."""
+    newest = find_newest_edition(books) if book_ref.book != ALL_BOOKS else None
+    manifest = books[newest] if newest is not None else None
+    reasons = dict.fromkeys((*RefusalReason, *sorted(log.reasons)), 0) | log.reasons
+    return round_numbers(
+        {
+            "bookbound": bookbound.__version__,
+            "format": REPORT_FORMAT,
+            "volume": str(book_ref),
+            "book": {"title": manifest.title, "generation": manifest.generation} if manifest else None,
+            "since": since.isoformat(timespec="seconds"),
+            "until": until.isoformat(timespec="seconds"),
+            "questions": {
+                **_count_statuses(sum((day.statuses for day in log.days.values()), Counter())),
+                "of_a_selection": log.modes[QueryMode.SELECTION],
+                "sessions": log.sessions,
+                "of_other_books": log.other_books,
+                "lost": log.lost,
+            },
+            "by_book": [
+                {
+                    "volume": str(each),
+                    "title": books[each].title if each in books else None,
+                    **_count_statuses(statuses),
+                }
+                for each, statuses in sorted(log.books.items(), key=lambda each: (-each[1].total(), each[0]))
+            ],
+            "refused_by_kind": {str(reason): count for reason, count in reasons.items()},
+            "latency_ms": latency_percentiles([time for day in log.days.values() for time in day.milliseconds]),
+            "by_day": list(_count_days(log.days)),
+            "unanswered": unanswered,
+            "chapters": _count_chapters(log.chapters, manifest, books),
+        }
+    )
+
+
+def _count_statuses(statuses: Counter[QueryStatus]) -> MetricsDict:
+    return {
+        "asked": statuses.total(),
+        "answered": statuses[QueryStatus.ANSWERED],
+        "refused": statuses[QueryStatus.REFUSED],
+        "errors": statuses[QueryStatus.FAILED],
+    }
+
+
+def _count_days(days: Mapping[date, DailyCounts]) -> Iterator[MetricsDict]:
+    """Every day from the first with a question to the last, including those without one."""
+    if days:
+        first = min(days)
+        for number in range((max(days) - first).days + 1):
+            day = first + timedelta(days=number)
+            counts = days.get(day, DailyCounts())
+            yield {
+                "day": day.isoformat(),
+                **_count_statuses(counts.statuses),
+                **latency_percentiles(counts.milliseconds),
+            }
+
+
+def _count_chapters(citations: Counter[tuple[str, str]], manifest: Manifest | None, books: IndexedBooks) -> MetricsDict:
+    """Chapters by the number of answers that cite them; those that never answer are in the order of the book."""
+    answered = [{"book": book, "chapter": title, "answers": count} for (book, title), count in citations.most_common()]
+    if manifest is None:
+        return {"answered": answered, "never": None, "gone": None}
+    cited = [title for _, title in citations]
+    known = {title for each in books.values() for title in _chapter_titles(each)}
+    return {
+        "answered": answered,
+        "never": [title for title in _chapter_titles(manifest) if title not in cited],
+        "gone": [title for title in cited if title not in known],
+    }
+
+
+def _chapter_titles(manifest: Manifest) -> Sequence[str]:
+    return [chapter.title for chapter in manifest.chapters]

@@ -10,7 +10,7 @@ import numpy as np
 
 from bookbound.domain.ports import Embedder
 from bookbound.domain.query_log_entry import QueryMode
-from bookbound.evaluation.runner import MetricsDict
+from bookbound.evaluation import MetricsDict
 from bookbound.server.report import QuestionWording
 
 if TYPE_CHECKING:
@@ -18,85 +18,83 @@ if TYPE_CHECKING:
 
 
 SIMILARITY_THRESHOLD = 0.65
-"""The least cosine to a group's typical question, chosen for the embedder that ships; tests hold what it reaches."""
+"""The least cosine to the typical question of a group, chosen for the shipped embedder."""
+MAX_COMPARED = 2000
+"""How many wordings are compared; that takes half a minute on two cores."""
+EMBED_BATCH_SIZE = 32
+ProgressCallback = Callable[[str, int, int], None]
 
 
 class QuestionGroup(NamedTuple):
-    """The number of the typical question, and of every member, the typical one among them."""
+    """The position of the typical question and those of all members."""
 
     typical: int
     members: tuple[int, ...]
 
 
 def group_by_similarity(
-    vectors: Vectors, weights: Sequence[int], alike: float = SIMILARITY_THRESHOLD
+    vectors: Vectors, weights: Sequence[int], threshold: float = SIMILARITY_THRESHOLD
 ) -> list[QuestionGroup]:
-    """Each question in one group, the heaviest group first; every member is alike to the typical question.
+    """Puts each question into one group, the heaviest first; every member is similar to the typical question.
 
-    The question with the most like it, by weight, is typical and takes them along; so on with what is left.
+    The question with the most weight around it is typical and takes what is similar; then the rest is grouped.
     """
     if not len(vectors):
         return []
-    near = vectors @ vectors.T >= alike
-    np.fill_diagonal(near, True)
+    similar = vectors @ vectors.T >= threshold
+    np.fill_diagonal(similar, True)
     weight = np.asarray(weights, np.int64)
-    around, left, found = near @ weight, np.ones(len(weight), bool), []
-    while left.any():
-        typical = int(np.where(left, around, -1).argmax())
-        taken = near[typical] & left
-        found.append(QuestionGroup(typical, tuple(map(int, np.flatnonzero(taken)))))
-        around -= near[:, taken] @ weight[taken]
-        left &= ~taken
-    return found
-
-
-MAX_COMPARED = 2000
-"""How many wordings are compared; on two cores that takes half a minute."""
-EMBED_BATCH_SIZE = 32
-ProgressCallback = Callable[[str, int, int], None]
+    around, is_free, groups = similar @ weight, np.ones(len(weight), bool), []
+    while is_free.any():
+        typical = int(np.where(is_free, around, -1).argmax())
+        members = similar[typical] & is_free
+        groups.append(QuestionGroup(typical, tuple(map(int, np.flatnonzero(members)))))
+        around -= similar[:, members] @ weight[members]
+        is_free &= ~members
+    return groups
 
 
 async def group_unanswered(
-    wordings: Sequence[QuestionWording], embedder: Callable[[], Embedder], progress: ProgressCallback
+    wordings: Sequence[QuestionWording], open_embedder: Callable[[], Embedder], progress: ProgressCallback
 ) -> MetricsDict:
-    """Groups of refused questions, the most asked first; none is of questions to the book and to a selection."""
+    """Groups refused questions, the most frequent first; questions about the book and a selection do not mix."""
     compared = wordings[:MAX_COMPARED]
-    vectors = await _embed_wordings(compared, embedder, progress) if compared else np.empty((0, 0), np.float32)
-    found = []
+    vectors = await _embed_wordings(compared, open_embedder, progress) if compared else np.empty((0, 0), np.float32)
+    groups = []
     for mode in QueryMode:
-        held = [number for number, each in enumerate(compared) if each.mode is mode]
-        for group in group_by_similarity(vectors[held], [compared[number].asked for number in held]):
-            members = [compared[held[number]] for number in group.members]
-            found.append(_describe_group(compared[held[group.typical]], members))
+        rows = [row for row, each in enumerate(compared) if each.mode is mode]
+        for group in group_by_similarity(vectors[rows], [compared[row].count for row in rows]):
+            members = [compared[rows[member]] for member in group.members]
+            groups.append(_describe_group(compared[rows[group.typical]], members))
     return {
-        "questions": sum(each.asked for each in wordings),
-        "compared": sum(each.asked for each in compared),
-        "groups": sorted(found, key=lambda group: (-group["asked"], group["typical"])),
+        "questions": sum(each.count for each in wordings),
+        "compared": sum(each.count for each in compared),
+        "groups": sorted(groups, key=lambda group: (-group["asked"], group["typical"])),
     }
 
 
 async def _embed_wordings(
-    wordings: Sequence[QuestionWording], embedder: Callable[[], Embedder], progress: ProgressCallback
+    wordings: Sequence[QuestionWording], open_embedder: Callable[[], Embedder], progress: ProgressCallback
 ) -> np.ndarray:
-    opened = embedder()
+    embedder = open_embedder()
     try:
-        rows = []
+        batches = []
         for start in range(0, len(wordings), EMBED_BATCH_SIZE):
             progress("group", start, len(wordings))
-            rows.append(await opened.embed([each.text for each in wordings[start : start + EMBED_BATCH_SIZE]]))
+            batches.append(await embedder.embed([each.text for each in wordings[start : start + EMBED_BATCH_SIZE]]))
         progress("group", len(wordings), len(wordings))
-        return np.concatenate(rows)
+        return np.concatenate(batches)
     finally:
-        await opened.close()
+        await embedder.close()
 
 
 def _describe_group(typical: QuestionWording, members: Sequence[QuestionWording]) -> MetricsDict:
-    kinds: Counter[str] = sum((each.kinds for each in members), Counter())
+    reasons: Counter[str] = sum((each.reasons for each in members), Counter())
     return {
         "typical": typical.text,
-        "asked": kinds.total(),
-        "last": max(each.last for each in members).date().isoformat(),
+        "asked": reasons.total(),
+        "last": max(each.last_asked for each in members).date().isoformat(),
         "mode": typical.mode.value,
-        "kinds": dict(kinds.most_common()),
+        "kinds": dict(reasons.most_common()),
         "wordings": [each.text for each in members],
     }

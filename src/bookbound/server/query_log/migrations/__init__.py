@@ -1,1 +1,0 @@
-"""Contains the Alembic migrations of the query log."""

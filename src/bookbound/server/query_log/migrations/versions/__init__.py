@@ -1,1 +1,0 @@
-"""Contains one script for each schema version."""

@@ -1,0 +1,197 @@
+"""The numbers of the report on a log."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.server.query_log.factories import SESSION, make_entry, make_refused_entry, make_requester
+from tests.server.report.report_factory import UNTIL, build_report, make_manifest
+
+from bookbound.domain.book_ref import BookRef
+from bookbound.domain.judgement import RefusalReason
+from bookbound.domain.query_log_entry import QueryLogEntry, QueryMode, QueryStatus
+from bookbound.server.report import question_groups
+
+
+def answered(question: str, days: int = 0, **fields: Any) -> QueryLogEntry:
+    return make_entry(question, created_at=UNTIL - timedelta(days=days), **fields)
+
+
+def refused(question: str, days: int = 0, **fields: Any) -> QueryLogEntry:
+    return make_refused_entry(question, created_at=UNTIL - timedelta(days=days), **fields)
+
+
+def test_questions_are_counted_by_outcome(tmp_path: Path) -> None:
+    report = build_report(
+        tmp_path,
+        [
+            answered("one", requester=make_requester()),
+            answered("two", requester=make_requester(), mode=QueryMode.SELECTION),
+            answered("too old", 31),
+            refused("three"),
+            refused("four", reason=RefusalReason.EMPTY_RETRIEVAL),
+            answered("five", status=QueryStatus.FAILED),
+        ],
+        lost=4,
+    )
+    assert report["questions"] == {
+        "asked": 5,
+        "answered": 2,
+        "refused": 2,
+        "errors": 1,
+        "of_a_selection": 1,
+        "sessions": 1,
+        "of_other_books": 0,
+        "lost": 4,
+    }
+    assert report["refused_by_kind"] == {
+        "empty_retrieval": 1,
+        "low_relevance": 1,
+        "insufficient_grounding": 0,
+        "selected_text_missing": 0,
+    }
+    assert json.loads(json.dumps(report)) == report
+    assert str(SESSION) not in json.dumps(report)
+
+
+def test_days_without_a_question_are_listed(tmp_path: Path) -> None:
+    report = build_report(
+        tmp_path,
+        [
+            answered("one", 3, milliseconds=10),
+            answered("two", 3, milliseconds=30),
+            refused("three", 1, milliseconds=50),
+            answered("four", 1, status=QueryStatus.FAILED, milliseconds=9000),
+        ],
+    )
+    assert [(day["day"], day["asked"], day["p50"]) for day in report["by_day"]] == [
+        ("2027-03-28", 2, 20.0),
+        ("2027-03-29", 0, None),
+        ("2027-03-30", 2, 50.0),
+    ]
+    assert report["latency_ms"] == {"p50": 30.0, "p95": 48.0}
+
+
+def test_similar_unanswered_questions_are_one_group_and_frequent_ones_come_first(tmp_path: Path) -> None:
+    report = build_report(
+        tmp_path,
+        [
+            refused("How much does a humanoid robot cost?", 2),
+            refused("What is the price of a humanoid robot?", 1),
+            refused("how much does a humanoid robot cost", 5),
+            refused("Is there a printed edition?"),
+            answered("How do robots walk?"),
+        ],
+    )["unanswered"]
+    assert (report["questions"], report["compared"]) == (4, 4)
+    first, second = report["groups"]
+    assert first == {
+        "typical": "how much does a humanoid robot cost",
+        "asked": 3,
+        "last": "2027-03-30",
+        "mode": "standard_rag",
+        "kinds": {"low_relevance": 3},
+        "wordings": ["how much does a humanoid robot cost", "What is the price of a humanoid robot?"],
+    }
+    assert (second["typical"], second["asked"]) == ("Is there a printed edition?", 1)
+
+
+def test_questions_about_a_selection_and_about_the_book_are_not_grouped(tmp_path: Path) -> None:
+    reason = RefusalReason.SELECTED_TEXT_MISSING
+    report = build_report(
+        tmp_path, [refused("What is it?"), refused("What is it?", mode=QueryMode.SELECTION, reason=reason)]
+    )
+    assert [group["mode"] for group in report["unanswered"]["groups"]] == ["standard_rag", "selected_text_only"]
+
+
+def test_only_the_most_frequent_wordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(question_groups, "MAX_COMPARED", 2)
+    rare = [refused(f"Rare {number}?") for number in range(5)]
+    report = build_report(tmp_path, [*rare, refused("Often?"), refused("Often?")])
+    assert (report["unanswered"]["questions"], report["unanswered"]["compared"]) == (7, 3)
+
+
+def test_chapters_are_listed_by_answers_and_those_without_any_apart(tmp_path: Path) -> None:
+    entries = [answered("a", chapters=("Gaits",)), answered("b", chapters=("Gaits", "Gone")), answered("c")]
+    report = build_report(tmp_path, entries, make_manifest("Intro", "Gaits", "Drives"))
+    assert report["chapters"] == {
+        "answered": [
+            {"book": "", "chapter": "Gaits", "answers": 2},
+            {"book": "", "chapter": "Gone", "answers": 1},
+        ],
+        "never": ["Intro", "Drives"],
+        "gone": ["Gone"],
+    }
+    assert report["book"] == {"title": "A Book", "generation": "g1"}
+
+
+def test_an_empty_log_has_a_report(tmp_path: Path) -> None:
+    report = build_report(tmp_path, [])
+    assert report["questions"]["asked"] == 0
+    assert report["latency_ms"] == {"p50": None, "p95": None}
+    assert (report["by_day"], report["unanswered"]["groups"], report["chapters"]["never"]) == ([], [], None)
+
+
+BOOKS = {
+    BookRef(): make_manifest("Hello", title="Little"),
+    BookRef("robots", "1.0"): make_manifest("Gaits", "Old", title="Robots"),
+    BookRef("robots", "2.0"): make_manifest("Gaits", "Drives", "New", title="Robots 2"),
+}
+ENTRIES = [
+    answered("a", chapters=("Hello",)),
+    answered("b", book_ref=BookRef("robots", "1.0"), chapters=("Old", "Gone")),
+    answered("c", book_ref=BookRef("robots", "2.0"), chapters=("Gaits",)),
+    refused("d", book_ref=BookRef("robots", "2.0")),
+    refused("e", book_ref=BookRef("all")),
+]
+
+
+def test_a_report_is_about_one_book_and_counts_questions_to_others(tmp_path: Path) -> None:
+    report = build_report(tmp_path, ENTRIES, BOOKS)
+    assert (report["volume"], report["book"]["title"], report["questions"]["asked"]) == ("", "Little", 1)
+    assert report["questions"]["of_other_books"] == 4
+    assert report["chapters"] == {
+        "answered": [{"book": "", "chapter": "Hello", "answers": 1}],
+        "never": [],
+        "gone": [],
+    }
+    assert report["unanswered"]["questions"] == 0
+
+
+def test_editions_have_a_common_report_and_one_each(tmp_path: Path) -> None:
+    report = build_report(tmp_path, ENTRIES, BOOKS, book_ref=BookRef("robots"))
+    assert (report["volume"], report["book"]["title"], report["questions"]["of_other_books"]) == (
+        "robots",
+        "Robots 2",
+        2,
+    )
+    assert [(each["volume"], each["asked"], each["refused"]) for each in report["by_book"]] == [
+        ("robots@2.0", 2, 1),
+        ("robots@1.0", 1, 0),
+    ]
+    assert (report["chapters"]["never"], report["chapters"]["gone"]) == (["Drives", "New"], ["Gone"])
+    first = build_report(tmp_path, [], BOOKS, book_ref=BookRef("robots", "1.0"))
+    assert (first["volume"], first["book"]["title"], first["questions"]["asked"]) == ("robots@1.0", "Robots", 1)
+    assert (first["chapters"]["never"], first["chapters"]["gone"]) == (["Gaits"], ["Gone"])
+
+
+def test_a_report_on_all_books_lists_each_book(tmp_path: Path) -> None:
+    report = build_report(tmp_path, ENTRIES, BOOKS, book_ref=BookRef("all"))
+    assert (report["volume"], report["book"], report["questions"]["asked"]) == ("all", None, 5)
+    assert report["by_book"] == [
+        {"volume": "robots@2.0", "title": "Robots 2", "asked": 2, "answered": 1, "refused": 1, "errors": 0},
+        {"volume": "", "title": "Little", "asked": 1, "answered": 1, "refused": 0, "errors": 0},
+        {"volume": "all", "title": None, "asked": 1, "answered": 0, "refused": 1, "errors": 0},
+        {"volume": "robots@1.0", "title": "Robots", "asked": 1, "answered": 1, "refused": 0, "errors": 0},
+    ]
+    assert {(each["book"], each["chapter"]) for each in report["chapters"]["answered"]} == {
+        ("", "Hello"),
+        ("robots", "Old"),
+        ("robots", "Gone"),
+        ("robots", "Gaits"),
+    }
+    assert (report["chapters"]["never"], report["chapters"]["gone"]) == (None, None)
