@@ -1,4 +1,4 @@
-"""What tests of faces share: the real application over a desk that follows a script."""
+"""Shares the real application with a scripted backend among the tests of contracts."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ Serve = Callable[[ScriptedBackend], TestClient]
 
 @pytest.fixture
 def serve() -> Serve:
-    """A client of the application over a desk."""
-    return lambda desk: TestClient(create_app(desk, Settings()), raise_server_exceptions=False)
+    """A client of the application with a backend."""
+    return lambda backend: TestClient(create_app(backend, Settings()), raise_server_exceptions=False)

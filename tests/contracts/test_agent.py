@@ -1,15 +1,12 @@
-"""The contract of the retrieval agent."""
+"""Tests contract 002, the retrieval agent."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import math
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, astuple, fields, replace
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -17,17 +14,16 @@ from typing import Any, cast, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.contracts.helpers import open_scripted_book
 
 import bookbound
-from bookbound.answering.pipeline import Pipeline
 from bookbound.contracts import agent
-from bookbound.contracts.agent_models import ErrorType
+from bookbound.contracts.agent import ErrorType
 from bookbound.domain import errors
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, Reply
-from bookbound.library import Book
-from bookbound.testing import ScriptedBackend, make_answer, make_passage, make_refusal
+from bookbound.testing import make_answer, make_passage, make_refusal
 
 NODES = make_passage(
     "ROS 2 nodes communicate through topics.",
@@ -46,16 +42,8 @@ RESULT = agent.SearchResult(0.5, "Words.", "https://book.example/a", "S", "c1", 
 RESPONSE = agent.AgentResponse("Words.", [agent.SourceCitation("C", "S", "/a", 0.5)], True, 0.0, 0.0, 0.0)
 
 
-@contextmanager
-def scripted(script: Reply | Exception) -> Iterator[tuple[Book, ScriptedBackend]]:
-    """A book that gives one reply, and where its questions are kept."""
-    desk = ScriptedBackend(script)
-    with asyncio.Runner() as runner:
-        yield Book(cast(Pipeline, desk), runner), desk
-
-
-def asked(script: Reply | Exception, query: Any = "What is a node?") -> agent.AgentResponse | agent.AgentError:
-    with scripted(script) as (book, _):
+def ask_scripted(script: Reply | Exception, query: Any = "What is a node?") -> agent.AgentResponse | agent.AgentError:
+    with open_scripted_book(script) as (book, _):
         return agent.ask(query, book=book)
 
 
@@ -82,10 +70,10 @@ def test_the_entities_have_the_fields_of_the_published_contract_in_its_order(sha
     assert {name: str(getattr(agent, name)) for name, _ in constants} == {n: value.strip('"') for n, value in constants}
 
 
-def test_a_search_tells_nine_things_of_each_passage_and_three_times() -> None:
-    with scripted(make_answer([("Nodes.", NODES)], retrieved=[NODES, TOPICS])) as (book, desk):
+def test_a_search_result_has_nine_fields_and_the_set_three_timings() -> None:
+    with open_scripted_book(make_answer([("Nodes.", NODES)], retrieved=[NODES, TOPICS])) as (book, pipeline):
         found = agent.semantic_search(" nodes ", book, top_k=2)
-    assert (desk.asked[0].text, desk.asked[0].k) == ("nodes", 2)
+    assert (pipeline.questions[0].text, pipeline.questions[0].k) == ("nodes", 2)
     assert asdict(found.results[0]) == {
         "score": 0.87,
         "content": "ROS 2 nodes communicate through topics.",
@@ -106,21 +94,21 @@ def test_a_search_tells_nine_things_of_each_passage_and_three_times() -> None:
 
 
 @pytest.mark.parametrize("top_k", [0, 21])
-def test_a_search_keeps_the_rules_of_a_query(top_k: int) -> None:
-    with scripted(make_refusal()) as (book, desk), pytest.raises(errors.InvalidInputError):
+def test_a_search_validates_its_query(top_k: int) -> None:
+    with open_scripted_book(make_refusal()) as (book, pipeline), pytest.raises(errors.InvalidInputError):
         agent.semantic_search("nodes", book, top_k)
-    assert desk.asked == []
+    assert pipeline.questions == []
 
 
-def test_an_address_that_is_no_url_gives_way_to_the_file() -> None:
+def test_the_file_replaces_a_link_that_is_not_a_url() -> None:
     place = replace(NODES.chunk.place, url="book.example/a b", file="part 1/nodes.md")
-    odd = Passage(replace(NODES.chunk, place=place), 0.9)
-    with scripted(make_answer([("Nodes.", odd)])) as (book, _):
+    passage = Passage(replace(NODES.chunk, place=place), 0.9)
+    with open_scripted_book(make_answer([("Nodes.", passage)])) as (book, _):
         assert agent.semantic_search("nodes", book).results[0].source_url == "/part%201/nodes.md"
 
 
-def test_context_is_numbered_with_addresses_and_the_words_as_they_are() -> None:
-    with scripted(make_answer([("Nodes.", NODES)], retrieved=[NODES, TOPICS])) as (book, _):
+def test_context_is_numbered_blocks_of_address_and_text() -> None:
+    with open_scripted_book(make_answer([("Nodes.", NODES)], retrieved=[NODES, TOPICS])) as (book, _):
         results = agent.semantic_search("nodes", book).results
     assert agent.format_context(results) == (
         "[1] module-1-ros2 > Nodes (https://book.example/docs/module-1-ros2#nodes)\n"
@@ -132,7 +120,7 @@ def test_context_is_numbered_with_addresses_and_the_words_as_they_are() -> None:
 
 
 @given(st.lists(st.text(min_size=1), max_size=5))
-def test_context_holds_every_result_whole_and_in_order(contents: list[str]) -> None:
+def test_context_contains_every_result_in_order(contents: list[str]) -> None:
     text = agent.format_context([replace(RESULT, content=content) for content in contents])
     at = 0
     for number, content in enumerate(contents, 1):
@@ -142,7 +130,7 @@ def test_context_holds_every_result_whole_and_in_order(contents: list[str]) -> N
 
 
 @pytest.mark.parametrize(
-    "kept",
+    "valid_fields",
     [
         {"score": 0.0},
         {"score": 1.0},
@@ -154,8 +142,8 @@ def test_context_holds_every_result_whole_and_in_order(contents: list[str]) -> N
         {"chunk_id": "c"},
     ],
 )
-def test_a_search_result_at_the_edge_of_its_rules_is_one(kept: dict[str, Any]) -> None:
-    assert kept.items() <= asdict(replace(RESULT, **kept)).items()
+def test_a_search_result_at_the_limits_is_valid(valid_fields: dict[str, Any]) -> None:
+    assert valid_fields.items() <= asdict(replace(RESULT, **valid_fields)).items()
 
 
 @pytest.mark.parametrize(
@@ -176,7 +164,7 @@ def test_a_search_result_at_the_edge_of_its_rules_is_one(kept: dict[str, Any]) -
         {"chunk_id": ""},
     ],
 )
-def test_a_search_result_beyond_its_rules_is_none(broken: dict[str, Any]) -> None:
+def test_a_search_result_beyond_the_limits_is_an_error(broken: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must"):
         replace(RESULT, **broken)
 
@@ -186,11 +174,11 @@ def test_a_query_has_the_defaults_of_the_contract_and_no_outer_white_space() -> 
 
 
 @pytest.mark.parametrize(
-    "kept",
+    "valid_fields",
     [("x",), ("x" * 2000,), (" " + "x" * 2000,), ("x", 1), ("x", 20), ("x", 5, 0.0), ("x", 5, 1.0), ("x", 5, 0)],
 )
-def test_a_query_at_the_edge_of_its_rules_is_one(kept: tuple[Any, ...]) -> None:
-    assert astuple(agent.AgentQuery(*kept))[: len(kept)] == (kept[0].strip(), *kept[1:])
+def test_a_query_at_the_limits_is_valid(valid_fields: tuple[Any, ...]) -> None:
+    assert astuple(agent.AgentQuery(*valid_fields))[: len(valid_fields)] == (valid_fields[0].strip(), *valid_fields[1:])
 
 
 BROKEN = [
@@ -214,23 +202,25 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-def test_a_query_beyond_its_rules_is_invalid_input(broken: tuple[Any, ...]) -> None:
+def test_a_query_beyond_the_limits_is_invalid_input(broken: tuple[Any, ...]) -> None:
     with pytest.raises(errors.InvalidInputError):
         agent.AgentQuery(*broken)
 
 
 @pytest.mark.parametrize("text", [broken[0] for broken in BROKEN if len(broken) == 1])
-def test_asking_what_breaks_a_rule_is_a_validation_error_and_reaches_no_book(text: Any) -> None:
-    with scripted(make_refusal()) as (book, desk):
+def test_an_invalid_query_is_a_validation_error_and_reaches_no_book(text: Any) -> None:
+    with open_scripted_book(make_refusal()) as (book, pipeline):
         reply = agent.ask(text, book)
     assert isinstance(reply, agent.AgentError)
-    assert (reply.error_type, desk.asked) == ("validation", [])
+    assert (reply.error_type, pipeline.questions) == ("validation", [])
     assert not (isinstance(text, str) and text.strip() and text in reply.message)
 
 
-def test_a_response_has_the_answer_and_each_place_it_rests_on_once_with_its_best_score() -> None:
+def test_a_response_has_each_cited_place_once_with_its_best_score() -> None:
     again = Passage(replace(NODES.chunk, id="chunk_8", text="Nodes again."), 0.93)
-    reply = asked(make_answer([("Nodes talk.", NODES), ("On a bus.", TOPICS), ("Again.", again)], retrieved=[NODES]))
+    reply = ask_scripted(
+        make_answer([("Nodes talk.", NODES), ("On a bus.", TOPICS), ("Again.", again)], retrieved=[NODES])
+    )
     assert isinstance(reply, agent.AgentResponse)
     assert asdict(reply) == {
         "answer": "Nodes talk. On a bus. Again.",
@@ -250,34 +240,34 @@ def test_a_response_has_the_answer_and_each_place_it_rests_on_once_with_its_best
     }
 
 
-def test_a_source_that_was_found_but_not_used_is_not_cited() -> None:
-    reply = asked(make_answer([("Nodes talk.", NODES)], retrieved=[NODES, TOPICS]))
+def test_a_retrieved_source_that_the_answer_does_not_use_is_not_cited() -> None:
+    reply = ask_scripted(make_answer([("Nodes talk.", NODES)], retrieved=[NODES, TOPICS]))
     assert isinstance(reply, agent.AgentResponse)
     assert [source.section for source in reply.sources] == ["Nodes"]
 
 
-def test_a_query_carries_its_breadth_and_its_threshold_to_the_book() -> None:
-    with scripted(make_answer([("Nodes talk.", NODES)])) as (book, desk):
+def test_a_query_passes_its_top_k_and_threshold_to_the_book() -> None:
+    with open_scripted_book(make_answer([("Nodes talk.", NODES)])) as (book, pipeline):
         agent.ask("Why?", book)
         agent.ask(agent.AgentQuery("How?", top_k=20, relevance_threshold=0.7), book)
-    assert [(each.text, each.k, each.threshold) for each in desk.asked] == [("Why?", 5, 0.5), ("How?", 20, 0.7)]
+    assert [(each.text, each.k, each.threshold) for each in pipeline.questions] == [("Why?", 5, 0.5), ("How?", 20, 0.7)]
 
 
 @pytest.mark.parametrize("retrieved", [[], [replace(NODES, score=0.4999)]])
-def test_nothing_found_or_nothing_near_enough_is_no_context(retrieved: list[Passage]) -> None:
-    reply = asked(make_refusal(RefusalReason.LOW_RELEVANCE, retrieved))
+def test_no_passage_above_the_threshold_is_no_context(retrieved: list[Passage]) -> None:
+    reply = ask_scripted(make_refusal(RefusalReason.LOW_RELEVANCE, retrieved))
     assert isinstance(reply, agent.AgentError)
     assert (reply.error_type, reply.message) == ("no_context", NOT_IN_BOOK_MESSAGE)
 
 
-def test_a_refusal_of_what_is_near_enough_is_a_response_without_relevant_context() -> None:
-    reply = asked(make_refusal(RefusalReason.INSUFFICIENT_GROUNDING, [replace(NODES, score=0.5)]))
+def test_a_refusal_despite_similar_passages_is_a_response_without_relevant_context() -> None:
+    reply = ask_scripted(make_refusal(RefusalReason.INSUFFICIENT_GROUNDING, [replace(NODES, score=0.5)]))
     assert isinstance(reply, agent.AgentResponse)
     assert (reply.answer, reply.sources, reply.has_relevant_context) == (NOT_IN_BOOK_MESSAGE, [], False)
 
 
 @pytest.mark.parametrize(
-    ("trouble", "kind"),
+    ("failure", "kind"),
     [
         (errors.InvalidInputError("Ask less."), "validation"),
         (errors.ConfigError("Set the key."), "validation"),
@@ -290,39 +280,42 @@ def test_a_refusal_of_what_is_near_enough_is_a_response_without_relevant_context
         (errors.ServiceTimeoutError("The model is slow.", service="language model"), "generation"),
     ],
 )
-def test_each_failure_has_its_type_and_says_what_to_do(trouble: errors.BookboundError, kind: str) -> None:
-    reply = asked(trouble)
+def test_each_failure_has_its_type_and_says_what_to_do(failure: errors.BookboundError, kind: str) -> None:
+    reply = ask_scripted(failure)
     assert isinstance(reply, agent.AgentError)
-    assert (reply.error_type, reply.message) == (kind, str(trouble))
+    assert (reply.error_type, reply.message) == (kind, str(failure))
     assert reply.details is not None
     assert reply.details not in str(reply) + repr(reply)
 
 
-def test_details_name_state_error_service_and_cause_and_no_words_of_theirs() -> None:
-    trouble = errors.ServiceUnreachableError("Qdrant is gone.", service="qdrant")
-    trouble.__cause__ = ConnectionError("https://user:password@host")
-    assert agent.error_from_exception(trouble).details == "RETRIEVING: Unreachable of qdrant from ConnectionError"
-    assert agent.error_from_exception(errors.InvalidInputError("x")).details == "VALIDATING: InvalidInput"
+def test_details_name_state_error_service_and_cause_but_no_messages() -> None:
+    failure = errors.ServiceUnreachableError("Qdrant is gone.", service="qdrant")
+    failure.__cause__ = ConnectionError("https://user:password@host")
+    assert (
+        agent.error_from_exception(failure).details
+        == "RETRIEVING: ServiceUnreachableError of qdrant from ConnectionError"
+    )
+    assert agent.error_from_exception(errors.InvalidInputError("x")).details == "VALIDATING: InvalidInputError"
 
 
-def test_a_defect_is_not_passed_off_as_an_error_of_the_contract() -> None:
+def test_a_defect_is_raised_and_not_an_error_of_the_contract() -> None:
     with pytest.raises(KeyError):
-        asked(KeyError("a defect"))
+        ask_scripted(KeyError("a defect"))
 
 
-def test_of_what_is_unforeseen_only_the_type_is_told() -> None:
-    told = agent.error_from_exception(KeyError("a reader's secret"))
-    assert told.error_type == "generation"
-    assert "secret" not in f"{told.message} {told.details}"
+def test_an_unexpected_error_shows_only_its_type() -> None:
+    response = agent.error_from_exception(KeyError("a reader's secret"))
+    assert response.error_type == "generation"
+    assert "secret" not in f"{response.message} {response.details}"
     assert agent.error_from_exception(PermissionError(13, "Permission denied", "/index")).error_type == "retrieval"
 
 
 @pytest.mark.parametrize(
-    "kept", [{"sources": [], "has_relevant_context": False}, {"total_time_ms": 0.0}, {"answer": "x"}]
+    "valid_fields", [{"sources": [], "has_relevant_context": False}, {"total_time_ms": 0.0}, {"answer": "x"}]
 )
-def test_a_response_at_the_edge_of_its_rules_is_one(kept: dict[str, Any]) -> None:
-    made = replace(RESPONSE, **kept)
-    assert all(getattr(made, name) == value for name, value in kept.items())
+def test_a_response_at_the_limits_is_valid(valid_fields: dict[str, Any]) -> None:
+    response = replace(RESPONSE, **valid_fields)
+    assert all(getattr(response, name) == value for name, value in valid_fields.items())
 
 
 @pytest.mark.parametrize(
@@ -337,13 +330,13 @@ def test_a_response_at_the_edge_of_its_rules_is_one(kept: dict[str, Any]) -> Non
         {"total_time_ms": math.nan},
     ],
 )
-def test_a_response_beyond_its_rules_is_none(broken: dict[str, Any]) -> None:
+def test_a_response_beyond_the_limits_is_an_error(broken: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"must not|has sources"):
         replace(RESPONSE, **broken)
 
 
 @pytest.mark.parametrize("kind", get_args(ErrorType))
-def test_an_error_is_of_one_of_four_types_and_has_a_message(kind: ErrorType) -> None:
+def test_an_error_has_one_of_four_types_and_a_message(kind: ErrorType) -> None:
     assert agent.AgentError(kind, "Words.").details is None
     with pytest.raises(ValueError, match="message"):
         agent.AgentError(kind, "")
@@ -356,39 +349,39 @@ def test_an_error_is_of_one_of_four_types_and_has_a_message(kind: ErrorType) -> 
     st.floats(0, 1),
     st.sampled_from([RefusalReason.EMPTY_RETRIEVAL, RefusalReason.LOW_RELEVANCE, RefusalReason.INSUFFICIENT_GROUNDING]),
 )
-def test_a_refusal_is_no_context_exactly_where_no_score_reaches_the_threshold(
+def test_a_refusal_is_no_context_only_if_no_score_reaches_the_threshold(
     scores: list[float], threshold: float, kind: RefusalReason
 ) -> None:
     script = make_refusal(kind, [replace(NODES, score=score) for score in scores])
-    reply = asked(script, agent.AgentQuery("Why?", relevance_threshold=threshold))
+    reply = ask_scripted(script, agent.AgentQuery("Why?", relevance_threshold=threshold))
     reached = any(score >= threshold for score in scores)
     assert isinstance(reply, agent.AgentResponse) == reached
     if isinstance(reply, agent.AgentError):
         assert reply.error_type == "no_context"
 
 
-def test_a_real_book_answers_refuses_and_is_searched(tmp_path: Path) -> None:
+def test_a_real_book_answers_refuses_and_searches(tmp_path: Path) -> None:
     (source := tmp_path / "source").mkdir()
     words = "The wick of the lamp is trimmed every 12 hours."
     (source / "lamps.md").write_text(f"# Lamps\n\n## The wick\n\n{words}\n", encoding="utf-8")
     bookbound.index(source, tmp_path / "index")
     with bookbound.open(tmp_path / "index") as book:
         reply = agent.ask("How often is the wick of the lamp trimmed?", book)
-        foreign = agent.ask("Which airline flies to Reykjavik on Sundays?", book)
+        unrelated = agent.ask("Which airline flies to Reykjavik on Sundays?", book)
         found = agent.semantic_search("wick", book, top_k=1)
     assert isinstance(reply, agent.AgentResponse)
     assert (reply.answer, reply.sources[0].url) == (words, "/lamps#the-wick")
     assert reply.total_time_ms >= reply.retrieval_time_ms + reply.generation_time_ms > 0
-    assert isinstance(foreign, agent.AgentError)
-    assert foreign.error_type == "no_context"
+    assert isinstance(unrelated, agent.AgentError)
+    assert unrelated.error_type == "no_context"
     first = found.results[0]
     assert first.content_hash == hashlib.md5(first.content.encode(), usedforsecurity=False).hexdigest()
     assert found.total_time_ms == pytest.approx(found.query_time_ms + found.search_time_ms)
 
 
-@pytest.mark.parametrize("face", ["agent", "grounded_agent"])
-def test_importing_the_contract_loads_no_model_and_no_web_framework(face: str) -> None:
+@pytest.mark.parametrize("module", ["agent", "grounded_agent"])
+def test_importing_the_contract_loads_no_model_and_no_web_framework(module: str) -> None:
     heavy = ("onnxruntime", "numpy", "tokenizers", "qdrant_edge", "qdrant_client", "fastapi", "pydantic", "typer")
-    script = f"import sys, bookbound.contracts.{face}; print([name for name in {heavy!r} if name in sys.modules])"
+    script = f"import sys, bookbound.contracts.{module}; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -1,4 +1,4 @@
-"""The contract of `POST /ask`."""
+"""Tests contract 000, `POST /ask`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tests.contracts.helpers import is_valid
 
 from bookbound.contracts.ask import (
     AgentContext,
@@ -21,6 +22,7 @@ from bookbound.contracts.ask import (
     build_error_body,
 )
 from bookbound.contracts.http_contract import problem_from_validation_errors
+from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import (
     IndexNotFoundError,
@@ -34,29 +36,35 @@ from bookbound.domain.reply import Answer
 from bookbound.testing import ScriptedBackend, make_answer, make_passage, make_refusal
 
 Serve = Callable[[ScriptedBackend], TestClient]
-SILENT = "This information is not available in the book."
+REFUSAL_TEXT = "This information is not available in the book."
 SELECTED = "The author describes the process of photosynthesis in detail..."
 
 
-def three(text: str, chunk_id: str, page: int, section: str) -> Passage:
+def make_chapter_3_passage(text: str, chunk_id: str, page: int, section: str) -> Passage:
     return make_passage(text, chunk_id, chapter="Chapter 3", section=section, page=page)
 
 
-def resting(text: str, *found: Passage) -> Answer:
-    """An answer of one sentence that rests on several passages."""
-    made = make_answer([(text, one) for one in found])
-    whole = replace(made.sentences[0], evidence=tuple(Evidence.of(one, 0, 1, 0.9) for one in found))
-    return replace(made, sentences=(whole,))
+def make_one_sentence_answer(text: str, *passages: Passage) -> Answer:
+    """An answer of one sentence that cites several passages."""
+    answer = make_answer([(text, passage) for passage in passages])
+    evidence = tuple(Evidence.from_chunk(passage.chunk, 0, 1, 0.9) for passage in passages)
+    return replace(answer, sentences=(replace(answer.sentences[0], evidence=evidence),))
 
 
 def test_a_question_to_the_book_is_answered_as_in_the_contract(serve: Serve) -> None:
-    rising = three("The protagonist faces significant challenges in Chapter 3...", "chunk_123", 45, "Rising Action")
-    climax = three("Despite setbacks, the character demonstrates remarkable resilience...", "chunk_124", 47, "Climax")
+    rising = make_chapter_3_passage(
+        "The protagonist faces significant challenges in Chapter 3...", "chunk_123", 45, "Rising Action"
+    )
+    climax = make_chapter_3_passage(
+        "Despite setbacks, the character demonstrates remarkable resilience...", "chunk_124", 47, "Climax"
+    )
     text = "Chapter 3 explores the theme of resilience through the protagonist's journey of overcoming adversity."
-    desk = ScriptedBackend(resting(text, rising, climax))
-    sent = serve(desk).post("/ask", json={"question": "What is the main theme of Chapter 3?", "selected_text": None})
-    assert sent.status_code == 200
-    assert sent.json() == {
+    backend = ScriptedBackend(make_one_sentence_answer(text, rising, climax))
+    response = serve(backend).post(
+        "/ask", json={"question": "What is the main theme of Chapter 3?", "selected_text": None}
+    )
+    assert response.status_code == 200
+    assert response.json() == {
         "answer": text,
         "sources": ["chunk_123", "chunk_124"],
         "matched_chunks": [
@@ -78,7 +86,7 @@ def test_a_question_to_the_book_is_answered_as_in_the_contract(serve: Serve) -> 
         "grounded": True,
         "retrieval_quality": "Good",
     }
-    assert desk.asked == [Question("What is the main theme of Chapter 3?")]
+    assert backend.questions == [Question("What is the main theme of Chapter 3?")]
 
 
 def test_a_question_to_a_selection_is_answered_as_in_the_contract(serve: Serve) -> None:
@@ -86,9 +94,9 @@ def test_a_question_to_a_selection_is_answered_as_in_the_contract(serve: Serve) 
         "This passage describes photosynthesis as the process by which plants convert light energy "
         "into chemical energy."
     )
-    desk = ScriptedBackend(make_answer([(text, make_passage(SELECTED, SELECTION_CHUNK_ID, 1.0, page=3))]))
-    sent = serve(desk).post("/ask", json={"question": "Explain this passage", "selected_text": SELECTED})
-    assert sent.json() == {
+    backend = ScriptedBackend(make_answer([(text, make_passage(SELECTED, SELECTION_CHUNK_ID, 1.0, page=3))]))
+    response = serve(backend).post("/ask", json={"question": "Explain this passage", "selected_text": SELECTED})
+    assert response.json() == {
         "answer": text,
         "sources": ["selected_text"],
         "matched_chunks": [
@@ -97,14 +105,14 @@ def test_a_question_to_a_selection_is_answered_as_in_the_contract(serve: Serve) 
         "grounded": True,
         "retrieval_quality": None,
     }
-    assert desk.asked == [Question("Explain this passage", SELECTED, AnswerScope.SELECTION)]
+    assert backend.questions == [Question("Explain this passage", SELECTED, AnswerScope.SELECTION)]
 
 
-def test_what_the_book_does_not_say_is_refused_as_in_the_contract(serve: Serve) -> None:
-    sent = serve(ScriptedBackend(make_refusal())).post("/ask", json={"question": "What is the price?"})
-    assert sent.status_code == 200
-    assert sent.json() == {
-        "answer": SILENT,
+def test_a_question_that_the_book_does_not_answer_is_refused_as_in_the_contract(serve: Serve) -> None:
+    response = serve(ScriptedBackend(make_refusal())).post("/ask", json={"question": "What is the price?"})
+    assert response.status_code == 200
+    assert response.json() == {
+        "answer": REFUSAL_TEXT,
         "sources": [],
         "matched_chunks": [],
         "grounded": False,
@@ -113,24 +121,25 @@ def test_what_the_book_does_not_say_is_refused_as_in_the_contract(serve: Serve) 
 
 
 @pytest.mark.parametrize("kind", list(RefusalReason))
-def test_a_selection_is_refused_in_the_same_words_and_without_a_quality(serve: Serve, kind: RefusalReason) -> None:
-    sent = serve(ScriptedBackend(make_refusal(kind))).post("/ask", json={"question": "Why?", "selected_text": SELECTED})
-    assert (sent.json()["answer"], sent.json()["grounded"]) == (SILENT, False)
-    assert sent.json()["retrieval_quality"] is None
-
-
-def test_a_refusal_tells_the_quality_that_the_judge_found(serve: Serve) -> None:
-    said = make_refusal(RefusalReason.INSUFFICIENT_GROUNDING)
-    partial = replace(said, judgement=replace(said.judgement, quality="Partial"))
-    assert (
-        serve(ScriptedBackend(partial)).post("/ask", json={"question": "Why?"}).json()["retrieval_quality"] == "Partial"
+def test_a_selection_is_refused_with_the_same_sentence_and_no_quality(serve: Serve, kind: RefusalReason) -> None:
+    response = serve(ScriptedBackend(make_refusal(kind))).post(
+        "/ask", json={"question": "Why?", "selected_text": SELECTED}
     )
+    assert (response.json()["answer"], response.json()["grounded"]) == (REFUSAL_TEXT, False)
+    assert response.json()["retrieval_quality"] is None
 
 
-def test_the_chunk_of_the_contract_is_told_as_there() -> None:
+def test_a_refusal_has_the_retrieval_quality_of_the_judgement(serve: Serve) -> None:
+    refusal = make_refusal(RefusalReason.INSUFFICIENT_GROUNDING)
+    partial = replace(refusal, judgement=replace(refusal.judgement, quality="Partial"))
+    response = serve(ScriptedBackend(partial)).post("/ask", json={"question": "Why?"})
+    assert response.json()["retrieval_quality"] == "Partial"
+
+
+def test_a_chunk_has_the_fields_of_the_contract() -> None:
     text = "The scientific method involves observation, hypothesis formation, experimentation, and analysis."
     found = make_passage(text, "chunk_456", chapter="Chapter 5: Scientific Inquiry", section="Methodology", page=78)
-    assert ChunkReference.of(found).model_dump() == {
+    assert ChunkReference.from_passage(found).model_dump() == {
         "chunk_id": "chunk_456",
         "text": text,
         "page": 78,
@@ -139,34 +148,34 @@ def test_the_chunk_of_the_contract_is_told_as_there() -> None:
     }
 
 
-def test_an_answer_with_a_sentence_that_was_not_found_supported_is_not_grounded() -> None:
-    made = make_answer([("One.", make_passage("One.")), ("Two.", make_passage("Two.", "chunk_2"))])
-    shaky = replace(made, sentences=(made.sentences[0], replace(made.sentences[1], support=0.49)))
-    just = replace(made, sentences=(made.sentences[0], replace(made.sentences[1], support=0.5)))
-    assert AskResponse.of(Question("Why?"), just).grounded
-    assert not AskResponse.of(Question("Why?"), shaky).grounded
+def test_an_answer_with_an_unsupported_sentence_is_not_grounded() -> None:
+    answer = make_answer([("One.", make_passage("One.")), ("Two.", make_passage("Two.", "chunk_2"))])
+    first, second = answer.sentences
+    for support, grounded in ((0.49, False), (0.5, True)):
+        reply = replace(answer, sentences=(first, replace(second, support=support)))
+        assert AskResponse.from_reply(Question("Why?"), reply).grounded is grounded
 
 
-def test_only_what_the_answer_used_is_named() -> None:
+def test_only_chunks_that_the_answer_used_are_sources() -> None:
     used, other = make_passage("Used.", "used"), make_passage("Other.", "other")
-    told = AskResponse.of(Question("Why?"), make_answer([("Used.", used)], retrieved=[other, used]))
-    assert told.sources == [chunk.chunk_id for chunk in told.matched_chunks] == ["used"]
+    response = AskResponse.from_reply(Question("Why?"), make_answer([("Used.", used)], retrieved=[other, used]))
+    assert response.sources == [chunk.chunk_id for chunk in response.matched_chunks] == ["used"]
 
 
 @pytest.mark.parametrize("question", ["?", "q" * 1000, f"  {'q' * 1000}\n"])
-def test_a_question_of_1_to_1000_characters_is_taken_without_its_outer_white_space(question: str) -> None:
-    assert AskRequest(question=question).asked() == Question(question.strip())
+def test_a_question_has_1_to_1000_characters_without_outer_white_space(question: str) -> None:
+    assert AskRequest(question=question).to_question() == Question(question.strip())
 
 
 @pytest.mark.parametrize("selection", [None, "", " \n", "s", "s" * 10000, f" {'s' * 10000}\t"])
-def test_a_selection_of_up_to_10000_characters_is_taken_and_white_space_is_none(selection: str | None) -> None:
+def test_a_selection_has_up_to_10000_characters_and_white_space_is_none(selection: str | None) -> None:
     stripped = (selection or "").strip() or None
-    asked = AskRequest(question="Why?", selected_text=selection).asked()
-    assert (asked.selection, asked.scope) == (stripped, AnswerScope.SELECTION if stripped else AnswerScope.BOOK)
+    request = AskRequest(question="Why?", selected_text=selection).to_question()
+    assert (request.selection, request.scope) == (stripped, AnswerScope.SELECTION if stripped else AnswerScope.BOOK)
 
 
 @pytest.mark.parametrize(
-    ("sent", "field"),
+    ("body", "field"),
     [
         ({}, "question"),
         ({"question": None}, "question"),
@@ -181,41 +190,42 @@ def test_a_selection_of_up_to_10000_characters_is_taken_and_white_space_is_none(
         ({"question": "Why?", "selected_text": {}}, "selected_text"),
     ],
 )
-def test_what_breaks_a_rule_is_400_with_error_and_detail(serve: Serve, sent: dict[str, Any], field: str) -> None:
-    desk = ScriptedBackend(make_refusal())
-    got = serve(desk).post("/ask", json=sent)
-    assert (got.status_code, list(got.json())) == (400, ["error", "detail"])
-    assert got.json()["error"] == "invalid_input"
-    assert got.json()["detail"].startswith(f"{field}: ")
-    assert desk.asked == []
+def test_a_broken_rule_is_400_with_error_and_detail(serve: Serve, body: dict[str, Any], field: str) -> None:
+    backend = ScriptedBackend(make_refusal())
+    response = serve(backend).post("/ask", json=body)
+    assert (response.status_code, list(response.json())) == (400, ["error", "detail"])
+    assert response.json()["error"] == "invalid_input"
+    assert response.json()["detail"].startswith(f"{field}: ")
+    assert backend.questions == []
 
 
 @pytest.mark.parametrize(
-    "sent", ["{", "", "[]", '"Why?"', "null", '{"question": "\\ud800"}', '{"question": "\\u001c"}', b"\xff\xfe"]
+    "body", ["{", "", "[]", '"Why?"', "null", '{"question": "\\ud800"}', '{"question": "\\u001c"}', b"\xff\xfe"]
 )
-def test_a_body_that_is_no_question_is_400_with_error_and_detail(serve: Serve, sent: str | bytes) -> None:
-    got = serve(ScriptedBackend(make_refusal())).post(
-        "/ask", content=sent, headers={"Content-Type": "application/json"}
+def test_an_invalid_body_is_400_with_error_and_detail(serve: Serve, body: str | bytes) -> None:
+    response = serve(ScriptedBackend(make_refusal())).post(
+        "/ask", content=body, headers={"Content-Type": "application/json"}
     )
-    assert (got.status_code, list(got.json())) == (400, ["error", "detail"])
-    assert all(got.json().values())
+    assert (response.status_code, list(response.json())) == (400, ["error", "detail"])
+    assert all(response.json().values())
 
 
-def test_every_broken_rule_is_told_and_no_word_of_the_reader() -> None:
+def test_every_broken_rule_is_named_and_no_text_of_the_reader() -> None:
     with pytest.raises(ValidationError) as broken:
         AskRequest.model_validate({"question": "secret " * 200, "selected_text": "secret " * 2000})
-    told = build_error_body(problem_from_validation_errors([dict(error) for error in broken.value.errors()], 400), "r1")
-    assert told.detail.count(": ") == 2
-    assert "secret" not in told.detail
+    problem = problem_from_validation_errors([dict(error) for error in broken.value.errors()], 400)
+    error = build_error_body(problem, RequestContext())
+    assert error.detail.count(": ") == 2
+    assert "secret" not in error.detail
 
 
 def test_unknown_fields_are_ignored(serve: Serve) -> None:
-    desk = ScriptedBackend(make_refusal())
-    assert serve(desk).post("/ask", json={"question": "Why?", "top_k": "many"}).status_code == 200
+    backend = ScriptedBackend(make_refusal())
+    assert serve(backend).post("/ask", json={"question": "Why?", "top_k": "many"}).status_code == 200
 
 
 @pytest.mark.parametrize(
-    ("trouble", "status", "error"),
+    ("failure", "status", "error"),
     [
         (ServiceRateLimitError("Wait.", service="model", retry_after=2.5), 429, "limit_reached"),
         (ServiceUnreachableError("Start it.", service="qdrant"), 503, "unreachable"),
@@ -224,36 +234,39 @@ def test_unknown_fields_are_ignored(serve: Serve) -> None:
         (KeyError("a reader's words"), 500, "internal_error"),
     ],
 )
-def test_trouble_is_told_with_error_and_detail(serve: Serve, trouble: Exception, status: int, error: str) -> None:
-    got = serve(ScriptedBackend(trouble)).post("/ask", json={"question": "Why?"})
-    assert (got.status_code, list(got.json()), got.json()["error"]) == (status, ["error", "detail"], error)
-    assert "reader" not in got.text
-    assert got.headers.get("Retry-After") == ("3" if status == 429 else None)
+def test_an_error_has_error_and_detail(serve: Serve, failure: Exception, status: int, error: str) -> None:
+    response = serve(ScriptedBackend(failure)).post("/ask", json={"question": "Why?"})
+    assert (response.status_code, list(response.json()), response.json()["error"]) == (
+        status,
+        ["error", "detail"],
+        error,
+    )
+    assert "reader" not in response.text
+    assert response.headers.get("Retry-After") == ("3" if status == 429 else None)
 
 
-@pytest.mark.parametrize(("length", "kept"), [(1, 1), (1999, 1999), (2000, 2000), (2001, 2000), (9000, 2000)])
-def test_a_text_over_2000_characters_is_cut_to_2000_that_end_in_points(length: int, kept: int) -> None:
+@pytest.mark.parametrize(("length", "shown_length"), [(1, 1), (1999, 1999), (2000, 2000), (2001, 2000), (9000, 2000)])
+def test_a_text_over_2000_characters_is_truncated_and_ends_in_dots(length: int, shown_length: int) -> None:
     text = ChunkReference(chunk_id="c", text="t" * length).text
-    assert len(text) == kept
+    assert len(text) == shown_length
     assert text.endswith("t..." if length > 2000 else "t")
     assert text.rstrip(".") == "t" * (1997 if length > 2000 else length)
 
 
-@pytest.mark.parametrize(("page", "holds"), [(None, True), (1, True), (0, False), (-1, False)])
-def test_a_page_is_positive(page: int | None, holds: bool) -> None:
-    made = {"chunk_id": "c", "text": "t", "page": page}
-    assert _valid(ChunkReference, made) is holds
+@pytest.mark.parametrize(("page", "valid"), [(None, True), (1, True), (0, False), (-1, False)])
+def test_a_page_is_positive(page: int | None, valid: bool) -> None:
+    assert is_valid(ChunkReference, {"chunk_id": "c", "text": "t", "page": page}) is valid
 
 
 @pytest.mark.parametrize("field", ["chunk_id", "text"])
 def test_a_chunk_has_an_id_and_a_text(field: str) -> None:
-    assert _valid(ChunkReference, {"chunk_id": "c", "text": "t"})
-    assert not _valid(ChunkReference, {"chunk_id": "c", "text": "t", field: ""})
+    assert is_valid(ChunkReference, {"chunk_id": "c", "text": "t"})
+    assert not is_valid(ChunkReference, {"chunk_id": "c", "text": "t", field: ""})
 
 
-def test_names_that_a_place_does_not_have_are_null() -> None:
-    told = ChunkReference.of(make_passage("t", chapter="", title="", section=""))
-    assert (told.page, told.chapter, told.section) == (None, None, None)
+def test_missing_names_of_a_place_are_null() -> None:
+    chunk = ChunkReference.from_passage(make_passage("t", chapter="", title="", section=""))
+    assert (chunk.page, chunk.chapter, chunk.section) == (None, None, None)
 
 
 GOOD = {
@@ -263,11 +276,11 @@ GOOD = {
     "grounded": True,
     "retrieval_quality": "Good",
 }
-REFUSED = {"answer": SILENT, "sources": [], "matched_chunks": [], "grounded": False, "retrieval_quality": "Poor"}
+REFUSED = {"answer": REFUSAL_TEXT, "sources": [], "matched_chunks": [], "grounded": False, "retrieval_quality": "Poor"}
 
 
 @pytest.mark.parametrize(
-    ("made", "holds"),
+    ("value", "valid"),
     [
         (GOOD, True),
         (GOOD | {"retrieval_quality": None}, True),
@@ -286,14 +299,14 @@ REFUSED = {"answer": SILENT, "sources": [], "matched_chunks": [], "grounded": Fa
         (REFUSED | {"answer": "No."}, False),
     ],
 )
-def test_a_response_names_its_sources_or_is_the_refusal(made: dict[str, Any], holds: bool) -> None:
-    assert _valid(AskResponse, made) is holds
+def test_a_response_names_its_sources_or_is_the_refusal(value: dict[str, Any], valid: bool) -> None:
+    assert is_valid(AskResponse, value) is valid
 
 
-def test_a_validation_result_tells_the_judgement() -> None:
+def test_a_validation_result_contains_the_judgement() -> None:
     found = make_passage("First words.", "c1")
-    judgement = Judgement(0.7, ("c1",), (Evidence.of(found, 0, 5, 0.9),), "Partial")
-    assert ValidationResult.of(judgement).model_dump() == {
+    judgement = Judgement(0.7, ("c1",), (Evidence.from_chunk(found.chunk, 0, 5, 0.9),), "Partial")
+    assert ValidationResult.from_judgement(judgement).model_dump() == {
         "relevant_chunks": ["c1"],
         "answer_present": True,
         "evidence": ["First"],
@@ -301,20 +314,20 @@ def test_a_validation_result_tells_the_judgement() -> None:
     }
 
 
-def test_the_context_of_a_question_holds_every_passage_with_its_validation() -> None:
+def test_the_context_of_a_question_contains_every_passage_and_the_validation_result() -> None:
     found = [make_passage("One.", "c1", page=4), make_passage("Two.", "c2")]
     judgement = Judgement(0.7, ("c1",), (), "Partial")
-    context = AgentContext.of(Question("Why?"), found, judgement)
+    context = AgentContext.from_passages(Question("Why?"), found, judgement)
     assert context.context_type == "retrieval"
     assert context.context_text == "[c1] Chapter 1 > Section 1\nOne.\n\n[c2] Chapter 1 > Section 1\nTwo."
-    assert context.validation_result == ValidationResult.of(judgement)
+    assert context.validation_result == ValidationResult.from_judgement(judgement)
     assert context.source_metadata[0] == {"chunk_id": "c1", "page": 4, "chapter": "Chapter 1", "section": "Section 1"}
 
 
 def test_the_context_of_a_selection_is_the_selection() -> None:
     question = Question("Why?", "Selected.", AnswerScope.SELECTION)
-    chosen = make_passage("Selected.", SELECTION_CHUNK_ID, 1.0)
-    context = AgentContext.of(question, [chosen], Judgement(0.7, (), (), "Partial"))
+    selection = make_passage("Selected.", SELECTION_CHUNK_ID, 1.0)
+    context = AgentContext.from_passages(question, [selection], Judgement(0.7, (), (), "Partial"))
     assert context.model_dump() == {
         "context_text": "Selected.",
         "context_type": "selected_text",
@@ -339,7 +352,7 @@ SELECTION = {
 
 
 @pytest.mark.parametrize(
-    ("made", "holds"),
+    ("value", "valid"),
     [
         (CONTEXT, True),
         (CONTEXT | {"context_text": ""}, False),
@@ -357,22 +370,23 @@ SELECTION = {
         (SELECTION | {"source_metadata": []}, False),
     ],
 )
-def test_a_context_has_text_and_sources_of_its_type(made: dict[str, Any], holds: bool) -> None:
-    assert _valid(AgentContext, made) is holds
+def test_a_context_has_text_and_sources_of_its_type(value: dict[str, Any], valid: bool) -> None:
+    assert is_valid(AgentContext, value) is valid
 
 
 def test_every_status_is_documented_with_its_body(serve: Serve) -> None:
-    told = serve(ScriptedBackend(make_refusal())).get("/openapi.json").json()["paths"]["/ask"]["post"]["responses"]
+    document = serve(ScriptedBackend(make_refusal())).get("/openapi.json").json()
+    responses = document["paths"]["/ask"]["post"]["responses"]
     for status in ("400", "413", "415", "429", "500", "503", "504"):
-        assert told[status]["content"]["application/json"]["schema"]["$ref"].endswith("/AskError")
-    assert told["200"]["content"]["application/json"]["schema"]["$ref"].endswith("/AskResponse")
+        assert responses[status]["content"]["application/json"]["schema"]["$ref"].endswith("/AskError")
+    assert responses["200"]["content"]["application/json"]["schema"]["$ref"].endswith("/AskResponse")
 
 
 # Python strips four separators that Unicode does not count as white space; a question of them alone is tested above.
 @given(st.text(st.characters(exclude_characters="\x1c\x1d\x1e\x1f", codec="utf-8")), st.integers(0, 1002))
-def test_a_question_is_taken_where_its_stripped_length_allows(text: str, more: int) -> None:
-    asked = text + "q" * more + " "
-    assert _valid(AskRequest, {"question": asked}) is (1 <= len(asked.strip()) <= 1000)
+def test_a_question_is_valid_if_its_stripped_length_is(text: str, more: int) -> None:
+    question = text + "q" * more + " "
+    assert is_valid(AskRequest, {"question": question}) is (1 <= len(question.strip()) <= 1000)
 
 
 @given(
@@ -384,15 +398,7 @@ def test_a_question_is_taken_where_its_stripped_length_allows(text: str, more: i
     )
 )
 def test_sources_and_matched_chunks_always_agree(found: list[Passage]) -> None:
-    told = AskResponse.of(Question("Why?"), make_answer([("Yes.", one) for one in found]))
-    assert told.sources == [one.chunk.id for one in found] == [chunk.chunk_id for chunk in told.matched_chunks]
-    assert all(1 <= len(chunk.text) <= 2000 for chunk in told.matched_chunks)
-    assert AskResponse.model_validate_json(told.model_dump_json()) == told
-
-
-def _valid(model: type[Any], made: dict[str, Any]) -> bool:
-    try:
-        model.model_validate(made)
-    except ValidationError:
-        return False
-    return True
+    response = AskResponse.from_reply(Question("Why?"), make_answer([("Yes.", one) for one in found]))
+    assert response.sources == [one.chunk.id for one in found] == [chunk.chunk_id for chunk in response.matched_chunks]
+    assert all(1 <= len(chunk.text) <= 2000 for chunk in response.matched_chunks)
+    assert AskResponse.model_validate_json(response.model_dump_json()) == response

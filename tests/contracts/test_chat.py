@@ -1,4 +1,4 @@
-"""The contract of `POST /chat` and `POST /api/v1/chat`."""
+"""Tests contract 001, `POST /chat` and `POST /api/v1/chat`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from pydantic import ValidationError
+from tests.contracts.helpers import is_valid
 
 from bookbound.contracts.chat import (
     ChatRequest,
@@ -46,14 +46,16 @@ MOTOR = make_passage("A motor turns.", "c2", 0.61, title="Motors", section="", u
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_an_answer_comes_with_marks_citations_and_metadata(serve: Serve, path: str) -> None:
-    spare = make_passage("Not used.", "c3")
-    desk = ScriptedBackend(
-        make_answer([("A servo turns to an angle.", SERVO), ("A motor turns.", MOTOR)], retrieved=[SERVO, MOTOR, spare])
+def test_an_answer_has_source_links_citations_and_metadata(serve: Serve, path: str) -> None:
+    unused = make_passage("Not used.", "c3")
+    backend = ScriptedBackend(
+        make_answer(
+            [("A servo turns to an angle.", SERVO), ("A motor turns.", MOTOR)], retrieved=[SERVO, MOTOR, unused]
+        )
     )
-    sent = serve(desk).post(path, json={"question": " What turns? ", "top_k": 3}, headers={"X-Request-ID": "r1"})
-    assert sent.status_code == 200
-    assert sent.json() == {
+    response = serve(backend).post(path, json={"question": " What turns? ", "top_k": 3}, headers={"X-Request-ID": "r1"})
+    assert response.status_code == 200
+    assert response.json() == {
         "answer": "A servo turns to an angle. [Source: Servos › Wiring](https://book.example/servo#wiring) "
         "A motor turns. [Source: Motors](https://book.example/motor)",
         "citations": [
@@ -77,84 +79,92 @@ def test_an_answer_comes_with_marks_citations_and_metadata(serve: Serve, path: s
             "model_used": "scripted",
         },
     }
-    assert desk.asked == [Question("What turns?", k=3)]
+    assert backend.questions == [Question("What turns?", k=3)]
 
 
 @pytest.mark.parametrize("kind", list(RefusalReason))
-def test_a_refusal_is_200_with_the_plain_sentence_and_no_citation(serve: Serve, kind: RefusalReason) -> None:
-    refused = make_refusal(kind, [SERVO])
-    sent = serve(ScriptedBackend(refused)).post("/chat", json={"question": "What is the price?"})
-    assert (sent.status_code, sent.json()["answer"], sent.json()["citations"]) == (200, refused.text, [])
-    assert sent.json()["metadata"]["retrieval_count"] == 1
+def test_a_refusal_is_200_with_a_sentence_and_no_citation(serve: Serve, kind: RefusalReason) -> None:
+    refusal = make_refusal(kind, [SERVO])
+    response = serve(ScriptedBackend(refusal)).post("/chat", json={"question": "What is the price?"})
+    assert (response.status_code, response.json()["answer"], response.json()["citations"]) == (200, refusal.text, [])
+    assert response.json()["metadata"]["retrieval_count"] == 1
 
 
 def test_a_selection_comes_first_and_the_book_after_it(serve: Serve) -> None:
-    desk = ScriptedBackend(make_refusal())
-    serve(desk).post("/chat", json={"question": "Why?", "selected_text": " Chosen. "})
-    assert desk.asked == [Question("Why?", "Chosen.", AnswerScope.SELECTION_THEN_BOOK, 5)]
+    backend = ScriptedBackend(make_refusal())
+    serve(backend).post("/chat", json={"question": "Why?", "selected_text": " Chosen. "})
+    assert backend.questions == [Question("Why?", "Chosen.", AnswerScope.SELECTION_THEN_BOOK, 5)]
 
 
 def test_a_selection_is_cited_at_its_place_and_not_counted_as_retrieved() -> None:
-    chosen = make_passage(
+    selection = make_passage(
         "Chosen.", SELECTION_CHUNK_ID, 1.0, title="Servos", section="Wiring", url=URL, anchor="wiring"
     )
-    told = ChatResponse.of(make_answer([("Chosen.", chosen), ("A motor turns.", MOTOR)]), "r1")
-    assert told.citations[0] == Citation(
+    response = ChatResponse.from_reply(make_answer([("Chosen.", selection), ("A motor turns.", MOTOR)]), "r1")
+    assert response.citations[0] == Citation(
         source_url=f"{URL}#wiring", title="Servos › Wiring", chunk_id="selected_text", relevance_score=1.0
     )
-    assert (len(told.citations), told.metadata.retrieval_count) == (2, 1)
+    assert (len(response.citations), response.metadata.retrieval_count) == (2, 1)
 
 
 def test_a_selection_that_is_not_from_the_book_is_cited_as_selected_text() -> None:
-    chosen = make_passage("Chosen.", SELECTION_CHUNK_ID, 1.0)
+    selection = make_passage("Chosen.", SELECTION_CHUNK_ID, 1.0)
     place = Place("", "", "", "Selected text", (), "", 0, 7)
-    foreign = replace(chosen, chunk=replace(chosen.chunk, place=place))
-    told = ChatResponse.of(make_answer([("Chosen.", foreign)]), "r1")
-    assert told.answer == "Chosen. [Source: Selected text]()"
-    assert told.citations == [
+    foreign = replace(selection, chunk=replace(selection.chunk, place=place))
+    response = ChatResponse.from_reply(make_answer([("Chosen.", foreign)]), "r1")
+    assert response.answer == "Chosen. [Source: Selected text]()"
+    assert response.citations == [
         Citation(source_url="", title="Selected text", chunk_id="selected_text", relevance_score=1)
     ]
 
 
-def test_a_run_of_sentences_on_one_source_has_one_mark() -> None:
-    told = ChatResponse.of(make_answer([("One.", SERVO), ("Two.", SERVO), ("Three.", MOTOR), ("Four.", SERVO)]), "r1")
-    servo, motor = RetrievalResult.of(SERVO).mark, RetrievalResult.of(MOTOR).mark
-    assert told.answer == f"One. Two. {servo} Three. {motor} Four. {servo}"
-    assert [citation.chunk_id for citation in told.citations] == ["c1", "c2"]
+def test_consecutive_sentences_with_one_source_have_one_link() -> None:
+    response = ChatResponse.from_reply(
+        make_answer([("One.", SERVO), ("Two.", SERVO), ("Three.", MOTOR), ("Four.", SERVO)]), "r1"
+    )
+    servo, motor = RetrievalResult.from_passage(SERVO).link, RetrievalResult.from_passage(MOTOR).link
+    assert response.answer == f"One. Two. {servo} Three. {motor} Four. {servo}"
+    assert [citation.chunk_id for citation in response.citations] == ["c1", "c2"]
 
 
-def test_a_sentence_on_two_sources_has_the_marks_of_both() -> None:
-    made = make_answer([("Both turn.", SERVO), ("Both turn.", MOTOR)])
-    both = replace(made.sentences[0], evidence=tuple(Evidence.of(one, 0, 1, 0.9) for one in (MOTOR, SERVO, MOTOR)))
-    told = ChatResponse.of(replace(made, sentences=(both,)), "r1")
-    assert told.answer == f"Both turn. {RetrievalResult.of(MOTOR).mark} {RetrievalResult.of(SERVO).mark}"
+def test_a_sentence_with_two_sources_has_both_links() -> None:
+    answer = make_answer([("Both turn.", SERVO), ("Both turn.", MOTOR)])
+    evidence = tuple(Evidence.from_chunk(passage.chunk, 0, 1, 0.9) for passage in (MOTOR, SERVO, MOTOR))
+    sentence = replace(answer.sentences[0], evidence=evidence)
+    response = ChatResponse.from_reply(replace(answer, sentences=(sentence,)), "r1")
+    assert (
+        response.answer
+        == f"Both turn. {RetrievalResult.from_passage(MOTOR).link} {RetrievalResult.from_passage(SERVO).link}"
+    )
 
 
-def test_a_mark_never_joins_a_line_of_code() -> None:
-    told = ChatResponse.of(make_answer([("Run it:", SERVO), ("a = 1\nb = 2", SERVO), ("Done.", MOTOR)]), "r1")
-    servo, motor = RetrievalResult.of(SERVO).mark, RetrievalResult.of(MOTOR).mark
-    assert told.answer == f"Run it:\n\na = 1\nb = 2\n\n{servo} Done. {motor}"
+def test_a_link_is_never_on_a_line_of_code() -> None:
+    response = ChatResponse.from_reply(
+        make_answer([("Run it:", SERVO), ("a = 1\nb = 2", SERVO), ("Done.", MOTOR)]), "r1"
+    )
+    servo, motor = RetrievalResult.from_passage(SERVO).link, RetrievalResult.from_passage(MOTOR).link
+    assert response.answer == f"Run it:\n\na = 1\nb = 2\n\n{servo} Done. {motor}"
 
 
 @pytest.mark.parametrize("question", ["?", "q" * 2000, f"  {'q' * 2000}\n"])
-def test_a_question_of_1_to_2000_characters_is_taken_without_its_outer_white_space(question: str) -> None:
-    assert ChatRequest(question=question).asked() == Question(question.strip())
+def test_a_question_has_1_to_2000_characters_without_outer_white_space(question: str) -> None:
+    assert ChatRequest(question=question).to_question() == Question(question.strip())
 
 
 @pytest.mark.parametrize("selection", [None, "", " \n", "s", "s" * 5000, f" {'s' * 5000}\t"])
-def test_a_selection_of_up_to_5000_characters_is_taken_and_white_space_is_none(selection: str | None) -> None:
-    asked = ChatRequest(question="Why?", selected_text=selection).asked()
+def test_a_selection_has_up_to_5000_characters_and_white_space_is_none(selection: str | None) -> None:
+    request = ChatRequest(question="Why?", selected_text=selection).to_question()
     stripped = (selection or "").strip() or None
-    assert (asked.selection, asked.scope) == (
+    assert (request.selection, request.scope) == (
         stripped,
         AnswerScope.SELECTION_THEN_BOOK if stripped else AnswerScope.BOOK,
     )
 
 
 @pytest.mark.parametrize("top_k", [1, 20])
-def test_top_k_is_1_to_20_and_5_by_itself(top_k: int) -> None:
-    assert ChatRequest(question="Why?", top_k=top_k).asked().k == top_k
-    assert ChatRequest(question="Why?").asked().k == 5
+def test_top_k_is_1_to_20_and_5_by_default(top_k: int) -> None:
+    assert ChatRequest(question="Why?", top_k=top_k).to_question().k == top_k
+    assert ChatRequest(question="Why?").to_question().k == 5
 
 
 EMPTY = "Question cannot be empty or whitespace-only"
@@ -162,7 +172,7 @@ WHY = {"question": "Why?"}
 
 
 @pytest.mark.parametrize(
-    ("sent", "details"),
+    ("body", "details"),
     [
         ({}, {"question": "Field required"}),
         ({"question": ""}, {"question": EMPTY}),
@@ -182,32 +192,32 @@ WHY = {"question": "Why?"}
     ],
 )
 @pytest.mark.parametrize("path", PATHS)
-def test_what_breaks_a_rule_is_422_with_the_rule_of_each_field(
-    serve: Serve, path: str, sent: dict[str, Any], details: dict[str, str]
+def test_a_broken_rule_is_422_with_the_rule_of_each_field(
+    serve: Serve, path: str, body: dict[str, Any], details: dict[str, str]
 ) -> None:
-    desk = ScriptedBackend(make_refusal())
-    got = serve(desk).post(path, json=sent)
+    backend = ScriptedBackend(make_refusal())
+    response = serve(backend).post(path, json=body)
     field, rule = next(iter(details.items()))
-    assert (got.status_code, got.json()) == (
+    assert (response.status_code, response.json()) == (
         422,
         {"error": "validation_error", "message": f"{field}: {rule}", "details": details, "retry_after": None},
     )
-    assert desk.asked == []
+    assert backend.questions == []
 
 
 @pytest.mark.parametrize(
-    "sent", ["{", "", "[]", "null", '{"question": "\\ud800"}', '{"question": "\\u001c"}', b"\xff\xfe"]
+    "body", ["{", "", "[]", "null", '{"question": "\\ud800"}', '{"question": "\\u001c"}', b"\xff\xfe"]
 )
-def test_a_body_that_is_no_question_is_422_of_the_same_shape(serve: Serve, sent: str | bytes) -> None:
-    got = serve(ScriptedBackend(make_refusal())).post(
-        "/chat", content=sent, headers={"Content-Type": "application/json"}
+def test_an_invalid_body_is_422_of_the_same_shape(serve: Serve, body: str | bytes) -> None:
+    response = serve(ScriptedBackend(make_refusal())).post(
+        "/chat", content=body, headers={"Content-Type": "application/json"}
     )
-    assert (got.status_code, list(got.json())) == (422, ["error", "message", "details", "retry_after"])
-    assert got.json()["error"] == "validation_error"
+    assert (response.status_code, list(response.json())) == (422, ["error", "message", "details", "retry_after"])
+    assert response.json()["error"] == "validation_error"
 
 
 @pytest.mark.parametrize(
-    ("trouble", "status", "error", "wait"),
+    ("failure", "status", "error", "wait"),
     [
         (ServiceRateLimitError("Wait.", service="model", retry_after=2.5), 429, "rate_limit_exceeded", 3),
         (OverloadedError("Wait.", retry_after=1.0), 503, "service_unavailable", 1),
@@ -217,18 +227,18 @@ def test_a_body_that_is_no_question_is_422_of_the_same_shape(serve: Serve, sent:
         (KeyError("a reader's words"), 500, "internal_error", None),
     ],
 )
-def test_trouble_is_told_by_its_code_with_the_time_to_wait(
-    serve: Serve, trouble: Exception, status: int, error: str, wait: int | None
+def test_an_error_has_its_code_and_the_time_to_wait(
+    serve: Serve, failure: Exception, status: int, error: str, wait: int | None
 ) -> None:
-    got = serve(ScriptedBackend(trouble)).post("/chat", json=WHY)
-    told = ErrorResponse.model_validate(got.json())
-    assert (got.status_code, told.error, told.details, told.retry_after) == (status, error, None, wait)
-    assert got.headers.get("Retry-After") == (None if wait is None else str(wait))
-    assert "reader" not in got.text
+    response = serve(ScriptedBackend(failure)).post("/chat", json=WHY)
+    body = ErrorResponse.model_validate(response.json())
+    assert (response.status_code, body.error, body.details, body.retry_after) == (status, error, None, wait)
+    assert response.headers.get("Retry-After") == (None if wait is None else str(wait))
+    assert "reader" not in response.text
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_other_requests_to_its_paths_are_told_in_its_words(serve: Serve, path: str) -> None:
+def test_other_requests_to_its_paths_get_its_error_body(serve: Serve, path: str) -> None:
     client = serve(ScriptedBackend(make_refusal()))
     assert client.get(path).json()["error"] == "method_not_allowed"
     assert client.post(path, content="Why?").json()["error"] == "unsupported_media_type"
@@ -237,36 +247,38 @@ def test_other_requests_to_its_paths_are_told_in_its_words(serve: Serve, path: s
 
 def test_a_citation_is_made_from_a_retrieval_result() -> None:
     result = {"text": "t", "source_url": "u", "title": "T", "chunk_id": "c", "score": 0.5}
-    made = Citation.from_retrieval_result(result)
-    assert made.model_dump() == {"source_url": "u", "title": "T", "chunk_id": "c", "relevance_score": 0.5}
+    citation = Citation.from_retrieval_result(result)
+    assert citation.model_dump() == {"source_url": "u", "title": "T", "chunk_id": "c", "relevance_score": 0.5}
 
 
-@pytest.mark.parametrize(("score", "holds"), [(0.0, True), (1.0, True), (-0.01, False), (1.01, False)])
-def test_a_relevance_score_is_0_to_1(score: float, holds: bool) -> None:
-    made = {"source_url": "u", "title": "T", "chunk_id": "c", "relevance_score": score}
-    assert _valid(Citation, made) is holds
+@pytest.mark.parametrize(("score", "valid"), [(0.0, True), (1.0, True), (-0.01, False), (1.01, False)])
+def test_a_relevance_score_is_0_to_1(score: float, valid: bool) -> None:
+    value = {"source_url": "u", "title": "T", "chunk_id": "c", "relevance_score": score}
+    assert is_valid(Citation, value) is valid
 
 
 @pytest.mark.parametrize("field", ["processing_time_ms", "retrieval_count"])
-def test_figures_are_not_negative(field: str) -> None:
-    made = {"processing_time_ms": 0, "retrieval_count": 0, "model_used": "quotes"}
-    assert _valid(ResponseMetadata, made)
-    assert not _valid(ResponseMetadata, made | {field: -1})
+def test_metadata_is_not_negative(field: str) -> None:
+    value = {"processing_time_ms": 0, "retrieval_count": 0, "model_used": "quotes"}
+    assert is_valid(ResponseMetadata, value)
+    assert not is_valid(ResponseMetadata, value | {field: -1})
 
 
-def test_metadata_has_an_id_of_its_own_where_none_is_given() -> None:
+def test_metadata_has_a_default_request_id() -> None:
     one, two = (ResponseMetadata(processing_time_ms=1, retrieval_count=1, model_used="quotes") for _ in range(2))
     assert uuid.UUID(one.request_id) != uuid.UUID(two.request_id)
 
 
-@pytest.mark.parametrize(("wait", "holds"), [(None, True), (0, True), (-1, False)])
-def test_the_time_to_wait_is_not_negative(wait: int | None, holds: bool) -> None:
-    assert _valid(ErrorResponse, {"error": "timeout", "message": "m", "retry_after": wait}) is holds
+@pytest.mark.parametrize(("wait", "valid"), [(None, True), (0, True), (-1, False)])
+def test_the_time_to_wait_is_not_negative(wait: int | None, valid: bool) -> None:
+    assert is_valid(ErrorResponse, {"error": "timeout", "message": "m", "retry_after": wait}) is valid
 
 
-def test_a_context_holds_what_was_found_apart_from_the_selection() -> None:
+def test_a_context_contains_the_retrieved_chunks_without_the_selection() -> None:
     question = Question("Why?", "Chosen.", AnswerScope.SELECTION_THEN_BOOK)
-    context = RetrievalContext.of(question, Retrieval((make_passage("Chosen.", SELECTION_CHUNK_ID, 1.0), SERVO)))
+    context = RetrievalContext.from_retrieval(
+        question, Retrieval((make_passage("Chosen.", SELECTION_CHUNK_ID, 1.0), SERVO))
+    )
     assert (context.query, context.selected_text) == ("Why?", "Chosen.")
     assert [chunk.model_dump() for chunk in context.chunks] == [
         {
@@ -281,29 +293,30 @@ def test_a_context_holds_what_was_found_apart_from_the_selection() -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 def test_every_status_is_documented_with_its_body(serve: Serve, path: str) -> None:
-    told = serve(ScriptedBackend(make_refusal())).get("/openapi.json").json()["paths"][path]["post"]["responses"]
-    assert set(told) == {"200", "401", "403", "413", "415", "422", "429", "500", "503", "504"}
-    for status in set(told) - {"200"}:
-        assert told[status]["content"]["application/json"]["schema"]["$ref"].endswith("/ErrorResponse")
+    document = serve(ScriptedBackend(make_refusal())).get("/openapi.json").json()
+    responses = document["paths"][path]["post"]["responses"]
+    assert set(responses) == {"200", "401", "403", "413", "415", "422", "429", "500", "503", "504"}
+    for status in set(responses) - {"200"}:
+        assert responses[status]["content"]["application/json"]["schema"]["$ref"].endswith("/ErrorResponse")
 
 
-Words = st.text(st.characters(exclude_characters="\x00\x1c\x1d\x1e\x1f", codec="utf-8"))
-Active = st.text(st.sampled_from("ab []()`*_~<>\\!&|#;\n\"'"), min_size=1)
+PLAIN_TEXT = st.text(st.characters(exclude_characters="\x00\x1c\x1d\x1e\x1f", codec="utf-8"))
+MARKUP_TEXT = st.text(st.sampled_from("ab []()`*_~<>\\!&|#;\n\"'"), min_size=1)
 
 
-@given(Words, st.integers(0, 2002))
-def test_a_question_is_taken_where_its_stripped_length_allows(text: str, more: int) -> None:
-    asked = text + "q" * more + " "
-    assert _valid(ChatRequest, {"question": asked}) is (1 <= len(asked.strip()) <= 2000)
+@given(PLAIN_TEXT, st.integers(0, 2002))
+def test_a_question_is_valid_if_its_stripped_length_is(text: str, more: int) -> None:
+    question = text + "q" * more + " "
+    assert is_valid(ChatRequest, {"question": question}) is (1 <= len(question.strip()) <= 2000)
 
 
-@given(Words | Active, Words | Active, Active)
-def test_a_mark_is_one_link_to_its_source_whatever_its_title_and_address_hold(
-    title: str, section: str, address: str
-) -> None:
-    source = RetrievalResult.of(make_passage("t", title=title, section=section, url=f"https://book.example/{address}"))
+@given(PLAIN_TEXT | MARKUP_TEXT, PLAIN_TEXT | MARKUP_TEXT, MARKUP_TEXT)
+def test_a_source_link_is_valid_for_any_title_and_url(title: str, section: str, address: str) -> None:
+    source = RetrievalResult.from_passage(
+        make_passage("t", title=title, section=section, url=f"https://book.example/{address}")
+    )
     reader = MarkdownIt("commonmark")
-    (inline,) = reader.parseInline(f"Before. {source.mark} after.")
+    (inline,) = reader.parseInline(f"Before. {source.link} after.")
     before, link, *text, end, after = inline.children or []
     assert (before.content, link.type, end.type, after.content) == ("Before. ", "link_open", "link_close", " after.")
     assert "".join(token.content for token in text) == f"Source: {source.title}"
@@ -311,20 +324,12 @@ def test_a_mark_is_one_link_to_its_source_whatever_its_title_and_address_hold(
 
 
 @given(st.lists(st.tuples(st.sampled_from(["One.", "Two.", "a\nb"]), st.sampled_from([SERVO, MOTOR])), min_size=1))
-def test_every_citation_is_marked_and_every_mark_is_cited(sentences: list[tuple[str, Passage]]) -> None:
-    made = make_answer(sentences)
-    told = ChatResponse.of(made, "r1")
-    marked = re.findall(r"\[Source: (.*?)\]\((.*?)\)", told.answer)
-    assert {url for _, url in marked} == {citation.source_url for citation in told.citations}
-    assert len(told.citations) == len({found.chunk.id for _, found in sentences})
-    bare = re.sub(r"\[Source: .*?\]\(.*?\)", "", told.answer)
-    assert bare.split() == made.text.split()
-    assert ChatResponse.model_validate_json(told.model_dump_json()) == told
-
-
-def _valid(model: type[Any], made: dict[str, Any]) -> bool:
-    try:
-        model.model_validate(made)
-    except ValidationError:
-        return False
-    return True
+def test_every_citation_has_a_link_and_every_link_a_citation(sentences: list[tuple[str, Passage]]) -> None:
+    answer = make_answer(sentences)
+    response = ChatResponse.from_reply(answer, "r1")
+    links = re.findall(r"\[Source: (.*?)\]\((.*?)\)", response.answer)
+    assert {url for _, url in links} == {citation.source_url for citation in response.citations}
+    assert len(response.citations) == len({found.chunk.id for _, found in sentences})
+    text_without_links = re.sub(r"\[Source: .*?\]\(.*?\)", "", response.answer)
+    assert text_without_links.split() == answer.text.split()
+    assert ChatResponse.model_validate_json(response.model_dump_json()) == response

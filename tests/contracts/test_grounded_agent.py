@@ -1,32 +1,30 @@
-"""The contract of the grounded agent."""
+"""Tests contract 004, the grounded agent."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Optional, cast
+from typing import Any, Optional
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.contracts.helpers import open_scripted_book
 
 import bookbound
 from bookbound import bootstrap
-from bookbound.answering.pipeline import Pipeline
-from bookbound.contracts import grounded_agent as face
+from bookbound.contracts import grounded_agent
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import InvalidInputError, ServiceAuthenticationError, ServiceUnreachableError
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.reply import Reply
 from bookbound.library import Book
 from bookbound.settings import Settings
-from bookbound.testing import ScriptedBackend, make_answer, make_passage, make_refusal
+from bookbound.testing import make_answer, make_passage, make_refusal
 from bookbound.testing.scripted_services import Fault, ScriptedServices, ToolCall
 
 GEAR = make_passage(
@@ -40,15 +38,15 @@ GEAR = make_passage(
     anchor="gears",
 )
 OTHER = make_passage("Gears wear.", "chunk_4", 0.41, chapter="Actuators", section="Wear", url="/wear")
-CHUNK = face.RetrievedChunk("Words.", 0.5, "/a", 2, "c1", "C", "S", "T")
+CHUNK = grounded_agent.RetrievedChunk("Words.", 0.5, "/a", 2, "c1", "C", "S", "T")
 ENTITIES = "AgentConfig GroundingContext Citation AgentResponse RetrievedChunk RetrievalResult AssembledContext".split()
 
 scores = st.floats(0, 1)
 words = st.text(max_size=20)
-chunks = st.builds(face.RetrievedChunk, words, scores, words, st.integers(0, 99), words, words, words, words)
-results = st.builds(face.RetrievalResult, words, st.lists(chunks, max_size=5))
+chunks = st.builds(grounded_agent.RetrievedChunk, words, scores, words, st.integers(0, 99), words, words, words, words)
+results = st.builds(grounded_agent.RetrievalResult, words, st.lists(chunks, max_size=5))
 configs = st.builds(
-    face.AgentConfig,
+    grounded_agent.AgentConfig,
     temperature=st.just(0.0),
     k=st.integers(-1, 10),
     score_threshold=st.floats(-1, 2),
@@ -56,17 +54,11 @@ configs = st.builds(
 )
 
 
-@contextmanager
-def scripted(script: Reply | Exception) -> Iterator[tuple[Book, ScriptedBackend]]:
-    """A book that gives one reply, and where its questions are kept."""
-    desk = ScriptedBackend(script)
-    with asyncio.Runner() as runner:
-        yield Book(cast(Pipeline, desk), runner), desk
-
-
-def asked(script: Reply | Exception, config: face.AgentConfig | None = None) -> face.AgentResponse:
-    with scripted(script) as (book, _):
-        return face.ask("What is a strain wave gear?", book, config)
+def ask_scripted(
+    script: Reply | Exception, config: grounded_agent.AgentConfig | None = None
+) -> grounded_agent.AgentResponse:
+    with open_scripted_book(script) as (book, _):
+        return grounded_agent.ask("What is a strain wave gear?", book, config)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +69,7 @@ def published(shared: Path) -> dict[str, Any]:
         "dataclass": dataclass,
         "field": field,
         "Optional": Optional,
-        "format_chunks_for_agent": face.format_chunks_for_agent,
+        "format_chunks_for_agent": grounded_agent.format_chunks_for_agent,
     }
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     exec("from __future__ import annotations\n" + code, names)
@@ -86,7 +78,7 @@ def published(shared: Path) -> dict[str, Any]:
 
 def test_every_entity_has_the_fields_and_defaults_of_the_published_contract(published: dict[str, Any]) -> None:
     for name in ENTITIES:
-        ours = [(each.name, each.default, each.default_factory) for each in fields(getattr(face, name))]
+        ours = [(each.name, each.default, each.default_factory) for each in fields(getattr(grounded_agent, name))]
         theirs = [(each.name, each.default, each.default_factory) for each in fields(published[name])]
         assert ours == theirs, name
 
@@ -94,38 +86,46 @@ def test_every_entity_has_the_fields_and_defaults_of_the_published_contract(publ
 def test_every_constant_is_that_of_the_published_contract(published: dict[str, Any]) -> None:
     constants = {name: value for name, value in published.items() if re.fullmatch(r"[A-Z][A-Z_]+", name)}
     assert len(constants) == 10
-    assert {name: getattr(face, name) for name in constants} == constants
+    assert {name: getattr(grounded_agent, name) for name in constants} == constants
 
 
 @given(config=configs)
 def test_a_configuration_is_judged_as_by_the_published_contract(
-    published: dict[str, Any], config: face.AgentConfig
+    published: dict[str, Any], config: grounded_agent.AgentConfig
 ) -> None:
-    assert face.validate_config(config) == published["validate_config"](config)
+    assert grounded_agent.validate_config(config) == published["validate_config"](config)
 
 
 @given(result=results, threshold=scores)
 def test_grounding_is_decided_as_by_the_published_contract(
-    published: dict[str, Any], result: face.RetrievalResult, threshold: float
+    published: dict[str, Any], result: grounded_agent.RetrievalResult, threshold: float
 ) -> None:
-    assert asdict(face.decide_grounding(result, threshold)) == asdict(published["decide_grounding"](result, threshold))
+    assert asdict(grounded_agent.decide_grounding(result, threshold)) == asdict(
+        published["decide_grounding"](result, threshold)
+    )
 
 
 @given(chunk=chunks)
 def test_a_citation_is_written_as_by_the_published_contract(
-    published: dict[str, Any], chunk: face.RetrievedChunk
+    published: dict[str, Any], chunk: grounded_agent.RetrievedChunk
 ) -> None:
     parts = (chunk.source_url, chunk.chapter, chunk.section, chunk.score, chunk.chunk_index)
-    assert face.Citation(*parts).format() == published["Citation"](*parts).format()
+    assert grounded_agent.Citation(*parts).format() == published["Citation"](*parts).format()
 
 
-def test_the_constants() -> None:
-    assert (face.DEFAULT_SCORE_THRESHOLD, face.MIN_CHUNKS_FOR_ANSWER) == (0.3, 1)
-    assert (face.DEFAULT_K, face.MIN_K, face.MAX_K, face.MAX_ANSWER_LENGTH, face.MAX_CITATIONS) == (5, 3, 8, 2000, 5)
+def test_the_constants_have_their_published_values() -> None:
+    assert (grounded_agent.DEFAULT_SCORE_THRESHOLD, grounded_agent.MIN_CHUNKS_FOR_ANSWER) == (0.3, 1)
+    assert (
+        grounded_agent.DEFAULT_K,
+        grounded_agent.MIN_K,
+        grounded_agent.MAX_K,
+        grounded_agent.MAX_ANSWER_LENGTH,
+        grounded_agent.MAX_CITATIONS,
+    ) == (5, 3, 8, 2000, 5)
 
 
 def test_a_configuration_has_the_defaults_of_the_contract() -> None:
-    assert asdict(face.AgentConfig()) == {
+    assert asdict(grounded_agent.AgentConfig()) == {
         "model": "gpt-4o-mini",
         "temperature": 0.0,
         "k": 5,
@@ -136,7 +136,7 @@ def test_a_configuration_has_the_defaults_of_the_contract() -> None:
 
 
 @pytest.mark.parametrize(
-    "kept",
+    "valid_fields",
     [
         {},
         {"k": 3},
@@ -150,9 +150,9 @@ def test_a_configuration_has_the_defaults_of_the_contract() -> None:
         {"temperature": 2.0},
     ],
 )
-def test_a_configuration_at_the_edge_of_its_rules_is_valid(kept: dict[str, Any]) -> None:
-    config = face.AgentConfig(**kept)
-    assert face.validate_config(config) == (config, None)
+def test_a_configuration_at_the_limits_is_valid(valid_fields: dict[str, Any]) -> None:
+    config = grounded_agent.AgentConfig(**valid_fields)
+    assert grounded_agent.validate_config(config) == (config, None)
 
 
 @pytest.mark.parametrize(
@@ -170,16 +170,21 @@ def test_a_configuration_at_the_edge_of_its_rules_is_valid(kept: dict[str, Any])
         ({"temperature": 2.1}, "Temperature must be 0.0-2.0, got 2.1"),
     ],
 )
-def test_a_configuration_beyond_its_rules_is_told_and_is_invalid_input(broken: dict[str, Any], message: str) -> None:
-    config = face.AgentConfig(**broken)
-    assert face.validate_config(config) == (config, message)
-    with scripted(make_refusal()) as (book, desk), pytest.raises(InvalidInputError, match=re.escape(message)):
-        face.ask("Why?", book, config)
-    assert desk.asked == []
+def test_a_configuration_beyond_the_limits_is_invalid_input(broken: dict[str, Any], message: str) -> None:
+    config = grounded_agent.AgentConfig(**broken)
+    assert grounded_agent.validate_config(config) == (config, message)
+    with (
+        open_scripted_book(make_refusal()) as (book, pipeline),
+        pytest.raises(InvalidInputError, match=re.escape(message)),
+    ):
+        grounded_agent.ask("Why?", book, config)
+    assert pipeline.questions == []
 
 
-def test_nothing_found_is_refused_with_its_reason() -> None:
-    assert face.decide_grounding(face.RetrievalResult("Why?"), 0.3) == face.GroundingContext(
+def test_an_empty_retrieval_is_refused_with_its_reason() -> None:
+    assert grounded_agent.decide_grounding(
+        grounded_agent.RetrievalResult("Why?"), 0.3
+    ) == grounded_agent.GroundingContext(
         chunks=[],
         formatted_text="",
         should_refuse=True,
@@ -188,9 +193,11 @@ def test_nothing_found_is_refused_with_its_reason() -> None:
     )
 
 
-def test_scores_below_the_threshold_are_refused_with_their_best() -> None:
+def test_scores_below_the_threshold_are_refused_with_the_best_score() -> None:
     found = [replace(CHUNK, score=0.1), replace(CHUNK, score=0.2999)]
-    assert face.decide_grounding(face.RetrievalResult("Why?", found), 0.3) == face.GroundingContext(
+    assert grounded_agent.decide_grounding(
+        grounded_agent.RetrievalResult("Why?", found), 0.3
+    ) == grounded_agent.GroundingContext(
         chunks=found,
         formatted_text="",
         should_refuse=True,
@@ -202,14 +209,14 @@ def test_scores_below_the_threshold_are_refused_with_their_best() -> None:
 
 def test_a_score_at_the_threshold_is_approved() -> None:
     found = [replace(CHUNK, score=0.3)]
-    context = face.decide_grounding(face.RetrievalResult("Why?", found), 0.3)
+    context = grounded_agent.decide_grounding(grounded_agent.RetrievalResult("Why?", found), 0.3)
     assert (context.should_refuse, context.refusal_reason, context.has_context) == (False, "", True)
-    assert context.formatted_text == face.format_chunks_for_agent(found)
+    assert context.formatted_text == grounded_agent.format_chunks_for_agent(found)
 
 
 @given(result=results, threshold=scores)
-def test_a_decision_agrees_with_itself(result: face.RetrievalResult, threshold: float) -> None:
-    context = face.decide_grounding(result, threshold)
+def test_a_decision_is_consistent(result: grounded_agent.RetrievalResult, threshold: float) -> None:
+    context = grounded_agent.decide_grounding(result, threshold)
     assert context.should_refuse == (not any(chunk.score >= threshold for chunk in result.chunks))
     assert context.has_context == (not context.should_refuse)
     assert bool(context.refusal_reason) == context.should_refuse
@@ -220,35 +227,37 @@ def test_a_decision_agrees_with_itself(result: face.RetrievalResult, threshold: 
 
 
 def test_a_citation_is_written_as_the_contract_says() -> None:
-    citation = face.Citation("https://book.example/a", "Actuators", "Gears", 0.827, 4)
+    citation = grounded_agent.Citation("https://book.example/a", "Actuators", "Gears", 0.827, 4)
     assert citation.format() == ("[Source: https://book.example/a | Chapter: Actuators | Section: Gears | Score: 0.83]")
 
 
-def test_chunks_for_the_agent_are_citations_with_the_words_below() -> None:
+def test_chunks_for_the_agent_are_citations_with_their_text_below() -> None:
     other = replace(CHUNK, text="More.", score=0.25, source_url="/b")
     text = (
         "[Source: /a | Chapter: C | Section: S | Score: 0.50]\nWords.\n\n"
         "[Source: /b | Chapter: C | Section: S | Score: 0.25]\nMore."
     )
-    assert face.format_chunks_for_agent([CHUNK, other]) == text
-    assert face.assemble_context(face.RetrievalResult("Why?", [CHUNK, other, CHUNK])) == face.AssembledContext(
-        f"{text}\n\n{face.format_chunks_for_agent([CHUNK])}", 3, len(text) + 2 + 59, ["/a", "/b"]
+    assert grounded_agent.format_chunks_for_agent([CHUNK, other]) == text
+    assert grounded_agent.assemble_context(
+        grounded_agent.RetrievalResult("Why?", [CHUNK, other, CHUNK])
+    ) == grounded_agent.AssembledContext(
+        f"{text}\n\n{grounded_agent.format_chunks_for_agent([CHUNK])}", 3, len(text) + 2 + 59, ["/a", "/b"]
     )
 
 
 @given(results)
-def test_an_assembled_context_counts_what_it_holds(result: face.RetrievalResult) -> None:
-    context = face.assemble_context(result)
+def test_an_assembled_context_counts_its_chunks_and_characters(result: grounded_agent.RetrievalResult) -> None:
+    context = grounded_agent.assemble_context(result)
     assert (context.chunk_count, context.total_chars) == (result.count, len(context.formatted_text))
     assert len(context.sources) == len(set(context.sources))
     assert set(context.sources) == {chunk.source_url for chunk in result.chunks}
     assert all(chunk.text in context.formatted_text for chunk in result.chunks)
 
 
-def test_a_search_gives_chunks_with_their_address() -> None:
-    with scripted(make_answer([("Gears.", GEAR)], retrieved=[GEAR, OTHER])) as (book, desk):
-        found = face.search_knowledge_base(" gears ", 3, book)
-    assert (desk.asked[0].text, desk.asked[0].k) == ("gears", 3)
+def test_a_search_returns_chunks_with_their_addresses() -> None:
+    with open_scripted_book(make_answer([("Gears.", GEAR)], retrieved=[GEAR, OTHER])) as (book, pipeline):
+        found = grounded_agent.search_knowledge_base(" gears ", 3, book)
+    assert (pipeline.questions[0].text, pipeline.questions[0].k) == ("gears", 3)
     assert (found.query, found.count, found.collection) == ("gears", 2, "textbook_chunks")
     assert asdict(found.chunks[0]) == {
         "text": "A strain wave gear has three parts.",
@@ -263,13 +272,16 @@ def test_a_search_gives_chunks_with_their_address() -> None:
 
 
 @pytest.mark.parametrize("k", [2, 9])
-def test_a_search_reads_3_to_8_chunks(k: int) -> None:
-    with scripted(make_refusal()) as (book, _), pytest.raises(InvalidInputError, match=f"K must be 3-8, got {k}"):
-        face.search_knowledge_base("gears", k, book)
+def test_a_search_returns_3_to_8_chunks(k: int) -> None:
+    with (
+        open_scripted_book(make_refusal()) as (book, _),
+        pytest.raises(InvalidInputError, match=f"K must be 3-8, got {k}"),
+    ):
+        grounded_agent.search_knowledge_base("gears", k, book)
 
 
 def test_an_answer_is_grounded_and_cites_what_it_used() -> None:
-    reply = asked(make_answer([("It has three parts.", GEAR), ("They mesh.", GEAR)], retrieved=[GEAR, OTHER]))
+    reply = ask_scripted(make_answer([("It has three parts.", GEAR), ("They mesh.", GEAR)], retrieved=[GEAR, OTHER]))
     assert asdict(reply) == {
         "answer": "It has three parts. They mesh.",
         "citations": [
@@ -309,88 +321,91 @@ def test_an_answer_is_grounded_and_cites_what_it_used() -> None:
     ],
 )
 def test_a_refusal_has_the_message_of_its_reason(retrieved: list[Passage], message: str) -> None:
-    reply = asked(make_refusal(RefusalReason.LOW_RELEVANCE, retrieved))
+    reply = ask_scripted(make_refusal(RefusalReason.LOW_RELEVANCE, retrieved))
     assert (reply.answer, reply.citations, reply.grounded, reply.refused) == (message, [], False, True)
     assert reply.tool_calls == ["search_textbook"]
 
 
-def test_an_agent_that_may_not_search_has_no_context() -> None:
-    with scripted(make_answer([("Gears.", GEAR)])) as (book, desk):
-        reply = face.ask("Why?", book, face.AgentConfig(tool_choice="none"))
-    assert (reply.answer, reply.refused, reply.tool_calls, desk.asked) == (face.REFUSAL_NO_CONTEXT, True, [], [])
+def test_an_agent_that_must_not_search_has_no_context() -> None:
+    with open_scripted_book(make_answer([("Gears.", GEAR)])) as (book, pipeline):
+        reply = grounded_agent.ask("Why?", book, grounded_agent.AgentConfig(tool_choice="none"))
+    assert (reply.answer, reply.refused, reply.tool_calls, pipeline.questions) == (
+        grounded_agent.REFUSAL_NO_CONTEXT,
+        True,
+        [],
+        [],
+    )
 
 
-@pytest.mark.parametrize(("question", "trouble"), [(" ", InvalidInputError), ("x" * 2001, InvalidInputError)])
+@pytest.mark.parametrize("question", [" ", "x" * 2001])
 @pytest.mark.parametrize("tool_choice", ["required", "none"])
-def test_a_question_that_breaks_a_rule_is_invalid_input(
-    question: str, trouble: type[Exception], tool_choice: str
-) -> None:
-    with scripted(make_refusal()) as (book, _), pytest.raises(trouble):
-        face.ask(question, book, face.AgentConfig(tool_choice=tool_choice))
+def test_a_question_that_breaks_a_rule_is_invalid_input(question: str, tool_choice: str) -> None:
+    with open_scripted_book(make_refusal()) as (book, _), pytest.raises(InvalidInputError):
+        grounded_agent.ask(question, book, grounded_agent.AgentConfig(tool_choice=tool_choice))
 
 
-def test_trouble_with_a_service_is_raised() -> None:
+def test_an_error_of_a_service_is_raised() -> None:
     with pytest.raises(ServiceUnreachableError):
-        asked(ServiceUnreachableError("Gone.", service="qdrant"))
+        ask_scripted(ServiceUnreachableError("Gone.", service="qdrant"))
 
 
-def many(lengths: list[int], sources: list[int]) -> Reply:
-    """An answer of sentences with these lengths, each resting on the passage with this number."""
-    found = [make_passage(f"Passage {i}.", f"chunk_{i}", section=f"S{i}") for i in range(8)]
-    texts = [("x" * (length - 1) + ".", found[source]) for length, source in zip(lengths, sources, strict=True)]
-    return make_answer(texts)
+def make_long_answer(lengths: list[int], sources: list[int]) -> Reply:
+    """An answer of sentences with these lengths, each citing the passage with this number."""
+    passages = [make_passage(f"Passage {i}.", f"chunk_{i}", section=f"S{i}") for i in range(8)]
+    pairs = zip(lengths, sources, strict=True)
+    return make_answer([("x" * (length - 1) + ".", passages[source]) for length, source in pairs])
 
 
-@pytest.mark.parametrize(("second", "kept"), [(999, 2), (1000, 1)])
-def test_an_answer_is_cut_after_the_last_sentence_that_fits(second: int, kept: int) -> None:
-    reply = asked(many([1000, second], [0, 1]))
-    assert len(reply.answer) == (2000 if kept == 2 else 1000)
-    assert [citation.section for citation in reply.citations] == ["S0", "S1"][:kept]
+@pytest.mark.parametrize(("second", "sentence_count"), [(999, 2), (1000, 1)])
+def test_an_answer_ends_after_the_last_sentence_that_fits(second: int, sentence_count: int) -> None:
+    reply = ask_scripted(make_long_answer([1000, second], [0, 1]))
+    assert len(reply.answer) == (2000 if sentence_count == 2 else 1000)
+    assert [citation.section for citation in reply.citations] == ["S0", "S1"][:sentence_count]
 
 
-def test_a_single_sentence_that_is_too_long_is_cut_between_words() -> None:
-    reply = asked(make_answer([("words " * 400 + "end.", GEAR)]))
-    assert reply.answer.endswith("words …")
+def test_a_single_sentence_that_is_too_long_is_truncated_between_words() -> None:
+    reply = ask_scripted(make_answer([("words " * 400 + "end.", GEAR)]))
+    assert reply.answer.endswith("words...")
     assert 1990 <= len(reply.answer) <= 2000
-    assert len(asked(make_answer([("x" * 2001, GEAR)])).answer) == 2000
-    assert asked(make_answer([("x" * 2000, GEAR)])).answer == "x" * 2000
+    assert len(ask_scripted(make_answer([("x" * 2001, GEAR)])).answer) == 2000
+    assert ask_scripted(make_answer([("x" * 2000, GEAR)])).answer == "x" * 2000
 
 
 def test_an_answer_ends_before_the_sentence_that_would_need_a_sixth_citation() -> None:
-    reply = asked(many([5] * 8, [0, 1, 2, 3, 4, 0, 5, 1]))
+    reply = ask_scripted(make_long_answer([5] * 8, [0, 1, 2, 3, 4, 0, 5, 1]))
     assert reply.answer == " ".join(["xxxx."] * 6)
     assert [citation.section for citation in reply.citations] == ["S0", "S1", "S2", "S3", "S4"]
 
 
 @given(st.lists(st.tuples(st.integers(2, 2500), st.integers(0, 7)), min_size=1, max_size=10))
 def test_an_answer_keeps_both_limits_and_is_never_empty(sentences: list[tuple[int, int]]) -> None:
-    reply = asked(many([length for length, _ in sentences], [source for _, source in sentences]))
-    assert 1 <= len(reply.answer) <= face.MAX_ANSWER_LENGTH
-    assert 1 <= len(reply.citations) <= face.MAX_CITATIONS
+    reply = ask_scripted(make_long_answer([length for length, _ in sentences], [source for _, source in sentences]))
+    assert 1 <= len(reply.answer) <= grounded_agent.MAX_ANSWER_LENGTH
+    assert 1 <= len(reply.citations) <= grounded_agent.MAX_CITATIONS
     assert (reply.grounded, reply.refused) == (True, False)
     assert reply.citations[0].section == f"S{sentences[0][1]}"
 
 
-def test_a_real_book_answers_refuses_and_is_searched(tmp_path: Path) -> None:
+def test_a_real_book_answers_refuses_and_searches(tmp_path: Path) -> None:
     (source := tmp_path / "source").mkdir()
     words = "The wick of the lamp is trimmed every 12 hours."
     (source / "lamps.md").write_text(f"# Lamps\n\n## The wick\n\n{words}\n", encoding="utf-8")
     bookbound.index(source, tmp_path / "index")
     with bookbound.open(tmp_path / "index") as book:
-        reply = face.ask("How often is the wick of the lamp trimmed?", book)
-        foreign = face.ask("Which airline flies to Reykjavik on Sundays?", book)
-        found = face.search_knowledge_base("wick", 3, book)
+        reply = grounded_agent.ask("How often is the wick of the lamp trimmed?", book)
+        unrelated = grounded_agent.ask("Which airline flies to Reykjavik on Sundays?", book)
+        found = grounded_agent.search_knowledge_base("wick", 3, book)
     assert (reply.answer, reply.grounded, reply.citations[0].source_url) == (words, True, "/lamps#the-wick")
-    assert (foreign.refused, foreign.answer) == (True, face.REFUSAL_LOW_SCORE)
+    assert (unrelated.refused, unrelated.answer) == (True, grounded_agent.REFUSAL_LOW_SCORE)
     assert found.chunks[0].text.endswith(words)
 
 
 LAMPS = "# Lamps\n\n## The wick\n\nThe wick of the lamp is trimmed every 12 hours.\n\n## The lens\n\nThe lens is old.\n"
-OTHERS = ("oil", "burner", "chimney", "gallery", "clockwork", "fog horn", "mirror", "staircase")
+OTHER_PAGES = ("oil", "burner", "chimney", "gallery", "clockwork", "fog horn", "mirror", "staircase")
 WICK = "How often is the wick of the lamp trimmed?"
 TRIMMED = "The wick of the lamp is trimmed every 12 hours."
-SAID = {"sentences": [{"text": TRIMMED, "passages": [1]}], "missing": ""}
-SOUGHT = ToolCall("search_textbook", {"query": "wick trimmed hours", "k": 3})
+MODEL_REPLY = {"sentences": [{"text": TRIMMED, "passages": [1]}], "missing": ""}
+SEARCH_CALL = ToolCall("search_textbook", {"query": "wick trimmed hours", "k": 3})
 
 
 @pytest.fixture(scope="module")
@@ -398,7 +413,7 @@ def lamps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("lamps")
     (folder / "source").mkdir()
     (folder / "source" / "lamps.md").write_text(LAMPS, encoding="utf-8")
-    for name in OTHERS:
+    for name in OTHER_PAGES:
         page = f"# The {name}\n\nThe {name} of the lighthouse is looked after by the keeper.\n"
         (folder / "source" / f"{name.replace(' ', '-')}.md").write_text(page, encoding="utf-8")
     bookbound.index(folder / "source", folder / "index")
@@ -406,160 +421,178 @@ def lamps(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=["chat", "responses"])
-def modelled(request: pytest.FixtureRequest, lamps: Path) -> Iterator[tuple[Book, ScriptedServices]]:
-    """A book with a language model that follows a script, over each of the two ways to speak to one."""
+def book_with_model(request: pytest.FixtureRequest, lamps: Path) -> Iterator[tuple[Book, ScriptedServices]]:
+    """A book with a open_scripted_book language model, over each of the two APIs for one."""
     with ScriptedServices() as services:
-        chosen = Settings(index=lamps, model="m-1", model_url=services.openai_url, model_api=request.param, deadline=5)
-        with bootstrap.open_book(chosen) as book:
+        settings = Settings(
+            index=lamps, llm_model="m-1", llm_url=services.openai_url, llm_api=request.param, answer_timeout_seconds=5
+        )
+        with bootstrap.open_book(settings) as book:
             yield book, services
 
 
-def test_a_language_model_searches_the_book_and_answers_from_what_it_was_given(
-    modelled: tuple[Book, ScriptedServices],
+def test_a_language_model_searches_the_book_and_answers_from_the_results(
+    book_with_model: tuple[Book, ScriptedServices],
 ) -> None:
-    book, services = modelled
-    services.says(SOUGHT, SAID)
-    reply = face.ask(WICK, book)
+    book, services = book_with_model
+    services.reply_with(SEARCH_CALL, MODEL_REPLY)
+    reply = grounded_agent.ask(WICK, book)
     assert (reply.answer, reply.grounded, reply.tool_calls) == (TRIMMED, True, ["search_textbook"])
     assert [citation.section for citation in reply.citations] == ["The wick"]
-    first, second = (asked.json for asked in services.requests)
+    first, second = (request.json for request in services.requests)
     assert (first["model"], first["tool_choice"]) == ("m-1", "required")
-    given = json.dumps(second, ensure_ascii=False)
-    assert "[Source: /lamps#the-wick | Chapter: " in given
-    assert TRIMMED in given
+    prompt = json.dumps(second, ensure_ascii=False)
+    assert "[Source: /lamps#the-wick | Chapter: " in prompt
+    assert TRIMMED in prompt
 
 
-@pytest.mark.parametrize(("k", "wanted", "given"), [(3, 8, 3), (5, 8, 5), (8, 8, 8), (8, 4, 4), (6, None, 6)], ids=str)
-def test_a_search_of_a_language_model_gives_as_many_chunks_as_the_configuration_says_at_most(
-    modelled: tuple[Book, ScriptedServices], k: int, wanted: int | None, given: int
+@pytest.mark.parametrize(
+    ("k", "requested", "returned"), [(3, 8, 3), (5, 8, 5), (8, 8, 8), (8, 4, 4), (6, None, 6)], ids=str
+)
+def test_a_search_of_a_language_model_returns_at_most_k_chunks(
+    book_with_model: tuple[Book, ScriptedServices], k: int, requested: int | None, returned: int
 ) -> None:
-    book, services = modelled
-    services.says(ToolCall("search_textbook", {"query": "wick trimmed hours", "k": wanted}), SAID)
-    assert face.ask(WICK, book, face.AgentConfig(k=k)).grounded
-    read = json.dumps(services.requests[1].json, ensure_ascii=False)
-    assert read.count("[Source: ") == given
+    book, services = book_with_model
+    services.reply_with(ToolCall("search_textbook", {"query": "wick trimmed hours", "k": requested}), MODEL_REPLY)
+    assert grounded_agent.ask(WICK, book, grounded_agent.AgentConfig(k=k)).grounded
+    prompt = json.dumps(services.requests[1].json, ensure_ascii=False)
+    assert prompt.count("[Source: ") == returned
 
 
-def test_a_search_by_itself_and_its_threshold_are_those_of_the_configuration(lamps: Path) -> None:
+def test_the_configuration_decides_k_and_the_threshold_of_searches(lamps: Path) -> None:
     with bookbound.open(lamps) as book:
-        reply = face.ask(f" {WICK} ", book)
+        reply = grounded_agent.ask(f" {WICK} ", book)
         assert (reply.grounded, reply.query, reply.tool_calls) == (True, WICK, ["search_textbook"])
         score = reply.citations[0].score
-        assert face.ask(WICK, book, face.AgentConfig(score_threshold=score)).grounded
-        assert face.ask(WICK, book, face.AgentConfig(score_threshold=score + 0.01)).answer == face.REFUSAL_LOW_SCORE
-        assert [face.search_knowledge_base(WICK, k, book).count for k in (3, 8)] == [3, 8]
+        assert grounded_agent.ask(WICK, book, grounded_agent.AgentConfig(score_threshold=score)).grounded
+        assert (
+            grounded_agent.ask(WICK, book, grounded_agent.AgentConfig(score_threshold=score + 0.01)).answer
+            == grounded_agent.REFUSAL_LOW_SCORE
+        )
+        assert [grounded_agent.search_knowledge_base(WICK, k, book).count for k in (3, 8)] == [3, 8]
 
 
-def test_words_of_a_language_model_that_copy_the_book_do_not_pass_the_threshold(
-    modelled: tuple[Book, ScriptedServices],
+def test_a_query_that_copies_the_book_does_not_pass_the_threshold(
+    book_with_model: tuple[Book, ScriptedServices],
 ) -> None:
-    book, services = modelled
-    nearest = max(chunk.score for chunk in face.search_knowledge_base(WICK, 8, book).chunks)
+    book, services = book_with_model
+    nearest = max(chunk.score for chunk in grounded_agent.search_knowledge_base(WICK, 8, book).chunks)
     copied = ToolCall("search_textbook", {"query": f"Lamps > The wick {TRIMMED}", "k": 5})
-    config = face.AgentConfig(score_threshold=nearest + 0.01)
-    assert max(chunk.score for chunk in face.search_knowledge_base(TRIMMED, 3, book).chunks) > nearest + 0.01
-    services.says(copied, SAID)
-    reply = face.ask(WICK, book, config)
-    assert (reply.answer, reply.refused) == (face.REFUSAL_LOW_SCORE, True)
+    config = grounded_agent.AgentConfig(score_threshold=nearest + 0.01)
+    assert max(chunk.score for chunk in grounded_agent.search_knowledge_base(TRIMMED, 3, book).chunks) > nearest + 0.01
+    services.reply_with(copied, MODEL_REPLY)
+    reply = grounded_agent.ask(WICK, book, config)
+    assert (reply.answer, reply.refused) == (grounded_agent.REFUSAL_LOW_SCORE, True)
     assert TRIMMED not in json.dumps(services.requests[0].json)
 
 
-def test_a_language_model_that_need_not_search_and_does_not_is_not_believed(
-    modelled: tuple[Book, ScriptedServices],
+def test_an_answer_without_a_search_is_not_accepted(
+    book_with_model: tuple[Book, ScriptedServices],
 ) -> None:
-    book, services = modelled
-    config = face.AgentConfig(tool_choice="auto")
-    services.says(SAID, SOUGHT, SAID)
-    reply = face.ask(WICK, book, config)
-    assert (reply.answer, reply.refused, reply.tool_calls) == (face.REFUSAL_NO_CONTEXT, True, [])
-    reply = face.ask(WICK, book, config)
+    book, services = book_with_model
+    config = grounded_agent.AgentConfig(tool_choice="auto")
+    services.reply_with(MODEL_REPLY, SEARCH_CALL, MODEL_REPLY)
+    reply = grounded_agent.ask(WICK, book, config)
+    assert (reply.answer, reply.refused, reply.tool_calls) == (grounded_agent.REFUSAL_NO_CONTEXT, True, [])
+    reply = grounded_agent.ask(WICK, book, config)
     assert (reply.grounded, reply.tool_calls) == (True, ["search_textbook"])
-    assert {asked.json.get("tool_choice", "auto") for asked in services.requests} == {"auto"}
+    assert {request.json.get("tool_choice", "auto") for request in services.requests} == {"auto"}
 
 
-def test_where_a_language_model_says_that_something_is_missing_the_answer_says_so(
-    modelled: tuple[Book, ScriptedServices],
+def test_the_answer_says_that_something_is_missing_if_the_model_says_so(
+    book_with_model: tuple[Book, ScriptedServices],
 ) -> None:
-    book, services = modelled
-    services.says(SOUGHT, SAID | {"missing": "Who trims it."})
-    reply = face.ask(WICK, book)
+    book, services = book_with_model
+    services.reply_with(SEARCH_CALL, MODEL_REPLY | {"missing": "Who trims it."})
+    reply = grounded_agent.ask(WICK, book)
     assert reply.answer == f"{TRIMMED} Only part of this is in the book."
 
 
-def test_every_search_of_a_language_model_is_recorded(modelled: tuple[Book, ScriptedServices]) -> None:
-    book, services = modelled
-    services.says([SOUGHT, ToolCall("search_textbook", {"query": "lens", "k": 3})], SAID)
-    assert face.ask(WICK, book).tool_calls == ["search_textbook"] * 2
+def test_every_search_of_a_language_model_is_recorded(book_with_model: tuple[Book, ScriptedServices]) -> None:
+    book, services = book_with_model
+    services.reply_with([SEARCH_CALL, ToolCall("search_textbook", {"query": "lens", "k": 3})], MODEL_REPLY)
+    assert grounded_agent.ask(WICK, book).tool_calls == ["search_textbook"] * 2
 
 
-def test_a_language_model_is_given_nothing_below_the_threshold_and_not_asked_again(
-    modelled: tuple[Book, ScriptedServices],
+def test_a_language_model_reads_nothing_below_the_threshold_and_is_not_called_again(
+    book_with_model: tuple[Book, ScriptedServices],
 ) -> None:
-    book, services = modelled
-    services.says(SOUGHT, SAID)
-    reply = face.ask(WICK, book, face.AgentConfig(score_threshold=1.0))
-    assert (reply.answer, reply.refused, reply.tool_calls) == (face.REFUSAL_LOW_SCORE, True, ["search_textbook"])
+    book, services = book_with_model
+    services.reply_with(SEARCH_CALL, MODEL_REPLY)
+    reply = grounded_agent.ask(WICK, book, grounded_agent.AgentConfig(score_threshold=1.0))
+    assert (reply.answer, reply.refused, reply.tool_calls) == (
+        grounded_agent.REFUSAL_LOW_SCORE,
+        True,
+        ["search_textbook"],
+    )
     assert len(services.requests) == 1
-    assert TRIMMED not in json.dumps([asked.json for asked in services.requests])
+    assert TRIMMED not in json.dumps([request.json for request in services.requests])
 
 
 def test_a_language_model_cannot_make_the_book_answer_what_it_does_not(
-    modelled: tuple[Book, ScriptedServices],
+    book_with_model: tuple[Book, ScriptedServices],
 ) -> None:
-    book, services = modelled
-    services.says(SOUGHT, SAID)
-    reply = face.ask("Which airline flies to Reykjavik on Sundays?", book)
+    book, services = book_with_model
+    services.reply_with(SEARCH_CALL, MODEL_REPLY)
+    reply = grounded_agent.ask("Which airline flies to Reykjavik on Sundays?", book)
     assert (reply.refused, reply.citations, len(services.requests)) == (True, [], 1)
 
 
-def test_what_a_language_model_adds_of_its_own_is_not_said(modelled: tuple[Book, ScriptedServices]) -> None:
-    book, services = modelled
+def test_unsupported_sentences_of_a_language_model_are_dropped(book_with_model: tuple[Book, ScriptedServices]) -> None:
+    book, services = book_with_model
     more = {"text": "Whale oil burns for 40 days without a wick.", "passages": [1]}
-    services.says(SOUGHT, {"sentences": [*SAID["sentences"], more], "missing": ""})
-    assert face.ask(WICK, book).answer == TRIMMED
+    services.reply_with(SEARCH_CALL, {"sentences": [*MODEL_REPLY["sentences"], more], "missing": ""})
+    assert grounded_agent.ask(WICK, book).answer == TRIMMED
 
 
-def test_a_language_model_that_fails_is_trouble_and_no_answer(modelled: tuple[Book, ScriptedServices]) -> None:
-    book, services = modelled
-    services.fails(Fault.UNAUTHORIZED, always=True)
-    with pytest.raises(ServiceAuthenticationError) as trouble:
-        face.ask(WICK, book)
-    assert trouble.value.service == "language model"
+def test_a_language_model_that_fails_is_an_error(book_with_model: tuple[Book, ScriptedServices]) -> None:
+    book, services = book_with_model
+    services.fail_with(Fault.UNAUTHORIZED, always=True)
+    with pytest.raises(ServiceAuthenticationError) as error:
+        grounded_agent.ask(WICK, book)
+    assert error.value.service == "language model"
 
 
-def test_a_configuration_may_name_the_connected_model_and_no_other(modelled: tuple[Book, ScriptedServices]) -> None:
-    book, services = modelled
-    services.says(SOUGHT, SAID)
-    assert face.ask(WICK, book, face.AgentConfig(model="m-1")).grounded
-    asked = len(services.requests)
+def test_a_configuration_may_name_only_the_model_of_the_settings(
+    book_with_model: tuple[Book, ScriptedServices],
+) -> None:
+    book, services = book_with_model
+    services.reply_with(SEARCH_CALL, MODEL_REPLY)
+    assert grounded_agent.ask(WICK, book, grounded_agent.AgentConfig(model="m-1")).grounded
+    request_count = len(services.requests)
     with pytest.raises(InvalidInputError, match="The language model is m-1"):
-        face.ask(WICK, book, face.AgentConfig(model="m-2"))
-    assert len(services.requests) == asked
+        grounded_agent.ask(WICK, book, grounded_agent.AgentConfig(model="m-2"))
+    assert len(services.requests) == request_count
 
 
-def test_a_configuration_has_the_temperature_of_the_connected_model_and_no_other(lamps: Path) -> None:
+def test_a_configuration_may_name_only_the_temperature_of_the_settings(lamps: Path) -> None:
     with ScriptedServices() as services:
-        chosen = Settings(index=lamps, model="m-1", model_url=services.openai_url, temperature=0.7)
-        with bootstrap.open_book(chosen) as book:
-            services.says(SOUGHT, SAID, SOUGHT, SAID)
-            assert face.ask(WICK, book).grounded
-            assert face.ask(WICK, book, face.AgentConfig(temperature=0.7)).grounded
-            assert {asked.json["temperature"] for asked in services.requests} == {0.7}
-            with pytest.raises(InvalidInputError, match=r"The temperature is 0\.7, by the setting `temperature`"):
-                face.ask(WICK, book, face.AgentConfig(temperature=0.0))
+        settings = Settings(index=lamps, llm_model="m-1", llm_url=services.openai_url, llm_temperature=0.7)
+        with bootstrap.open_book(settings) as book:
+            services.reply_with(SEARCH_CALL, MODEL_REPLY, SEARCH_CALL, MODEL_REPLY)
+            assert grounded_agent.ask(WICK, book).grounded
+            assert grounded_agent.ask(WICK, book, grounded_agent.AgentConfig(temperature=0.7)).grounded
+            assert {request.json["temperature"] for request in services.requests} == {0.7}
+            with pytest.raises(
+                InvalidInputError, match=r"The temperature must be 0\.7, as the setting `llm_temperature` says"
+            ):
+                grounded_agent.ask(WICK, book, grounded_agent.AgentConfig(temperature=0.0))
         assert len(services.requests) == 4
 
 
-def test_quotations_have_the_temperature_zero() -> None:
+def test_quotes_have_temperature_zero() -> None:
     with (
-        scripted(make_refusal()) as (book, desk),
-        pytest.raises(InvalidInputError, match="The temperature is 0, for quotations"),
+        open_scripted_book(make_refusal()) as (book, pipeline),
+        pytest.raises(InvalidInputError, match="The temperature must be 0, because answers are quotes"),
     ):
-        face.ask("Why?", book, face.AgentConfig(temperature=0.7))
-    assert desk.asked == []
+        grounded_agent.ask("Why?", book, grounded_agent.AgentConfig(temperature=0.7))
+    assert pipeline.questions == []
 
 
-def test_without_a_language_model_a_configuration_that_names_one_is_refused() -> None:
-    with scripted(make_refusal()) as (book, desk), pytest.raises(InvalidInputError, match="The language model is none"):
-        face.ask("Why?", book, face.AgentConfig(model="m-2"))
-    assert desk.asked == []
+def test_without_a_language_model_a_configuration_must_not_name_one() -> None:
+    with (
+        open_scripted_book(make_refusal()) as (book, pipeline),
+        pytest.raises(InvalidInputError, match="There is no language model"),
+    ):
+        grounded_agent.ask("Why?", book, grounded_agent.AgentConfig(model="m-2"))
+    assert pipeline.questions == []

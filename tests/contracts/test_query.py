@@ -1,4 +1,4 @@
-"""The query contract: its three ways of replying, its invariants, and its words for what goes wrong."""
+"""Tests contract 003, `POST /api/query`: answers, refusals, errors and invariants."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ from bookbound.contracts.query_models import (
     ResponseStatus,
     WorkflowMode,
 )
+from bookbound.contracts.request_context import RequestContext, RequestRecord
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.errors import (
     IndexLockedError,
@@ -53,6 +54,7 @@ from bookbound.domain.errors import (
     ServiceUnreachableError,
 )
 from bookbound.domain.judgement import Evidence, RefusalReason
+from bookbound.domain.query_log_entry import Requester
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
 from bookbound.domain.reply import Answer, AnswerSentence, Reply
 from bookbound.indexing.embed import openai_embedder as embeddings
@@ -66,46 +68,47 @@ Serve = Callable[[ScriptedBackend], TestClient]
 PATH = "/api/query"
 SESSION = "550e8400-e29b-41d4-a716-446655440000"
 REQUEST_ID = "0f8fad5b-d9cb-469f-a165-70867728950e"
-SITE = "https://shumailaaijaz.github.io/physical-ai-textbook/docs/02-ros2-fundamentals"
+CONTEXT = RequestContext(RequestRecord(REQUEST_ID))
+PAGE_URL = "https://shumailaaijaz.github.io/physical-ai-textbook/docs/02-ros2-fundamentals"
 CHAPTER = "Chapter 2: ROS 2 Fundamentals"
-NERVOUS = "ROS 2 is the nervous system of modern robots."
+SENTENCE = "ROS 2 is the nervous system of modern robots."
 SELECTED = "Nodes in ROS 2 communicate via topics"
 ASKED = {"query": "How does ROS 2 work?"}
 
 
-def ros(text: str, chunk_id: str, score: float) -> Passage:
-    return make_passage(text, chunk_id, score, chapter=CHAPTER, section="Learning Objectives", url=SITE)
+def make_ros_passage(text: str, chunk_id: str, score: float) -> Passage:
+    return make_passage(text, chunk_id, score, chapter=CHAPTER, section="Learning Objectives", url=PAGE_URL)
 
 
-def standard(reply: Reply) -> QueryResponse:
-    return build_response(reply, plan_workflow(QueryRequest(query="How does ROS 2 work?")), REQUEST_ID)
+def respond_from_book(reply: Reply) -> QueryResponse:
+    return build_response(reply, plan_workflow(QueryRequest(query="How does ROS 2 work?")), CONTEXT)
 
 
-def selected(reply: Reply) -> QueryResponse:
-    return build_response(
-        reply, plan_workflow(QueryRequest(query="What are topics?", selected_text=SELECTED)), REQUEST_ID
-    )
+def respond_from_selection(reply: Reply) -> QueryResponse:
+    return build_response(reply, plan_workflow(QueryRequest(query="What are topics?", selected_text=SELECTED)), CONTEXT)
 
 
 def test_the_standard_example_of_the_contract(serve: Serve) -> None:
-    found = [ros(NERVOUS, "abc123", 0.7)] + [ros(f"Passage {i}.", f"c{i}", 0.7 - i / 10) for i in range(4)]
-    desk = ScriptedBackend(make_answer([(NERVOUS, found[0])], retrieved=found))
-    sent = serve(desk).post(
+    found = [make_ros_passage(SENTENCE, "abc123", 0.7)] + [
+        make_ros_passage(f"Passage {i}.", f"c{i}", 0.7 - i / 10) for i in range(4)
+    ]
+    backend = ScriptedBackend(make_answer([(SENTENCE, found[0])], retrieved=found))
+    response = serve(backend).post(
         PATH,
         json={"query": "How does ROS 2 work?", "selected_text": None, "session_id": SESSION},
         headers={"X-Request-ID": REQUEST_ID},
     )
-    assert sent.status_code == 200
-    assert sent.json() == {
+    assert response.status_code == 200
+    assert response.json() == {
         "status": "success",
         "answer": {
-            "text": NERVOUS,
+            "text": SENTENCE,
             "citations": [
                 {
                     "chapter": CHAPTER,
                     "section": "Learning Objectives",
-                    "source_url": SITE,
-                    "referenced_text": NERVOUS,
+                    "source_url": PAGE_URL,
+                    "referenced_text": SENTENCE,
                 }
             ],
             "mode": "standard_rag",
@@ -119,41 +122,41 @@ def test_the_standard_example_of_the_contract(serve: Serve) -> None:
             "request_id": REQUEST_ID,
         },
     }
-    assert desk.asked == [Question("How does ROS 2 work?", k=5, threshold=0.4)]
+    assert backend.questions == [Question("How does ROS 2 work?", k=5, threshold=0.4)]
 
 
 def test_the_selected_text_example_of_the_contract(serve: Serve) -> None:
-    chosen = make_passage(SELECTED, SELECTION_CHUNK_ID, 1.0, chapter="", title="", section="", url="")
-    desk = ScriptedBackend(make_answer([("Topics are how nodes communicate.", chosen)]))
-    sent = serve(desk).post(PATH, json={"query": "What are topics?", "selected_text": SELECTED, "top_k": 3})
-    assert sent.json()["answer"] == {
+    selection = make_passage(SELECTED, SELECTION_CHUNK_ID, 1.0, chapter="", title="", section="", url="")
+    backend = ScriptedBackend(make_answer([("Topics are how nodes communicate.", selection)]))
+    response = serve(backend).post(PATH, json={"query": "What are topics?", "selected_text": SELECTED, "top_k": 3})
+    assert response.json()["answer"] == {
         "text": "Topics are how nodes communicate.",
         "citations": [{"chapter": None, "section": "Selected text", "source_url": None, "referenced_text": SELECTED}],
         "mode": "selected_text_only",
     }
-    assert sent.json()["metadata"]["chunks_retrieved"] == 1
-    assert sent.json()["metadata"]["session_id"] is None
-    assert desk.asked == [Question("What are topics?", SELECTED, AnswerScope.SELECTION, 3)]
+    assert response.json()["metadata"]["chunks_retrieved"] == 1
+    assert response.json()["metadata"]["session_id"] is None
+    assert backend.questions == [Question("What are topics?", SELECTED, AnswerScope.SELECTION, 3)]
 
 
-def test_a_selection_that_does_not_answer_is_refused_in_its_own_sentence(serve: Serve) -> None:
-    desk = ScriptedBackend(
+def test_a_selection_that_does_not_answer_has_its_own_refusal_sentence(serve: Serve) -> None:
+    backend = ScriptedBackend(
         make_refusal(RefusalReason.SELECTED_TEXT_MISSING, [make_passage(SELECTED, SELECTION_CHUNK_ID, 1.0)])
     )
-    sent = serve(desk).post(PATH, json={"query": "Who wrote it?", "selected_text": SELECTED})
-    assert sent.status_code == 200
-    assert sent.json()["refusal"] == {
+    response = serve(backend).post(PATH, json={"query": "Who wrote it?", "selected_text": SELECTED})
+    assert response.status_code == 200
+    assert response.json()["refusal"] == {
         "reason": "The selected text does not contain this information",
         "refusal_type": "selected_text_missing",
     }
 
 
 def test_the_refusal_example_of_the_contract(serve: Serve) -> None:
-    sent = serve(ScriptedBackend(make_refusal(RefusalReason.EMPTY_RETRIEVAL))).post(
+    response = serve(ScriptedBackend(make_refusal(RefusalReason.EMPTY_RETRIEVAL))).post(
         PATH, json={"query": "How do I train GPT-4?"}, headers={"X-Request-ID": REQUEST_ID}
     )
-    assert sent.status_code == 200
-    assert sent.json() == {
+    assert response.status_code == 200
+    assert response.json() == {
         "status": "refused",
         "answer": None,
         "refusal": {
@@ -165,8 +168,8 @@ def test_the_refusal_example_of_the_contract(serve: Serve) -> None:
     }
 
 
-def test_both_paths_answer_alike(serve: Serve) -> None:
-    client = serve(ScriptedBackend(make_answer([(NERVOUS, ros(NERVOUS, "abc123", 0.7))])))
+def test_both_paths_give_the_same_answer(serve: Serve) -> None:
+    client = serve(ScriptedBackend(make_answer([(SENTENCE, make_ros_passage(SENTENCE, "abc123", 0.7))])))
     first, second = (client.post(path, json=ASKED, headers={"X-Request-ID": "x"}) for path in CONTRACT.paths)
     assert CONTRACT.paths == ("/api/query", "/v1/query")
     assert first.json() == second.json()
@@ -181,14 +184,14 @@ def test_the_planner_routes_by_the_selection_alone() -> None:
     assert build_question(selection) == Question("q", SELECTED, AnswerScope.SELECTION)
 
 
-def test_a_retrieved_chunk_tells_its_place_and_score() -> None:
-    (chunk,) = list_retrieved_chunks(make_refusal(retrieved=[ros(NERVOUS, "abc123", 0.672)]))
+def test_a_retrieved_chunk_has_its_place_and_score() -> None:
+    (chunk,) = list_retrieved_chunks(make_refusal(retrieved=[make_ros_passage(SENTENCE, "abc123", 0.672)]))
     assert chunk.model_dump(mode="json") == {
         "chunk_id": "abc123",
-        "text": NERVOUS,
+        "text": SENTENCE,
         "chapter": CHAPTER,
         "section": "Learning Objectives",
-        "source_url": SITE,
+        "source_url": PAGE_URL,
         "similarity_score": 0.672,
     }
 
@@ -205,71 +208,79 @@ def test_a_selection_is_a_chunk_without_a_place() -> None:
     }
 
 
-def test_a_citation_of_a_selection_stands_where_the_book_has_it() -> None:
-    place = Place("2.md", SITE, CHAPTER, "ROS 2", ("Topics",), "topics", 10, 40)
-    made = selected(
+def test_a_citation_of_a_selection_has_its_place_in_the_book() -> None:
+    place = Place("2.md", PAGE_URL, CHAPTER, "ROS 2", ("Topics",), "topics", 10, 40)
+    response = respond_from_selection(
         make_answer([("Via topics.", make_passage(SELECTED, SELECTION_CHUNK_ID, 1.0, url=""))], selection=place)
     )
-    assert made.answer is not None
-    (citation,) = made.answer.citations
-    assert (citation.chapter, citation.section, str(citation.source_url)) == (CHAPTER, "Topics", f"{SITE}#topics")
+    assert response.answer is not None
+    (citation,) = response.answer.citations
+    assert (citation.chapter, citation.section, str(citation.source_url)) == (CHAPTER, "Topics", f"{PAGE_URL}#topics")
 
 
 @pytest.mark.parametrize("url", ["", "docs/intro.md", "/docs/intro", "../intro", "https://", "x" * 3000])
-def test_a_link_that_is_no_web_address_is_null(url: str) -> None:
+def test_a_link_that_is_not_a_url_is_null(url: str) -> None:
     reply = make_answer([("One.", make_passage("One.", url=url, anchor="a"))])
-    made = standard(reply)
-    assert made.answer is not None
-    assert made.answer.citations[0].source_url is None
+    response = respond_from_book(reply)
+    assert response.answer is not None
+    assert response.answer.citations[0].source_url is None
     assert list_retrieved_chunks(reply)[0].source_url is None
 
 
 def test_a_place_without_names_is_cited_by_its_file() -> None:
-    made = standard(make_answer([("One.", make_passage("One.", chapter="", title="", section="", url=""))]))
-    assert made.answer is not None
-    assert made.answer.citations[0].section == "chapter-1.md"
+    response = respond_from_book(
+        make_answer([("One.", make_passage("One.", chapter="", title="", section="", url=""))])
+    )
+    assert response.answer is not None
+    assert response.answer.citations[0].section == "chapter-1.md"
 
 
-def test_words_that_two_sentences_rest_on_are_cited_once() -> None:
-    same = ros(NERVOUS, "abc123", 0.7)
-    made = standard(make_answer([("One.", same), ("Two.", same), ("Three.", ros("Else.", "c2", 0.6))]))
-    assert made.answer is not None
-    assert [citation.referenced_text for citation in made.answer.citations] == [NERVOUS, "Else."]
+def test_a_quote_of_two_sentences_is_cited_once() -> None:
+    same = make_ros_passage(SENTENCE, "abc123", 0.7)
+    response = respond_from_book(
+        make_answer([("One.", same), ("Two.", same), ("Three.", make_ros_passage("Else.", "c2", 0.6))])
+    )
+    assert response.answer is not None
+    assert [citation.referenced_text for citation in response.answer.citations] == [SENTENCE, "Else."]
 
 
-def test_the_same_words_of_the_same_section_are_cited_once() -> None:
-    made = standard(make_answer([("One.", ros(NERVOUS, "c1", 0.7)), ("Two.", ros(NERVOUS, "c2", 0.6))]))
-    assert made.answer is not None
-    assert len(made.answer.citations) == 1
+def test_the_same_quote_of_the_same_section_is_cited_once() -> None:
+    response = respond_from_book(
+        make_answer([("One.", make_ros_passage(SENTENCE, "c1", 0.7)), ("Two.", make_ros_passage(SENTENCE, "c2", 0.6))])
+    )
+    assert response.answer is not None
+    assert len(response.answer.citations) == 1
 
 
 def test_a_long_answer_ends_after_the_last_sentence_that_fits_and_cites_no_further() -> None:
     sentences = [(f"{i}" + "x" * 398 + ".", make_passage(f"Words {i}.", f"c{i}")) for i in range(6)]
-    made = standard(make_answer(sentences))
-    assert made.answer is not None
-    assert made.answer.text == " ".join(text for text, _ in sentences[:4])
-    assert [citation.referenced_text for citation in made.answer.citations] == [f"Words {i}." for i in range(4)]
+    response = respond_from_book(make_answer(sentences))
+    assert response.answer is not None
+    assert response.answer.text == " ".join(text for text, _ in sentences[:4])
+    assert [citation.referenced_text for citation in response.answer.citations] == [f"Words {i}." for i in range(4)]
 
 
-def test_an_answer_of_2000_characters_is_whole() -> None:
+def test_an_answer_of_2000_characters_is_complete() -> None:
     sentences = [("x" * 999 + ".", make_passage("One.")), ("y" * 998 + ".", make_passage("Two.", "c2"))]
-    made = standard(make_answer(sentences))
-    assert made.answer is not None
-    assert len(made.answer.text) == 2000
-    assert len(made.answer.citations) == 2
+    response = respond_from_book(make_answer(sentences))
+    assert response.answer is not None
+    assert len(response.answer.text) == 2000
+    assert len(response.answer.citations) == 2
 
 
 @pytest.mark.parametrize("text", ["word " * 500, "w" * 2001, " " * 2001 + "w", "line\n" * 500, "w" * 1996 + " ab cd"])
-def test_a_first_sentence_that_is_too_long_is_cut_at_a_word(text: str) -> None:
-    made = standard(make_answer([(text, make_passage("Words.")), ("Second.", make_passage("Others.", "c2"))]))
-    assert made.answer is not None
-    shown = made.answer.text
+def test_a_first_sentence_that_is_too_long_is_truncated_at_a_word(text: str) -> None:
+    response = respond_from_book(
+        make_answer([(text, make_passage("Words.")), ("Second.", make_passage("Others.", "c2"))])
+    )
+    assert response.answer is not None
+    shown = response.answer.text
     assert len(shown) <= 2000
     assert shown.endswith("...")
     kept = shown.removesuffix("...")
     assert text.startswith(kept)
     assert text[len(kept)].isspace() or " " not in kept
-    assert [citation.referenced_text for citation in made.answer.citations] == ["Words."]
+    assert [citation.referenced_text for citation in response.answer.citations] == ["Words."]
 
 
 @pytest.mark.parametrize(
@@ -283,38 +294,39 @@ def test_a_first_sentence_that_is_too_long_is_cut_at_a_word(text: str) -> None:
         ("line\n" * 101, "line\n" * 98 + "line..."),
     ],
 )
-def test_a_long_quote_is_cut_at_a_word(quote: str, shown: str) -> None:
-    made = standard(make_answer([("One.", make_passage(quote))]))
-    assert made.answer is not None
-    assert made.answer.citations[0].referenced_text == shown
+def test_a_long_quote_is_truncated_at_a_word(quote: str, shown: str) -> None:
+    response = respond_from_book(make_answer([("One.", make_passage(quote))]))
+    assert response.answer is not None
+    assert response.answer.citations[0].referenced_text == shown
 
 
-def test_a_chunk_beyond_the_limit_is_cut() -> None:
+def test_a_chunk_beyond_the_limit_is_truncated() -> None:
     (chunk,) = list_retrieved_chunks(make_refusal(retrieved=[make_passage("word " * 3000)]))
     assert len(chunk.text) <= 10_000
     assert chunk.text.endswith("word...")
 
 
 @pytest.mark.parametrize("kind", RefusalReason)
-def test_each_kind_of_refusal_is_told_by_its_own_name(kind: RefusalReason) -> None:
-    made = standard(make_refusal(kind))
-    assert made.refusal is not None
-    assert made.refusal.refusal_type.value == kind.value
-    assert made.refusal.reason == REFUSAL_MESSAGES[RefusalType(kind.value)]
+def test_each_reason_for_a_refusal_has_its_own_name(kind: RefusalReason) -> None:
+    response = respond_from_book(make_refusal(kind))
+    assert response.refusal is not None
+    assert response.refusal.refusal_type.value == kind.value
+    assert response.refusal.reason == REFUSAL_MESSAGES[RefusalType(kind.value)]
 
 
-def test_a_request_id_that_is_no_uuid_always_gives_the_same_one() -> None:
+def test_a_request_id_that_is_not_a_uuid_always_gives_the_same_uuid() -> None:
     reply = make_refusal()
     workflow = plan_workflow(QueryRequest(query="q"))
     ids = [
-        build_response(reply, workflow, given).metadata.request_id for given in ("mine", "mine", "yours", REQUEST_ID)
+        build_response(reply, workflow, RequestContext(RequestRecord(request_id))).metadata.request_id
+        for request_id in ("mine", "mine", "yours", REQUEST_ID)
     ]
     assert ids[0] == ids[1] != ids[2]
     assert ids[0].version == 5
     assert ids[3] == UUID(REQUEST_ID)
 
 
-# What goes wrong
+# Errors
 
 INVALID: list[Any] = [
     {},
@@ -337,40 +349,37 @@ INVALID: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("sent", [json.dumps(value) for value in INVALID] + ["", "{", "{'query': 'q'}", '{"query": q}'])
-def test_invalid_input_is_a_400_with_the_envelope(serve: Serve, sent: str) -> None:
-    desk = ScriptedBackend(make_refusal())
-    got = serve(desk).post(PATH, content=sent, headers={"Content-Type": "application/json", "X-Request-ID": "mine"})
-    assert got.status_code == 400
-    told = QueryResponse.model_validate(got.json())
-    assert told.error is not None
-    assert told.error.code == "VALIDATION_FAILED"
-    assert told.error.retry_after is None
-    assert told.metadata.chunks_retrieved == 0
-    assert (
-        told.metadata.request_id == build_error_body(Problem(ProblemKind.INVALID, 400, "x"), "mine").metadata.request_id
-    )
-    assert desk.asked == []
+@pytest.mark.parametrize("body", [json.dumps(value) for value in INVALID] + ["", "{", "{'query': 'q'}", '{"query": q}'])
+def test_invalid_input_is_a_400_with_the_envelope(serve: Serve, body: str) -> None:
+    backend = ScriptedBackend(make_refusal())
+    headers = {"Content-Type": "application/json", "X-Request-ID": REQUEST_ID}
+    response = serve(backend).post(PATH, content=body, headers=headers)
+    assert response.status_code == 400
+    envelope = QueryResponse.model_validate(response.json())
+    assert envelope.error is not None
+    assert (envelope.error.code, envelope.error.retry_after) == ("VALIDATION_FAILED", None)
+    assert (envelope.metadata.chunks_retrieved, envelope.metadata.request_id) == (0, UUID(REQUEST_ID))
+    assert backend.questions == []
 
 
-def test_every_broken_rule_is_told_and_no_word_that_was_sent(serve: Serve) -> None:
+def test_every_broken_rule_is_named_and_no_text_of_the_request(serve: Serve) -> None:
     secret = "hunter2" * 100
-    got = serve(ScriptedBackend(make_refusal())).post(
+    response = serve(ScriptedBackend(make_refusal())).post(
         PATH, json={"query": secret, "selected_text": ["hunter2"], "top_k": "hunter2", "session_id": "hunter2"}
     )
-    error = got.json()["error"]
-    assert [told.partition(":")[0] for told in error["details"].split("; ")] == [
+    error = response.json()["error"]
+    assert [rule.partition(":")[0] for rule in error["details"].split("; ")] == [
         "query",
         "selected_text",
         "top_k",
         "session_id",
     ]
     assert error["message"].startswith("query: ")
-    assert "hunter" not in got.text
+    assert "hunter" not in response.text
 
 
 @pytest.mark.parametrize(
-    ("trouble", "status", "code", "wait"),
+    ("failure", "status", "code", "wait"),
     [
         (InvalidInputError("A question has 1 to 2000 characters."), 400, "VALIDATION_FAILED", None),
         (ServiceRateLimitError("x", service="bookbound", retry_after=12.2), 429, "RATE_LIMIT_EXCEEDED", 13),
@@ -393,21 +402,21 @@ def test_every_broken_rule_is_told_and_no_word_that_was_sent(serve: Serve) -> No
         (RuntimeError("x"), 500, "OPENROUTER_TIMEOUT", None),
     ],
 )
-def test_trouble_has_the_status_and_code_of_what_failed(
-    serve: Serve, trouble: Exception, status: int, code: str, wait: int | None
+def test_an_error_has_the_status_and_code_of_what_failed(
+    serve: Serve, failure: Exception, status: int, code: str, wait: int | None
 ) -> None:
-    got = serve(ScriptedBackend(trouble)).post(PATH, json=ASKED)
-    told = QueryResponse.model_validate(got.json())
-    assert got.status_code == status
-    assert told.status is ResponseStatus.ERROR
-    assert told.error is not None
-    assert (told.error.code, told.error.retry_after) == (code, wait)
-    assert got.headers.get("Retry-After") == (None if wait is None else str(wait))
+    response = serve(ScriptedBackend(failure)).post(PATH, json=ASKED)
+    envelope = QueryResponse.model_validate(response.json())
+    assert response.status_code == status
+    assert envelope.status is ResponseStatus.ERROR
+    assert envelope.error is not None
+    assert (envelope.error.code, envelope.error.retry_after) == (code, wait)
+    assert response.headers.get("Retry-After") == (None if wait is None else str(wait))
 
 
-@pytest.mark.parametrize("trouble", [RuntimeError("x"), ServiceTimeoutError("x", service="another")], ids=repr)
-def test_a_defect_of_our_own_is_told_as_ours_and_not_as_a_service_s(serve: Serve, trouble: Exception) -> None:
-    error = serve(ScriptedBackend(trouble)).post(PATH, json=ASKED).json()["error"]
+@pytest.mark.parametrize("failure", [RuntimeError("x"), ServiceTimeoutError("x", service="another")], ids=repr)
+def test_a_defect_of_ours_is_not_blamed_on_a_service(serve: Serve, failure: Exception) -> None:
+    error = serve(ScriptedBackend(failure)).post(PATH, json=ASKED).json()["error"]
     assert (error["code"], error["message"]) == ("OPENROUTER_TIMEOUT", INTERNAL_ERROR_MESSAGE)
     assert "our side" in INTERNAL_ERROR_MESSAGE
     assert "service" not in f"{error['message']} {error['details']}"
@@ -419,42 +428,42 @@ def test_every_service_that_can_fail_has_its_code() -> None:
     )
 
 
-def test_a_body_that_comes_too_late_is_the_request_s_own_fault() -> None:
-    error = build_error_body(problem_from_status(408, 400), REQUEST_ID).error
+def test_a_body_that_arrives_too_late_is_a_validation_failure() -> None:
+    error = build_error_body(problem_from_status(408, 400), CONTEXT).error
     assert error is not None
     assert error.code == "VALIDATION_FAILED"
     assert (error.message, error.details) == ("The body of the request did not arrive in time.", None)
 
 
-def test_what_a_service_said_is_not_passed_on(serve: Serve) -> None:
-    said = "http://user:key@10.0.0.1:6333 broke at /var/lib/index on hunter2"
-    for trouble in (
-        IndexNotFoundError(said),
-        ServiceUnreachableError(said, service="qdrant"),
-        ServiceTimeoutError(said, service="language model"),
-        KeyError(said),
+def test_messages_of_services_are_not_passed_on(serve: Serve) -> None:
+    message = "http://user:key@10.0.0.1:6333 broke at /var/lib/index on hunter2"
+    for failure in (
+        IndexNotFoundError(message),
+        ServiceUnreachableError(message, service="qdrant"),
+        ServiceTimeoutError(message, service="language model"),
+        KeyError(message),
     ):
-        told = serve(ScriptedBackend(trouble)).post(PATH, json=ASKED).text
-        assert not any(word in told for word in ("10.0.0.1", "key", "hunter2", "/var"))
+        response = serve(ScriptedBackend(failure)).post(PATH, json=ASKED).text
+        assert not any(word in response for word in ("10.0.0.1", "key", "hunter2", "/var"))
 
 
-def test_a_path_asked_for_in_the_wrong_way_still_gets_the_envelope(serve: Serve) -> None:
+def test_a_wrong_method_or_type_still_gets_the_envelope(serve: Serve) -> None:
     client = serve(ScriptedBackend(make_refusal()))
     large = json.dumps({"query": "q" * 200_000})
-    for got, status in (
+    for response, status in (
         (client.get(PATH), 405),
         (client.post(PATH, content="query=q", headers={"Content-Type": "text/plain"}), 415),
         (client.post(PATH, content=large, headers={"Content-Type": "application/json"}), 413),
     ):
-        told = QueryResponse.model_validate(got.json())
-        assert got.status_code == status
-        assert told.error is not None
-        assert told.error.code == "VALIDATION_FAILED"
+        error = QueryResponse.model_validate(response.json()).error
+        assert response.status_code == status
+        assert error is not None
+        assert error.code == "VALIDATION_FAILED"
 
 
-def test_long_words_about_a_problem_are_cut() -> None:
+def test_long_messages_are_truncated() -> None:
     rules = tuple(FieldProblem("query", "has a rule " * 20) for _ in range(3))
-    error = build_error_body(Problem(ProblemKind.INVALID, 400, "broken " * 50, fields=rules), REQUEST_ID).error
+    error = build_error_body(Problem(ProblemKind.INVALID, 400, "broken " * 50, fields=rules), CONTEXT).error
     assert error is not None
     assert error.message == "broken " * 27 + "broken..."
     assert error.details is not None
@@ -462,23 +471,23 @@ def test_long_words_about_a_problem_are_cut() -> None:
     assert error.details.endswith("...")
 
 
-def test_every_status_that_can_come_is_documented_and_no_other() -> None:
+def test_exactly_the_possible_statuses_are_documented() -> None:
     paths = create_app(ScriptedBackend(make_refusal()), Settings()).openapi()["paths"]
     for path in CONTRACT.paths:
         documented = paths[path]["post"]["responses"]
         assert set(documented) == {"200", "400", "401", "403", "413", "415", "429", "4XX", "500", "503", "504"}
-        schemas = {told["content"]["application/json"]["schema"]["$ref"] for told in documented.values()}
+        schemas = {response["content"]["application/json"]["schema"]["$ref"] for response in documented.values()}
         assert schemas == {"#/components/schemas/QueryResponse"}
 
 
 def test_an_error_of_a_known_session_names_it() -> None:
-    made = build_error_body(Problem(ProblemKind.INTERNAL, 500, "x", session_id=UUID(SESSION)), REQUEST_ID)
-    assert made.metadata.session_id == UUID(SESSION)
-    assert build_error_body(Problem(ProblemKind.INTERNAL, 500, "x"), REQUEST_ID).metadata.session_id is None
+    problem, named = Problem(ProblemKind.INTERNAL, 500, "x"), replace(CONTEXT, requester=Requester(UUID(SESSION)))
+    assert build_error_body(problem, named).metadata.session_id == UUID(SESSION)
+    assert build_error_body(problem, CONTEXT).metadata.session_id is None
 
 
 @pytest.mark.parametrize(
-    ("sent", "session"),
+    ("body", "session"),
     [
         (json.dumps({"query": "q", "session_id": SESSION}), UUID(SESSION)),
         (json.dumps({"query": "", "top_k": "5", "session_id": SESSION}), UUID(SESSION)),
@@ -489,14 +498,14 @@ def test_an_error_of_a_known_session_names_it() -> None:
         ("", None),
     ],
 )
-def test_the_session_of_a_request_is_noted_whatever_else_is_wrong_with_it(sent: str, session: UUID | None) -> None:
+def test_the_session_of_a_request_is_known_even_if_the_rest_is_invalid(body: str, session: UUID | None) -> None:
     app, state = create_app(ScriptedBackend(OverloadedError("x", retry_after=1)), Settings()), dict[str, Any]()
 
-    async def watched(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+    async def app_with_state(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
         await app({**scope, "state": state}, receive, send)
 
-    TestClient(watched).post(PATH, content=sent, headers={"Content-Type": "application/json"})
-    assert state["session_id"] == session
+    TestClient(app_with_state).post(PATH, content=body, headers={"Content-Type": "application/json"})
+    assert state["context"].requester.session == session
 
 
 @given(
@@ -511,10 +520,10 @@ def test_the_session_of_a_request_is_noted_whatever_else_is_wrong_with_it(sent: 
     ),
     st.text(st.characters(exclude_categories=["Cs"])),
 )
-def test_every_problem_can_be_told(problem: Problem, request_id: str) -> None:
-    told = build_error_body(problem, request_id)
-    assert told.status is ResponseStatus.ERROR
-    assert told.error is not None
+def test_every_problem_has_an_error_body(problem: Problem, request_id: str) -> None:
+    response = build_error_body(problem, RequestContext(RequestRecord(request_id)))
+    assert response.status is ResponseStatus.ERROR
+    assert response.error is not None
 
 
 # Invariants
@@ -548,29 +557,31 @@ REQUESTS = st.builds(QueryRequest, query=st.just("q"), selected_text=st.none() |
 @given(ANSWERS | REFUSALS, REQUESTS)
 def test_every_reply_keeps_the_invariants_of_the_contract(reply: Reply, request: QueryRequest) -> None:
     workflow = plan_workflow(request)
-    made = build_response(reply, workflow, REQUEST_ID)
-    parts = [part for part in (made.answer, made.refusal, made.error) if part is not None]
+    response = build_response(reply, workflow, CONTEXT)
+    parts = [part for part in (response.answer, response.refusal, response.error) if part is not None]
     assert len(parts) == 1
     assert (workflow.selected_text is not None) == (workflow.mode is WorkflowMode.SELECTED_TEXT_ONLY)
     assert all(0.0 <= chunk.similarity_score <= 1.0 for chunk in list_retrieved_chunks(reply))
-    assert made.metadata.chunks_retrieved == len(reply.trace.retrieval.passages)
-    if made.answer:
+    assert response.metadata.chunks_retrieved == len(reply.trace.retrieval.passages)
+    if response.answer:
         assert isinstance(reply, Answer)
-        assert made.answer.citations
-        assert made.answer.mode is workflow.mode
-        assert len(made.answer.text) <= 2000
-    if made.refusal:
-        assert made.refusal.reason == REFUSAL_MESSAGES[made.refusal.refusal_type]
-    assert QueryResponse.model_validate_json(made.model_dump_json()) == made
+        assert response.answer.citations
+        assert response.answer.mode is workflow.mode
+        assert len(response.answer.text) <= 2000
+    if response.refusal:
+        assert response.refusal.reason == REFUSAL_MESSAGES[response.refusal.refusal_type]
+    assert QueryResponse.model_validate_json(response.model_dump_json()) == response
 
 
 @given(ANSWERS)
-def test_an_answer_shows_nothing_but_its_first_sentences_and_what_they_rest_on(reply: Answer) -> None:
-    made = standard(reply)
-    assert made.answer is not None
-    assert reply.text.startswith(made.answer.text.removesuffix("...")) or reply.text.startswith(made.answer.text)
+def test_an_answer_contains_only_its_first_sentences_and_their_citations(reply: Answer) -> None:
+    response = respond_from_book(reply)
+    assert response.answer is not None
+    assert reply.text.startswith(response.answer.text.removesuffix("...")) or reply.text.startswith(
+        response.answer.text
+    )
     quotes = [evidence.text for evidence in reply.citations]
-    for citation in made.answer.citations:
+    for citation in response.answer.citations:
         shown = citation.referenced_text or ""
         assert any(quote.startswith((shown, shown.removesuffix("..."))) for quote in quotes)
 
@@ -591,15 +602,16 @@ def test_any_json_is_a_request_or_invalid_and_never_a_crash(value: object) -> No
         request = QueryRequest.model_validate(value)
     except ValidationError:
         return
-    asked = build_question(plan_workflow(request))
-    assert asked.text == request.query
-    assert asked.selection == request.selected_text
+    question = build_question(plan_workflow(request))
+    assert (question.text, question.selection) == (request.query, request.selected_text)
 
 
-def test_a_sentence_may_rest_on_several_places() -> None:
-    first, second = ros("One.", "c1", 0.7), ros("Two.", "c2", 0.6)
-    made = make_answer([("Both.", first), ("Both.", second)])
-    both = AnswerSentence("Both.", tuple(Evidence.of(each, 0, 4, 0.9) for each in (first, second)), 1.0)
-    shown = standard(replace(made, sentences=(both,))).answer
+def test_a_sentence_may_cite_several_places() -> None:
+    first, second = make_ros_passage("One.", "c1", 0.7), make_ros_passage("Two.", "c2", 0.6)
+    answer = make_answer([("Both.", first), ("Both.", second)])
+    sentence = AnswerSentence(
+        "Both.", tuple(Evidence.from_chunk(each.chunk, 0, 4, 0.9) for each in (first, second)), 1.0
+    )
+    shown = respond_from_book(replace(answer, sentences=(sentence,))).answer
     assert shown is not None
     assert [citation.referenced_text for citation in shown.citations] == ["One.", "Two."]

@@ -1,4 +1,4 @@
-"""What every face shares: ids, headers, limits, and words for what goes wrong."""
+"""Tests what all contracts share: request ids, headers, limits and error bodies."""
 
 from __future__ import annotations
 
@@ -30,14 +30,21 @@ ASKED = {
     "/v1/query": {"query": "Does it walk?"},
     "/v1/answers": {"question": "Does it walk?"},
 }
-INVALID = {"/ask": 400, "/chat": 422, "/api/v1/chat": 422, "/api/query": 400, "/v1/query": 400, "/v1/answers": 422}
-ALLOWING, CORS = Settings(origins=("https://book.example",)), "Access-Control-Allow-Origin"
+INVALID_STATUSES = {
+    "/ask": 400,
+    "/chat": 422,
+    "/api/v1/chat": 422,
+    "/api/query": 400,
+    "/v1/query": 400,
+    "/v1/answers": 422,
+}
+CORS_SETTINGS, CORS_HEADER = Settings(allowed_origins=("https://book.example",)), "Access-Control-Allow-Origin"
 Scripted = Callable[..., TestClient]
 SECRET = "the reader's own words"
 
 
-def shape(path: str) -> set[str]:
-    """The names an error body of a face has."""
+def error_fields(path: str) -> set[str]:
+    """The fields of the error body at a path."""
     if "query" in path:
         return {"status", "answer", "refusal", "error", "metadata"}
     if "chat" in path:
@@ -46,14 +53,14 @@ def shape(path: str) -> set[str]:
 
 
 @pytest.mark.parametrize("path", ASKED)
-def test_only_our_own_contract_falls_back_on_the_book_s_words_where_a_model_fails(path: str) -> None:
-    desk = ScriptedBackend(ANSWER)
-    TestClient(create_app(desk, Settings())).post(path, json=ASKED[path])
-    assert [asked.fall_back for asked in desk.asked] == [path == "/v1/answers"]
+def test_only_our_own_api_falls_back_to_quotes_if_a_model_fails(path: str) -> None:
+    backend = ScriptedBackend(ANSWER)
+    TestClient(create_app(backend, Settings())).post(path, json=ASKED[path])
+    assert [question.allow_fallback for question in backend.questions] == [path == "/v1/answers"]
 
 
 @pytest.mark.parametrize("path", ASKED)
-def test_every_face_answers_and_refuses_with_200(scripted: Scripted, path: str) -> None:
+def test_every_contract_answers_and_refuses_with_200(scripted: Scripted, path: str) -> None:
     assert scripted(ANSWER).post(path, json=ASKED[path]).status_code == 200
     assert scripted(make_refusal()).post(path, json=ASKED[path]).status_code == 200
 
@@ -70,13 +77,13 @@ def test_every_face_answers_and_refuses_with_200(scripted: Scripted, path: str) 
         (RuntimeError(SECRET), 500),
     ],
 )
-def test_trouble_has_its_status_and_the_faces_own_body(
+def test_an_error_has_its_status_and_the_body_of_the_contract(
     scripted: Scripted, path: str, error: Exception, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):
         response = scripted(error).post(path, json=ASKED[path])
     assert response.status_code == status
-    assert set(response.json()) == shape(path)
+    assert set(response.json()) == error_fields(path)
     wait = getattr(error, "retry_after", None)
     assert response.headers.get("Retry-After") == ({6.2: "7", 0.5: "1"}[wait] if wait else None)
     assert SECRET not in response.text + caplog.text
@@ -84,74 +91,74 @@ def test_trouble_has_its_status_and_the_faces_own_body(
 
 @pytest.mark.parametrize("path", ASKED)
 @pytest.mark.parametrize("body", ["", "{", "[]", "3", '"x"', '{"question": 3, "query": 3}', "\x00", '{"k": "\\ud800"}'])
-def test_a_body_that_is_no_request_is_invalid_in_the_faces_own_words(scripted: Scripted, path: str, body: str) -> None:
+def test_an_invalid_body_gets_the_error_body_of_the_contract(scripted: Scripted, path: str, body: str) -> None:
     response = scripted(ANSWER).post(path, content=body, headers={"Content-Type": "application/json"})
-    assert response.status_code == INVALID[path]
-    assert set(response.json()) == shape(path)
+    assert response.status_code == INVALID_STATUSES[path]
+    assert set(response.json()) == error_fields(path)
 
 
 @pytest.mark.parametrize("path", [*ASKED, "/v1/search"])
-def test_a_field_that_is_unknown_is_told_by_our_own_contract_and_left_alone_by_the_others(
+def test_an_unknown_field_is_an_error_in_our_own_api_and_ignored_by_the_contracts(
     scripted: Scripted, path: str
 ) -> None:
-    asked = ASKED.get(path, {"query": "walking"})
-    told = scripted(ANSWER).post(path, json=asked | {"selektion": SECRET})
+    body = ASKED.get(path, {"query": "walking"})
+    response = scripted(ANSWER).post(path, json=body | {"selektion": SECRET})
     if path not in ("/v1/answers", "/v1/search"):
-        assert told.status_code == 200
+        assert response.status_code == 200
         return
-    assert told.status_code == 422
-    assert [each["field"] for each in told.json()["error"]["fields"]] == ["selektion"]
-    assert SECRET not in told.text
+    assert response.status_code == 422
+    assert [each["field"] for each in response.json()["error"]["fields"]] == ["selektion"]
+    assert SECRET not in response.text
 
 
-def test_malformed_json_is_named_as_what_it_is(scripted: Scripted) -> None:
+def test_malformed_json_is_reported_as_such(scripted: Scripted) -> None:
     response = scripted(ANSWER).post("/ask", content='{"question": ', headers={"Content-Type": "application/json"})
     assert response.json() == {"error": "invalid_input", "detail": "body: is not valid JSON"}
 
 
 @pytest.mark.parametrize("path", ASKED)
-def test_words_that_are_no_text_are_invalid(scripted: Scripted, path: str) -> None:
+def test_text_with_lone_surrogates_is_invalid(scripted: Scripted, path: str) -> None:
     body = '{"question": "a\\ud800", "query": "a\\ud800"}'
     response = scripted(ANSWER).post(path, content=body, headers={"Content-Type": "application/json"})
-    assert response.status_code == INVALID[path]
+    assert response.status_code == INVALID_STATUSES[path]
 
 
 @pytest.mark.parametrize("path", ASKED)
 def test_another_content_type_is_415(scripted: Scripted, path: str) -> None:
     response = scripted(ANSWER).post(path, content="question=x", headers={"Content-Type": "text/plain"})
-    assert (response.status_code, set(response.json())) == (415, shape(path))
+    assert (response.status_code, set(response.json())) == (415, error_fields(path))
 
 
 @pytest.mark.parametrize("path", ASKED)
-def test_a_body_over_the_limit_is_413_whether_or_not_its_length_is_told(scripted: Scripted, path: str) -> None:
-    client = scripted(ANSWER, Settings(largest_body=1024))
+def test_a_body_over_the_limit_is_413_with_and_without_content_length(scripted: Scripted, path: str) -> None:
+    client = scripted(ANSWER, Settings(max_body_bytes=1024))
     for content in (b"x" * 1025, iter([b"x" * 600, b"x" * 600])):
         response = client.post(path, content=content, headers={"Content-Type": "application/json"})
-        assert (response.status_code, set(response.json())) == (413, shape(path))
+        assert (response.status_code, set(response.json())) == (413, error_fields(path))
     within = json.dumps(ASKED[path]).ljust(1024)
     assert client.post(path, content=within, headers={"Content-Type": "application/json"}).status_code == 200
 
 
 @pytest.mark.parametrize("path", ASKED)
 @pytest.mark.parametrize("body", [b"{", b'{"question": "\xff"}', b"[" * 100_000])
-def test_every_kind_of_malformed_json_has_one_body(scripted: Scripted, path: str, body: bytes) -> None:
+def test_every_kind_of_malformed_json_gets_the_same_body(scripted: Scripted, path: str, body: bytes) -> None:
     client, headers = scripted(ANSWER), {"Content-Type": "application/json", "X-Request-ID": "a"}
-    told = [client.post(path, content=content, headers=headers).json() for content in (body, b'{"query": ')]
-    assert told[0] == told[1]
+    first, second = (client.post(path, content=content, headers=headers).json() for content in (body, b'{"query": '))
+    assert first == second
 
 
-def test_a_path_with_a_slash_more_is_not_there_and_health_has_a_head(scripted: Scripted) -> None:
+def test_a_trailing_slash_is_404_and_health_supports_head(scripted: Scripted) -> None:
     client = scripted(ANSWER)
     assert client.post("/ask/", json=ASKED["/ask"], follow_redirects=False).status_code == 404
     assert client.head("/health").status_code == client.head("/health/ready").status_code == 200
 
 
-def test_after_a_body_that_is_too_large_the_connection_is_closed(scripted: Scripted) -> None:
-    response = scripted(ANSWER, Settings(largest_body=1024)).post("/ask", json={"question": "x" * 2000})
+def test_the_connection_is_closed_after_a_body_that_is_too_large(scripted: Scripted) -> None:
+    response = scripted(ANSWER, Settings(max_body_bytes=1024)).post("/ask", json={"question": "x" * 2000})
     assert (response.status_code, response.headers["Connection"]) == (413, "close")
 
 
-def test_an_unknown_path_is_404_and_a_wrong_method_405_with_what_is_allowed(scripted: Scripted) -> None:
+def test_an_unknown_path_is_404_and_a_wrong_method_405_with_the_allowed_methods(scripted: Scripted) -> None:
     client = scripted(ANSWER)
     assert client.get("/nothing/here").status_code == 404
     assert client.post("/nothing/here", json={}).json()["error"]["type"] == "not_found"
@@ -160,40 +167,40 @@ def test_an_unknown_path_is_404_and_a_wrong_method_405_with_what_is_allowed(scri
     assert response.json()["error"] == "method_not_allowed"
 
 
-def test_a_request_id_comes_back_and_a_bad_one_is_replaced(scripted: Scripted) -> None:
+def test_a_valid_request_id_is_returned_and_an_invalid_one_replaced(scripted: Scripted) -> None:
     client = scripted(ANSWER)
     given = client.post("/chat", json=ASKED["/chat"], headers={"X-Request-ID": "abc-1.2_3"})
     assert given.headers["X-Request-ID"] == given.json()["metadata"]["request_id"] == "abc-1.2_3"
     for bad in ("", "a b", "x" * 129, "<script>"):
-        made = client.get("/health", headers={"X-Request-ID": bad}).headers["X-Request-ID"]
-        assert str(uuid.UUID(made)) == made
+        request_id = client.get("/health", headers={"X-Request-ID": bad}).headers["X-Request-ID"]
+        assert str(uuid.UUID(request_id)) == request_id
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/health"), ("POST", "/ask"), ("GET", "/nothing")])
-def test_every_response_has_the_headers_that_keep_browsers_safe(scripted: Scripted, method: str, path: str) -> None:
+def test_every_response_has_security_headers(scripted: Scripted, method: str, path: str) -> None:
     headers = scripted(ANSWER).request(method, path, json={} if method == "POST" else None).headers
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["X-Frame-Options"] == "DENY"
     assert "default-src 'none'" in headers["Content-Security-Policy"]
 
 
-def test_other_origins_are_denied_unless_a_setting_names_them(scripted: Scripted) -> None:
+def test_other_origins_are_denied_unless_the_setting_names_them(scripted: Scripted) -> None:
     origin = {"Origin": "https://book.example"}
-    asked = {**origin, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
-    for client, allowed in ((scripted(ANSWER), None), (scripted(ANSWER, ALLOWING), "https://book.example")):
-        assert client.post("/ask", json=ASKED["/ask"], headers=origin).headers.get(CORS) == allowed
-        assert client.options("/ask", headers=asked).headers.get(CORS) == allowed
+    preflight = {**origin, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+    for client, allowed in ((scripted(ANSWER), None), (scripted(ANSWER, CORS_SETTINGS), "https://book.example")):
+        assert client.post("/ask", json=ASKED["/ask"], headers=origin).headers.get(CORS_HEADER) == allowed
+        assert client.options("/ask", headers=preflight).headers.get(CORS_HEADER) == allowed
         other = {"Origin": "https://evil.example"}
-        assert client.post("/ask", json=ASKED["/ask"], headers=other).headers.get(CORS) is None
+        assert client.post("/ask", json=ASKED["/ask"], headers=other).headers.get(CORS_HEADER) is None
 
 
-def test_health_is_alive_whatever_happens_and_ready_only_when_each_part_answers(scripted: Scripted) -> None:
-    well, ill = scripted(ANSWER), scripted(ServiceUnreachableError(SECRET, service="qdrant"))
-    assert well.get("/health").json() == ill.get("/health").json() == {"status": "alive"}
+def test_the_server_is_alive_always_and_ready_only_if_each_part_works(scripted: Scripted) -> None:
+    ready, failing = scripted(ANSWER), scripted(ServiceUnreachableError(SECRET, service="qdrant"))
+    assert ready.get("/health").json() == failing.get("/health").json() == {"status": "alive"}
     for path in ("/health/ready", "/api/v1/health"):
-        assert well.get(path).status_code == 200
-        assert well.get(path).json()["models"] == {"embedder": "scripted", "writer": "scripted"}
-        response = ill.get(path)
+        assert ready.get(path).status_code == 200
+        assert ready.get(path).json()["models"] == {"embedder": "scripted", "writer": "scripted"}
+        response = failing.get(path)
         assert response.status_code == 503
-        assert response.json()["parts"]["script"]["problem"] == "Unreachable"
+        assert response.json()["parts"]["script"]["problem"] == "ServiceUnreachableError"
         assert SECRET not in response.text

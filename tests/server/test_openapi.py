@@ -1,4 +1,4 @@
-"""The OpenAPI document is the published one, and the running server keeps to it."""
+"""The OpenAPI document matches its snapshot, and the running server matches the document."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis.strategies import SearchStrategy
 from schemathesis.checks import positive_data_acceptance
 from schemathesis.core.result import Ok
 
-from bookbound.bootstrap import book_opener
+from bookbound.bootstrap import book_catalogue
 from bookbound.server.app import create_app
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedBackend, make_refusal
@@ -26,8 +26,8 @@ SNAPSHOT = Path(__file__).parent / "openapi.json"
 Served = Callable[..., AbstractContextManager[str]]
 
 
-THEIRS_TO_CHOOSE = {"query", "question", "selected_text", "selection", "scope", "k", "top_k", "threshold", "session_id"}
-OURS_TO_CHOOSE = {
+CLIENT_FIELDS = {"query", "question", "selected_text", "selection", "scope", "k", "top_k", "threshold", "session_id"}
+SERVER_FIELDS = {
     "path",
     "file",
     "folder",
@@ -44,62 +44,62 @@ OURS_TO_CHOOSE = {
 }
 
 
-def published() -> dict[str, Any]:
-    chosen = Settings()
-    return create_app(
-        ScriptedBackend(make_refusal()), chosen, store=partial(book_opener.find_book_store, chosen)
-    ).openapi()
+def build_document() -> dict[str, Any]:
+    settings = Settings()
+    find_store = partial(book_catalogue.find_book_store, settings)
+    return create_app(ScriptedBackend(make_refusal()), settings, find_store=find_store).openapi()
 
 
-def inputs(document: Any) -> Iterator[str]:
-    """The names of all that a request can carry: parameters, and the fields of bodies, at any depth."""
+def input_names(document: Any) -> Iterator[str]:
+    """The names of all parameters and body fields, at any depth."""
     for operations in document["paths"].values():
         for operation in operations.values():
             yield from (parameter["name"] for parameter in operation.get("parameters", ()))
-            yield from _fields(operation.get("requestBody", {}), document)
+            yield from _field_names(operation.get("requestBody", {}), document)
 
 
-def _fields(node: Any, document: Any) -> Iterator[str]:
+def _field_names(node: Any, document: Any) -> Iterator[str]:
     if isinstance(node, list):
         for each in node:
-            yield from _fields(each, document)
+            yield from _field_names(each, document)
     elif isinstance(node, dict):
         yield from node.get("properties", ())
         for each in node.values():
-            yield from _fields(each, document)
+            yield from _field_names(each, document)
         if name := node.get("$ref", "").rpartition("/")[2]:
-            yield from _fields(document["components"]["schemas"][name], document)
+            yield from _field_names(document["components"]["schemas"][name], document)
 
 
-def test_no_request_names_a_place_on_the_server_or_chooses_the_prompt_or_the_model() -> None:
-    found = set(inputs(published()))
+def test_no_request_chooses_a_place_on_the_server_the_prompt_or_the_model() -> None:
+    found = set(input_names(build_document()))
     assert found >= {"question", "selection", "query", "session_id"}
-    assert not found & OURS_TO_CHOOSE
-    assert found <= THEIRS_TO_CHOOSE, "whatever a request may carry is named here on purpose"
+    assert not found & SERVER_FIELDS
+    assert found <= CLIENT_FIELDS, "list a new field of a request here on purpose"
 
 
-def test_the_document_is_the_published_one() -> None:
-    document = json.dumps(published(), indent=1, sort_keys=True) + "\n"
+def test_the_document_matches_its_snapshot() -> None:
+    document = json.dumps(build_document(), indent=1, sort_keys=True) + "\n"
     if os.environ.get("BOOKBOUND_WRITE_SNAPSHOTS"):
         SNAPSHOT.write_text(document)
     assert document == SNAPSHOT.read_text(), "set BOOKBOUND_WRITE_SNAPSHOTS=1 to publish a changed contract"
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_no_request_gets_a_500_or_what_the_document_does_not_say(served: Served) -> None:
+@pytest.mark.slow
+def test_no_request_gets_a_500_or_an_undocumented_response(served: Served) -> None:
     with served() as address:
         schema = schemathesis.openapi.from_url(f"{address}/openapi.json")
         operations = [found.ok() for found in schema.get_all_operations() if isinstance(found, Ok)]
         assert {operation.path for operation in operations} >= {"/ask", "/chat", "/api/query", "/v1/answers"}
         for operation in operations:
-            _kept_to(operation.as_strategy())
+            _check_responses(operation.as_strategy())
 
 
-def _kept_to(cases: SearchStrategy[Any]) -> None:
+def _check_responses(cases: SearchStrategy[Any]) -> None:
     @given(case=cases)
     @settings(max_examples=12, suppress_health_check=list(HealthCheck))
-    def keeps_to_the_document(case: Any) -> None:
-        # A document cannot say that white space is no question, so some requests that it allows are refused.
+    def check_response(case: Any) -> None:
+        # The document cannot express that white space is no question, so the server rejects some requests it allows.
         case.call_and_validate(excluded_checks=[positive_data_acceptance])
 
-    keeps_to_the_document()
+    check_response()

@@ -1,6 +1,6 @@
-"""What readers trust a server with is nowhere but where it must be: not in its files, its lines or its figures.
+"""Tests that no private data of readers is in the files, logs or metrics of a server.
 
-Each situation is a server in a process of its own, asked while the other is asked in its own.
+Each situation has its own server process, and both run at once.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.server.process import Served, served
-from tests.server.query_log.conftest import running
-from tests.server.query_log.entries import until
+from evals.load.backend_servers import wait_until
+from tests.server.query_log.conftest import run_postgres
+from tests.server.server_process import ServerProcess, read_files, run_server_process
 
 from bookbound import bootstrap
 from bookbound.server import api_keys
@@ -25,6 +25,7 @@ from bookbound.server.api_keys import ApiKey, KeyKind
 from bookbound.server.query_log import log_folder
 from bookbound.settings import Settings
 
+pytestmark = pytest.mark.slow
 HORN = "In fog the horn of Quorrelwick sounds for four seconds in every minute."
 KEEPER = "The keeper Vantongeren writes down in the log book at which hour the horn was started."
 BOOK = f"# Lighthouse\n\n## The fog horn\n\n{HORN}\n{KEEPER}\n"
@@ -39,8 +40,8 @@ PATHS = ("/ask", "/chat", "/api/v1/chat", "/api/query", "/v1/query", "/v1/answer
 
 
 @dataclass
-class Left:
-    """What a server replied, and every byte that it left anywhere, by where that was."""
+class StoredData:
+    """The replies of a server, and every byte that it wrote, by place."""
 
     key: str
     replies: list[httpx.Response] = field(default_factory=list)
@@ -64,17 +65,16 @@ def ask(client: httpx.Client, path: str, question: str, selection: str | None = 
     return client.post(path.partition(" ")[0], json=body, headers=headers)
 
 
-def every_way(client: httpx.Client) -> list[httpx.Response]:
-    """One question to the book and one to a selection by each way."""
-    return [
-        ask(client, path, *asked) for path in PATHS for asked in ((f"{path}: {ASKED}",), (f"{path}: {AT_NOON}", BELL))
-    ]
+def ask_everywhere(client: httpx.Client) -> list[httpx.Response]:
+    """Ask one question to the book and one to a selection over each path."""
+    questions = [((path, f"{path}: {ASKED}"), (path, f"{path}: {AT_NOON}", BELL)) for path in PATHS]
+    return [ask(client, *question) for pair in questions for question in pair]
 
 
-def wrong_ways(client: httpx.Client) -> list[httpx.Response]:
-    """What is turned away, each time with words that nobody should keep."""
+def send_invalid_requests(client: httpx.Client) -> list[httpx.Response]:
+    """Send requests that are rejected, each with words that must not be stored."""
     json = {"Content-Type": "application/json"}
-    sent = [
+    rejected = [
         *(ask(client, path, INVALID * 500) for path in PATHS),
         *(ask(client, path, " ", INVALID) for path in PATHS),
         client.post("/ask", content=f'{{"question": "{INVALID}', headers=json),
@@ -85,77 +85,76 @@ def wrong_ways(client: httpx.Client) -> list[httpx.Response]:
         client.post("/ask", json={"question": INVALID}, headers={"X-API-Key": WRONG_KEY}),
         client.post("/ask", json={"question": INVALID}, headers={"Authorization": f"Bearer {WRONG_KEY}"}),
     ]
-    assert {response.status_code // 100 for response in sent} == {4}
-    return sent
+    assert {response.status_code // 100 for response in rejected} == {4}
+    return rejected
 
 
-class Place:
-    """An index by itself with a key to it, and the settings to serve it with."""
+class KeyedServerFolder:
+    """A copy of an index with a key, and the settings to serve it."""
 
-    def __init__(self, index: Path, folder: Path, **chosen: Any) -> None:
+    def __init__(self, index: Path, folder: Path, **settings: Any) -> None:
         folder.mkdir()
         self.index = shutil.copytree(index, folder / "index")
         self.output, self.keys = folder / "output", folder / "keys.json"
         key, secret = ApiKey.new(KeyKind.PUBLISHABLE, "", ["*"])
         api_keys.add_key(self.keys, key)
-        self.chosen = {"index": self.index, "keys": self.keys, "access": "keys", "answered": 0.0, **chosen}
-        self.left = Left(secret)
+        self.settings = {
+            "index": self.index,
+            "key_file": self.keys,
+            "access_mode": "keys",
+            "answer_threshold": 0.0,
+            **settings,
+        }
+        self.stored = StoredData(secret)
 
-    def ask(self, server: Served, meanwhile: Callable[[], None] = lambda: None) -> None:
-        """Ask in every way, right and wrong, and look at the figures and at what waits to be written."""
+    def ask(self, server: ServerProcess, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Ask over every path, with valid and invalid requests, and read the metrics."""
         sent = {"X-Forwarded-For": FORWARDED, "User-Agent": AGENT, "Referer": PAGE, "Cookie": f"a={COOKIE}"}
-        server.client.headers.update(sent | {"Authorization": f"Bearer {self.left.key}"})
-        wrong_ways(server.client)
-        self.left.replies += every_way(server.client)
+        server.client.headers.update(sent | {"Authorization": f"Bearer {self.stored.key}"})
+        send_invalid_requests(server.client)
+        self.stored.replies += ask_everywhere(server.client)
         meanwhile()
-        self.left.replies.append(ask(server.client, "/v1/answers", ASKED))
-        waiting = log_folder(self.index).glob("outstanding-*")
-        self.left.bytes["outstanding"] = b"".join(file.read_bytes() for file in waiting)
-        figures = server.client.get("/metrics")
-        assert figures.status_code == 200
-        self.left.bytes["figures"] = figures.content
+        self.stored.replies.append(ask(server.client, "/v1/answers", ASKED))
+        metrics = server.client.get("/metrics")
+        assert metrics.status_code == 200
+        self.stored.bytes["metrics"] = metrics.content
 
-    def ended(self, database: Path) -> Left:
-        self.left.bytes["lines"] = self.output.read_bytes()
-        self.left.bytes["database"] = held(database)
-        self.left.bytes["beside the index"] = held(log_folder(self.index))
-        return self.left
+    def collect(self, database: Path) -> StoredData:
+        self.stored.bytes["logs"] = self.output.read_bytes()
+        self.stored.bytes["database"] = read_files(database)
+        self.stored.bytes["next to the index"] = read_files(log_folder(self.index))
+        return self.stored
 
 
-def held(folder: Path) -> bytes:
-    """Every byte of the files in a folder."""
-    return b"\n".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
+def sqlite_log(index: Path, folder: Path) -> StoredData:
+    """SQLite, readable logs and two workers behind a trusted proxy."""
+    place = KeyedServerFolder(index, folder, log_format="pretty", trusted_proxies="127.0.0.0/8")
+    with run_server_process(place.settings, place.output, "--workers", "2", address=PEER) as server:
+        place.ask(server, lambda: wait_until(lambda: b"seconds" in read_files(log_folder(place.index))))
+        place.stored.bytes["while it runs"] = read_files(log_folder(place.index))
+    return place.collect(log_folder(place.index))
 
 
-def in_a_file(index: Path, folder: Path) -> Left:
-    """SQLite, lines for people, and two processes; the address is whom a trusted proxy saw."""
-    place = Place(index, folder, logging="pretty", proxies="127.0.0.0/8")
-    with served(place.chosen, place.output, "--workers", "2", address=PEER) as server:
-        place.ask(server, lambda: until(lambda: b"seconds" in held(log_folder(place.index))))
-        place.left.bytes["while it runs"] = held(log_folder(place.index))
-    return place.ended(log_folder(place.index))
-
-
-def on_a_server(index: Path, folder: Path) -> Left:
-    """PostgreSQL, which crashes, lines of JSON, and a language model that cannot be reached."""
-    with running() as postgres, socket.socket() as deaf:
-        deaf.bind(("127.0.0.1", 0))
-        model = {"model": "x", "model_url": f"http://127.0.0.1:{deaf.getsockname()[1]}/v1", "model_key": MODEL_KEY}
-        place = Place(index, folder, logging="json", log_url=postgres.database(), **model)
-        with served(place.chosen, place.output, address=PEER) as server:
+def postgres_log(index: Path, folder: Path) -> StoredData:
+    """PostgreSQL that crashes, JSON logs and an unreachable language model."""
+    with run_postgres() as postgres, socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        model = {"llm_model": "x", "llm_url": f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "llm_key": MODEL_KEY}
+        place = KeyedServerFolder(index, folder, log_format="json", query_log_url=postgres.database(), **model)
+        with run_server_process(place.settings, place.output, address=PEER) as server:
             place.ask(server, postgres.crash)
             postgres.start()
         postgres.sql("CHECKPOINT")
-        return place.ended(postgres.folder)
+        return place.collect(postgres.folder)
 
 
-Situation = Callable[[Path, Path], Left]
-SITUATIONS: tuple[Situation, ...] = (in_a_file, on_a_server)
+Situation = Callable[[Path, Path], StoredData]
+SITUATIONS: tuple[Situation, ...] = (sqlite_log, postgres_log)
 
 
 @pytest.fixture(scope="module")
-def lefts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Situation, Future[Left]]]:
-    """What came of each situation; both are under way at once."""
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Situation, Future[StoredData]]]:
+    """The outcome of each situation; both run at once."""
     folder = tmp_path_factory.mktemp("privacy")
     (source := folder / "source").mkdir()
     (source / "lighthouse.md").write_text(BOOK, encoding="utf-8")
@@ -165,42 +164,44 @@ def lefts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Situation, 
 
 
 @pytest.fixture(params=SITUATIONS, ids=lambda each: each.__name__)
-def left(request: pytest.FixtureRequest, lefts: dict[Situation, Future[Left]]) -> Left:
-    return lefts[request.param].result()
+def stored(request: pytest.FixtureRequest, outcomes: dict[Situation, Future[StoredData]]) -> StoredData:
+    return outcomes[request.param].result()
 
 
-def test_replies_hold_the_words_that_must_not_be_kept(left: Left) -> None:
-    ours = [response for response in left.replies if response.request.url.path == "/v1/answers"]
+def test_replies_contain_the_words_that_must_not_be_stored(stored: StoredData) -> None:
+    ours = [response for response in stored.replies if response.request.url.path == "/v1/answers"]
     assert {response.status_code for response in ours} == {200}
     assert ["Quorrelwick" in response.text for response in ours] == [True, False, True, False, True]
     assert ["Zwickelmoor" in response.text for response in ours] == [False, True, False, True, False]
     assert "Vantongeren" in ours[0].text
 
 
-def test_every_way_is_answered_where_all_is_well_and_the_contracts_fail_without_their_model(
-    lefts: dict[Situation, Future[Left]],
+def test_every_path_answers_and_the_contracts_fail_without_their_model(
+    outcomes: dict[Situation, Future[StoredData]],
 ) -> None:
-    well, ill = ({reply.status_code for reply in lefts[each].result().replies} for each in SITUATIONS)
-    assert (well, ill) == ({200}, {200, 503})
+    sqlite_statuses, postgres_statuses = (
+        {reply.status_code for reply in outcomes[each].result().replies} for each in SITUATIONS
+    )
+    assert (sqlite_statuses, postgres_statuses) == ({200}, {200, 503})
 
 
-def test_nothing_that_a_reader_trusts_us_with_is_left_anywhere(left: Left) -> None:
+def test_no_secret_of_a_reader_is_stored_anywhere(stored: StoredData) -> None:
     found = [
-        f"{name} in {where}"
-        for where, words in left.bytes.items()
-        for name, secret in left.secrets.items()
-        if secret.encode() in words
+        f"{name} in {location}"
+        for location, content in stored.bytes.items()
+        for name, secret in stored.secrets.items()
+        if secret.encode() in content
     ]
     assert found == []
 
 
-def test_a_question_is_in_the_database_and_nowhere_else(left: Left) -> None:
-    assert {where for where, words in left.bytes.items() if ASKED.encode() in words} >= {"database"}
-    elsewhere = {"lines", "figures", "outstanding"}
-    assert [where for where in elsewhere if b"horn sound" in left.bytes[where]] == []
+def test_a_question_is_in_the_database_and_nowhere_else(stored: StoredData) -> None:
+    assert {location for location, content in stored.bytes.items() if ASKED.encode() in content} >= {"database"}
+    other_locations = {"logs", "metrics"}
+    assert [location for location in other_locations if b"horn sound" in stored.bytes[location]] == []
 
 
-def test_each_place_was_looked_at_while_it_held_something(left: Left) -> None:
-    assert all(left.bytes[where] for where in ("lines", "figures", "outstanding", "database"))
-    assert b"bookbound_questions_total" in left.bytes["figures"]
-    assert left.bytes["lines"].count(b"\n") > len(left.replies)
+def test_every_place_that_was_searched_had_content(stored: StoredData) -> None:
+    assert all(stored.bytes[location] for location in ("logs", "metrics", "database"))
+    assert b"bookbound_questions_total" in stored.bytes["metrics"]
+    assert stored.bytes["logs"].count(b"\n") > len(stored.replies)

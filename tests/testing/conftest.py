@@ -22,7 +22,7 @@ def server() -> Iterator[ScriptedServices]:
 
 @pytest.fixture
 def services(server: ScriptedServices) -> ScriptedServices:
-    server.forget()
+    server.reset()
     return server
 
 

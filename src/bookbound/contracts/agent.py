@@ -3,50 +3,153 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, get_args
 from urllib.parse import quote
 
-from bookbound.contracts import serialization
-from bookbound.contracts.agent_models import (
-    COLLECTION_NAME,
-    DEFAULT_RELEVANCE_THRESHOLD,
-    DEFAULT_TOP_K,
-    MAX_QUERY_LENGTH,
-    MAX_TOP_K,
-    URL_PATTERN,
-    AgentError,
-    AgentQuery,
-    AgentResponse,
-    ErrorType,
-    QueryState,
-    ResultSet,
-    SearchResult,
-    SourceCitation,
-)
+from bookbound.contracts.serialization import serialize_error
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.errors import BookboundError, BookIndexError, ConfigError, InvalidInputError, ServiceError
 from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, Answer
+from bookbound.domain.trace import StageClock
 from bookbound.library import Book
 
-__all__ = [
-    "COLLECTION_NAME",
-    "DEFAULT_RELEVANCE_THRESHOLD",
-    "DEFAULT_TOP_K",
-    "MAX_QUERY_LENGTH",
-    "MAX_TOP_K",
-    "AgentError",
-    "AgentQuery",
-    "AgentResponse",
-    "QueryState",
-    "ResultSet",
-    "SearchResult",
-    "SourceCitation",
-    "ask",
-    "ask_or_raise",
-    "error_from_exception",
-    "format_context",
-    "semantic_search",
-]
+DEFAULT_TOP_K = 5
+DEFAULT_RELEVANCE_THRESHOLD = 0.5
+MAX_TOP_K = 20
+MAX_QUERY_LENGTH = 2000
+COLLECTION_NAME = "physical-ai-textbook"
+"""The collection that the contract names; the setting `qdrant_collection` decides which one is used."""
+ErrorType = Literal["validation", "retrieval", "generation", "no_context"]
+URL_PATTERN = re.compile(r"(?:https?://[^\s/?#]+|/(?!/))\S*", re.IGNORECASE)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class QueryState(StrEnum):
+    """The states that a query passes through, in this order; `ERROR` may follow any of them."""
+
+    RECEIVED = "RECEIVED"
+    VALIDATING = "VALIDATING"
+    RETRIEVING = "RETRIEVING"
+    GENERATING = "GENERATING"
+    COMPLETE = "COMPLETE"
+    ERROR = "ERROR"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """A passage that a search found; values that break the contract's rules raise `ValueError`."""
+
+    score: float
+    content: str
+    source_url: str
+    section_title: str
+    chunk_id: str
+    chapter: str
+    page_title: str
+    position: int
+    content_hash: str
+
+    def __post_init__(self) -> None:
+        _require(
+            (is_in_range(self.score, 0.0, 1.0), "score must be between 0.0 and 1.0"),
+            (bool(self.content), "content must not be empty"),
+            (bool(URL_PATTERN.fullmatch(self.source_url)), "source_url must be an http(s) URL or begin with /"),
+            (bool(self.chunk_id), "chunk_id must not be empty"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResultSet:
+    """The results of a search, best first; `query_time_ms` is the time to embed the query."""
+
+    query: str
+    results: list[SearchResult]
+    total_count: int
+    query_time_ms: float
+    search_time_ms: float
+    total_time_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class AgentQuery:
+    """A question without outer white space; breaking a rule raises `InvalidInputError`."""
+
+    text: str
+    top_k: int = DEFAULT_TOP_K
+    relevance_threshold: float = DEFAULT_RELEVANCE_THRESHOLD
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str) or _SURROGATES.search(self.text):
+            raise InvalidInputError("The question must be text.")
+        object.__setattr__(self, "text", self.text.strip())
+        if not 1 <= len(self.text) <= MAX_QUERY_LENGTH:
+            raise InvalidInputError(f"The question has {len(self.text)} characters; give 1 to {MAX_QUERY_LENGTH}.")
+        if not isinstance(self.top_k, int) or not is_in_range(self.top_k, 1, MAX_TOP_K):
+            raise InvalidInputError(f"top_k must be a whole number between 1 and {MAX_TOP_K}.")
+        if not is_in_range(self.relevance_threshold, 0.0, 1.0):
+            raise InvalidInputError("relevance_threshold must be between 0.0 and 1.0.")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCitation:
+    """A place in the book that supports the answer."""
+
+    chapter: str
+    section: str
+    url: str
+    relevance_score: float
+
+
+@dataclass(frozen=True, slots=True)
+class AgentResponse:
+    """An answer with its sources, or the statement that the book does not say."""
+
+    answer: str
+    sources: list[SourceCitation]
+    has_relevant_context: bool
+    retrieval_time_ms: float
+    generation_time_ms: float
+    total_time_ms: float
+
+    def __post_init__(self) -> None:
+        times = (self.retrieval_time_ms, self.generation_time_ms, self.total_time_ms)
+        _require(
+            (bool(self.answer.strip()), "answer must not be empty"),
+            (bool(self.sources) or not self.has_relevant_context, "an answer from relevant context has sources"),
+            (all(time >= 0 for time in times), "times must not be negative"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AgentError:
+    """Why there is no response: `message` is for the reader, `details` only for a log."""
+
+    error_type: ErrorType
+    message: str
+    details: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        _require(
+            (self.error_type in get_args(ErrorType), "error_type must be one of the contract's four"),
+            (bool(self.message.strip()), "message must not be empty"),
+        )
+
+
+def is_in_range(value: object, low: float, high: float) -> bool:
+    """Whether a value is a number from `low` to `high`; a boolean is not a number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
+
+
+def _require(*rules: tuple[bool, str]) -> None:
+    for is_met, rule in rules:
+        if not is_met:
+            raise ValueError(rule)
+
+
 RETRIEVAL_SERVICES = frozenset({"qdrant", "cohere", "embeddings"})
 FAILURE_STATES: dict[ErrorType, QueryState] = {
     "validation": QueryState.VALIDATING,
@@ -57,16 +160,16 @@ FAILURE_STATES: dict[ErrorType, QueryState] = {
 
 
 def ask(query: AgentQuery | str, book: Book) -> AgentResponse | AgentError:
-    """The book's answer, or an error whose type says what failed."""
+    """Answer from the book, or return an error whose type says what failed."""
     try:
         return ask_or_raise(query if isinstance(query, AgentQuery) else AgentQuery(query), book)
-    except BookboundError as trouble:
-        return error_from_exception(trouble)
+    except BookboundError as error:
+        return error_from_exception(error)
 
 
 def ask_or_raise(query: AgentQuery, book: Book) -> AgentResponse | AgentError:
-    """The same, but what fails is raised; `no_context` says that no passage comes up to the threshold."""
-    reply = book.ask(query.text, k=query.top_k, threshold=query.relevance_threshold, fall_back=False)
+    """Answer from the book and raise failures; only `no_context`, no passage above the threshold, is returned."""
+    reply = book.ask(query.text, k=query.top_k, threshold=query.relevance_threshold, allow_fallback=False)
     best = max((passage.score for passage in reply.trace.retrieval.passages), default=None)
     if best is None or best < query.relevance_threshold:
         found = "nothing was found" if best is None else f"best score {best:.4f} < {query.relevance_threshold}"
@@ -81,30 +184,30 @@ def ask_or_raise(query: AgentQuery, book: Book) -> AgentResponse | AgentError:
     )
 
 
-def error_from_exception(trouble: Exception) -> AgentError:
-    """What failed in the contract's words; what is neither input nor retrieval kept the answer from being made."""
+def error_from_exception(error: Exception) -> AgentError:
+    """An error in the contract's words; an error of neither the input nor the retrieval counts as generation."""
     kind: ErrorType = "generation"
-    if isinstance(trouble, InvalidInputError | ConfigError):
+    if isinstance(error, InvalidInputError | ConfigError):
         kind = "validation"
-    elif isinstance(trouble, BookIndexError | OSError) or getattr(trouble, "service", "") in RETRIEVAL_SERVICES:
+    elif isinstance(error, BookIndexError | OSError) or getattr(error, "service", "") in RETRIEVAL_SERVICES:
         kind = "retrieval"
-    service = f" of {trouble.service}" if isinstance(trouble, ServiceError) else ""
-    cause = f" from {type(trouble.__cause__).__name__}" if trouble.__cause__ else ""
-    details = f"{FAILURE_STATES[kind]}: {type(trouble).__name__}{service}{cause}"
-    return AgentError(kind, serialization.serialize_error(trouble)["error"]["message"], details)
+    service = f" of {error.service}" if isinstance(error, ServiceError) else ""
+    cause = f" from {type(error.__cause__).__name__}" if error.__cause__ else ""
+    details = f"{FAILURE_STATES[kind]}: {type(error).__name__}{service}{cause}"
+    return AgentError(kind, serialize_error(error)["error"]["message"], details)
 
 
 def semantic_search(query: str, book: Book, top_k: int = DEFAULT_TOP_K) -> ResultSet:
     """The passages nearest to a query, without a judgement."""
-    asked = AgentQuery(query, top_k)
-    found = book.retrieve(asked.text, k=asked.top_k)
-    results = [_build_search_result(passage) for passage in found.passages]
-    total = found.embed_ms + found.search_ms
-    return ResultSet(asked.text, results, len(results), found.embed_ms, found.search_ms, total)
+    request = AgentQuery(query, top_k)
+    clock = StageClock()
+    results = [_build_search_result(passage) for passage in book.search(request.text, k=request.top_k, clock=clock)]
+    embed_ms, search_ms = (1000 * clock.stages[stage].seconds for stage in ("embed", "search"))
+    return ResultSet(request.text, results, len(results), embed_ms, search_ms, embed_ms + search_ms)
 
 
 def format_context(results: Sequence[SearchResult]) -> str:
-    """Results as numbered blocks for a language model: address, then the words as they are."""
+    """Results as numbered blocks for a language model: address, then text."""
     return "\n\n".join(
         f"[{number}] {' > '.join(filter(None, (each.chapter, each.section_title)))} ({each.source_url})\n{each.content}"
         for number, each in enumerate(results, 1)
@@ -127,7 +230,7 @@ def _build_search_result(passage: Passage) -> SearchResult:
 
 
 def _collect_sources(answer: Answer) -> list[SourceCitation]:
-    """The places that the answer rests on, each once, in the order of the sentences."""
+    """The cited places, each once, in the order of the sentences."""
     scores = {passage.chunk.id: passage.score for passage in answer.passages}
     sources: dict[str, SourceCitation] = {}
     for evidence in answer.citations:
@@ -138,5 +241,5 @@ def _collect_sources(answer: Answer) -> list[SourceCitation]:
 
 
 def _place_url(place: Place) -> str:
-    """The link to a place, or its file where the book's own address is no valid one."""
+    """The link to a place, or its file if the link is not a valid URL."""
     return place.link if URL_PATTERN.fullmatch(place.link) else "/" + quote(place.file)

@@ -9,10 +9,19 @@ from itertools import groupby
 from typing import Annotated, Any, Self
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from pydantic import BaseModel, Field, StrictInt, StringConstraints, field_validator
 
-from bookbound.contracts.http_contract import AnswerBackend, HttpContract, Problem, ProblemKind
+from bookbound.contracts.http_contract import (
+    AnswerBackend,
+    Context,
+    HttpContract,
+    Problem,
+    ProblemKind,
+    QuestionRoute,
+    error_responses,
+)
+from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.chunk import Passage
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
 from bookbound.domain.reply import Answer, AnswerSentence, Reply, join_sentences
@@ -31,7 +40,7 @@ _LINK_BREAKING = re.compile(r"[\s\x00-\x1f\x7f()<>\\]")
 
 
 class ChatRequest(BaseModel):
-    """A question; words of the book that are selected come first, and the book's best chunks after them."""
+    """A question; a selected passage is read first, then the best chunks of the book."""
 
     question: Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)] = Field(
         description="The question", json_schema_extra={"minLength": 1, "pattern": r"\S"}
@@ -43,17 +52,17 @@ class ChatRequest(BaseModel):
 
     @field_validator("question")
     @classmethod
-    def _says_something(cls, question: str) -> str:
+    def _is_not_empty(cls, question: str) -> str:
         if not question:
             raise ValueError(EMPTY_QUESTION_MESSAGE)
         return question
 
-    def asked(self) -> Question:
+    def to_question(self) -> Question:
         return Question(self.question, self.selected_text, AnswerScope.SELECTION_THEN_BOOK, self.top_k)
 
 
 class RetrievalResult(BaseModel):
-    """A chunk that an answer may rest on, with its address."""
+    """A chunk that an answer may use, with its address."""
 
     text: str
     source_url: str
@@ -62,8 +71,8 @@ class RetrievalResult(BaseModel):
     score: float
 
     @classmethod
-    def of(cls, passage: Passage) -> Self:
-        """The title is the page's, and the section's where that is another."""
+    def from_passage(cls, passage: Passage) -> Self:
+        """The title is that of the page, followed by that of the section if it differs."""
         chunk, place = passage.chunk, passage.chunk.place
         names = dict.fromkeys(" ".join(name.split()) for name in (place.title, place.section))
         return cls(
@@ -75,37 +84,37 @@ class RetrievalResult(BaseModel):
         )
 
     @property
-    def mark(self) -> str:
-        """A Markdown link to the source, whatever its title holds."""
+    def link(self) -> str:
+        """A Markdown link to the source, safe for any title."""
         title = _MARKDOWN_SPECIAL.sub(r"\\\g<0>", self.title)
         return f"[Source: {title}]({self.source_url})"
 
 
 class RetrievalContext(BaseModel):
-    """What a writer is given; never sent to a client."""
+    """What a writer reads; never sent to a client."""
 
     chunks: list[RetrievalResult]
     selected_text: str | None = None
     query: str
 
     @classmethod
-    def of(cls, question: Question, retrieval: Retrieval) -> Self:
+    def from_retrieval(cls, question: Question, retrieval: Retrieval) -> Self:
         return cls(
-            chunks=[RetrievalResult.of(passage) for passage in _retrieved_passages(retrieval)],
+            chunks=[RetrievalResult.from_passage(passage) for passage in _retrieved_passages(retrieval)],
             selected_text=question.selection,
             query=question.text,
         )
 
 
 def _retrieved_passages(retrieval: Retrieval) -> list[Passage]:
-    """What the search found; the selection was brought along."""
+    """The passages without the selection, which the reader supplied."""
     return [passage for passage in retrieval.passages if passage.chunk.id != SELECTION_CHUNK_ID]
 
 
 class Citation(BaseModel):
     """A source that the answer used."""
 
-    source_url: str = Field(description="Where the source stands; empty for a selection that is not from the book")
+    source_url: str = Field(description="The link to the source; empty for a selection that is not from the book")
     title: str = Field(description="The page and the section")
     chunk_id: str
     relevance_score: float = Field(ge=0, le=1, description="The chunk's similarity to the question")
@@ -121,24 +130,26 @@ class Citation(BaseModel):
 
 
 class ResponseMetadata(BaseModel):
-    """How the answer came to be."""
+    """How the answer was made."""
 
     request_id: str = Field(default_factory=lambda: str(uuid.uuid4()))
     processing_time_ms: float = Field(ge=0)
-    retrieval_count: int = Field(ge=0, description="How many chunks were retrieved, the selection not counted")
+    retrieval_count: int = Field(ge=0, description="How many chunks were retrieved, without the selection")
     model_used: str = Field(description="What wrote the answer")
 
 
 class ChatResponse(BaseModel):
-    """An answer whose text marks its sources, or the plain statement that the book does not say."""
+    """An answer with source links in its text, or the statement that the book does not say."""
 
     answer: str
     citations: list[Citation] = Field(default_factory=list)
     metadata: ResponseMetadata
 
     @classmethod
-    def of(cls, reply: Reply, request_id: str) -> Self:
-        sources = {p.chunk.id: RetrievalResult.of(p) for p in reply.passages} if isinstance(reply, Answer) else {}
+    def from_reply(cls, reply: Reply, request_id: str) -> Self:
+        sources = (
+            {p.chunk.id: RetrievalResult.from_passage(p) for p in reply.passages} if isinstance(reply, Answer) else {}
+        )
         return cls(
             answer=_add_source_links(reply, sources) if isinstance(reply, Answer) else reply.text,
             citations=[Citation.from_retrieval_result(source.model_dump()) for source in sources.values()],
@@ -152,11 +163,11 @@ class ChatResponse(BaseModel):
 
 
 def _add_source_links(answer: Answer, sources: Mapping[str, RetrievalResult]) -> str:
-    """The sentences, with the marks of their sources after each run that rests on the same, and the reservation."""
+    """The sentences with links after each group that has the same sources, and the reservation."""
     pieces: list[AnswerSentence | str] = []
-    for chunk_ids, run in groupby(answer.sentences, _cited_chunk_ids):
-        pieces += run
-        pieces += [sources[chunk_id].mark for chunk_id in chunk_ids]
+    for chunk_ids, group in groupby(answer.sentences, _cited_chunk_ids):
+        pieces += group
+        pieces += [sources[chunk_id].link for chunk_id in chunk_ids]
     return join_sentences([*pieces, answer.reservation] if answer.reservation else pieces)
 
 
@@ -165,7 +176,7 @@ def _cited_chunk_ids(sentence: AnswerSentence) -> tuple[str, ...]:
 
 
 class ErrorResponse(BaseModel):
-    """What went wrong, which fields broke which rules, and how many seconds to wait."""
+    """What went wrong, which fields break which rules, and how many seconds to wait."""
 
     error: str = Field(description="A code: validation_error, rate_limit_exceeded, service_unavailable, timeout …")
     message: str
@@ -173,7 +184,7 @@ class ErrorResponse(BaseModel):
     retry_after: int | None = Field(default=None, ge=0)
 
 
-def build_error_body(problem: Problem, request_id: str) -> ErrorResponse:
+def build_error_body(problem: Problem, context: RequestContext) -> ErrorResponse:
     return ErrorResponse(
         error=ERROR_CODES.get(problem.kind, problem.kind.value),
         message=problem.message,
@@ -182,21 +193,16 @@ def build_error_body(problem: Problem, request_id: str) -> ErrorResponse:
     )
 
 
-ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorResponse} for status in (401, 403, 413, 415, 422, 429, 500, 503, 504)
-}
+def build_router(backend: AnswerBackend) -> APIRouter:
+    router = APIRouter(tags=["chat"], route_class=QuestionRoute, responses=error_responses(ErrorResponse, 422))
 
-
-def build_router(desk: AnswerBackend) -> APIRouter:
-    router = APIRouter(tags=["chat"])
-
-    @router.post("/api/v1/chat", responses=ERROR_RESPONSES)
-    @router.post("/chat", responses=ERROR_RESPONSES)
-    async def chat(asked: ChatRequest, request: Request) -> ChatResponse:
-        """Answer from the selected words and the book, with a mark after what rests on a source."""
-        return ChatResponse.of(await desk.ask(asked.asked()), request.state.request_id)
+    @router.post("/api/v1/chat")
+    @router.post("/chat")
+    async def chat(body: ChatRequest, context: Context) -> ChatResponse:
+        """Answer from the selected passage and the book, with links to the sources in the text."""
+        return ChatResponse.from_reply(await backend.ask(body.to_question(), context), context.id)
 
     return router
 
 
-CONTRACT = HttpContract(paths=("/chat", "/api/v1/chat"), routes=build_router, body=build_error_body)
+CONTRACT = HttpContract(("/chat", "/api/v1/chat"), build_router, build_error_body)

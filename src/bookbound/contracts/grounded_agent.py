@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from bookbound.contracts.grounded_agent_models import (
     DEFAULT_K,
@@ -26,10 +24,11 @@ from bookbound.contracts.grounded_agent_models import (
     RetrievedChunk,
     validate_config,
 )
+from bookbound.contracts.serialization import fit_answer
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import InvalidInputError
 from bookbound.domain.question import Question, Retrieval
-from bookbound.domain.reply import Answer, AnswerSentence, join_sentences
+from bookbound.domain.reply import Answer
 from bookbound.library import Book
 
 __all__ = [
@@ -62,33 +61,38 @@ __all__ = [
 
 
 def ask(question: str, book: Book, config: AgentConfig | None = None) -> AgentResponse:
-    """The book's answer, or a refusal in the contract's words; every sentence of an answer has its citation.
+    """Answer with a citation for every sentence, or refuse in the contract's words.
 
-    Where a language model is connected, it searches the book by itself and is told what `decide_grounding` lets pass.
-    Without a configuration all is as the contract has it, at the temperature of what is connected.
+    A language model, if there is one, searches the book and reads only what `decide_grounding` accepts.
     """
     config = require_valid_config(config or AgentConfig(temperature=get_temperature(book)))
     if not isinstance(question, str):
-        raise InvalidInputError("A question is text.")
+        raise InvalidInputError("The question must be text.")
     query = Question(question).text
     _check_model_settings(config, book)
     if config.tool_choice == "none":
         return AgentResponse(REFUSAL_NO_CONTEXT, [], query, grounded=False, refused=True)
 
-    def grounding(found: Retrieval) -> GroundingContext:
-        result = RetrievalResult(query, _to_retrieved_chunks(found.passages), config.collection_name)
+    def build_context(retrieval: Retrieval) -> GroundingContext:
+        result = RetrievalResult(query, _to_retrieved_chunks(retrieval.passages), config.collection_name)
         return decide_grounding(result, config.score_threshold)
 
-    def briefing(found: Retrieval) -> list[str]:
-        context = grounding(found)
+    def format_passages(retrieval: Retrieval) -> list[str]:
+        context = build_context(retrieval)
         return [format_chunks_for_agent([chunk]) for chunk in context.chunks] if context.has_context else []
 
-    must = config.tool_choice == "required"
-    reply = book.converse(query, briefing, k=config.k, threshold=config.score_threshold, must_search=must)
-    context = grounding(reply.trace.retrieval)
-    answer, citations = (
-        _fit_answer(reply) if isinstance(reply, Answer) and context.has_context else (_refusal_message(context), [])
+    reply = book.converse(
+        query,
+        format_passages,
+        k=config.k,
+        threshold=config.score_threshold,
+        must_search=config.tool_choice == "required",
     )
+    context = build_context(reply.trace.retrieval)
+    if isinstance(reply, Answer) and context.has_context:
+        answer, citations = _build_answer(reply)
+    else:
+        answer, citations = _refusal_message(context), []
     return AgentResponse(
         answer,
         citations,
@@ -97,12 +101,12 @@ def ask(question: str, book: Book, config: AgentConfig | None = None) -> AgentRe
         refused=not citations,
         retrieval_time_ms=reply.trace.retrieval_ms,
         generation_time_ms=reply.trace.generation_ms,
-        tool_calls=list(reply.trace.tools),
+        tool_calls=list(reply.trace.tool_calls),
     )
 
 
 def require_valid_config(config: AgentConfig) -> AgentConfig:
-    """The configuration; one that breaks a rule is `InvalidInput`."""
+    """The configuration; breaking a rule raises `InvalidInputError`."""
     _, problem = validate_config(config)
     if problem:
         raise InvalidInputError(problem)
@@ -110,22 +114,19 @@ def require_valid_config(config: AgentConfig) -> AgentConfig:
 
 
 def _check_model_settings(config: AgentConfig, book: Book) -> None:
-    """That a configuration names no other language model, nor another temperature, than what is connected.
-
-    The contract's own default names no model: it stands for whatever the settings say.
-    """
-    usual, agent = AgentConfig(), book.pipeline.agent
-    if config.model not in (usual.model, agent.name if agent else usual.model):
-        connected = f"is {agent.name}" if agent else "is none, and the answers are quotations"
-        raise InvalidInputError(f"The language model {connected}. Choose another with the setting `model`, not here.")
+    """Reject a model or temperature other than that of the settings; the contract's default model means theirs."""
+    default, agent = AgentConfig(), book.pipeline.engine.agent
+    if config.model not in (default.model, agent.name if agent else default.model):
+        actual = f"The language model is {agent.name}" if agent else "There is no language model: answers are quotes"
+        raise InvalidInputError(f"{actual}. Choose another with the setting `llm_model`, not here.")
     if config.temperature != get_temperature(book):
-        freely = f"{get_temperature(book):g}, by the setting `temperature`" if agent else "0, for quotations"
-        raise InvalidInputError(f"The temperature is {freely}. Name that, or choose another in the settings.")
+        reason = "as the setting `llm_temperature` says" if agent else "because answers are quotes"
+        raise InvalidInputError(f"The temperature must be {get_temperature(book):g}, {reason}.")
 
 
 def get_temperature(book: Book) -> float:
-    """That of the language model which is connected; where there is none, what is said is always the same."""
-    return book.pipeline.agent.temperature if book.pipeline.agent else 0.0
+    """The temperature of the language model; without one, answers are always the same."""
+    return book.pipeline.engine.agent.temperature if book.pipeline.engine.agent else 0.0
 
 
 def search_knowledge_base(query: str, k: int, book: Book) -> RetrievalResult:
@@ -136,7 +137,7 @@ def search_knowledge_base(query: str, k: int, book: Book) -> RetrievalResult:
 
 
 def decide_grounding(result: RetrievalResult, threshold: float) -> GroundingContext:
-    """Whether an answer may rest on what was found, and why not."""
+    """Decide whether the retrieved chunks may be used for an answer."""
     if result.count < MIN_CHUNKS_FOR_ANSWER:
         reason = "No content retrieved from knowledge base"
         return GroundingContext([], "", should_refuse=True, refusal_reason=reason, query=result.query)
@@ -155,12 +156,12 @@ def decide_grounding(result: RetrievalResult, threshold: float) -> GroundingCont
 
 
 def format_chunks_for_agent(chunks: Sequence[RetrievedChunk]) -> str:
-    """Chunks as blocks for a language model: the citation, then the words as they are."""
+    """Chunks as blocks for a language model: citation, then text."""
     return "\n\n".join(f"{_to_citation(chunk).format()}\n{chunk.text}" for chunk in chunks)
 
 
 def assemble_context(result: RetrievalResult) -> AssembledContext:
-    """All that was found as one text, with its length and each source once, in the order of the chunks."""
+    """All chunks as one text, with its length and each source once."""
     text = format_chunks_for_agent(result.chunks)
     sources = dict.fromkeys(chunk.source_url for chunk in result.chunks)
     return AssembledContext(text, result.count, len(text), list(sources))
@@ -187,33 +188,14 @@ def _to_citation(chunk: RetrievedChunk) -> Citation:
 
 
 def _refusal_message(context: GroundingContext) -> str:
-    """The refusal message: nothing was found, nothing near enough, or nothing that answers."""
+    """Say whether nothing was found, nothing is relevant enough, or nothing answers."""
     if not context.should_refuse:
         return REFUSAL_OFF_TOPIC
     return REFUSAL_LOW_SCORE if context.chunks else REFUSAL_NO_CONTEXT
 
 
-def _fit_answer(answer: Answer) -> tuple[str, list[Citation]]:
-    """As many sentences as both limits hold beside the reservation, and the chunks that these rest on."""
-    told = f"\n\n{answer.reservation}" if answer.reservation else ""
-    room = MAX_ANSWER_LENGTH - len(told)
-    said: list[AnswerSentence] = []
-    used: dict[str, None] = {}
-    for sentence in answer.sentences:
-        more = used | dict.fromkeys(evidence.chunk_id for evidence in sentence.evidence)
-        if said and (len(join_sentences([*said, sentence])) > room or len(more) > MAX_CITATIONS):
-            break
-        said.append(sentence)
-        used = more
+def _build_answer(answer: Answer) -> tuple[str, list[Citation]]:
+    text, shown = fit_answer(answer, MAX_ANSWER_LENGTH, MAX_CITATIONS)
     chunks = {chunk.chunk_id: chunk for chunk in _to_retrieved_chunks(answer.passages)}
-    said = [replace(said[0], text=_truncate_sentence(said[0].text, room)), *said[1:]]
-    return join_sentences([*said, answer.reservation] if told else said), [_to_citation(chunks[name]) for name in used][
-        :MAX_CITATIONS
-    ]
-
-
-def _truncate_sentence(text: str, room: int) -> str:
-    """The text, or where a single sentence is too long, its beginning up to a word's end."""
-    if len(text) <= room:
-        return text
-    return re.sub(r"\s+\S*$", "", text[: room - 2]) + " …"
+    cited = list(dict.fromkeys(evidence.chunk_id for evidence in shown.citations))
+    return text, [_to_citation(chunks[chunk_id]) for chunk_id in cited[:MAX_CITATIONS]]

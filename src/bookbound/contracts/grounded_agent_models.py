@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from bookbound.contracts.agent import is_in_range
+
 DEFAULT_SCORE_THRESHOLD = 0.3
 MIN_CHUNKS_FOR_ANSWER = 1
 DEFAULT_K = 5
@@ -20,9 +22,9 @@ REFUSAL_OFF_TOPIC = "This question appears to be outside the scope of the Physic
 
 @dataclass
 class AgentConfig:
-    """How to ask: `tool_choice` "none" forbids the search, and "auto" leaves it to the language model.
+    """How to ask: `tool_choice` "none" forbids the search and "auto" leaves it to the language model.
 
-    `model` and `temperature` name what is connected; `k` is the most that one search gives.
+    `model` and `temperature` must be those of the settings; `k` is the most chunks that one search returns.
     """
 
     model: str = "gpt-4o-mini"
@@ -35,7 +37,7 @@ class AgentConfig:
 
 @dataclass
 class RetrievedChunk:
-    """A chunk that a search found, with its cosine similarity to the question."""
+    """A chunk that a search found, with its similarity to the question."""
 
     text: str
     score: float
@@ -49,7 +51,7 @@ class RetrievedChunk:
 
 @dataclass
 class RetrievalResult:
-    """What a search found, best first."""
+    """The chunks that a search found, best first."""
 
     query: str
     chunks: list[RetrievedChunk] = field(default_factory=list)
@@ -62,7 +64,7 @@ class RetrievalResult:
 
 @dataclass
 class AssembledContext:
-    """Chunks as one text, how many they are, how long the text is, and each source once."""
+    """Chunks as one text, their number, the length of the text, and each source once."""
 
     formatted_text: str
     chunk_count: int
@@ -72,7 +74,7 @@ class AssembledContext:
 
 @dataclass
 class GroundingContext:
-    """What an answer may rest on, or why there shall be none."""
+    """The chunks that an answer may use, or why there must be no answer."""
 
     chunks: list[RetrievedChunk]
     formatted_text: str
@@ -83,7 +85,6 @@ class GroundingContext:
 
     @property
     def source_count(self) -> int:
-        """How many different sources there are."""
         return len({chunk.source_url for chunk in self.chunks})
 
     @property
@@ -93,7 +94,7 @@ class GroundingContext:
 
 @dataclass
 class Citation:
-    """A chunk that the answer rests on."""
+    """A chunk that supports the answer."""
 
     source_url: str
     chapter: str
@@ -102,7 +103,6 @@ class Citation:
     chunk_index: int
 
     def format(self) -> str:
-        """The citation as it stands in a text."""
         return (
             f"[Source: {self.source_url} | Chapter: {self.chapter} | Section: {self.section} | Score: {self.score:.2f}]"
         )
@@ -110,7 +110,7 @@ class Citation:
 
 @dataclass
 class AgentResponse:
-    """An answer that rests on the book, or a refusal."""
+    """An answer from the book, or a refusal."""
 
     answer: str
     citations: list[Citation]
@@ -127,17 +127,13 @@ class AgentResponse:
 
 
 def validate_config(config: AgentConfig) -> tuple[AgentConfig, str | None]:
-    """The configuration, and the first rule it breaks."""
-    if not isinstance(config.k, int) or not _is_in_range(config.k, MIN_K, MAX_K):
+    """The configuration and the first rule it breaks."""
+    if not isinstance(config.k, int) or not is_in_range(config.k, MIN_K, MAX_K):
         return config, f"K must be {MIN_K}-{MAX_K}, got {config.k}"
-    if not _is_in_range(config.score_threshold, 0.0, 1.0):
+    if not is_in_range(config.score_threshold, 0.0, 1.0):
         return config, f"Score threshold must be 0.0-1.0, got {config.score_threshold}"
     if config.tool_choice not in ("required", "auto", "none"):
         return config, f"Invalid tool_choice: {config.tool_choice}"
-    if not _is_in_range(config.temperature, 0.0, 2.0):
+    if not is_in_range(config.temperature, 0.0, 2.0):
         return config, f"Temperature must be 0.0-2.0, got {config.temperature}"
     return config, None
-
-
-def _is_in_range(value: float, low: float, high: float) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high

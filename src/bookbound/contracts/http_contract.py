@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
 from uuid import UUID
 
-from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
 
-from bookbound.answering.pipeline import PipelineEvent
+from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.errors import (
     BookboundError,
     BookIndexError,
@@ -25,40 +25,36 @@ from bookbound.domain.errors import (
     ServiceTimeoutError,
 )
 from bookbound.domain.manifest import Manifest
-from bookbound.domain.question import (
-    Question,
-    Retrieval,
-)
-from bookbound.domain.reply import Reply
+from bookbound.domain.question import Question, Retrieval
+from bookbound.domain.reply import PipelineEvent, Reply
 
 HealthCheck = Callable[[], Awaitable[object]]
 
 
 class AnswerBackend(Protocol):
-    """Where faces hand questions in."""
-
-    @property
-    def manifest(self) -> Manifest: ...
+    """Answers the questions of every contract."""
 
     @property
     def models(self) -> dict[str, str]:
-        """The names of the parts that answer: embedder and writer."""
+        """The names of the embedder and the writer."""
 
-    def checks(self) -> dict[str, HealthCheck]:
-        """For each part that an answer needs, something that fails when it does."""
+    def health_checks(self) -> dict[str, HealthCheck]:
+        """For each part that an answer needs, a check that fails if the part does."""
 
-    async def ask(self, question: Question) -> Reply: ...
+    async def manifest(self, context: RequestContext) -> Manifest: ...
 
-    async def search(self, question: Question) -> Retrieval: ...
+    async def ask(self, question: Question, context: RequestContext) -> Reply: ...
 
-    def steps(self, question: Question) -> AsyncGenerator[PipelineEvent]: ...
+    async def search(self, question: Question, context: RequestContext) -> Retrieval: ...
+
+    def stream(self, question: Question, context: RequestContext) -> AsyncGenerator[PipelineEvent]: ...
 
 
 class ProblemKind(StrEnum):
-    """What can keep a request from its reply."""
+    """Why a request gets no reply."""
 
     INVALID = "invalid_input"
-    NO_KEY = "unauthorized"
+    UNAUTHORIZED = "unauthorized"
     FORBIDDEN = "forbidden"
     NOT_FOUND = "not_found"
     WRONG_METHOD = "method_not_allowed"
@@ -73,15 +69,18 @@ class ProblemKind(StrEnum):
 
 
 class FieldProblem(NamedTuple):
-    """A field of a request and the rule it breaks; never what it held."""
+    """A field of a request and the rule it breaks; never its value."""
 
     field: str
     rule: str
 
+    def __str__(self) -> str:
+        return f"{self.field}: {self.rule}"
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that kept a request from its reply, before a face puts it in its own words."""
+    """Why a request gets no reply, before a contract puts it into its own words."""
 
     kind: ProblemKind
     status: int
@@ -89,24 +88,78 @@ class Problem:
     service: str = ""
     fields: tuple[FieldProblem, ...] = ()
     retry_after: int | None = None
-    session_id: UUID | None = None
+
+    @property
+    def broken_rules(self) -> str:
+        return "; ".join(map(str, self.fields))
+
+
+class ProblemError(Exception):
+    """Ends a request with a problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
 
 
 @dataclass(frozen=True, slots=True)
 class HttpContract:
-    """One published contract: `paths` it answers at, the status it gives to invalid input, and its error body.
+    """One published contract: its paths, its routes, its error body and its status for invalid input.
 
-    Where questions belong to sessions, `session` finds the one that a request's body names.
+    Rate limits apply to a router whose `route_class` is `QuestionRoute`.
     """
 
     paths: tuple[str, ...]
-    routes: Callable[[AnswerBackend], APIRouter]
-    body: Callable[[Problem, str], BaseModel]
-    invalid: int = 422
-    session: Callable[[bytes], UUID | None] | None = None
+    build_router: Callable[[AnswerBackend], APIRouter]
+    build_error_body: Callable[[Problem, RequestContext], BaseModel]
+    invalid_status: int = 422
 
 
-# The first row that fits holds. `None` is the status that each face gives to invalid input.
+class QuestionRoute(APIRoute):
+    """A route whose POST requests count against the rate limits, even if they are invalid."""
+
+    has_sessions: ClassVar[bool] = False
+
+    def read_session(self, body: Any) -> UUID | None:
+        """The session that a JSON body names, if questions of the contract belong to sessions."""
+        return None
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def count_and_handle(request: Request) -> Response:
+            if request.method == "POST":
+                if self.has_sessions:
+                    await self._add_session(request)
+                await request.app.state.count_question(request, has_sessions=self.has_sessions)
+            return await handle(request)
+
+        return count_and_handle
+
+    async def _add_session(self, request: Request) -> None:
+        """Add the session to the request's context, even if other fields of the body are invalid."""
+        try:
+            session = self.read_session(await request.json())
+        except (ValueError, RecursionError):
+            return
+        context: RequestContext = request.state.context
+        request.state.context = replace(context, requester=replace(context.requester, session=session))
+
+
+def get_context(request: Request) -> RequestContext:
+    context: RequestContext = request.state.context
+    return context
+
+
+Context = Annotated[RequestContext, Depends(get_context)]
+
+
+def error_responses(model: type[BaseModel], *more_statuses: int | str) -> dict[int | str, dict[str, Any]]:
+    """The error statuses of a contract's questions, for the OpenAPI document."""
+    return {status: {"model": model} for status in (401, 403, 413, 415, 429, 500, 503, 504, *more_statuses)}
+
+
+# The first row that fits applies. `None` means the contract's own status for invalid input.
 ERROR_STATUSES: tuple[tuple[type[Exception], ProblemKind, int | None], ...] = (
     (InvalidInputError, ProblemKind.INVALID, None),
     (ServiceRateLimitError, ProblemKind.LIMIT, 429),
@@ -117,104 +170,58 @@ ERROR_STATUSES: tuple[tuple[type[Exception], ProblemKind, int | None], ...] = (
     (BookIndexError, ProblemKind.INDEX, 503),
     (Exception, ProblemKind.INTERNAL, 500),
 )
-INVALID_JSON_RULE = "is not valid JSON"
+INVALID_JSON = FieldProblem("body", "is not valid JSON")
 STATUS_PROBLEMS = {
-    400: (ProblemKind.INVALID, f"body: {INVALID_JSON_RULE}"),
-    401: (ProblemKind.NO_KEY, "This needs a valid key. Send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`."),
-    403: (ProblemKind.FORBIDDEN, "This key is not for this, or not for use from here. Ask whoever gave it to you."),
+    400: (ProblemKind.INVALID, str(INVALID_JSON)),
+    401: (
+        ProblemKind.UNAUTHORIZED,
+        "This needs a valid key. Send it as `Authorization: Bearer KEY` or `X-API-Key: KEY`.",
+    ),
+    403: (ProblemKind.FORBIDDEN, "This key does not allow this request. Ask for another key."),
     404: (ProblemKind.NOT_FOUND, "There is nothing at this path."),
-    405: (ProblemKind.WRONG_METHOD, "This path does not take this method."),
+    405: (ProblemKind.WRONG_METHOD, "This path does not support this method."),
     408: (ProblemKind.TIMED_OUT, "The body of the request did not arrive in time."),
     413: (ProblemKind.TOO_LARGE, "The request is too large."),
     415: (ProblemKind.WRONG_TYPE, "Send the request as application/json."),
-    503: (ProblemKind.BUSY, "The server is being stopped. Try again in a moment."),
+    503: (ProblemKind.BUSY, "The server is stopping. Try again in a moment."),
 }
 DEFAULT_RETRY_AFTER_SECONDS = 10
-"""Seconds to wait where a service set a limit and did not say how long."""
-INTERNAL_ERROR_MESSAGE = "Something went wrong on our side. Try again, and report it if it stays."
+"""The wait if a service set a limit and did not say for how long."""
+INTERNAL_ERROR_MESSAGE = "Something went wrong on our side. Try again, and report it if it happens again."
 
 
-def problem_from_error(error: Exception, invalid: int) -> Problem:
-    """What a client is told of an error; of one that is not ours, nothing but that it happened."""
+def problem_from_error(error: Exception, invalid_status: int) -> Problem:
+    """The problem that an error causes; a client learns nothing about an error that is not ours."""
     kind, status = next((kind, status) for type_, kind, status in ERROR_STATUSES if isinstance(error, type_))
-    message = (
-        str(error) if isinstance(error, BookboundError) and kind is not ProblemKind.INTERNAL else INTERNAL_ERROR_MESSAGE
-    )
+    known = isinstance(error, BookboundError) and kind is not ProblemKind.INTERNAL
     wait = getattr(error, "retry_after", None)
     if wait is None and status == 429:
         wait = DEFAULT_RETRY_AFTER_SECONDS
     return Problem(
         kind,
-        status or invalid,
-        message,
+        status or invalid_status,
+        str(error) if known else INTERNAL_ERROR_MESSAGE,
         service=getattr(error, "service", ""),
         retry_after=None if wait is None else math.ceil(wait),
     )
 
 
-def problem_from_status(status: int, invalid: int) -> Problem:
-    """What a client is told of a request that no face took."""
+def problem_from_status(status: int, invalid_status: int) -> Problem:
+    """The problem of a request that no contract accepted."""
     kind, message = STATUS_PROBLEMS.get(status, (ProblemKind.INTERNAL, INTERNAL_ERROR_MESSAGE))
     if kind is ProblemKind.INVALID:
-        return Problem(kind, invalid, message, fields=(FieldProblem("body", INVALID_JSON_RULE),))
+        return Problem(kind, invalid_status, message, fields=(INVALID_JSON,))
     return Problem(kind, status, message)
 
 
-def problem_from_validation_errors(errors: Sequence[dict[str, Any]], invalid: int) -> Problem:
-    """What a client is told of a body that breaks its model's rules: which rules, never the words that broke them."""
-    fields = tuple(FieldProblem(_field_name(error), _broken_rule(error)) for error in errors)
-    first = fields[0]
-    return Problem(ProblemKind.INVALID, invalid, f"{first.field}: {first.rule}", fields=fields)
+def problem_from_validation_errors(errors: Sequence[dict[str, Any]], invalid_status: int) -> Problem:
+    """The problem of a body that breaks the rules of its model; it names the rules and never the values."""
+    fields = tuple(map(_field_problem, errors))
+    return Problem(ProblemKind.INVALID, invalid_status, str(fields[0]), fields=fields)
 
 
-def _field_name(error: dict[str, Any]) -> str:
+def _field_problem(error: dict[str, Any]) -> FieldProblem:
     if error["type"] == "json_invalid":
-        return "body"
-    return ".".join(str(part) for part in error["loc"] if part != "body") or "body"
-
-
-def _broken_rule(error: dict[str, Any]) -> str:
-    message = INVALID_JSON_RULE if error["type"] == "json_invalid" else str(error["msg"])
-    return message.removeprefix("Value error, ")
-
-
-EVENT_STREAM_TYPE = "text/event-stream"
-
-
-class StrictRequest(BaseModel):
-    """A request of ours: a field that it does not know is told, so that none is misspelt in silence."""
-
-    model_config = ConfigDict(extra="forbid")
-
-
-def build_default_error_body(problem: Problem, request_id: str) -> ErrorModel:
-    told = {
-        "type": problem.kind.value,
-        "message": problem.message,
-        "fields": [field._asdict() for field in problem.fields],
-        "retry_after": problem.retry_after,
-    }
-    return ErrorModel.model_validate({"error": told, "request_id": request_id})
-
-
-def format_server_sent_event(name: str, value: dict[str, Any]) -> str:
-    return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n"
-
-
-class FieldProblemModel(BaseModel):
-    field: str
-    rule: str
-
-
-class ProblemModel(BaseModel):
-    """What went wrong and what to do."""
-
-    type: str
-    message: str
-    fields: list[FieldProblemModel]
-    retry_after: int | None
-
-
-class ErrorModel(BaseModel):
-    error: ProblemModel
-    request_id: str
+        return INVALID_JSON
+    field = ".".join(str(part) for part in error["loc"] if part != "body") or "body"
+    return FieldProblem(field, str(error["msg"]).removeprefix("Value error, "))

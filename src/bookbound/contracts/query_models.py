@@ -9,20 +9,15 @@ from uuid import UUID
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, HttpUrl, field_validator, model_validator
 
-MAX_ANSWER_CHARS, MAX_CHUNK_CHARS, MAX_REFERENCE_CHARS, MAX_MESSAGE_CHARS, MAX_DETAILS_CHARS = (
-    2000,
-    10_000,
-    500,
-    200,
-    500,
-)
+MAX_ANSWER_CHARS, MAX_CHUNK_CHARS, MAX_REFERENCE_CHARS = 2000, 10_000, 500
+MAX_MESSAGE_CHARS, MAX_DETAILS_CHARS = 200, 500
 BOOK_INSUFFICIENT_MESSAGE = "The provided book content does not contain sufficient information to answer this question"
 SELECTION_MISSING_MESSAGE = "The selected text does not contain this information"
 UUID4_PATTERN = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$"
 
 
 def _parse_uuid4(value: object) -> UUID:
-    """A UUID of version 4 in its usual spelling; the complaint does not repeat what was sent."""
+    """A UUID of version 4 in its usual spelling; the error does not repeat what the reader sent."""
     text = str(value) if isinstance(value, str | UUID) else ""
     if not re.fullmatch(UUID4_PATTERN, text):
         raise ValueError("must be a UUID of version 4")
@@ -33,18 +28,18 @@ SessionId = Annotated[UUID, BeforeValidator(_parse_uuid4), Field(json_schema_ext
 
 
 def _allow_blank(schema: dict[str, Any]) -> None:
-    """The published schema allows white space too, which selects nothing."""
+    """Add white space, which counts as no selection, to the published schema."""
     schema["anyOf"].append({"type": "string", "pattern": r"^\s*$"})
 
 
 class FrozenModel(BaseModel):
-    """What the contract names; it does not change once it is made."""
+    """An entity of the contract."""
 
     model_config = ConfigDict(frozen=True)
 
 
 class QueryRequest(FrozenModel):
-    """What a reader asks; outer white space does not count, and a selection of white space alone is none."""
+    """A question; outer white space is stripped, and a selection of white space counts as none."""
 
     model_config = ConfigDict(strict=True)
 
@@ -63,7 +58,7 @@ class QueryRequest(FrozenModel):
 
     @field_validator("selected_text", mode="before")
     @classmethod
-    def white_space_selects_nothing(cls, value: object) -> object:
+    def strip_selected_text(cls, value: object) -> object:
         return value.strip() or None if isinstance(value, str) else value
 
 
@@ -73,7 +68,7 @@ class WorkflowMode(StrEnum):
 
 
 class PlannedWorkflow(FrozenModel):
-    """Where the answer to a request is looked for."""
+    """How to answer a request."""
 
     mode: WorkflowMode
     query: str
@@ -90,7 +85,7 @@ class PlannedWorkflow(FrozenModel):
 
 
 class QueryEmbedding(FrozenModel):
-    """A query as Cohere's embedder sees it."""
+    """A query as Cohere's embedder represents it."""
 
     vector: list[float] = Field(min_length=1024, max_length=1024)
     model: Literal["embed-multilingual-v3.0"]
@@ -105,7 +100,7 @@ class QueryEmbedding(FrozenModel):
 
 
 class RetrievedChunk(FrozenModel):
-    """A passage that was found, or the selection itself."""
+    """A retrieved passage, or the selection itself."""
 
     chunk_id: str = Field(min_length=1)
     text: str = Field(min_length=1, max_length=MAX_CHUNK_CHARS)
@@ -116,7 +111,7 @@ class RetrievedChunk(FrozenModel):
 
 
 class Citation(FrozenModel):
-    """Where the words stand that a part of the answer rests on."""
+    """The place of a quote that supports the answer."""
 
     chapter: str | None = None
     section: str | None = None
@@ -131,7 +126,7 @@ class Citation(FrozenModel):
 
 
 class GroundedAnswer(FrozenModel):
-    """An answer and what it rests on."""
+    """An answer and its citations."""
 
     text: str = Field(min_length=1, max_length=MAX_ANSWER_CHARS)
     citations: list[Citation] = Field(min_length=1)
@@ -154,7 +149,7 @@ REFUSAL_MESSAGES = {
 
 
 class RefusalMessage(FrozenModel):
-    """Why there is no answer, in one of two fixed sentences."""
+    """The reason for a refusal, one of two fixed sentences."""
 
     reason: str
     refusal_type: RefusalType
@@ -175,7 +170,7 @@ class ErrorCode(StrEnum):
 
 
 class ErrorDetail(FrozenModel):
-    """What kept a query from its reply."""
+    """Why a query failed."""
 
     code: ErrorCode
     message: str = Field(min_length=1, max_length=MAX_MESSAGE_CHARS)
@@ -190,7 +185,7 @@ class ResponseStatus(StrEnum):
 
 
 class ResponseMetadata(FrozenModel):
-    """How the reply came to be."""
+    """How the reply was made."""
 
     chunks_retrieved: int
     processing_time_ms: int
@@ -199,7 +194,7 @@ class ResponseMetadata(FrozenModel):
 
 
 class QueryResponse(FrozenModel):
-    """The envelope: exactly one of answer, refusal and error, and it fits the status."""
+    """The envelope: exactly one of answer, refusal and error, as the status says."""
 
     status: ResponseStatus
     answer: GroundedAnswer | None = None

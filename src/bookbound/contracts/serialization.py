@@ -1,4 +1,4 @@
-"""Converts replies, passages, manifests and errors to plain JSON values."""
+"""Converts replies, passages, manifests and errors to plain JSON values, and shortens texts to a limit."""
 
 from __future__ import annotations
 
@@ -13,21 +13,25 @@ from bookbound.domain.errors import BookboundError, ServiceError
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.question import Retrieval
-from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Trace
+from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, join_sentences
+from bookbound.domain.trace import Trace
 
 HIGHLIGHT_EDGE_WORDS = 6
 JsonObject = dict[str, Any]
-UNEXPECTED_ERROR_MESSAGE = "Something unforeseen went wrong ({}). Set BOOKBOUND_DEBUG=1 to see where, and report it."
+UNEXPECTED_ERROR_MESSAGE = "An unexpected error occurred ({}). Set BOOKBOUND_DEBUG=1 to see where, and report it."
+_RENDERED_DIFFERENTLY = re.compile(
+    r"(?:^|\n)\s*(?:[-*+•]|\d+[.)])\s|\s\|\s|\S*(?:['\"`]|--|\.\.\.)\S*|(?<=\s)[-–—](?=\s)"
+)
 
 
 def serialize_reply(reply: Reply) -> JsonObject:
-    """An answer or a refusal with everything it rests on."""
+    """An answer or a refusal with its evidence."""
     answer = reply if isinstance(reply, Answer) else None
     return {
         "status": "answered" if answer else "refused",
         "answer": answer.text if answer else None,
-        "partial": answer.partial if answer else False,
-        "sure": answer.sure if answer else False,
+        "partial": answer.is_partial if answer else False,
+        "sure": answer.is_sure if answer else False,
         "reservation": (answer.reservation or None) if answer else None,
         "degraded": reply.trace.degraded,
         "refusal": {"kind": reply.kind.value, "message": reply.text} if isinstance(reply, Refusal) else None,
@@ -40,7 +44,7 @@ def serialize_reply(reply: Reply) -> JsonObject:
 
 
 def serialize_citation(evidence: Evidence) -> JsonObject:
-    """Words of the book and their address; `hash` tells whether the words there are still the same."""
+    """A quote and its address; `hash` shows whether the words there are still the same."""
     return {
         "chunk_id": evidence.chunk_id,
         "quote": evidence.text,
@@ -52,65 +56,64 @@ def serialize_citation(evidence: Evidence) -> JsonObject:
 
 
 def build_highlight_link(place: Place, words: str) -> str:
-    """A link that opens the page with the words highlighted, where the browser knows text fragments.
+    """A link that opens the page with the words highlighted, if the browser supports text fragments.
 
-    Marks of items, bars between cells, quotes and dashes may look otherwise on the page, so the words around them are
-    named: the first and the last that stand together.
+    List markers, cell borders, quotation marks and dashes may be rendered differently, so a fragment contains none.
     """
-    runs = [run.split() for run in _RENDERED_DIFFERENTLY.split(words) if run.strip()]
-    if not place.url or not runs:
+    phrases = [phrase.split() for phrase in _RENDERED_DIFFERENTLY.split(words) if phrase.strip()]
+    if not place.url or not phrases:
         return place.link
-    whole = len(runs) == 1 and len(runs[0]) <= 2 * HIGHLIGHT_EDGE_WORDS
-    ends = runs if whole else [runs[0][:HIGHLIGHT_EDGE_WORDS], runs[-1][-HIGHLIGHT_EDGE_WORDS:]]
+    whole = len(phrases) == 1 and len(phrases[0]) <= 2 * HIGHLIGHT_EDGE_WORDS
+    ends = phrases if whole else [phrases[0][:HIGHLIGHT_EDGE_WORDS], phrases[-1][-HIGHLIGHT_EDGE_WORDS:]]
     text = ",".join(quote(" ".join(end), safe="").replace("-", "%2D") for end in ends)
     return f"{place.url}#{place.anchor}:~:text={text}"
 
 
 def serialize_passages(retrieval: Retrieval) -> list[JsonObject]:
-    """What a search found, best first."""
+    """The passages that a search found, best first."""
     return [_serialize_passage(rank, passage) for rank, passage in enumerate(retrieval.passages, 1)]
 
 
 def serialize_place(place: Place) -> JsonObject:
-    """An address for people (path, url) and for machines (file, characters)."""
+    """The address of a place for people (path, url) and for machines (file, characters)."""
     return {
         "chapter": place.chapter,
         "title": place.title,
         "section": place.section,
-        "path": list(place.path),
+        "path": list(place.heading_path),
         "url": place.link,
         "file": place.file,
         "start": place.start,
         "end": place.end,
         "page": place.page,
-        "label": place.label,
+        "label": place.page_label,
         "book": place.book,
     }
 
 
 def serialize_manifest(manifest: Manifest) -> JsonObject:
-    """What an index says of itself."""
-    inner = ("source", "sheets")  # of use to whoever indexes again, and as long as the book
-    return {name: value for name, value in asdict(replace(manifest, sheets=())).items() if name not in inner}
+    """The description of an index, without the parts that only indexing needs."""
+    fields = asdict(replace(manifest, page_fingerprints=()))
+    return {name: value for name, value in fields.items() if name not in ("source_fingerprint", "page_fingerprints")}
 
 
-def serialize_error(trouble: Exception) -> JsonObject:
-    """What went wrong and what to do; of an error that is not ours only its type is told."""
-    kind = type(trouble).__name__
-    if isinstance(trouble, BookboundError):
-        message = str(trouble)
-    elif isinstance(trouble, OSError) and trouble.strerror:
-        message = f"{trouble.strerror}: {trouble.filename}" if trouble.filename else trouble.strerror
+def serialize_error(error: Exception) -> JsonObject:
+    """What went wrong and what to do; an error that is not ours shows only its type."""
+    kind = type(error).__name__
+    if isinstance(error, BookboundError):
+        message = str(error)
+    elif isinstance(error, OSError) and error.strerror:
+        message = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
     else:
         message = UNEXPECTED_ERROR_MESSAGE.format(kind)
-    told: JsonObject = {"type": kind, "message": message}
-    if isinstance(trouble, ServiceError):
-        told |= {"service": trouble.service, "retry_after": trouble.retry_after}
-    return {"error": told}
+    details: JsonObject = {"type": kind, "message": message}
+    if isinstance(error, ServiceError):
+        details |= {"service": error.service, "retry_after": error.retry_after}
+    return {"error": details}
 
 
 def serialize_sentence(sentence: AnswerSentence) -> JsonObject:
-    """A sentence with the words it rests on."""
+    """A sentence with its citations."""
     return {
         "text": sentence.text,
         "support": round(sentence.support, 4),
@@ -131,32 +134,49 @@ def _serialize_passage(rank: int, passage: Passage) -> JsonObject:
 
 
 def serialize_judgement(judgement: Judgement) -> JsonObject:
-    """The finding that a reply rests on."""
+    """The judgement behind a reply."""
     return {
         "probability": round(judgement.probability, 4),
         "answer_present": judgement.answer_present,
         "quality": judgement.quality,
-        "relevant": list(judgement.relevant),
+        "relevant": list(judgement.relevant_chunk_ids),
         "evidence": [serialize_citation(evidence) for evidence in judgement.evidence],
     }
 
 
 def _serialize_trace(trace: Trace) -> JsonObject:
-    found = trace.retrieval
-    timings = {"embed": found.embed_ms, "search": found.search_ms, **trace.timings}
+    selection, usage = trace.retrieval.selection, trace.usage
     return {
         "generation": trace.generation,
         "embedder": trace.embedder,
         "writer": trace.writer,
-        "tools": list(trace.tools),
-        "usage": asdict(trace.usage),
+        "tools": list(trace.tool_calls),
+        "usage": {"calls": usage.calls, "read": usage.input_tokens, "written": usage.output_tokens},
         "edition": trace.edition,
-        "differs": list(trace.differs),
-        "selection": serialize_place(found.selection) if found.selection else None,
-        "milliseconds": {name: round(value, 2) for name, value in timings.items()},
+        "differs": list(trace.differing_editions),
+        "selection": serialize_place(selection) if selection else None,
+        "milliseconds": {name: round(value, 2) for name, value in trace.milliseconds.items()},
     }
 
 
-_RENDERED_DIFFERENTLY = re.compile(
-    r"(?:^|\n)\s*(?:[-*+•]|\d+[.)])\s|\s\|\s|\S*(?:['\"`]|--|\.\.\.)\S*|(?<=\s)[-–—](?=\s)"
-)
+def fit_answer(answer: Answer, max_chars: int, max_sources: int | None = None) -> tuple[str, Answer]:
+    """The text of as many sentences as fit together with the reservation, and the answer reduced to these sentences."""
+    max_text_chars = max_chars - (len(answer.reservation) + 2 if answer.reservation else 0)
+    kept = answer.sentences[:1]
+    for sentence in answer.sentences[1:]:
+        more = (*kept, sentence)
+        sources = {evidence.chunk_id for each in more for evidence in each.evidence}
+        if len(join_sentences(more)) > max_text_chars or (max_sources and len(sources) > max_sources):
+            break
+        kept = more
+    kept = (replace(kept[0], text=truncate(kept[0].text, max_text_chars)), *kept[1:])
+    text = join_sentences([*kept, answer.reservation] if answer.reservation else kept)
+    return text, replace(answer, sentences=kept)
+
+
+def truncate(text: str, max_chars: int) -> str:
+    """A text of at most `max_chars` characters, cut between two words if it is longer."""
+    if len(text) <= max_chars:
+        return text
+    words = re.match(r"(?s).*\S(?=\s)", text[: max_chars - 2])
+    return f"{words.group() if words else text[: max_chars - 3]}..."

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import BaseModel, Field, StrictInt, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints
 
-from bookbound.answering.pipeline import PipelineEvent
-from bookbound.contracts import http_contract, serialization
+from bookbound.contracts import serialization
 from bookbound.contracts.http_contract import (
-    EVENT_STREAM_TYPE,
     AnswerBackend,
-    ErrorModel,
+    Context,
     HttpContract,
-    StrictRequest,
-    build_default_error_body,
-    format_server_sent_event,
+    Problem,
+    QuestionRoute,
+    error_responses,
+    problem_from_error,
 )
+from bookbound.contracts.request_context import RequestContext
+from bookbound.contracts.v1_models import BookModel, ReplyModel, SearchResultsModel
 from bookbound.domain.errors import BookboundError
 from bookbound.domain.judgement import Judgement
 from bookbound.domain.question import (
@@ -31,8 +33,9 @@ from bookbound.domain.question import (
     Question,
     Retrieval,
 )
-from bookbound.domain.reply import AnswerSentence
+from bookbound.domain.reply import AnswerSentence, PipelineEvent
 
+EVENT_STREAM_TYPE = "text/event-stream"
 QuestionText = Annotated[
     str, StringConstraints(strict=True, strip_whitespace=True, min_length=1, max_length=MAX_QUESTION_CHARS)
 ]
@@ -40,8 +43,10 @@ SelectionText = Annotated[str, StringConstraints(strict=True, strip_whitespace=T
 PassageCount = Annotated[StrictInt, Field(ge=1, le=MAX_PASSAGES)]
 
 
-class AnswerRequest(StrictRequest):
-    """A question; with a selection it is answered from that alone, unless `scope` says otherwise."""
+class AnswerRequest(BaseModel):
+    """A question; with a selection it is answered from the selection alone, unless `scope` says otherwise."""
+
+    model_config = ConfigDict(extra="forbid")
 
     question: QuestionText
     selection: SelectionText | None = None
@@ -49,223 +54,110 @@ class AnswerRequest(StrictRequest):
     k: PassageCount = 5
     threshold: Annotated[float, Field(ge=0, le=1, strict=True)] = 0.0
 
-    def asked(self) -> Question:
-        return Question(self.question, self.selection, AnswerScope(self.scope), self.k, self.threshold, fall_back=True)
+    def to_question(self) -> Question:
+        return Question(
+            self.question, self.selection, AnswerScope(self.scope), self.k, self.threshold, allow_fallback=True
+        )
 
 
-class SearchRequest(StrictRequest):
-    """Words to look for."""
+class SearchRequest(BaseModel):
+    """Words to search for."""
+
+    model_config = ConfigDict(extra="forbid")
 
     query: QuestionText
     k: PassageCount = 5
 
 
-ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorModel} for status in (401, 403, 413, 415, 422, 429, 500, 503, 504)
-}
+class FieldProblemModel(BaseModel):
+    field: str
+    rule: str
 
 
-def build_router(desk: AnswerBackend) -> APIRouter:
-    router = APIRouter(prefix="/v1", tags=["bookbound"])
+class ProblemModel(BaseModel):
+    """What went wrong and what to do."""
 
-    @router.post(
-        "/answers",
-        response_model=ReplyModel,
-        responses=ERROR_RESPONSES | {200: {"content": {EVENT_STREAM_TYPE: {"schema": {"type": "string"}}}}},
+    type: str
+    message: str
+    fields: list[FieldProblemModel]
+    retry_after: int | None
+
+
+class ErrorModel(BaseModel):
+    error: ProblemModel
+    request_id: str
+
+
+def build_error_body(problem: Problem, context: RequestContext) -> ErrorModel:
+    error = ProblemModel(
+        type=problem.kind.value,
+        message=problem.message,
+        fields=[FieldProblemModel(field=field, rule=rule) for field, rule in problem.fields],
+        retry_after=problem.retry_after,
     )
-    async def answers(asked: AnswerRequest, request: Request) -> Any:
-        """Answer a question; `Accept: text/event-stream` gives passages, judgement and sentences as they are found."""
-        request_id: str = request.state.request_id
+    return ErrorModel(error=error, request_id=context.id)
+
+
+def build_router(backend: AnswerBackend) -> APIRouter:
+    router = APIRouter(prefix="/v1", tags=["bookbound"], route_class=QuestionRoute)
+    errors = error_responses(ErrorModel, 422)
+    stream_response: dict[int | str, Any] = {200: {"content": {EVENT_STREAM_TYPE: {"schema": {"type": "string"}}}}}
+
+    @router.post("/answers", response_model=ReplyModel, responses=errors | stream_response)
+    async def answers(body: AnswerRequest, request: Request, context: Context) -> Any:
+        """Answer a question; `Accept: text/event-stream` streams passages, judgement and sentences."""
+        question = body.to_question()
         if EVENT_STREAM_TYPE in request.headers.get("accept", ""):
-            steps = desk.steps(asked.asked())
-            first = await anext(steps)
-            return StreamingResponse(_stream_events(first, steps, request_id), media_type=EVENT_STREAM_TYPE)
-        return JSONResponse(serialization.serialize_reply(await desk.ask(asked.asked())) | {"request_id": request_id})
+            events = backend.stream(question, context)
+            first = await anext(events)
+            return StreamingResponse(_stream_events(first, events, context), media_type=EVENT_STREAM_TYPE)
+        reply = await backend.ask(question, context)
+        return JSONResponse(serialization.serialize_reply(reply) | {"request_id": context.id})
 
-    @router.post("/search", response_model=SearchResultsModel, responses=ERROR_RESPONSES)
-    async def search(sought: SearchRequest, request: Request) -> Any:
-        """The passages nearest to some words, without a judgement."""
-        found = await desk.search(Question(sought.query, k=sought.k))
-        return {
-            "passages": serialization.serialize_passages(found),
-            "generation": desk.manifest.generation,
-            "request_id": request.state.request_id,
-        }
+    @router.post("/search", response_model=SearchResultsModel, responses=errors)
+    async def search(body: SearchRequest, context: Context) -> Any:
+        """Find the passages nearest to some words, without a judgement."""
+        found = await backend.search(Question(body.query, k=body.k), context)
+        generation = (await backend.manifest(context)).generation
+        passages = serialization.serialize_passages(found)
+        return {"passages": passages, "generation": generation, "request_id": context.id}
 
-    @router.get(
-        "/book", response_model=BookModel, responses={status: {"model": ErrorModel} for status in (401, 403, 503)}
-    )
-    async def book() -> Any:
-        """What is being served."""
-        return serialization.serialize_manifest(desk.manifest) | {"models": desk.models}
+    @router.get("/book", response_model=BookModel, responses={s: {"model": ErrorModel} for s in (401, 403, 503)})
+    async def book(context: Context) -> Any:
+        """Describe the book that is served."""
+        return serialization.serialize_manifest(await backend.manifest(context)) | {"models": backend.models}
 
     return router
 
 
 async def _stream_events(
-    first: PipelineEvent, rest: AsyncGenerator[PipelineEvent], request_id: str
+    first: PipelineEvent, rest: AsyncGenerator[PipelineEvent], context: RequestContext
 ) -> AsyncIterator[str]:
-    """Each step as an event; what goes wrong on the way is the last."""
+    """Each event of the pipeline as a server-sent event; if something fails on the way, the last one is an error."""
     async with aclosing(rest):
         try:
-            yield _format_step(first, request_id)
-            async for step in rest:
-                yield _format_step(step, request_id)
-        except BookboundError as trouble:
-            yield format_server_sent_event(
-                "error",
-                build_default_error_body(
-                    http_contract.problem_from_error(trouble, CONTRACT.invalid), request_id
-                ).model_dump(),
-            )
+            yield _format_event(first, context)
+            async for event in rest:
+                yield _format_event(event, context)
+        except BookboundError as error:
+            problem = problem_from_error(error, CONTRACT.invalid_status)
+            yield _server_sent_event("error", build_error_body(problem, context).model_dump())
 
 
-def _format_step(step: PipelineEvent, request_id: str) -> str:
-    match step:
+def _format_event(event: PipelineEvent, context: RequestContext) -> str:
+    match event:
         case Retrieval():
-            return format_server_sent_event("retrieval", {"passages": serialization.serialize_passages(step)})
+            return _server_sent_event("retrieval", {"passages": serialization.serialize_passages(event)})
         case Judgement():
-            return format_server_sent_event("judgement", serialization.serialize_judgement(step))
+            return _server_sent_event("judgement", serialization.serialize_judgement(event))
         case AnswerSentence():
-            return format_server_sent_event("sentence", serialization.serialize_sentence(step))
+            return _server_sent_event("sentence", serialization.serialize_sentence(event))
         case reply:
-            return format_server_sent_event("reply", serialization.serialize_reply(reply) | {"request_id": request_id})
+            return _server_sent_event("reply", serialization.serialize_reply(reply) | {"request_id": context.id})
 
 
-CONTRACT = HttpContract(
-    paths=("/v1/answers", "/v1/search", "/v1/book"), routes=build_router, body=build_default_error_body
-)
+def _server_sent_event(name: str, value: dict[str, Any]) -> str:
+    return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n"
 
 
-class PlaceModel(BaseModel):
-    """A stable address in the book."""
-
-    chapter: str
-    title: str
-    section: str
-    path: list[str]
-    url: str
-    file: str
-    start: int
-    end: int
-    page: int | None
-    label: str
-    book: str
-
-
-class CitationModel(PlaceModel):
-    """Words of the book, verbatim, where they stand; `link` opens the page with the words highlighted."""
-
-    chunk_id: str
-    quote: str
-    link: str
-    hash: str
-    probability: float
-
-
-class SentenceModel(BaseModel):
-    """A sentence of the answer, how surely it is supported, and by which words."""
-
-    text: str
-    support: float
-    citations: list[CitationModel]
-
-
-class RefusalModel(BaseModel):
-    """Why there is no answer."""
-
-    kind: Literal["empty_retrieval", "low_relevance", "insufficient_grounding", "selected_text_missing"]
-    message: str
-
-
-class JudgementModel(BaseModel):
-    """The finding that the reply rests on."""
-
-    probability: float
-    answer_present: bool
-    quality: Literal["Good", "Partial", "Poor"]
-    relevant: list[str]
-    evidence: list[CitationModel]
-
-
-class PassageModel(PlaceModel):
-    """A passage that the search found."""
-
-    rank: int
-    score: float
-    chunk_id: str
-    text: str
-    hash: str
-
-
-class UsageModel(BaseModel):
-    """What a language model was asked: in how many calls, and how many tokens it read and wrote."""
-
-    calls: int
-    read: int
-    written: int
-
-
-class TraceModel(BaseModel):
-    """How the reply came to be; `tools` are those that a language model called.
-
-    `differs` names other editions that do not hold all the words that are cited.
-    """
-
-    generation: str
-    embedder: str
-    writer: str
-    tools: list[str]
-    usage: UsageModel
-    edition: str
-    differs: list[str]
-    selection: PlaceModel | None
-    milliseconds: dict[str, float]
-
-
-class ReplyModel(BaseModel):
-    """An answer or a refusal, with everything it rests on; `partial` where only part of what was asked is answered.
-
-    `degraded` where a language model failed: then the sentences are the book's own, or what it had written until then.
-    """
-
-    status: Literal["answered", "refused"]
-    answer: str | None
-    partial: bool
-    sure: bool
-    reservation: str | None
-    degraded: bool
-    refusal: RefusalModel | None
-    sentences: list[SentenceModel]
-    citations: list[CitationModel]
-    judgement: JudgementModel
-    passages: list[PassageModel]
-    trace: TraceModel
-    request_id: str
-
-
-class SearchResultsModel(BaseModel):
-    """Passages alone."""
-
-    passages: list[PassageModel]
-    generation: str
-    request_id: str
-
-
-class ChapterModel(BaseModel):
-    title: str
-    pages: int
-    chunks: int
-
-
-class BookModel(BaseModel):
-    """The book that is being served."""
-
-    title: str
-    kind: str
-    pages: int
-    chunks: int
-    chapters: list[ChapterModel]
-    generation: str
-    created: str
-    models: dict[str, str]
+CONTRACT = HttpContract(("/v1/answers", "/v1/search", "/v1/book"), build_router, build_error_body)

@@ -7,136 +7,142 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from time import monotonic
 
-from bookbound.answering.pipeline import Pipeline, PipelineEvent
+from bookbound.answering.pipeline import Pipeline
 from bookbound.contracts.http_contract import HealthCheck
-from bookbound.domain.book_ref import CURRENT_BOOK_REF, UNNAMED_BOOK, BookRef
+from bookbound.contracts.request_context import RequestContext
+from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
 from bookbound.domain.errors import IndexNotFoundError, OverloadedError
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.ports import QueryLog
 from bookbound.domain.question import Question, Retrieval
-from bookbound.domain.reply import Answer, Refusal, Reply
+from bookbound.domain.reply import Answer, PipelineEvent, Refusal, Reply
 from bookbound.server.book_pool import NO_BOOK_OPEN, BookPool
 from bookbound.server.query_log import NullQueryLog, record_question
 from bookbound.server.telemetry import QueueStats
 
-RETRY_AFTER_SECONDS, EMBEDDER_CHECK_SECONDS = 1.0, 10.0
+RETRY_AFTER_SECONDS = 1.0
+EMBEDDER_CHECK_SECONDS = 10.0
 
 
 class AdmissionController:
-    """Hands questions to a pipeline, `at_once` of them at a time, with room for `queue` more, which wait `patience`."""
+    """Answers `max_concurrency` questions at once; `max_queue` more wait for at most `max_wait_seconds`."""
 
-    def __init__(self, at_once: int, queue: int, patience: float | None = None) -> None:
-        self._shelf: BookPool | None = None
-        self._journal: QueryLog = NullQueryLog()
-        self._places = asyncio.Semaphore(at_once)
-        self._at_once, self._room, self._patience = at_once, at_once + queue, patience
-        self._present = 0
-        self._embedded = float("-inf")
+    def __init__(self, max_concurrency: int, max_queue: int, max_wait_seconds: float | None = None) -> None:
+        self._open_pool: BookPool | None = None
+        self._query_log: QueryLog = NullQueryLog()
+        self._slots = asyncio.Semaphore(max_concurrency)
+        self._max_concurrency, self._max_admitted = max_concurrency, max_concurrency + max_queue
+        self._max_wait_seconds = max_wait_seconds
+        self._admitted = 0
+        self._embedder_checked = float("-inf")
 
     @asynccontextmanager
-    async def staffed(self, shelf: BookPool) -> AsyncIterator[None]:
-        """The desk takes questions while this lasts, and moves with what is published."""
-        self._shelf = shelf
-        following = asyncio.create_task(shelf.follow())
+    async def serve_books(self, pool: BookPool) -> AsyncIterator[None]:
+        """Answer from the pool during this block, follow what is published, and close the pool at the end."""
+        self._open_pool = pool
+        follow_task = asyncio.create_task(pool.follow())
         try:
             yield
         finally:
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
-            self._shelf = None
-            await shelf.close()
+            follow_task.cancel()
+            await asyncio.gather(follow_task, return_exceptions=True)
+            self._open_pool = None
+            await pool.close()
 
     @asynccontextmanager
-    async def noted(self, journal: QueryLog) -> AsyncIterator[None]:
-        """What becomes of each question is noted while this lasts."""
-        self._journal = journal
+    async def log_queries(self, query_log: QueryLog) -> AsyncIterator[None]:
+        """Log each question during this block, and close the log at the end."""
+        self._query_log = query_log
         try:
             yield
         finally:
-            await journal.close()
+            await query_log.close()
 
     @property
-    def pipeline(self) -> Pipeline:
-        return self._books.pipeline(CURRENT_BOOK_REF.get())
-
-    @property
-    def _books(self) -> BookPool:
-        if self._shelf is None:
+    def _pool(self) -> BookPool:
+        if self._open_pool is None:
             raise IndexNotFoundError(NO_BOOK_OPEN)
-        return self._shelf
-
-    @property
-    def _asked(self) -> BookRef:
-        """The volume that is asked, as far as that is known before there is a reply."""
-        named = CURRENT_BOOK_REF.get()
-        return self._shelf.meant(named) if self._shelf else named or UNNAMED_BOOK
-
-    @property
-    def manifest(self) -> Manifest:
-        return self.pipeline.index.manifest
+        return self._open_pool
 
     @property
     def models(self) -> dict[str, str]:
-        return {"embedder": self.pipeline.embedder.name, "writer": self.pipeline.writer.name}
+        engine = self._pool.pipeline().engine
+        return {"embedder": engine.embedder.name, "writer": engine.writer.name}
 
-    def standing(self) -> QueueStats:
-        """How the desk stands at this moment."""
-        working, journal = min(self._present, self._at_once), self._journal
-        books = self._shelf.open_books if self._shelf else {}
-        return QueueStats(working, self._present - working, journal.noted, journal.written, journal.lost, books)
+    def queue_stats(self) -> QueueStats:
+        running, query_log = min(self._admitted, self._max_concurrency), self._query_log
+        books = self._open_pool.open_books if self._open_pool else {}
+        counts = query_log.added_count, query_log.written_count, query_log.lost_count
+        return QueueStats(running, self._admitted - running, *counts, books)
 
-    def checks(self) -> dict[str, HealthCheck]:
-        pipeline = self.pipeline
-        return {
-            "embedder": self._embeds,
-            "index": lambda: pipeline.index.match("ready", 1),
-        }
+    def health_checks(self) -> dict[str, HealthCheck]:
+        index = self._pool.pipeline().book.index
+        return {"embedder": self._check_embedder, "index": lambda: index.match("ready", 1)}
 
-    async def _embeds(self) -> None:
-        """The embedder answers, or did so seconds ago: whoever asks often must not be charged for each time."""
-        if monotonic() - self._embedded >= EMBEDDER_CHECK_SECONDS:
-            await self.pipeline.embedder.embed(["ready"])  # a question's vector may be a remembered one
-            self._embedded = monotonic()
+    async def _check_embedder(self) -> None:
+        """Embed a word, but not if that succeeded a moment ago: remote embedders charge for it."""
+        if monotonic() - self._embedder_checked >= EMBEDDER_CHECK_SECONDS:
+            embedder = self._pool.pipeline().engine.embedder
+            await embedder.embed(["ready"])  # the vector of a question may come from the cache
+            self._embedder_checked = monotonic()
 
-    async def ask(self, question: Question) -> Reply:
-        with record_question(self._journal, question, self._asked) as reached:
-            async with self._place() as pipeline:
-                return reached(await pipeline.ask(question))
+    async def manifest(self, context: RequestContext) -> Manifest:
+        async with self._keep_book_open(context):
+            return self._pool.pipeline(context.book).book.manifest
 
-    async def search(self, question: Question) -> Retrieval:
-        async with self._place() as pipeline:
-            return await pipeline.search(question)
+    async def ask(self, question: Question, context: RequestContext) -> Reply:
+        async with self._keep_book_open(context) as ref:
+            with record_question(self._query_log, question, context.requester, ref) as record_reply:
+                async with self._slot(context) as pipeline:
+                    return record_reply(await pipeline.ask(question, context.record.clock))
 
-    async def steps(self, question: Question) -> AsyncGenerator[PipelineEvent]:
-        with record_question(self._journal, question, self._asked) as reached:
-            async with self._place() as pipeline, aclosing(pipeline.steps(question)) as steps:
-                async for step in steps:
-                    yield reached(step) if isinstance(step, Answer | Refusal) else step
+    async def search(self, question: Question, context: RequestContext) -> Retrieval:
+        async with self._keep_book_open(context), self._slot(context) as pipeline:
+            return await pipeline.search(question, context.record.clock)
+
+    async def stream(self, question: Question, context: RequestContext) -> AsyncGenerator[PipelineEvent]:
+        async with self._keep_book_open(context) as ref:
+            with record_question(self._query_log, question, context.requester, ref) as record_reply:
+                async with (
+                    self._slot(context) as pipeline,
+                    aclosing(pipeline.steps(question, context.record.clock)) as steps,
+                ):
+                    async for step in steps:
+                        yield record_reply(step) if isinstance(step, Answer | Refusal) else step
 
     @asynccontextmanager
-    async def _place(self) -> AsyncIterator[Pipeline]:
-        """A place to work at, once there is one, and the book that is asked."""
-        if self._present >= self._room:
+    async def _keep_book_open(self, context: RequestContext) -> AsyncIterator[BookRef]:
+        """Keep the book of a request open while the question waits; yield the book as the query log names it."""
+        if self._open_pool is None or context.book is None:
+            yield self._open_pool.resolve() if self._open_pool else context.book or UNNAMED_BOOK
+            return
+        await self._open_pool.open_requested(context.book)
+        with self._open_pool.use(context.book):
+            yield self._open_pool.resolve(context.book)
+
+    @asynccontextmanager
+    async def _slot(self, context: RequestContext) -> AsyncIterator[Pipeline]:
+        """Wait for a free slot, and keep the book of the question open and unchanged."""
+        if self._admitted >= self._max_admitted:
             raise OverloadedError(
                 "Too many questions are being answered. Try again in a moment.", retry_after=RETRY_AFTER_SECONDS
             )
-        self._present += 1
+        self._admitted += 1
         try:
-            await self._turn()
+            await self._acquire_slot()
             try:
-                with self._books.lend(CURRENT_BOOK_REF.get()) as pipeline:
+                with self._pool.use(context.book) as pipeline:
                     yield pipeline
             finally:
-                self._places.release()
+                self._slots.release()
         finally:
-            self._present -= 1
+            self._admitted -= 1
 
-    async def _turn(self) -> None:
-        """Until there is a place, or until a question has waited as long as it may."""
+    async def _acquire_slot(self) -> None:
         try:
-            async with asyncio.timeout(self._patience):
-                await self._places.acquire()
+            async with asyncio.timeout(self._max_wait_seconds):
+                await self._slots.acquire()
         except TimeoutError:
             raise OverloadedError(
-                "No answer could be begun in time. Try again in a moment.", retry_after=RETRY_AFTER_SECONDS
+                "No answer could be started in time. Try again in a moment.", retry_after=RETRY_AFTER_SECONDS
             ) from None

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import hmac
 import json
 import logging
-import os
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,150 +19,42 @@ from typing import Any, Self
 
 from bookbound import filesystem
 from bookbound.domain.errors import ConfigError
-from bookbound.filesystem import private_files
 from bookbound.server import query_log
 from bookbound.settings import Settings
 
-
-def parse_origins(origins: Sequence[str]) -> tuple[str, ...]:
-    """The origins that a setting names, as browsers spell them; * is any."""
-    try:
-        return tuple(each if each == ANY_ORIGIN else normalize_origin(each) for each in origins)
-    except ConfigError as trouble:
-        raise ConfigError(f"The setting `origins` names what is none. {trouble}") from None
-
-
 KEY_FILE_NAME, KEY_FILE_FORMAT = "keys.json", 1
 CREATE_KEY_COMMAND = "bookbound key new --origin https://book.example"
-"""The command that makes a key, for an author's own site in place of this one."""
 RELOAD_SECONDS = 1.0
-"""The seconds from one look at the file to the next."""
+ANY_ORIGIN = "*"
+"""Allows every origin, and requests without one."""
+MAX_NAME_LENGTH = 100
+_ORIGIN = re.compile(r"(https?)://((?:[a-z0-9_-]+\.)*[a-z0-9_-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?")
+_DEFAULT_PORTS = {"http": "80", "https": "443"}
 FileStamp = tuple[int, ...] | None
 log = logging.getLogger("bookbound.server")
 
 
-def key_file_path(settings: Settings) -> Path:
-    """Where the keys are kept: in the file that is set, or beside the index, with its log."""
-    return settings.keys or query_log.log_folder(settings.index) / KEY_FILE_NAME
-
-
-def load_keys(file: Path) -> KeyRing:
-    """The keys in a file; where there is none there are no keys, and what cannot be read is told."""
+def parse_origins(origins: Sequence[str]) -> tuple[str, ...]:
+    """The origins of the setting as browsers spell them; * is any."""
     try:
-        return KeyRing(tuple(map(_parse_key, _key_rows(json.loads(file.read_bytes())))))
-    except (FileNotFoundError, NotADirectoryError):
-        return KeyRing()
-    except OSError as trouble:
-        raise ConfigError(f"The keys in {file} cannot be read ({trouble.strerror}). Name another: `keys`.") from trouble
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        raise ConfigError(f"{file} is damaged, or is no file of keys. Put back a copy, or move it away.") from None
+        return tuple(map(normalize_origin, origins))
+    except ConfigError as error:
+        raise ConfigError(f"The setting `allowed_origins` is invalid. {error}") from None
 
 
-def add_key(file: Path, key: ApiKey) -> None:
-    """Keep one more key."""
-    with _lock_keys(file) as ring:
-        _write_keys(file, KeyRing((*ring.keys, key)))
-
-
-def revoke_key(file: Path, id: str) -> ApiKey:  # noqa: A002
-    """Revoke the key with this id, from this moment or whenever that was done before."""
-    with _lock_keys(file) as ring:
-        held = {key.id: key for key in ring.keys}
-        if id not in held:
-            raise ConfigError("There is no key with this id. To see those there are: bookbound key list")
-        if held[id].revoked is None:
-            held[id] = replace(held[id], revoked=utc_timestamp())
-            _write_keys(file, KeyRing(tuple(held.values())))
-        return held[id]
-
-
-class ReloadingKeyRing:
-    """The keys in a file as they are now, or were at most a second ago.
-
-    While the file cannot be read, the keys are those that it had before.
-    """
-
-    def __init__(self, file: Path) -> None:
-        self._file, self._ring = file, KeyRing()
-        self._stamp: FileStamp | bool = False
-        self._failed: FileStamp | bool = False
-        self._looked = float("-inf")
-
-    @property
-    def ring(self) -> KeyRing:
-        if monotonic() - self._looked >= RELOAD_SECONDS:
-            self._look()
-        return self._ring
-
-    def _look(self) -> None:
-        stamp = self._seen()
-        self._looked = monotonic()
-        if stamp == self._stamp:
-            return
-        try:
-            self._ring = load_keys(self._file)
-        except ConfigError as trouble:
-            if stamp != self._failed:
-                log.error("the keys stay as they were: %s", trouble)
-            self._failed = stamp
-            return
-        self._stamp, self._failed = stamp, False
-
-    def _seen(self) -> FileStamp:
-        try:
-            found = self._file.stat()
-        except OSError:
-            return None
-        return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
-
-
-@contextmanager
-def _lock_keys(file: Path) -> Iterator[KeyRing]:
-    """The keys as they are, while nobody else can change them."""
-    try:
-        private_files.create_private_folder(file.parent)
-        lock = os.open(file.with_name(f"{file.name}.lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield load_keys(file)
-        finally:
-            os.close(lock)
-    except OSError as trouble:
-        raise ConfigError(
-            f"The keys cannot be kept in {file.parent} ({trouble.strerror}). Make that folder writable, or name "
-            "another file: `keys`."
-        ) from trouble
-
-
-def _write_keys(file: Path, ring: KeyRing) -> None:
-    whole = {"format": KEY_FILE_FORMAT, "keys": [asdict(key) for key in ring.keys]}
-    filesystem.write_atomically(file, json.dumps(whole, indent=1).encode() + b"\n", mode=0o600)
-
-
-def _key_rows(whole: Any) -> list[dict[str, Any]]:
-    if whole["format"] != KEY_FILE_FORMAT:
-        raise ValueError
-    return list(whole["keys"])
-
-
-def _parse_key(row: dict[str, Any]) -> ApiKey:
-    """A key as it was written, to the last field: what is missing or odd here would open or close a door in silence."""
-    key = ApiKey(**row | {"kind": KeyKind(row["kind"]), "origins": tuple(row["origins"])})
-    texts = [getattr(key, each.name) for each in fields(key) if each.name not in ("origins", "revoked")]
-    if not all(isinstance(text, str) for text in (*texts, *key.origins, key.revoked or "")) or len(key.hash) != 64:
-        raise ValueError
-    return key
-
-
-ANY_ORIGIN = "*"
-"""Stands for every origin, and for none at all."""
-MAX_NAME_LENGTH = 100
-_ORIGIN = re.compile(r"(https?)://((?:[a-z0-9_-]+\.)*[a-z0-9_-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?")
-_DEFAULT_PORTS = {"http": "80", "https": "443"}
+def normalize_origin(origin: str) -> str:
+    """An origin as browsers spell it."""
+    if origin == ANY_ORIGIN:
+        return origin
+    match = _ORIGIN.fullmatch(origin.strip().lower().removesuffix("/"))
+    if not match or int(match[3] or 1) not in range(1, 65536):
+        raise ConfigError("An origin has a scheme, a host and perhaps a port, but no path: https://book.example")
+    scheme, host, port = match.groups()
+    return f"{scheme}://{host}" + (f":{int(port)}" if port and port != _DEFAULT_PORTS[scheme] else "")
 
 
 class KeyKind(StrEnum):
-    """What a key opens: a publishable one the book, an admin key the index as well."""
+    """A publishable key opens the book, an admin key the index as well."""
 
     PUBLISHABLE = "publishable"
     ADMIN = "admin"
@@ -172,7 +62,7 @@ class KeyKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key as it is kept: all that there is to know of it but the key itself, of which there is a hash."""
+    """A key as it is stored, with a hash in place of its secret."""
 
     id: str
     kind: KeyKind
@@ -184,32 +74,30 @@ class ApiKey:
 
     @classmethod
     def new(cls, kind: KeyKind, name: str, origins: Iterable[str]) -> tuple[Self, str]:
-        """A new key, and the secret that is shown once: a prefix to find it by, and 256 bits of chance."""
-        held = tuple(dict.fromkeys(each if each == ANY_ORIGIN else normalize_origin(each) for each in origins))
-        if kind is KeyKind.PUBLISHABLE and not held:
+        """A new key and its secret: a type prefix followed by 256 random bits."""
+        allowed = tuple(dict.fromkeys(map(normalize_origin, origins)))
+        if kind is KeyKind.PUBLISHABLE and not allowed:
             raise ConfigError("Say where the key may be used: --origin https://book.example, or --any-origin.")
-        if ANY_ORIGIN in held and len(held) > 1:
-            raise ConfigError("A key is for the origins that are named, or for any: give --origin or --any-origin.")
+        if ANY_ORIGIN in allowed and len(allowed) > 1:
+            raise ConfigError("Use either --origin or --any-origin, not both.")
         if len(name) > MAX_NAME_LENGTH or not name.isprintable():
-            raise ConfigError(
-                f"The name of a key has at most {MAX_NAME_LENGTH} characters, all of which can be printed."
-            )
+            raise ConfigError(f"The name of a key must have at most {MAX_NAME_LENGTH} printable characters.")
         secret = f"bookbound_{kind}_{secrets.token_urlsafe(32)}"
-        return cls(secrets.token_hex(4), kind, name, hash_secret(secret), held, utc_timestamp()), secret
+        return cls(secrets.token_hex(4), kind, name, hash_secret(secret), allowed, utc_timestamp()), secret
 
-    def allows(self, sent: str | None) -> bool:
-        """Whether the key may be used from the origin that a request names, or by one that names none.
+    def allows(self, origin: str | None) -> bool:
+        """Whether a request with this origin, or with none, may use the key.
 
-        Only a browser names an origin; a publishable key that is bound to some is for browsers alone.
+        Only browsers send an origin, so a publishable key that is bound to origins works only in browsers.
         """
         if ANY_ORIGIN in self.origins:
             return True
-        return self.kind is KeyKind.ADMIN if sent is None else sent in self.origins
+        return self.kind is KeyKind.ADMIN if origin is None else origin in self.origins
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """The keys there are."""
+    """All keys of a server."""
 
     keys: tuple[ApiKey, ...] = ()
 
@@ -218,29 +106,123 @@ class KeyRing:
         return tuple(key for key in self.keys if key.revoked is None)
 
     def find(self, secret: str) -> ApiKey | None:
-        """The valid key with this secret; each is compared, in a time that does not tell how much of it was right."""
-        given = hash_secret(secret)
-        found = [key for key in self.valid if hmac.compare_digest(key.hash, given)]
-        return found[0] if found else None
+        """The valid key with this secret; the time that this takes reveals nothing about the secrets."""
+        hashed = hash_secret(secret)
+        matches = [key for key in self.valid if hmac.compare_digest(key.hash, hashed)]
+        return matches[0] if matches else None
 
-    def welcomes(self, origin: str) -> bool:
-        """Whether some key may be used from there."""
+    def allows_origin(self, origin: str) -> bool:
+        """Whether a key may be used from an origin."""
         return any(key.origins and key.allows(origin) for key in self.valid)
 
 
-def normalize_origin(given: str) -> str:
-    """An origin as browsers spell it; what is none is told."""
-    found = _ORIGIN.fullmatch(given.strip().lower().removesuffix("/"))
-    if not found or int(found[3] or 1) not in range(1, 65536):
-        raise ConfigError("An origin is a scheme and a host, perhaps a port, and no path: https://book.example")
-    scheme, host, port = found.groups()
-    return f"{scheme}://{host}" + (f":{int(port)}" if port and port != _DEFAULT_PORTS[scheme] else "")
-
-
 def hash_secret(secret: str) -> str:
-    """The hash to know a secret by; it has too much chance in it to be guessed, so one round will do."""
+    """The hash of a secret; one round suffices because 256 random bits cannot be guessed."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def utc_timestamp() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def key_file_path(settings: Settings) -> Path:
+    """The file of the setting, or one next to the query log."""
+    return settings.key_file or query_log.log_folder(settings.index) / KEY_FILE_NAME
+
+
+def load_keys(file: Path) -> KeyRing:
+    """The keys in a file; a missing file contains none."""
+    try:
+        content = json.loads(file.read_bytes())
+        if content["format"] != KEY_FILE_FORMAT:
+            raise ValueError
+        return KeyRing(tuple(map(_parse_key, content["keys"])))
+    except (FileNotFoundError, NotADirectoryError):
+        return KeyRing()
+    except OSError as error:
+        message = f"The key file {file} cannot be read ({error.strerror}). Choose another with `key_file`."
+        raise ConfigError(message) from error
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        raise ConfigError(f"{file} is damaged or not a key file. Restore a copy, or move it away.") from None
+
+
+def _parse_key(row: dict[str, Any]) -> ApiKey:
+    """A stored key; a missing or unusual field is an error because it could silently allow or deny access."""
+    key = ApiKey(**row | {"kind": KeyKind(row["kind"]), "origins": tuple(row["origins"])})
+    texts = [getattr(key, each.name) for each in fields(key) if each.name not in ("origins", "revoked")]
+    if not all(isinstance(text, str) for text in (*texts, *key.origins, key.revoked or "")) or len(key.hash) != 64:
+        raise ValueError
+    return key
+
+
+def add_key(file: Path, key: ApiKey) -> None:
+    with _lock_keys(file) as keys:
+        _write_keys(file, [*keys, key])
+
+
+def revoke_key(file: Path, id: str) -> ApiKey:  # noqa: A002
+    """Revoke the key with this id; a key that is revoked already keeps its date."""
+    with _lock_keys(file) as keys:
+        by_id = {key.id: key for key in keys}
+        if id not in by_id:
+            raise ConfigError("No key has this id. To list the keys: bookbound key list")
+        if by_id[id].revoked is None:
+            by_id[id] = replace(by_id[id], revoked=utc_timestamp())
+            _write_keys(file, by_id.values())
+        return by_id[id]
+
+
+@contextmanager
+def _lock_keys(file: Path) -> Iterator[tuple[ApiKey, ...]]:
+    """The keys of a file, which no other process changes until the block ends."""
+    try:
+        filesystem.create_private_folder(file.parent)
+        with filesystem.wait_for_lock(file.with_name(f"{file.name}.lock")):
+            yield load_keys(file).keys
+    except OSError as error:
+        raise ConfigError(
+            f"The keys cannot be stored in {file.parent} ({error.strerror}). Make the folder writable, or choose "
+            "another file with `key_file`."
+        ) from error
+
+
+def _write_keys(file: Path, keys: Iterable[ApiKey]) -> None:
+    content = {"format": KEY_FILE_FORMAT, "keys": [asdict(key) for key in keys]}
+    filesystem.write_atomically(file, json.dumps(content, indent=1).encode() + b"\n", mode=0o600)
+
+
+class ReloadingKeyRing:
+    """The keys in a file as they are, at most a second late; while the file is unreadable, the last keys remain."""
+
+    def __init__(self, file: Path) -> None:
+        self._file, self._ring = file, KeyRing()
+        self._loaded: FileStamp | bool = False
+        self._failed: FileStamp | bool = False
+        self._checked_at = float("-inf")
+
+    @property
+    def ring(self) -> KeyRing:
+        if monotonic() - self._checked_at >= RELOAD_SECONDS:
+            self._reload()
+        return self._ring
+
+    def _reload(self) -> None:
+        stamp = self._read_stamp()
+        self._checked_at = monotonic()
+        if stamp == self._loaded:
+            return
+        try:
+            self._ring = load_keys(self._file)
+        except ConfigError as error:
+            if stamp != self._failed:
+                log.error("the keys remain as they were: %s", error)
+            self._failed = stamp
+            return
+        self._loaded, self._failed = stamp, False
+
+    def _read_stamp(self) -> FileStamp:
+        try:
+            status = self._file.stat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size

@@ -19,31 +19,30 @@ from starlette.types import ASGIApp, Scope
 
 from bookbound import __version__
 from bookbound.contracts import ask, chat, http_contract, query, v1
-from bookbound.contracts.http_contract import AnswerBackend, HttpContract, Problem
+from bookbound.contracts.http_contract import AnswerBackend, HttpContract, Problem, ProblemError
+from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.errors import BookboundError
 from bookbound.domain.ports import RateLimiter
-from bookbound.server import api_keys, operator_routes, telemetry
+from bookbound.server import api_keys, operator_routes
 from bookbound.server.api_keys import ReloadingKeyRing, parse_origins
-from bookbound.server.book_pool import BookPool
-from bookbound.server.middleware.book_selection import (
-    BOOK_HEADER,
-    EDITION_HEADER,
-    BookOpeningMiddleware,
-    BookSelectionMiddleware,
-)
 from bookbound.server.middleware.client_identity import (
     API_KEY_HEADER,
     SECURITY_REQUIREMENTS,
     SECURITY_SCHEMES,
-    ApiKeyMiddleware,
+    ClientAddressFinder,
     KeyNotAllowedError,
+    check_key,
     parse_networks,
 )
-from bookbound.server.middleware.request_guard import CancelOnDisconnectMiddleware, RequestGuardMiddleware
-from bookbound.server.middleware.request_log import REQUEST_ID_HEADER, RequestLogMiddleware, Telemetry
-from bookbound.server.rate_limit import RATE_LIMIT_HEADERS, RateLimitMiddleware, RateLimitPolicies
-from bookbound.server.telemetry import CURRENT_REQUEST
-from bookbound.server.telemetry.instrumentation import OutcomeRecorder
+from bookbound.server.middleware.request_guard import RequestGuardMiddleware
+from bookbound.server.middleware.request_log import (
+    BOOK_HEADER,
+    EDITION_HEADER,
+    REQUEST_ID_HEADER,
+    RequestLogMiddleware,
+)
+from bookbound.server.rate_limit import RATE_LIMIT_HEADERS, QuestionCounter, RateLimitPolicies
+from bookbound.server.telemetry import OutcomeRecorder, Telemetry, error_outcome
 from bookbound.settings import Settings
 
 CONTRACTS: tuple[HttpContract, ...] = (ask.CONTRACT, chat.CONTRACT, query.CONTRACT, v1.CONTRACT)
@@ -51,24 +50,24 @@ Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
 def create_app(
-    desk: AnswerBackend,
+    backend: AnswerBackend,
     settings: Settings,
     lifespan: Lifespan | None = None,
-    faces: Sequence[HttpContract] = CONTRACTS,
-    store: operator_routes.StoreLookup | None = None,
+    *,
+    contracts: Sequence[HttpContract] = CONTRACTS,
+    find_store: operator_routes.StoreLookup | None = None,
     limiter: RateLimiter | None = None,
-    watch: Telemetry | None = None,
-    shelf: BookPool | None = None,
+    telemetry: Telemetry | None = None,
 ) -> FastAPI:
-    """The faces, health and what guards them, over one desk; and the index itself, where its store is given.
+    """The contracts and the endpoints for operators over one backend.
 
-    Without a limiter, everybody may ask as much as they like. `watch` sees every request, and books that somebody names
-    are opened on the `shelf`.
+    Without `find_store` there is no endpoint for the index, and without a limiter there are no rate limits.
     """
-    words, watch, seen = ErrorResponses(faces, ours=v1.CONTRACT), watch or Telemetry(), OutcomeRecorder(desk)
-    routers = [*(face.routes(seen) for face in faces), operator_routes.health_routes(desk)]
-    routers += [operator_routes.index_routes(store)] if store else []
-    routers += [operator_routes.metrics_routes(watch.metrics)] if watch.metrics else []
+    telemetry, errors = telemetry or Telemetry(), ErrorResponses(contracts)
+    routers = [contract.build_router(OutcomeRecorder(backend)) for contract in contracts]
+    routers += [operator_routes.health_routes(backend)]
+    routers += [operator_routes.index_routes(find_store)] if find_store else []
+    routers += [operator_routes.metrics_routes(telemetry.metrics)] if telemetry.metrics else []
     app = FastAPI(
         title="Bookbound",
         version=__version__,
@@ -77,116 +76,104 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        middleware=[
-            Middleware(BookSelectionMiddleware),
-            Middleware(RequestLogMiddleware, watch=watch, faces=_name_routes(routers)),
-            *_build_guards(settings, words, faces, limiter),
-            *([Middleware(BookOpeningMiddleware, shelf=shelf, answer=words.of_trouble)] if shelf else []),
-        ],
+        middleware=_build_middleware(settings, telemetry, errors, _map_routes_to_contracts(routers)),
     )
     for router in routers:
         app.include_router(router)
-    app.openapi = partial(_build_openapi, app, faces)  # type: ignore[method-assign]
-    app.add_exception_handler(RequestValidationError, words.of_fields)
-    app.add_exception_handler(BookboundError, words.of_error)
-    app.add_exception_handler(HTTPException, words.of_status)
+    app.state.count_question = QuestionCounter(limiter, RateLimitPolicies.from_settings(settings))
+    app.openapi = partial(_build_openapi, app, contracts)  # type: ignore[method-assign]
+    app.add_exception_handler(RequestValidationError, errors.handle_validation_error)
+    app.add_exception_handler(ProblemError, errors.handle_problem)
+    app.add_exception_handler(BookboundError, errors.handle_error)
+    app.add_exception_handler(HTTPException, errors.handle_http_exception)
     return app
 
 
-def _name_routes(routers: Sequence[APIRouter]) -> dict[str, str]:
-    """Each path that something answers at, with the name of what does."""
+def _map_routes_to_contracts(routers: Sequence[APIRouter]) -> dict[str, str]:
+    """The name of the contract for each path that has a route."""
     routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
     return {route.path: str(next(iter(route.tags), "other")) for route in routes}
 
 
-def _build_openapi(app: FastAPI, faces: Sequence[HttpContract]) -> dict[str, Any]:
-    """The OpenAPI document, with the ways to send a key, and no status for invalid input that a face does not give."""
+def _build_openapi(app: FastAPI, contracts: Sequence[HttpContract]) -> dict[str, Any]:
+    """The OpenAPI document with the ways to send a key, and without a 422 that a contract never returns."""
     document = FastAPI.openapi(app)
     document["components"]["securitySchemes"] = SECURITY_SCHEMES
-    for face in faces:
-        for path in face.paths:
+    for contract in contracts:
+        for path in contract.paths:
             for operation in document["paths"].get(path, {}).values():
-                operation["security"] = [{}, *SECURITY_REQUIREMENTS]  # whether one is needed is a setting
-                if face.invalid != 422:
+                operation["security"] = [{}, *SECURITY_REQUIREMENTS]  # a setting decides whether a key is required
+                if contract.invalid_status != 422:
                     operation["responses"].pop("422", None)
     return document
 
 
-def _build_guards(
-    settings: Settings, words: ErrorResponses, faces: Sequence[HttpContract], limiter: RateLimiter | None
+def _build_middleware(
+    settings: Settings, telemetry: Telemetry, errors: ErrorResponses, contract_names: dict[str, str]
 ) -> list[Middleware]:
-    """What a request passes on its way in, the outermost first."""
+    """The layers around the routes, outermost first: CORS is outside the guard so that pages can read its errors."""
     keys = ReloadingKeyRing(api_keys.key_file_path(settings))
-    trusted = parse_networks(settings.proxies)
-    limits = []
-    if limiter:
-        policies = RateLimitPolicies.of(settings)
-        limits = [
-            Middleware(RateLimitMiddleware, limiter=limiter, policies=policies, faces=faces, answer=words.response)
-        ]
+    find_address = ClientAddressFinder(parse_networks(settings.trusted_proxies))
     return [
-        Middleware(ApiKeyCORSMiddleware, names=settings.origins, keys=keys),
+        Middleware(RequestLogMiddleware, telemetry=telemetry, contract_names=contract_names, find_address=find_address),
+        Middleware(ApiKeyCORSMiddleware, origins=settings.allowed_origins, keys=keys),
         Middleware(
-            RequestGuardMiddleware, largest_body=settings.largest_body, answer=words.at_the_gate, trusted=trusted
+            RequestGuardMiddleware,
+            max_body_bytes=settings.max_body_bytes,
+            check_key=partial(check_key, keys=keys, required=settings.access_mode == "keys"),
+            respond=errors.from_status,
         ),
-        Middleware(ApiKeyMiddleware, keys=keys, needed=settings.access == "keys"),
-        *limits,
-        Middleware(CancelOnDisconnectMiddleware),
     ]
 
 
 class ErrorResponses:
-    """What goes wrong, in the words of the face whose path was asked for, or else in ours."""
+    """Builds each error response in the format of the requested contract, or else of our own API."""
 
-    def __init__(self, faces: Sequence[HttpContract], ours: HttpContract) -> None:
-        self._faces = {path: face for face in faces for path in face.paths}
-        self._ours = ours
+    def __init__(self, contracts: Sequence[HttpContract]) -> None:
+        self._contracts = {path: contract for contract in contracts for path in contract.paths}
 
-    def at_the_gate(self, status: int, scope: Scope, why: str) -> JSONResponse:
-        problem = http_contract.problem_from_status(status, self._face(scope).invalid)
-        return self.response(replace(problem, message=why or problem.message), scope)
+    def from_status(self, status: int, scope: Scope, message: str = "") -> JSONResponse:
+        problem = http_contract.problem_from_status(status, self._contract(scope).invalid_status)
+        return self.from_problem(replace(problem, message=message or problem.message), scope)
 
-    def response(self, problem: Problem, scope: Scope) -> JSONResponse:
-        state = scope["state"]
-        problem = replace(problem, session_id=state.get("session_id"))
-        body = self._face(scope).body(problem, state["request_id"]).model_dump(mode="json")
-        wait = {} if problem.retry_after is None else {"Retry-After": str(problem.retry_after)}
-        return JSONResponse(body, problem.status, wait)
+    def from_problem(self, problem: Problem, scope: Scope) -> JSONResponse:
+        body = self._contract(scope).build_error_body(problem, scope["state"]["context"])
+        headers = {} if problem.retry_after is None else {"Retry-After": str(problem.retry_after)}
+        return JSONResponse(body.model_dump(mode="json"), problem.status, headers)
 
-    async def of_fields(self, request: Request, error: Exception) -> JSONResponse:
+    async def handle_validation_error(self, request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
-        return self.response(
-            http_contract.problem_from_validation_errors(error.errors(), self._face(request.scope).invalid),
-            request.scope,
-        )
+        status = self._contract(request.scope).invalid_status
+        return self.from_problem(http_contract.problem_from_validation_errors(error.errors(), status), request.scope)
 
-    def of_trouble(self, trouble: Exception, scope: Scope) -> JSONResponse:
-        if visit := CURRENT_REQUEST.get():
-            visit.outcome = visit.outcome or telemetry.error_outcome(trouble)
-        return self.response(http_contract.problem_from_error(trouble, self._face(scope).invalid), scope)
+    async def handle_problem(self, request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, ProblemError)
+        return self.from_problem(error.problem, request.scope)
 
-    async def of_error(self, request: Request, error: Exception) -> JSONResponse:
-        return self.of_trouble(error, request.scope)
+    async def handle_error(self, request: Request, error: Exception) -> JSONResponse:
+        context: RequestContext = request.state.context
+        context.record.outcome = context.record.outcome or error_outcome(error)
+        status = self._contract(request.scope).invalid_status
+        return self.from_problem(http_contract.problem_from_error(error, status), request.scope)
 
-    async def of_status(self, request: Request, error: Exception) -> JSONResponse:
+    async def handle_http_exception(self, request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
-        why = error.detail if isinstance(error, KeyNotAllowedError) else ""
-        response = self.at_the_gate(error.status_code, request.scope, why)
+        message = error.detail if isinstance(error, KeyNotAllowedError) else ""
+        response = self.from_status(error.status_code, request.scope, message)
         response.headers.update(error.headers or {})
         return response
 
-    def _face(self, scope: Scope) -> HttpContract:
-        return self._faces.get(scope["path"], self._ours)
+    def _contract(self, scope: Scope) -> HttpContract:
+        return self._contracts.get(scope["path"], v1.CONTRACT)
 
 
 class ApiKeyCORSMiddleware(CORSMiddleware):
-    """Answers a browser that asks whether a page may call, from the keys as they are at that moment."""
+    """Allows the origins of the settings and those of the current keys."""
 
-    def __init__(self, app: ASGIApp, names: Sequence[str], keys: ReloadingKeyRing) -> None:
-        names = parse_origins(names)
+    def __init__(self, app: ASGIApp, origins: Sequence[str], keys: ReloadingKeyRing) -> None:
         super().__init__(
             app,
-            allow_origins=names,
+            allow_origins=parse_origins(origins),
             allow_methods=["GET", "POST"],
             allow_headers=[
                 "Content-Type",
@@ -201,4 +188,4 @@ class ApiKeyCORSMiddleware(CORSMiddleware):
         self._keys = keys
 
     def is_allowed_origin(self, origin: str) -> bool:
-        return super().is_allowed_origin(origin) or self._keys.ring.welcomes(origin)
+        return super().is_allowed_origin(origin) or self._keys.ring.allows_origin(origin)

@@ -1,4 +1,4 @@
-"""Keeps books open, shares the models among them, and switches to each new generation without interrupting questions."""
+"""Keeps books open with one engine, and switches to each new generation without interrupting questions."""
 
 from __future__ import annotations
 
@@ -6,177 +6,172 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
-from dataclasses import replace
+from contextlib import contextmanager
 from typing import Self
 
-from bookbound.answering.pipeline import Pipeline
+from bookbound.answering.pipeline import Engine, OpenBook, Pipeline
 from bookbound.domain.book_ref import BookRef
-from bookbound.domain.errors import BookboundError, BookNotFoundError, IndexNotFoundError
+from bookbound.domain.errors import BookboundError, BookNotFoundError, IndexNotFoundError, InvalidInputError
 from bookbound.domain.manifest import Manifest
-
-
-class PooledPipeline:
-    """A pipeline and how many are using it; once it is given up, it is closed with the last of them."""
-
-    def __init__(self, pipeline: Pipeline) -> None:
-        self.pipeline = pipeline
-        self._users = 0
-        self._given_up = False
-
-    @property
-    def idle(self) -> bool:
-        return not self._users
-
-    @contextmanager
-    def lent(self) -> Iterator[Pipeline]:
-        """The pipeline, which stays open for as long as this lasts."""
-        self._users += 1
-        try:
-            yield self.pipeline
-        finally:
-            self._users -= 1
-
-    async def give_up(self) -> bool:
-        """Close it, unless somebody uses it still; whether it is closed."""
-        if self.idle and not self._given_up:
-            await self.close()
-        return self._given_up
-
-    async def close(self) -> None:
-        self._given_up = True
-        await self.pipeline.close()
-
 
 POLL_SECONDS = 1.0
 MAX_OPEN_BOOKS = 32
-"""How many books are kept open; those that nobody asks make room, the one that was asked least lately first."""
-PipelineOpener = Callable[[BookRef, Pipeline | None], Awaitable[Pipeline]]
-"""Opens a volume, with the parts of a pipeline that is open already."""
+"""The number of books that stay open; beyond it, the idle book that was asked longest ago is closed."""
+EngineOpener = Callable[[], Awaitable[Engine]]
+BookOpener = Callable[[BookRef, Engine], Awaitable[OpenBook]]
 VersionLookup = Callable[[BookRef], Awaitable[str]]
-"""A text that changes with what is published of a volume; nothing where there is none."""
+"""Returns a text that changes with each published generation of a book, or an empty text if there is none."""
 NO_BOOK_OPEN = "No book is open yet. Try again in a moment."
 BOOK_NOT_FOUND = "There is no book or edition of this name here."
 log = logging.getLogger("bookbound.server")
 
 
-class BookPool:
-    """Opens a book when it is first asked, shares all parts but the index among books, and follows each.
+class PooledBook:
+    """An open book with the number of its users; a retired one is closed when it is idle."""
 
-    A question is answered from one generation from beginning to end, whatever is published meanwhile.
+    def __init__(self, book: OpenBook, version: str) -> None:
+        self.book, self.version = book, version
+        self._users = 0
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._users
+
+    @contextmanager
+    def use(self) -> Iterator[None]:
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+
+
+class BookPool:
+    """Opens each book at its first question, with one engine for all, and follows its new generations.
+
+    One generation answers a question from beginning to end, even if another is published meanwhile.
     """
 
     def __init__(
-        self, open_: PipelineOpener, published: VersionLookup, first: BookRef, most: int = MAX_OPEN_BOOKS
+        self,
+        open_engine: EngineOpener,
+        open_book: BookOpener,
+        find_version: VersionLookup,
+        default: BookRef,
+        max_books: int = MAX_OPEN_BOOKS,
     ) -> None:
-        self._open, self._published, self.first, self._most = open_, published, first, most
-        self._leases: OrderedDict[BookRef, PooledPipeline] = OrderedDict()
-        self._given_up: list[PooledPipeline] = []
+        self._open_engine, self._open_book, self._find_version = open_engine, open_book, find_version
+        self.default, self._max_books = default, max_books
+        self._engine: Engine | None = None
+        self._books: OrderedDict[BookRef, PooledBook] = OrderedDict()
+        self._retired: list[PooledBook] = []
         self._opening = asyncio.Lock()
-        self._parts: Pipeline | None = None
-        self._held = AsyncExitStack()
-        self._at: dict[BookRef, str] = {}
-        self._told: dict[BookRef, str] = {}
+        self._logged_errors: dict[BookRef, str] = {}
 
     @classmethod
-    def of(cls, pipeline: Pipeline) -> Self:
-        """One book that is open already and stays as it is."""
+    def from_pipeline(cls, pipeline: Pipeline) -> Self:
+        """A pool of one open book that never changes."""
 
-        async def open_(volume: BookRef, parts: Pipeline | None) -> Pipeline:
+        async def open_engine() -> Engine:
+            return pipeline.engine
+
+        async def open_book(ref: BookRef, engine: Engine) -> OpenBook:
             raise BookNotFoundError(BOOK_NOT_FOUND)
 
-        async def published(volume: BookRef) -> str:
+        async def find_version(ref: BookRef) -> str:
             return ""
 
-        shelf = cls(open_, published, BookRef())
-        shelf._leases[shelf.first] = PooledPipeline(pipeline)
-        return shelf
+        pool = cls(open_engine, open_book, find_version, BookRef())
+        pool._engine = pipeline.engine
+        pool._books[pool.default] = PooledBook(pipeline.book, "")
+        return pool
 
     @contextmanager
-    def lend(self, volume: BookRef | None = None) -> Iterator[Pipeline]:
-        """An open volume, which stays as it is for as long as this lasts."""
-        with self._lease(volume or self.first).lent() as pipeline:
-            yield pipeline
+    def use(self, ref: BookRef | None = None) -> Iterator[Pipeline]:
+        """Keep a book open and unchanged during this block."""
+        with self._get(ref).use():
+            yield self.pipeline(ref)
 
-    def pipeline(self, volume: BookRef | None = None) -> Pipeline:
-        """The pipeline of an open volume, for a moment."""
-        return self._lease(volume or self.first).pipeline
+    def pipeline(self, ref: BookRef | None = None) -> Pipeline:
+        book = self._get(ref).book
+        assert self._engine
+        return Pipeline(self._engine, book)
 
-    def meant(self, volume: BookRef | None = None) -> BookRef:
-        """The volume that a question goes to, by its own edition where it is open."""
-        volume = volume or self.first
-        lease = self._leases.get(volume)
-        return volume._replace(edition=lease.pipeline.edition) if lease else volume
+    def resolve(self, ref: BookRef | None = None) -> BookRef:
+        """The book that a question goes to; if it is open, with its edition."""
+        ref = ref or self.default
+        pooled = self._books.get(ref)
+        return ref._replace(edition=pooled.book.edition) if pooled else ref
 
     @property
     def open_books(self) -> dict[BookRef, Manifest]:
-        """What each open book says of itself."""
-        return {self.meant(volume): lease.pipeline.index.manifest for volume, lease in self._leases.items()}
+        return {self.resolve(ref): pooled.book.manifest for ref, pooled in self._books.items()}
 
-    async def ready(self, volume: BookRef | None = None) -> None:
-        """See that a volume is open."""
-        volume = volume or self.first
-        if volume not in self._leases:
+    async def ensure_open(self, ref: BookRef | None = None) -> None:
+        ref = ref or self.default
+        if ref not in self._books:
             async with self._opening:
-                if volume not in self._leases:
-                    published = await self._published(volume)
-                    self._put(volume, await self._opened(volume), published)
-        self._leases.move_to_end(volume)
+                if ref not in self._books:
+                    await self._open(ref, await self._find_version(ref))
+        self._books.move_to_end(ref)
+
+    async def open_requested(self, ref: BookRef) -> None:
+        """Open the book that a request names; readers do not learn why a book is missing, or which others exist."""
+        try:
+            await self.ensure_open(ref)
+        except (BookNotFoundError, IndexNotFoundError, InvalidInputError):
+            raise BookNotFoundError(BOOK_NOT_FOUND) from None
+        except BookboundError as error:
+            log.error("a book that a request names cannot be opened: %s", error)
+            raise
 
     async def follow(self) -> None:
-        """Move to what is published, for as long as nobody ends this."""
+        """Switch to each new generation until cancelled."""
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            for volume in list(self._leases) or [self.first]:
-                await self._move(volume)
-            self._given_up = [lease for lease in self._given_up if not await lease.give_up()]
+            for ref in list(self._books) or [self.default]:
+                await self._update(ref)
+            for pooled in [pooled for pooled in self._retired if pooled.is_idle]:
+                self._retired.remove(pooled)
+                await pooled.book.close()
 
     async def close(self) -> None:
-        """Let go of all books and of the parts that they share."""
-        for lease in (*self._leases.values(), *self._given_up):
-            await lease.close()
-        self._leases.clear()
-        self._given_up.clear()
-        await self._held.aclose()
+        for pooled in (*self._books.values(), *self._retired):
+            await pooled.book.close()
+        self._books.clear()
+        self._retired.clear()
+        if self._engine:
+            await self._engine.close()
 
-    def _lease(self, volume: BookRef) -> PooledPipeline:
-        if lease := self._leases.get(volume):
-            return lease
-        if volume != self.first:
-            raise BookNotFoundError(BOOK_NOT_FOUND)
-        raise IndexNotFoundError(NO_BOOK_OPEN)
+    def _get(self, ref: BookRef | None) -> PooledBook:
+        ref = ref or self.default
+        if pooled := self._books.get(ref):
+            return pooled
+        raise BookNotFoundError(BOOK_NOT_FOUND) if ref != self.default else IndexNotFoundError(NO_BOOK_OPEN)
 
-    async def _opened(self, volume: BookRef) -> Pipeline:
-        pipeline = await self._open(volume, self._parts)
-        if self._parts is None:
-            self._held = pipeline.held
-            self._parts = pipeline = replace(pipeline, held=AsyncExitStack())
-        return pipeline
+    async def _open(self, ref: BookRef, version: str) -> None:
+        self._engine = self._engine or await self._open_engine()
+        pooled = PooledBook(await self._open_book(ref, self._engine), version)
+        if previous := self._books.get(ref):
+            self._retired.append(previous)
+        self._books[ref] = pooled
+        idle = [each for each, pooled in self._books.items() if pooled.is_idle and each not in (ref, self.default)]
+        for oldest in idle[: max(0, len(self._books) - self._max_books)]:
+            self._retired.append(self._books.pop(oldest))
 
-    def _put(self, volume: BookRef, pipeline: Pipeline, published: str) -> None:
-        before = self._leases.get(volume)
-        self._leases[volume], self._at[volume] = PooledPipeline(pipeline), published
-        if before:
-            self._given_up.append(before)
-        spare = [each for each, lease in self._leases.items() if lease.idle and each not in (volume, self.first)]
-        for oldest in spare[: max(0, len(self._leases) - self._most)]:
-            self._given_up.append(self._leases.pop(oldest))
-            del self._at[oldest]
-
-    async def _move(self, volume: BookRef) -> None:
-        """Open what is published of a volume, if that is not what is open; what goes wrong is told once."""
+    async def _update(self, ref: BookRef) -> None:
+        """Open the published generation of a book if it is not open; log a repeated error once."""
         try:
-            published = await self._published(volume)
-            if published in ("", self._at.get(volume)):
-                return
+            version = await self._find_version(ref)
             async with self._opening:
-                if published == self._at.get(volume):
+                pooled = self._books.get(ref)
+                if not version or (pooled and version == pooled.version):
                     return
-                self._put(volume, pipeline := await self._opened(volume), published)
-            self._told.pop(volume, None)
-            log.info("generation %s is open", pipeline.index.manifest.generation)
-        except Exception as trouble:  # whatever it is, the next look may find it mended
-            if self._told.get(volume) != (name := type(trouble).__name__):
-                self._told[volume] = name
-                why = trouble if isinstance(trouble, BookboundError) else name
-                log.error("what is published could not be opened, so readers stay with what is open: %s", why)
+                await self._open(ref, version)
+            self._logged_errors.pop(ref, None)
+            log.info("generation %s is open", self._books[ref].book.manifest.generation)
+        except Exception as error:  # the next poll may succeed
+            if self._logged_errors.get(ref) != (name := type(error).__name__):
+                self._logged_errors[ref] = name
+                reason = error if isinstance(error, BookboundError) else name
+                log.error("The published index could not be opened, so the open one stays in use: %s", reason)

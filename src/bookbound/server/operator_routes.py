@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel
 
-from bookbound.contracts.http_contract import AnswerBackend, ErrorModel, HealthCheck
-from bookbound.domain.book_ref import CURRENT_BOOK_REF, BookRef
+from bookbound.contracts.http_contract import AnswerBackend, Context, HealthCheck
+from bookbound.contracts.request_context import RequestContext
+from bookbound.contracts.v1 import ErrorModel
+from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import BookboundError
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.ports import IndexStore
@@ -32,7 +34,7 @@ class Liveness(BaseModel):
 
 
 class ComponentHealth(BaseModel):
-    """One part and how it fared; of an error only its kind is told."""
+    """One part and the type of its error, if it failed."""
 
     status: Literal["ok", "failed"]
     milliseconds: float
@@ -40,7 +42,7 @@ class ComponentHealth(BaseModel):
 
 
 class Readiness(BaseModel):
-    """Whether questions can be answered now; `models` names what embeds and what writes."""
+    """Whether questions can be answered now; `models` names the embedder and the writer."""
 
     status: Literal["ready", "unavailable", "stopping"]
     generation: str | None
@@ -51,38 +53,38 @@ class Readiness(BaseModel):
 STOPPING_READINESS = Readiness(status="stopping", generation=None, models={}, parts={})
 
 
-def health_routes(desk: AnswerBackend) -> APIRouter:
+def health_routes(backend: AnswerBackend) -> APIRouter:
     router = APIRouter(tags=["health"])
 
     @router.head("/health", include_in_schema=False)
     @router.get("/health")
     async def alive() -> Liveness:
-        """The process is there."""
+        """The process runs."""
         return Liveness()
 
     @router.head("/health/ready", include_in_schema=False)
     @router.get("/health/ready", responses={503: {"model": Readiness}})
     @router.get("/api/v1/health", responses={503: {"model": Readiness}})
     async def ready(request: Request, response: Response) -> Readiness:
-        """The embedder and the index were asked just now, or seconds ago."""
-        readiness = STOPPING_READINESS if request.scope["state"].get("stopping") else await _check_readiness(desk)
+        """The embedder and the index work, or did so seconds ago."""
+        readiness = STOPPING_READINESS if request.scope["state"].get("stopping") else await _check_readiness(backend)
         response.status_code = 200 if readiness.status == "ready" else 503
         return readiness
 
     return router
 
 
-async def _check_readiness(desk: AnswerBackend) -> Readiness:
+async def _check_readiness(backend: AnswerBackend) -> Readiness:
     try:
-        checks, generation, models = desk.checks(), desk.manifest.generation, desk.models
-    except BookboundError as trouble:
-        return Readiness(
-            status="unavailable", generation=None, models={}, parts={"index": _failed_component(trouble, 0.0)}
-        )
-    found = await asyncio.gather(*(_check_component(check) for check in checks.values()))
-    parts = dict(zip(checks, found, strict=True))
-    well = all(part.status == "ok" for part in parts.values())
-    return Readiness(status="ready" if well else "unavailable", generation=generation, models=models, parts=parts)
+        generation = (await backend.manifest(RequestContext())).generation
+        checks, models = backend.health_checks(), backend.models
+    except BookboundError as error:
+        parts = {"index": _failed_component(error, 0.0)}
+        return Readiness(status="unavailable", generation=None, models={}, parts=parts)
+    results = await asyncio.gather(*(_check_component(check) for check in checks.values()))
+    parts = dict(zip(checks, results, strict=True))
+    is_ready = all(part.status == "ok" for part in parts.values())
+    return Readiness(status="ready" if is_ready else "unavailable", generation=generation, models=models, parts=parts)
 
 
 async def _check_component(check: HealthCheck) -> ComponentHealth:
@@ -90,27 +92,26 @@ async def _check_component(check: HealthCheck) -> ComponentHealth:
     try:
         async with asyncio.timeout(CHECK_TIMEOUT_SECONDS):
             await check()
-    except Exception as trouble:
-        return _failed_component(trouble, perf_counter() - start)
+    except Exception as error:
+        return _failed_component(error, perf_counter() - start)
     return ComponentHealth(status="ok", milliseconds=round((perf_counter() - start) * 1000, 2))
 
 
-def _failed_component(trouble: Exception, seconds: float) -> ComponentHealth:
-    return ComponentHealth(status="failed", milliseconds=round(seconds * 1000, 2), problem=type(trouble).__name__)
+def _failed_component(error: Exception, seconds: float) -> ComponentHealth:
+    return ComponentHealth(status="failed", milliseconds=round(seconds * 1000, 2), problem=type(error).__name__)
 
 
-INDEX_PATHS = ("/v1/index", "/v1/index/rollback")
 ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorModel} for status in (401, 403, 500, 503, 504)
 }
 StoreLookup = Callable[[BookRef | None], Awaitable[IndexStore]]
-"""Where the index of a volume lives; where none is named, that of the book that is asked then."""
+"""Finds the store of a book, or of the default book."""
 AdminKeyId = Annotated[str, Depends(require_admin)]
 log = logging.getLogger("bookbound.server")
 
 
 class GenerationModel(BaseModel):
-    """A generation of the index; readers are answered from the current one."""
+    """A generation of the index; answers come from the current one."""
 
     id: str
     created: str
@@ -120,32 +121,32 @@ class GenerationModel(BaseModel):
 
 
 class IndexModel(BaseModel):
-    """The generations that are kept, newest first."""
+    """The stored generations, newest first."""
 
     generations: list[GenerationModel]
 
 
-def index_routes(store: StoreLookup) -> APIRouter:
+def index_routes(find_store: StoreLookup) -> APIRouter:
     router = APIRouter(tags=["index"], responses=ERROR_RESPONSES)
 
     @router.get("/v1/index", openapi_extra={"security": SECURITY_REQUIREMENTS})
-    async def index(holder: AdminKeyId) -> IndexModel:
-        """What is kept of the index."""
-        log.warning("key %s looked at the index", holder)
-        kept = await (await store(CURRENT_BOOK_REF.get())).generations()
-        return IndexModel(generations=[_to_generation_model(each, current=each is kept[0]) for each in kept])
+    async def index(key_id: AdminKeyId, context: Context) -> IndexModel:
+        """List the generations of the index."""
+        log.warning("key %s listed the generations", key_id)
+        stored = await (await find_store(context.book)).generations()
+        return IndexModel(generations=[_to_generation_model(each, current=each is stored[0]) for each in stored])
 
     @router.post("/v1/index/rollback", openapi_extra={"security": SECURITY_REQUIREMENTS})
-    async def roll_back(holder: AdminKeyId) -> GenerationModel:
-        """Withdraw the current generation; the one before it, which is given back, becomes current."""
-        log.warning("key %s asks for the index to be rolled back", holder)
+    async def roll_back(key_id: AdminKeyId, context: Context) -> GenerationModel:
+        """Withdraw the current generation; the previous one, which is returned, becomes current."""
+        log.warning("key %s requests a rollback of the index", key_id)
         try:
-            now = await (await store(CURRENT_BOOK_REF.get())).roll_back()
-        except BookboundError as trouble:
-            log.error("the index was not rolled back for key %s: %s", holder, trouble)
+            manifest = await (await find_store(context.book)).roll_back()
+        except BookboundError as error:
+            log.error("the rollback that key %s requested failed: %s", key_id, error)
             raise
-        log.warning("key %s rolled the index back to generation %s", holder, now.generation)
-        return _to_generation_model(now, current=True)
+        log.warning("key %s rolled the index back to generation %s", key_id, manifest.generation)
+        return _to_generation_model(manifest, current=True)
 
     return router
 
@@ -166,9 +167,9 @@ def metrics_routes(metrics: PrometheusMetrics) -> APIRouter:
     router = APIRouter(tags=["metrics"])
 
     @router.get("/metrics", include_in_schema=False)
-    async def figures() -> Response:
-        """How the desk stands now, and what was counted so far."""
-        metrics.stand()
+    async def show_metrics() -> Response:
+        """The metrics of all processes."""
+        metrics.refresh()
         return Response(await asyncio.to_thread(metrics.page), headers={"Content-Type": CONTENT_TYPE})
 
     return router

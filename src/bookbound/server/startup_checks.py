@@ -13,52 +13,42 @@ from bookbound.settings import Settings, format_index_option
 
 
 def check_server_settings(settings: Settings, host: str) -> None:
-    """See that a server can run as it is set; what cannot be is an error, and what is hardly meant a warning."""
-    api_keys.parse_origins(settings.origins)
-    RateLimitPolicies.of(settings)
-    ring = api_keys.load_keys(api_keys.key_file_path(settings))
-    if settings.access == "keys" and not ring.valid:
-        warnings.warn(_missing_key_message(settings), stacklevel=2)
-    if not all(network.prefixlen for network in parse_networks(settings.proxies)):
-        warnings.warn(
-            "The setting `proxies` names every address there is, so that anybody may forge theirs and escape limits. "
-            "Name your proxy alone.",
-            stacklevel=2,
-        )
-    if settings.access == "public" and settings.limits == "off" and not _is_loopback(host):
-        warnings.warn(
-            "Everybody who reaches this address may ask without limit. Set `limits` to on, or `access` to keys.",
-            stacklevel=2,
-        )
-    for name, needed in _find_unused_settings(settings):
-        warnings.warn(f"The setting `{name}` has no effect: for that, set {needed}.", stacklevel=2)
+    """Raise an error for settings that cannot work, and warn about those that are probably a mistake."""
+    api_keys.parse_origins(settings.allowed_origins)
+    RateLimitPolicies.from_settings(settings)
+    for warning in _find_mistakes(settings, host):
+        warnings.warn(warning, stacklevel=2)
+
+
+def _find_mistakes(settings: Settings, host: str) -> Iterator[str]:
+    keys = api_keys.load_keys(api_keys.key_file_path(settings))
+    if settings.access_mode == "keys" and not keys.valid:
+        yield _missing_key_message(settings)
+    if not all(network.prefixlen for network in parse_networks(settings.trusted_proxies)):
+        yield "The setting `trusted_proxies` names every address, so clients can forge theirs. Name only your proxy."
+    if settings.access_mode == "public" and settings.rate_limits == "off" and not _is_loopback(host):
+        yield "Anyone can reach this address and ask without limit. Set `rate_limits` to on, or `access_mode` to keys."
+    uses_cohere = "cohere" in (settings.embedder, settings.reranker)
+    for name, needed, is_used in (
+        ("llm_url", "`llm_model`", settings.llm_model is not None),
+        ("embedder_model", "`embedder` to cohere or openai", settings.embedder != "local"),
+        ("embedder_url", "`embedder` to openai", settings.embedder == "openai"),
+        ("cohere_url", "`embedder` or `reranker` to cohere", uses_cohere),
+        ("query_log_url", "`query_log` to on", settings.query_log == "on"),
+        ("redis_url", "`rate_limits` to on", settings.rate_limits == "on"),
+    ):
+        if getattr(settings, name) is not None and not is_used:
+            yield f"The setting `{name}` has no effect. To use it, set {needed}."
 
 
 def _missing_key_message(settings: Settings) -> str:
-    """That there is no key yet, and how to make one where this server looks for it."""
     file = api_keys.key_file_path(settings)
-    why = "there is no valid key" if file.exists() else f"there is no file of keys at {file}"
-    place = format_index_option(settings.index) if settings.keys is None else ""
-    return f"Nobody can ask yet, as {why}. To make a key: {api_keys.CREATE_KEY_COMMAND}{place}"
-
-
-def _find_unused_settings(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Each setting that is given and asks for another one which says otherwise."""
-    cohere = "cohere" in (settings.embedder, settings.examiner)
-    for name, needed, met in (
-        ("model_url", "`model`", settings.model is not None),
-        ("embed_model", "`embedder` to cohere or openai", settings.embedder != "local"),
-        ("embed_url", "`embedder` to openai", settings.embedder == "openai"),
-        ("cohere_url", "`embedder` or `examiner` to cohere", cohere),
-        ("log_url", "`log` to on", settings.log == "on"),
-        ("redis_url", "`limits` to on", settings.limits == "on"),
-    ):
-        if getattr(settings, name) is not None and not met:
-            yield name, needed
+    reason = "there is no valid key" if file.exists() else f"there is no key file at {file}"
+    index_option = format_index_option(settings.index) if settings.key_file is None else ""
+    return f"All questions are rejected, because {reason}. To make a key: {api_keys.CREATE_KEY_COMMAND}{index_option}"
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -17,6 +17,7 @@ from typing import Any
 
 import uvicorn
 from uvicorn.config import LOGGING_CONFIG
+from uvicorn.importer import import_from_string
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bookbound.domain.errors import ConfigError
@@ -29,105 +30,109 @@ HEAD_TIMEOUT_SECONDS = 10.0
 
 
 class HeadLimitProtocol(HttpToolsProtocol):
-    """Hangs up on who sends no whole head of a request within `HEAD_SECONDS` and `HEAD_BYTES`."""
+    """Closes a connection whose request head does not arrive in time or is too large."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        self._head = 0
-        self._waiting: TimerHandle | None = None
+        self._head_bytes = 0
+        self._timer: TimerHandle | None = None
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._wait()
+        self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._done()
+        self._stop_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._waiting is None and self._head == 0:
-            self._wait()
-        self._head += len(data)
+        if self._timer is None and self._head_bytes == 0:
+            self._start_timer()
+        self._head_bytes += len(data)
         super().data_received(data)
-        if self._waiting is not None and self._head > MAX_HEAD_BYTES:
-            self._hang_up()
+        if self._timer is not None and self._head_bytes > MAX_HEAD_BYTES:
+            self._close_connection()
 
     def on_headers_complete(self) -> None:
-        self._done()
+        self._stop_timer()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        self._head = 0
+        self._head_bytes = 0
         super().on_message_complete()
 
-    def _wait(self) -> None:
-        self._waiting = self.loop.call_later(HEAD_TIMEOUT_SECONDS, self._hang_up)
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(HEAD_TIMEOUT_SECONDS, self._close_connection)
 
-    def _done(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
-    def _hang_up(self) -> None:
-        self._done()
+    def _close_connection(self) -> None:
+        self._stop_timer()
         if not self.transport.is_closing():
             self.transport.close()
 
 
 BACKLOG = 512
-APP_FACTORY = "bookbound.bootstrap.web_app:web"
+APP_FACTORY = "bookbound.bootstrap.web_app:create_web_app"
+"""Builds the application from the settings; each worker imports it by name because imports run one way."""
+GRACE_SECONDS = 30.0
+"""The time that running questions have after a signal to stop."""
+ABORT_SECONDS = 2.0
+"""The time that interrupted clients have to receive the error."""
 CLEANUP_SECONDS = 12.0
-"""The seconds that a process may take to close what it opened and to write its log, when all else is over."""
+"""The time that a process has to close what it opened and to write its query log."""
+log = logging.getLogger("bookbound.server")
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens there; port 0 takes a free one."""
+    """A listening socket; port 0 takes a free port."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        # Named as TCP: only then does the event loop send small replies at once instead of gathering them.
-        with ExitStack() as held:
-            taken = held.enter_context(socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP))
-            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            taken.bind((host, port))
-            taken.listen(BACKLOG)  # from now on clients wait instead of being turned away
-            held.pop_all()
-    except (OSError, OverflowError, UnicodeError) as trouble:
-        if isinstance(trouble, socket.gaierror) or getattr(trouble, "errno", None) == errno.EADDRNOTAVAIL:
-            told = f"{host} is no address of this machine. For --host, name one that is, or 0.0.0.0 for all of them."
-            raise ConfigError(told) from trouble
-        raise ConfigError(f"Port {port} on {host} cannot be used. Choose another with --port or --host.") from trouble
-    taken.set_inheritable(True)
-    return taken
+        # With IPPROTO_TCP the event loop sends small replies at once.
+        with ExitStack() as stack:
+            listener = stack.enter_context(socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((host, port))
+            listener.listen(BACKLOG)  # from now on clients wait instead of being refused
+            stack.pop_all()
+    except (OSError, OverflowError, UnicodeError) as error:
+        if isinstance(error, socket.gaierror) or getattr(error, "errno", None) == errno.EADDRNOTAVAIL:
+            message = f"{host} is not an address of this machine. For --host, use one that is, or 0.0.0.0 for all."
+            raise ConfigError(message) from error
+        raise ConfigError(f"Port {port} on {host} cannot be used. Choose another with --port or --host.") from error
+    listener.set_inheritable(True)
+    return listener
 
 
-def socket_url(taken: socket.socket) -> str:
-    """Where a browser finds the socket."""
-    host, port = taken.getsockname()[:2]
+def socket_url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def serve(taken: socket.socket, workers: int, chosen: Settings, application: str = APP_FACTORY) -> None:
-    """Serve until a signal ends it; what is being answered then is answered."""
-    work = partial(_run_worker, application, chosen.logging)
+def serve(listener: socket.socket, workers: int, settings: Settings, app_factory: str = APP_FACTORY) -> None:
+    """Serve until a signal stops it; running questions are still answered."""
+    run_worker = partial(_run_worker, app_factory, settings)
     if workers == 1:
-        work(taken)
+        run_worker(listener)
         return
-    configure_logging(chosen.logging)
-    with share_metrics_folder() if chosen.metrics == "on" else nullcontext():
-        WorkerProcesses(work, taken, workers, GRACE_SECONDS + ABORT_SECONDS + CLEANUP_SECONDS).run()
+    configure_logging(settings.log_format)
+    with share_metrics_folder() if settings.metrics == "on" else nullcontext():
+        WorkerProcesses(run_worker, listener, workers, GRACE_SECONDS + ABORT_SECONDS + CLEANUP_SECONDS).run()
 
 
-def _run_worker(application: str, form: str, taken: socket.socket) -> None:
-    """Serve in this process, which says what it has to say in lines of this form."""
-    configure_logging(form)
-    GracefulServer(_uvicorn_config(application, logs=None)).run(sockets=[taken])
+def _run_worker(app_factory: str, settings: Settings, listener: socket.socket) -> None:
+    configure_logging(settings.log_format)
+    GracefulServer(_uvicorn_config(app_factory, settings, log_config=None)).run(sockets=[listener])
 
 
 @contextmanager
-def serve_in_thread(taken: socket.socket) -> Iterator[None]:
-    """Serve beside other work of this process, until that ends."""
-    server = GracefulServer(_uvicorn_config(APP_FACTORY))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]}, name="serve", daemon=True)
+def serve_in_thread(listener: socket.socket, settings: Settings) -> Iterator[None]:
+    """Serve in a thread of this process until the block ends."""
+    server = GracefulServer(_uvicorn_config(APP_FACTORY, settings))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="serve", daemon=True)
     thread.start()
     try:
         yield
@@ -136,31 +141,26 @@ def serve_in_thread(taken: socket.socket) -> Iterator[None]:
         thread.join()
 
 
-def _uvicorn_config(application: str, logs: dict[str, Any] | None = LOGGING_CONFIG) -> uvicorn.Config:
+def _uvicorn_config(
+    app_factory: str, settings: Settings, log_config: dict[str, Any] | None = LOGGING_CONFIG
+) -> uvicorn.Config:
     return uvicorn.Config(
-        application,
+        lambda: import_from_string(app_factory)(settings),
         factory=True,
         http=HeadLimitProtocol,
-        log_config=logs,
+        log_config=log_config,
         log_level="warning",
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # whose word counts about an address is the gate's to say
-        timeout_graceful_shutdown=int(GRACE_SECONDS + 2 * ABORT_SECONDS),  # by then all have been told and hung up on
+        proxy_headers=False,  # the middleware finds the client's address
+        timeout_graceful_shutdown=int(GRACE_SECONDS + 2 * ABORT_SECONDS),
     )
 
 
-GRACE_SECONDS = 30.0
-"""The seconds that what is being answered has to come to its end."""
-ABORT_SECONDS = 2.0
-"""The seconds that whoever is cut short has to take the word of it."""
-log = logging.getLogger("bookbound.server")
-
-
 class GracefulServer(uvicorn.Server):
-    """After a first signal no question is taken; a second cuts short what is being answered, and nothing else.
+    """Stops accepting questions after a first signal, and interrupts the running ones after a second.
 
-    One of several processes ends, just so, where the process that started it is gone.
+    A worker also stops if its parent process is gone.
     """
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -173,32 +173,32 @@ class GracefulServer(uvicorn.Server):
         await super().serve(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Hear a signal; it is not raised again afterwards, as an end in good order is no failure."""
+        """Handle a signal without raising it again, because a graceful stop is not a failure."""
         if self.should_exit and self._loop:
-            self._loop.call_soon_threadsafe(self._cut_short)
+            self._loop.call_soon_threadsafe(self._interrupt)
         self.should_exit = True
         if hasattr(self, "lifespan"):
-            self.lifespan.state["stopping"] = True  # each request from now on has this in its state
+            self.lifespan.state["stopping"] = True  # every later request has this in its state
 
     async def on_tick(self, counter: int) -> bool:
-        orphaned = self._parent is not None and not self._parent.is_alive()
-        return await super().on_tick(counter) or orphaned
+        is_orphan = self._parent is not None and not self._parent.is_alive()
+        return await super().on_tick(counter) or is_orphan
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        log.info("stopping: what is being answered has %g seconds, and no new question is taken", GRACE_SECONDS)
-        late = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._cut_short)
+        log.info("stopping: running questions have %g seconds, and new ones are rejected", GRACE_SECONDS)
+        timer = asyncio.get_running_loop().call_later(GRACE_SECONDS, self._interrupt)
         try:
             await super().shutdown(sockets)
         finally:
-            late.cancel()
+            timer.cancel()
 
-    def _cut_short(self) -> None:
+    def _interrupt(self) -> None:
         if tasks := list(self.server_state.tasks):
-            log.warning("stopping at once: requests that are cut short: %d", len(tasks))
+            log.warning("stopping at once: %d requests are interrupted", len(tasks))
         for task in tasks:
             task.cancel()
-        asyncio.get_running_loop().call_later(ABORT_SECONDS, self._hang_up)
+        asyncio.get_running_loop().call_later(ABORT_SECONDS, self._close_connections)
 
-    def _hang_up(self) -> None:
+    def _close_connections(self) -> None:
         for connection in list(self.server_state.connections):
             connection.transport.abort()

@@ -19,39 +19,39 @@ from bookbound.domain.errors import ConfigError
 WorkerTarget = Callable[[socket], None]
 POLL_SECONDS = 0.1
 STARTUP_FAILURE_EXIT_CODE = 3
-"""How a server exits that could not start, and would not on another try."""
+"""The exit code of a server that could not start and would fail again."""
 log = logging.getLogger("bookbound.server")
 
 
 class WorkerProcesses:
-    """`number` processes that `work` on one socket; after the first signal they have `patience` seconds to end."""
+    """Several processes that run `target` on one socket; after the first signal they have `stop_seconds` to end."""
 
-    def __init__(self, work: WorkerTarget, taken: socket, number: int, patience: float) -> None:
-        self._work, self._taken = work, taken
-        self._number, self._patience = number, patience
+    def __init__(self, target: WorkerTarget, listener: socket, count: int, stop_seconds: float) -> None:
+        self._target, self._listener = target, listener
+        self._count, self._stop_seconds = count, stop_seconds
         self._processes: list[SpawnProcess] = []
-        self._heard = 0
+        self._signals = 0
 
     def run(self) -> None:
-        """Until a signal ends it; each further signal is handed on as well."""
+        """Run until a signal; each further signal is passed on as well."""
         for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, self._hear)
-        resource_tracker.ensure_running()  # it lets signals through again when it starts
+            signal.signal(each, self._count_signal)
+        resource_tracker.ensure_running()  # it unblocks signals when it starts
         try:
-            for _ in range(self._number):
-                self._processes.append(self._started())
-            while not self._heard:
+            for _ in range(self._count):
+                self._processes.append(self._start_process())
+            while not self._signals:
                 sleep(POLL_SECONDS)
-                self._replace_the_dead()
+                self._restart_dead()
         finally:
-            self._end()
+            self._stop()
 
-    def _hear(self, *_: object) -> None:
-        self._heard += 1
+    def _count_signal(self, *_: object) -> None:
+        self._signals += 1
 
-    def _started(self) -> SpawnProcess:
-        """A process that Ctrl-C, which a terminal sends to all, does not reach: it is ended at our word alone."""
-        process = get_context("spawn").Process(target=self._work, args=(self._taken,))
+    def _start_process(self) -> SpawnProcess:
+        """A process with Ctrl-C blocked, which a terminal sends to all processes: only we stop it."""
+        process = get_context("spawn").Process(target=self._target, args=(self._listener,))
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             process.start()
@@ -59,37 +59,37 @@ class WorkerProcesses:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return process
 
-    def _replace_the_dead(self) -> None:
-        for place, process in enumerate(self._processes):
+    def _restart_dead(self) -> None:
+        for position, process in enumerate(self._processes):
             if process.exitcode == STARTUP_FAILURE_EXIT_CODE:
-                raise ConfigError("A process that answers could not start; what it said above tells why.")
-            if process.exitcode is not None and not self._heard:
-                log.error("a process that answers ended by itself (%d) and is started again", process.exitcode)
-                self._processes[place] = self._started()
+                raise ConfigError("A worker process could not start. Its messages above say why.")
+            if process.exitcode is not None and not self._signals:
+                log.error("a worker process died (%d) and is started again", process.exitcode)
+                self._processes[position] = self._start_process()
 
-    def _end(self) -> None:
-        """Pass each signal on, and wait until nobody is left; who takes too long is not asked."""
-        self._taken.close()  # otherwise clients would be taken by nobody, and wait
-        told, until = 0, monotonic() + self._patience
+    def _stop(self) -> None:
+        """Pass each signal on and wait until all processes have ended; those that take too long are killed."""
+        self._listener.close()  # otherwise clients could still connect, and would never get a response
+        passed_on, deadline = 0, monotonic() + self._stop_seconds
         while alive := [process for process in self._processes if process.is_alive()]:
-            late = monotonic() >= until
+            is_late, signals = monotonic() >= deadline, max(self._signals, 1)
             for process in alive:
-                if late:
+                if is_late:
                     process.kill()
-                elif told < max(self._heard, 1):
+                elif passed_on < signals:
                     process.terminate()
-            told = max(self._heard, 1)
+            passed_on = signals
             sleep(POLL_SECONDS)
 
 
 METRICS_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 METRICS_FILE_BYTES = 1 << 20
-"""The bytes that a process needs for its figures of one kind, with much to spare."""
+"""More than a process needs for its metrics of one kind."""
 
 
 @contextmanager
 def share_metrics_folder() -> Iterator[None]:
-    """A folder for nobody else, which the processes that are started meanwhile find by its variable."""
+    """A private folder that the processes started in this block find through an environment variable."""
     with TemporaryDirectory(prefix="bookbound-", ignore_cleanup_errors=True) as folder:
         os.environ[METRICS_FOLDER_VARIABLE] = folder
         try:
@@ -99,13 +99,13 @@ def share_metrics_folder() -> Iterator[None]:
 
 
 def reserve_metrics_files(folder: Path, kinds: Iterable[str]) -> None:
-    """Take the room for the figures of this process: it maps these files, and would die where a full disk has none."""
+    """Reserve disk space for the metrics of this process, which would die if a mapped file could not grow."""
     try:
         for kind in kinds:
             with suppress(FileExistsError), (folder / f"{kind}_{os.getpid()}.db").open("xb") as file:
                 file.write(bytes(METRICS_FILE_BYTES))
-    except OSError as trouble:
+    except OSError as error:
         raise ConfigError(
-            f"The figures of the processes find no room in {folder.parent} ({trouble.strerror}). "
-            "Free some, name another folder by TMPDIR, or set BOOKBOUND_METRICS=off."
-        ) from trouble
+            f"There is no disk space for metrics in {folder.parent} ({error.strerror}). "
+            "Free some, set TMPDIR to another folder, or set BOOKBOUND_METRICS=off."
+        ) from error

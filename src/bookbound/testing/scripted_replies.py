@@ -17,51 +17,46 @@ ENDPOINTS = MODEL_ENDPOINTS | VECTOR_ENDPOINTS | {"rerank", "models"}
 class Fault(Enum):
     """How a request fails."""
 
-    TIMEOUT = auto()  # the request is taken and never answered
+    TIMEOUT = auto()  # the request is received and never answered
     RESET = auto()  # the connection is reset without a reply
     CLOSED = auto()  # the connection is closed without a reply
-    BAD_REQUEST = auto()  # 400; the message echoes what was asked
-    UNAUTHORIZED = auto()  # 401; the message echoes the beginning of the key
+    BAD_REQUEST = auto()  # 400; the message repeats the request
+    UNAUTHORIZED = auto()  # 401; the message repeats the beginning of the key
     FORBIDDEN = auto()  # 403
     NOT_FOUND = auto()  # 404: no such model
-    RATE_LIMITED = auto()  # 429, with the header Retry-After where `retry_after` is given
+    RATE_LIMITED = auto()  # 429, with the header Retry-After if `retry_after` is set
     SERVER_ERROR = auto()  # 500
-    BAD_GATEWAY = auto()  # 502 with a page of HTML
+    BAD_GATEWAY = auto()  # 502 with an HTML page
     OVERLOADED = auto()  # 503
-    GATEWAY_TIMEOUT = auto()  # 504 with a page of HTML
-    MALFORMED = auto()  # 200 and JSON that is none; in a stream, after good events
-    TRUNCATED = auto()  # the body is shorter than its announced length
-    EMPTY = auto()  # a well-formed reply without any choice, output, vector or result
-    EMPTY_BODY = auto()  # 200 and not one byte
+    GATEWAY_TIMEOUT = auto()  # 504 with an HTML page
+    MALFORMED = auto()  # 200 and invalid JSON; in a stream, after valid events
+    TRUNCATED = auto()  # the body is shorter than its content length
+    EMPTY = auto()  # a valid reply without any choice, output, vector or result
+    EMPTY_BODY = auto()  # 200 and an empty body
     WRONG_SHAPE = auto()  # valid JSON of another shape
     SLOW = auto()  # the whole reply, byte by byte, with a pause before each
-    EMPTY_TEXT = auto()  # the model says ""
+    EMPTY_TEXT = auto()  # the text is empty
     REFUSAL = auto()  # the model refuses
-    FILTERED = auto()  # the vendor's filter ends the reply half way
-    CUT_SHORT = auto()  # the limit of tokens ends the reply half way
+    FILTERED = auto()  # the vendor's filter ends the reply halfway
+    CUT_SHORT = auto()  # the token limit ends the reply halfway
     STREAM_STOPS = auto()  # half of the reply, then the connection is closed
-    STREAM_ENDS = auto()  # half of the reply, then a proper end of the body without the last event
+    STREAM_ENDS = auto()  # half of the reply, then the end of the body without the last event
     STREAM_HANGS = auto()  # half of the reply, then nothing more
-    STREAM_FAILS = auto()  # half of the reply, then an error as an event
+    STREAM_FAILS = auto()  # half of the reply, then an error event
     WRONG_DIMENSION = auto()  # vectors of half the length
-    TOO_FEW = auto()  # one vector, or one result, fewer than was asked for
+    TOO_FEW = auto()  # one vector or result too few
     NOT_NUMBERS = auto()  # NaN instead of numbers
 
     @property
     def endpoints(self) -> frozenset[str]:
-        """The endpoints that can fail so."""
+        """The endpoints that can have this fault."""
         return _FAULT_ENDPOINTS.get(self, ENDPOINTS)
 
 
-_FAULT_ENDPOINTS: dict[Fault, frozenset[str]] = {
-    Fault.EMPTY_TEXT: MODEL_ENDPOINTS,
-    Fault.REFUSAL: MODEL_ENDPOINTS,
-    Fault.FILTERED: MODEL_ENDPOINTS,
-    Fault.CUT_SHORT: MODEL_ENDPOINTS,
-    Fault.STREAM_STOPS: MODEL_ENDPOINTS,
-    Fault.STREAM_ENDS: MODEL_ENDPOINTS,
-    Fault.STREAM_HANGS: MODEL_ENDPOINTS,
-    Fault.STREAM_FAILS: MODEL_ENDPOINTS,
+UNFINISHED_FAULTS = {Fault.TRUNCATED, Fault.STREAM_STOPS, Fault.STREAM_HANGS}
+_TEXT_FAULTS = {Fault.EMPTY_TEXT, Fault.REFUSAL, Fault.FILTERED, Fault.CUT_SHORT}
+_STREAM_FAULTS = {Fault.STREAM_STOPS, Fault.STREAM_ENDS, Fault.STREAM_HANGS, Fault.STREAM_FAILS}
+_FAULT_ENDPOINTS = dict.fromkeys(_TEXT_FAULTS | _STREAM_FAULTS, MODEL_ENDPOINTS) | {
     Fault.WRONG_DIMENSION: VECTOR_ENDPOINTS,
     Fault.TOO_FEW: VECTOR_ENDPOINTS | {"rerank"},
     Fault.NOT_NUMBERS: VECTOR_ENDPOINTS | {"rerank"},
@@ -70,16 +65,16 @@ _FAULT_ENDPOINTS: dict[Fault, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class VendorErrorReply:
-    """An error as a vendor words it; `{key}`, `{model}` and `{words}` are those of the request."""
+    """An error in a vendor's words; `{key}`, `{model}` and `{words}` come from the request."""
 
     status: int
     kind: str
     code: str | None
     message: str
 
-    def body(self, endpoint: str, **told: str) -> Mapping[str, object]:
-        """The body that the endpoint's vendor gives."""
-        message = self.message.format(**told)
+    def body(self, endpoint: str, **values: str) -> Mapping[str, object]:
+        """The body as the vendor of the endpoint formats it."""
+        message = self.message.format(**values)
         if endpoint in ("embed", "rerank"):
             return {"id": "scripted", "message": message}
         return {"error": {"message": message, "type": self.kind, "param": None, "code": self.code}}
@@ -114,21 +109,21 @@ VENDOR_ERRORS = {
     ),
 }
 NOTHING_SCRIPTED = VendorErrorReply(
-    500, "server_error", "nothing_scripted", "Nothing scripted: tell the server what it says."
+    500, "server_error", "nothing_scripted", "Nothing scripted: add a reply with reply_with()."
 )
 TOO_MANY_TEXTS = VendorErrorReply(
     400, "invalid_request_error", None, "Invalid request: at most 96 texts may be embedded at once."
 )
 INVALID_JSON = VendorErrorReply(400, "invalid_request_error", None, "We could not parse the JSON body of your request.")
 ReplyFrame = bytes | Event
-"""What goes over the wire next, or a signal that is waited for first."""
-DEFAULT_REPLY = "These words stand for a reply that no one scripted."
+"""The next bytes to send, or an event to wait for."""
+DEFAULT_REPLY = "This reply was not scripted; the service adds it."
 REFUSAL_TEXT = "I'm sorry, but I can't help with that."
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's wish to call a tool; arguments given as text are sent as they are, well-formed or not."""
+    """A tool call of a model; arguments that are text are sent unchanged, even if they are invalid."""
 
     name: str
     arguments: Mapping[str, Any] | str
@@ -139,49 +134,49 @@ class ToolCall:
 
 
 class StreamedReply:
-    """A text that is sent in these very pieces; an event among them is waited for before the next piece goes out."""
+    """A text that is sent in these pieces; the server waits for each event among them."""
 
     def __init__(self, *pieces: str | Event) -> None:
         self.pieces = pieces
 
 
 ScriptedReply = str | ToolCall | StreamedReply | Mapping[str, Any] | Sequence[str | ToolCall]
-"""Text, a call, a text in pieces, an object that is sent as JSON text, or one message of text and several calls."""
+"""A text, a tool call, a text in pieces, an object sent as JSON text, or a message of texts and tool calls."""
 ReplyOrFactory = ScriptedReply | Callable[[dict[str, Any]], ScriptedReply]
-"""A reply, or what makes it from the JSON of the request."""
+"""A reply, or a function that makes it from the JSON of the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedMessage:
-    """One message of a model: the pieces of its text, its calls, or its refusal, and why it ends.
+    """One message of a model: its text in pieces, its tool calls or its refusal, and its finish reason.
 
-    `turn` is how many messages went before it: the ids of calls differ from turn to turn, as those of real models do.
+    `turn` is the number of previous messages; it makes the ids of tool calls differ, as those of real models do.
     """
 
     pieces: tuple[str | Event, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     refusal: str = ""
-    ends: Literal["stop", "length", "content_filter"] = "stop"
-    absent: bool = False
+    finish_reason: Literal["stop", "length", "content_filter"] = "stop"
+    is_absent: bool = False
     turn: int = 0
 
     @property
     def text(self) -> str:
         return "".join(piece for piece in self.pieces if isinstance(piece, str))
 
-    def failing(self, fault: Fault | None) -> ScriptedMessage:
-        """This message as a model gives it that fails so."""
+    def with_fault(self, fault: Fault | None) -> ScriptedMessage:
+        """This message as a model with the fault sends it."""
         match fault:
             case Fault.EMPTY:
-                return ScriptedMessage(absent=True)
+                return ScriptedMessage(is_absent=True)
             case Fault.EMPTY_TEXT:
                 return ScriptedMessage()
             case Fault.REFUSAL:
                 return ScriptedMessage(refusal=REFUSAL_TEXT)
             case Fault.CUT_SHORT:
-                return replace(self._half(), ends="length")
+                return replace(self._half(), finish_reason="length")
             case Fault.FILTERED:
-                return replace(self._half(), ends="content_filter")
+                return replace(self._half(), finish_reason="content_filter")
         return self
 
     def _half(self) -> ScriptedMessage:
@@ -190,7 +185,7 @@ class ScriptedMessage:
 
 
 def to_message(reply: ScriptedReply) -> ScriptedMessage:
-    """The message that a scripted reply means."""
+    """The message of a scripted reply."""
     if isinstance(reply, StreamedReply):
         return ScriptedMessage(reply.pieces)
     if isinstance(reply, Mapping):
@@ -203,6 +198,3 @@ def to_message(reply: ScriptedReply) -> ScriptedMessage:
 def split_for_streaming(text: str) -> tuple[str, ...]:
     """The pieces in which a model streams a text."""
     return tuple(re.findall(r"\s*\S+\s*\Z|\s*\S+|\s+\Z", text))
-
-
-UNFINISHED_FAULTS = {Fault.TRUNCATED, Fault.STREAM_STOPS, Fault.STREAM_HANGS}

@@ -6,7 +6,6 @@ import json
 import math
 from array import array
 from base64 import b64encode
-from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -16,8 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from bookbound import testing
-from bookbound.testing import RelevanceFunction, VectorFunction, split_words, wire_formats
+from bookbound.testing import RelevanceFunction, VectorFunction, embed_words, score_shared_words, split_words
 from bookbound.testing.loopback_server import (
     FaultyResponse,
     LoopbackServer,
@@ -43,13 +41,12 @@ from bookbound.testing.scripted_replies import (
     VendorErrorReply,
     to_message,
 )
-from bookbound.testing.wire_formats import apply_fault
-
-
-def count_bytes(frames: Sequence[ReplyFrame]) -> int:
-    """The bytes of a whole reply."""
-    return sum(len(frame) for frame in frames if isinstance(frame, bytes))
-
+from bookbound.testing.wire_formats import (
+    SCRIPTED_CREATED_AT,
+    apply_fault,
+    format_chat_reply,
+    format_responses_reply,
+)
 
 __all__ = [
     "Fault",
@@ -73,22 +70,22 @@ ENDPOINT_PATHS = {
 
 
 class ScriptedServices(ReplyScript):
-    """OpenAI and Cohere on a port of this machine, as far as a test tells them what to say.
+    """Imitates OpenAI and Cohere on a local port; a test scripts the replies and faults.
 
-    Every reply of a model reports so many tokens `read` and `written`. Vectors and relevances come from shared words,
-    unless other ways to make them are given.
+    Every reply of a model reports `input_tokens` and `output_tokens`. `vector` and `relevance` compute the embeddings
+    and the rerank scores, by default from shared words.
     """
 
     def __init__(
         self,
         *,
-        read: int = 100,
-        written: int = 20,
-        vector: testing.VectorFunction = testing.embed_words,
-        relevance: testing.RelevanceFunction = testing.score_shared_words,
+        input_tokens: int = 100,
+        output_tokens: int = 20,
+        vector: VectorFunction = embed_words,
+        relevance: RelevanceFunction = score_shared_words,
     ) -> None:
         super().__init__()
-        self._spent, self._vector, self._relevance = (read, written), vector, relevance
+        self._tokens, self._vector, self._relevance = (input_tokens, output_tokens), vector, relevance
         routes = [
             Route(path, self._answer, methods=["GET" if name == "models" else "POST"])
             for path, name in ENDPOINT_PATHS.items()
@@ -106,109 +103,101 @@ class ScriptedServices(ReplyScript):
         self.close()
 
     def close(self) -> None:
-        """Stop serving; requests that hang are dropped."""
+        """Stop serving and drop requests that hang."""
         self._server.close()
 
-    async def _answer(self, request: Request) -> Response:
+    async def _answer(self, received: Request) -> Response:
         try:
-            told = json.loads(await request.body() or b"{}")
+            body = json.loads(await received.body() or b"{}")
         except ValueError:
-            told = None
-        connection = request.client.port if request.client else 0
-        asked = RecordedRequest(
-            ENDPOINT_PATHS[request.url.path], request.url.path, dict(request.headers), told, connection
-        )
-        failing = self.heard(asked)
-        if not isinstance(told, dict):
-            return _error_response(asked, INVALID_JSON, {})
-        if failing and failing.fault in ERROR_PAGES:
-            status, page = ERROR_PAGES[failing.fault]
-            return HTMLResponse(page, status, failing.headers)
-        if failing and failing.fault in VENDOR_ERRORS:
-            return _error_response(asked, VENDOR_ERRORS[failing.fault], failing.headers)
-        return await self._reply(asked, failing)
+            body = None
+        path, connection = received.url.path, received.client.port if received.client else 0
+        request = RecordedRequest(ENDPOINT_PATHS[path], path, dict(received.headers), body, connection)
+        scheduled = self.record(request)
+        if not isinstance(body, dict):
+            return _error_response(request, INVALID_JSON, {})
+        if scheduled and scheduled.fault in ERROR_PAGES:
+            status, page = ERROR_PAGES[scheduled.fault]
+            return HTMLResponse(page, status, scheduled.headers)
+        if scheduled and scheduled.fault in VENDOR_ERRORS:
+            return _error_response(request, VENDOR_ERRORS[scheduled.fault], scheduled.headers)
+        return await self._reply(request, scheduled)
 
-    async def _reply(self, asked: RecordedRequest, failing: ScheduledFault | None) -> Response:
-        fault = failing.fault if failing else None
-        frames = await self._frames(asked, fault)
+    async def _reply(self, request: RecordedRequest, scheduled: ScheduledFault | None) -> Response:
+        fault = scheduled.fault if scheduled else None
+        frames = await self._frames(request, fault)
         if isinstance(frames, VendorErrorReply):
-            return _error_response(asked, frames, {})
-        stream = bool(asked.endpoint in MODEL_ENDPOINTS and asked.json.get("stream"))
-        sent = apply_fault(frames, fault, asked.endpoint, stream)
-        announced = (
-            None
-            if stream and fault is not Fault.TRUNCATED
-            else count_bytes(frames if fault in UNFINISHED_FAULTS else sent)
-        )
+            return _error_response(request, frames, {})
+        stream = bool(request.endpoint in MODEL_ENDPOINTS and request.json.get("stream"))
+        sent = apply_fault(frames, fault, request.endpoint, stream)
+        complete = frames if fault in UNFINISHED_FAULTS else sent
+        has_length = not stream or fault is Fault.TRUNCATED
         return FaultyResponse(
             self._server,
             sent,
             media_type="text/event-stream" if stream else "application/json",
-            length=announced,
+            length=sum(len(frame) for frame in complete if isinstance(frame, bytes)) if has_length else None,
             fault=fault,
-            pause=failing.pause if failing and fault is Fault.SLOW else 0,
+            pause=scheduled.pause if scheduled and fault is Fault.SLOW else 0,
         )
 
-    async def _frames(self, asked: RecordedRequest, fault: Fault | None) -> list[ReplyFrame] | VendorErrorReply:
-        """The good reply to a request, or the vendor's complaint about it."""
-        match asked.endpoint:
+    async def _frames(self, request: RecordedRequest, fault: Fault | None) -> list[ReplyFrame] | VendorErrorReply:
+        """The valid reply to a request, or the vendor's error."""
+        match request.endpoint:
             case "embeddings":
-                return [format_openai_embeddings(asked.json, fault, self._vector)]
-            case "embed" if len(read_cohere_texts(asked.json)) > COHERE_MAX_BATCH:
+                return [format_openai_embeddings(request.json, fault, self._vector)]
+            case "embed" if len(read_cohere_texts(request.json)) > COHERE_MAX_BATCH:
                 return TOO_MANY_TEXTS
             case "embed":
-                return [format_cohere_embeddings(asked.json, fault, self._vector)]
+                return [format_cohere_embeddings(request.json, fault, self._vector)]
             case "rerank":
-                return [format_cohere_rerank(asked.json, fault, self._relevance)]
+                return [format_cohere_rerank(request.json, fault, self._relevance)]
             case "models":
                 return [format_openai_models(fault)]
-        line = self.line(keep=fault is not None)
-        if line is None and fault is None:
+        reply = self.next_reply(keep=fault is not None)
+        if reply is None and fault is None:
             return NOTHING_SCRIPTED
-        reply = await run_in_threadpool(line, asked.json) if callable(line) else line
-        message = to_message(DEFAULT_REPLY if reply is None else reply).failing(fault)
-        frames = (
-            wire_formats.format_responses_reply if asked.endpoint == "responses" else wire_formats.format_chat_reply
-        )
-        return frames(asked.json, message, self._spent)
+        if callable(reply):
+            reply = await run_in_threadpool(reply, request.json)
+        message = to_message(DEFAULT_REPLY if reply is None else reply).with_fault(fault)
+        format_reply = format_responses_reply if request.endpoint == "responses" else format_chat_reply
+        return format_reply(request.json, message, self._tokens)
 
 
-def _error_response(asked: RecordedRequest, complaint: VendorErrorReply, headers: dict[str, str]) -> Response:
-    key = asked.headers.get("authorization", "").removeprefix("Bearer ")[:8]
-    told: dict[str, Any] = asked.json if isinstance(asked.json, dict) else {}
-    words = str(told.get("input") or told.get("messages") or told.get("texts") or told.get("query"))[-200:]
-    body = complaint.body(asked.endpoint, key=key, model=str(told.get("model")), words=words)
-    return JSONResponse(body, complaint.status, headers)
+def _error_response(request: RecordedRequest, error: VendorErrorReply, headers: dict[str, str]) -> Response:
+    key = request.headers.get("authorization", "").removeprefix("Bearer ")[:8]
+    sent: dict[str, Any] = request.json if isinstance(request.json, dict) else {}
+    words = str(sent.get("input") or sent.get("messages") or sent.get("texts") or sent.get("query"))[-200:]
+    body = error.body(request.endpoint, key=key, model=str(sent.get("model")), words=words)
+    return JSONResponse(body, error.status, headers)
 
 
 COHERE_MAX_BATCH = 96
 
 
-def format_openai_embeddings(asked: dict[str, Any], fault: Fault | None, vector: VectorFunction) -> bytes:
-    """The reply of OpenAI's endpoint for embeddings."""
-    given = asked.get("input", "")
-    texts = given if isinstance(given, list) else [given]
-    dimension = asked.get("dimensions") or (3072 if "-large" in asked.get("model", "") else 1536)
+def format_openai_embeddings(request: dict[str, Any], fault: Fault | None, vector: VectorFunction) -> bytes:
+    sent = request.get("input", "")
+    texts = sent if isinstance(sent, list) else [sent]
+    dimension = request.get("dimensions") or (3072 if "-large" in request.get("model", "") else 1536)
     rows: list[Any] = _embedding_rows(texts, dimension, fault, vector)
-    if asked.get("encoding_format") == "base64":
+    if request.get("encoding_format") == "base64":
         rows = [_encode_base64(row) for row in rows]
     data = [{"object": "embedding", "index": index, "embedding": row} for index, row in enumerate(rows)]
-    read = sum(len(split_words(str(text))) for text in texts)
-    usage = {"prompt_tokens": read, "total_tokens": read}
-    return json.dumps({"object": "list", "data": data, "model": asked.get("model"), "usage": usage}).encode()
+    tokens = sum(len(split_words(str(text))) for text in texts)
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    return json.dumps({"object": "list", "data": data, "model": request.get("model"), "usage": usage}).encode()
 
 
-def read_cohere_texts(asked: dict[str, Any]) -> list[str]:
-    """The texts that a request to Cohere's endpoint for embeddings holds."""
-    inputs = [part.get("text", "") for each in asked.get("inputs") or [] for part in each.get("content", [])]
-    return [*(asked.get("texts") or []), *inputs]
+def read_cohere_texts(request: dict[str, Any]) -> list[str]:
+    inputs = [part.get("text", "") for each in request.get("inputs") or [] for part in each.get("content", [])]
+    return [*(request.get("texts") or []), *inputs]
 
 
-def format_cohere_embeddings(asked: dict[str, Any], fault: Fault | None, vector: VectorFunction) -> bytes:
-    """The reply of Cohere's endpoint for embeddings: by type, or plain as its first version gives them."""
-    texts = read_cohere_texts(asked)
-    rows = _embedding_rows(texts, asked.get("output_dimension") or 1024, fault, vector)
-    kinds = asked.get("embedding_types")
+def format_cohere_embeddings(request: dict[str, Any], fault: Fault | None, vector: VectorFunction) -> bytes:
+    """Cohere's embeddings by type, or plain as its first version returns them."""
+    texts = read_cohere_texts(request)
+    rows = _embedding_rows(texts, request.get("output_dimension") or 1024, fault, vector)
+    kinds = request.get("embedding_types")
     by_type = {"float": rows, "base64": [_encode_base64(row) for row in rows] if "base64" in (kinds or ()) else []}
     body = {
         "id": "scripted",
@@ -223,12 +212,13 @@ def format_cohere_embeddings(asked: dict[str, Any], fault: Fault | None, vector:
     return json.dumps(body).encode()
 
 
-def format_cohere_rerank(asked: dict[str, Any], fault: Fault | None, relevance: RelevanceFunction) -> bytes:
-    """The reply of Cohere's endpoint for reranking, best first."""
-    texts = [each if isinstance(each, str) else each.get("text", "") for each in asked.get("documents", [])]
-    results = [{"index": place, "relevance_score": relevance(asked["query"], text)} for place, text in enumerate(texts)]
+def format_cohere_rerank(request: dict[str, Any], fault: Fault | None, relevance: RelevanceFunction) -> bytes:
+    """Cohere's rerank results, best first."""
+    texts = [each if isinstance(each, str) else each.get("text", "") for each in request.get("documents", [])]
+    scores = [relevance(request["query"], text) for text in texts]
+    results = [{"index": index, "relevance_score": score} for index, score in enumerate(scores)]
     results.sort(key=lambda result: -result["relevance_score"])
-    results = _drop_rows(results[: asked.get("top_n") or len(texts)], fault)
+    results = _drop_rows(results[: request.get("top_n") or len(texts)], fault)
     if fault is Fault.NOT_NUMBERS:
         results = [result | {"relevance_score": math.nan} for result in results]
     meta = {"api_version": {"version": "2"}, "billed_units": {"search_units": 1}}
@@ -236,8 +226,7 @@ def format_cohere_rerank(asked: dict[str, Any], fault: Fault | None, relevance: 
 
 
 def format_openai_models(fault: Fault | None) -> bytes:
-    """The reply of OpenAI's endpoint that lists its models."""
-    models = [{"id": "scripted", "object": "model", "created": 1_767_225_600, "owned_by": "scripted"}]
+    models = [{"id": "scripted", "object": "model", "created": SCRIPTED_CREATED_AT, "owned_by": "scripted"}]
     return json.dumps({"object": "list", "data": _drop_rows(models, fault)}).encode()
 
 

@@ -1,4 +1,4 @@
-"""The figures count what happened, over all processes, and are those that the page on them lists."""
+"""The metrics count requests over all processes, and the documentation lists every one."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from typing import Any
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
+from bookbound.contracts.request_context import RequestRecord
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import OverloadedError, ServiceUnreachableError
 from bookbound.domain.reply import Reply
+from bookbound.domain.trace import StageTiming
 from bookbound.server.app import create_app
-from bookbound.server.middleware.request_log import Telemetry
-from bookbound.server.telemetry import QueueStats, RequestRecord, StageTiming
+from bookbound.server.telemetry import QueueStats, Telemetry
 from bookbound.server.telemetry.prometheus import LATENCY_BUCKETS, METRIC_FILE_KINDS, PrometheusMetrics
 from bookbound.server.worker_processes import METRICS_FILE_BYTES, METRICS_FOLDER_VARIABLE, share_metrics_folder
 from bookbound.settings import Settings
 from bookbound.testing import SCRIPTED_MANIFEST, ScriptedBackend, make_answer, make_passage, make_refusal
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "metrics-logs-traces.md"
 ANSWER = make_answer([("It walks.", make_passage("It walks."))])
 ASKED = {"question": "Does it walk?"}
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
@@ -39,108 +40,107 @@ def value(page: str, name: str, **labels: str) -> float | None:
     return samples(page).get((name, tuple(sorted(labels.items()))))
 
 
-def client(script: Reply | Exception, metrics: PrometheusMetrics) -> TestClient:
-    app = create_app(ScriptedBackend(script), Settings(), watch=Telemetry([metrics.over], metrics))
+def make_client(script: Reply | Exception, metrics: PrometheusMetrics) -> TestClient:
+    app = create_app(ScriptedBackend(script), Settings(), telemetry=Telemetry([metrics.record], metrics))
     return TestClient(app, raise_server_exceptions=False)
 
 
-def test_questions_are_counted_by_face_and_outcome_and_nothing_else_is_a_question() -> None:
+def test_questions_are_counted_by_contract_and_outcome() -> None:
     metrics = PrometheusMetrics(QueueStats)
-    asking = client(ANSWER, metrics)
+    client = make_client(ANSWER, metrics)
     for path in ("/ask", "/v1/answers", "/v1/answers"):
-        asking.post(path, json=ASKED)
-    asking.post("/v1/answers", json=ASKED, headers={"Accept": "text/event-stream"})
-    client(make_refusal(), metrics).post("/chat", json=ASKED)
-    client(OverloadedError("full", retry_after=1.0), metrics).post("/chat", json=ASKED)
-    asking.post("/ask", json={"question": " "})
-    asking.post("/v1/search", json={"query": "it"})
-    asking.get("/health")
-    page = asking.get("/metrics").text
+        client.post(path, json=ASKED)
+    client.post("/v1/answers", json=ASKED, headers={"Accept": "text/event-stream"})
+    make_client(make_refusal(), metrics).post("/chat", json=ASKED)
+    make_client(OverloadedError("full", retry_after=1.0), metrics).post("/chat", json=ASKED)
+    client.post("/ask", json={"question": " "})
+    client.post("/v1/search", json={"query": "it"})
+    client.get("/health")
+    page = client.get("/metrics").text
     counted = {key[1]: count for key, count in samples(page).items() if key[0] == "bookbound_questions_total"}
     assert counted == {
-        (("face", "ask"), ("outcome", "answered")): 1,
-        (("face", "bookbound"), ("outcome", "answered")): 3,
-        (("face", "chat"), ("outcome", "refused_low_relevance")): 1,
-        (("face", "chat"), ("outcome", "busy")): 1,
+        (("contract", "ask"), ("outcome", "answered")): 1,
+        (("contract", "bookbound"), ("outcome", "answered")): 3,
+        (("contract", "chat"), ("outcome", "refused_low_relevance")): 1,
+        (("contract", "chat"), ("outcome", "busy")): 1,
     }
-    assert value(page, "bookbound_request_seconds_count", face="ask", status="4xx") == 1
-    assert value(page, "bookbound_request_seconds_count", face="chat", status="5xx") == 1
+    assert value(page, "bookbound_request_seconds_count", contract="ask", status="4xx") == 1
+    assert value(page, "bookbound_request_seconds_count", contract="chat", status="5xx") == 1
 
 
-def test_a_question_that_is_refused_for_a_limit_is_counted_as_such() -> None:
+def test_a_question_over_a_rate_limit_is_counted_as_limited() -> None:
     metrics = PrometheusMetrics(QueueStats)
-    metrics.over(RequestRecord("POST", face="query", status=429, outcome="limited"))
-    assert value(metrics.page().decode(), "bookbound_questions_total", face="query", outcome="limited") == 1
+    metrics.record(RequestRecord(contract="query", status=429, outcome="limited"))
+    assert value(metrics.page().decode(), "bookbound_questions_total", contract="query", outcome="limited") == 1
 
 
-def test_stations_failures_and_degraded_answers_are_counted_for_what_was_asked() -> None:
+def test_stages_failures_and_degraded_answers_of_questions_are_counted() -> None:
     metrics = PrometheusMetrics(QueueStats)
     degraded = replace(ANSWER, trace=replace(ANSWER.trace, degraded=True))
-    asked = RequestRecord("POST", face="ask", status=200, outcome="answered", reply=degraded, asked="question")
-    asked.stays = {"judge": StageTiming(0.0, 0.3, 2, 0.25)}
-    asked.failures = [
+    question = RequestRecord(contract="ask", status=200, outcome="answered", reply=degraded, kind="question")
+    question.clock.stages["judge"] = StageTiming(calls=2, seconds=0.25)
+    question.clock.failures = [
         ServiceUnreachableError("gone", service="language model"),
         ServiceUnreachableError("gone", service="reader@host"),
     ]
-    probe = RequestRecord(
-        "GET", face="health", status=200, outcome="served", stays={"search": StageTiming(0.0, 0.1, 1, 0.1)}
-    )
-    for visit in (asked, probe):
-        metrics.over(visit)
+    probe = RequestRecord(contract="health", status=200, outcome="served")
+    probe.clock.stages["search"] = StageTiming(calls=1, seconds=0.1)
+    for record in (question, probe):
+        metrics.record(record)
     page = metrics.page().decode()
     assert value(page, "bookbound_stage_seconds_sum", stage="judge") == 0.25
     assert value(page, "bookbound_stage_seconds_count", stage="search") is None
-    assert value(page, "bookbound_degraded_answers_total", face="ask") == 1
+    assert value(page, "bookbound_degraded_answers_total", contract="ask") == 1
     assert value(page, "bookbound_service_failures_total", service="language model", kind="unreachable") == 1
     assert value(page, "bookbound_service_failures_total", service="other", kind="unreachable") == 1
 
 
-def test_how_the_desk_stands_is_shown_as_it_is_now() -> None:
-    standing = QueueStats(3, 2, noted=10, written=6, lost=1)
-    metrics = PrometheusMetrics(lambda: standing)
-    first = client(ANSWER, metrics).get("/metrics").text
-    standing = QueueStats(1, 0, noted=12, written=11, lost=1)
-    then = client(ANSWER, metrics).get("/metrics").text
+def test_gauges_show_the_current_load() -> None:
+    stats = QueueStats(3, 2, log_added=10, log_written=6, log_lost=1)
+    metrics = PrometheusMetrics(lambda: stats)
+    first = make_client(ANSWER, metrics).get("/metrics").text
+    stats = QueueStats(1, 0, log_added=12, log_written=11, log_lost=1)
+    then = make_client(ANSWER, metrics).get("/metrics").text
     for name, before, after in (
         ("bookbound_questions_in_progress", 3, 1),
         ("bookbound_waiting", 2, 0),
         ("bookbound_log_queue", 3, 0),
     ):
         assert (value(first, name), value(then, name)) == (before, after)
-    entries = [value(then, "bookbound_log_entries_total", outcome=outcome) for outcome in ("noted", "written", "lost")]
+    entries = [value(then, "bookbound_log_entries_total", outcome=outcome) for outcome in ("added", "written", "lost")]
     assert entries == [12, 11, 1]
 
 
-def test_each_open_book_is_a_series_and_one_that_is_no_longer_open_is_nought() -> None:
+def test_each_open_book_is_a_series_and_a_closed_one_is_zero() -> None:
     ants = replace(SCRIPTED_MANIFEST, title="Ants", generation="g9", chunks=3)
-    standing = QueueStats(books={BookRef(): SCRIPTED_MANIFEST, BookRef("ants", "2"): ants})
-    metrics = PrometheusMetrics(lambda: standing)
+    stats = QueueStats(books={BookRef(): SCRIPTED_MANIFEST, BookRef("ants", "2"): ants})
+    metrics = PrometheusMetrics(lambda: stats)
 
-    def shown() -> tuple[dict[tuple[str, ...], float], dict[str, float]]:
-        metrics.stand()
+    def read_series() -> tuple[dict[tuple[str, ...], float], dict[str, float]]:
+        metrics.refresh()
         found = [(name, dict(labels), on) for (name, labels), on in samples(metrics.page().decode()).items()]
         info = [(labels, on) for name, labels, on in found if name == "bookbound_index_info"]
-        chunks = {labels["volume"]: on for name, labels, on in found if name == "bookbound_index_chunks"}
-        return {(each["volume"], each["book"], each["generation"]): on for each, on in info}, chunks
+        chunks = {labels["book"]: on for name, labels, on in found if name == "bookbound_index_chunks"}
+        return {(each["book"], each["title"], each["generation"]): on for each, on in info}, chunks
 
     both = {("", "A Book", "g1"): 1.0, ("ants@2", "Ants", "g9"): 1.0}
-    assert shown() == (both, {"": 1, "ants@2": 3})
-    standing = QueueStats(books={BookRef(): replace(SCRIPTED_MANIFEST, generation="g2", chunks=7)})
+    assert read_series() == (both, {"": 1, "ants@2": 3})
+    stats = QueueStats(books={BookRef(): replace(SCRIPTED_MANIFEST, generation="g2", chunks=7)})
     moved = {("", "A Book", "g1"): 0.0, ("", "A Book", "g2"): 1.0, ("ants@2", "Ants", "g9"): 0.0}
-    assert shown() == (moved, {"": 7, "ants@2": 0})
+    assert read_series() == (moved, {"": 7, "ants@2": 0})
 
 
-def test_figures_are_of_the_service_and_of_no_book_by_its_name() -> None:
-    asking = client(ANSWER, PrometheusMetrics(QueueStats))
-    assert asking.get("/books/a/metrics").status_code == 404
-    assert asking.get("/metrics").headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+def test_metrics_exist_for_the_service_and_not_for_single_books() -> None:
+    client = make_client(ANSWER, PrometheusMetrics(QueueStats))
+    assert client.get("/books/a/metrics").status_code == 404
+    assert client.get("/metrics").headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
 
 
-def test_without_metrics_there_is_no_page_of_them() -> None:
+def test_without_metrics_there_is_no_metrics_endpoint() -> None:
     assert TestClient(create_app(ScriptedBackend(ANSWER), Settings())).get("/metrics").status_code == 404
 
 
-def test_the_page_of_documents_lists_every_metric_with_its_labels_and_no_other() -> None:
+def test_the_documentation_lists_every_metric_with_its_labels() -> None:
     rows = re.findall(r"^\| `(bookbound_\w+)(?:\{([\w,]+)\})?` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     made: list[Any] = list(PrometheusMetrics(QueueStats)._registry._collector_to_names)
     assert {name: set(labels.split(",")) - {""} for name, labels in rows} == {
@@ -151,15 +151,16 @@ def test_the_page_of_documents_lists_every_metric_with_its_labels_and_no_other()
     assert (LATENCY_BUCKETS[0], LATENCY_BUCKETS[-1]) == (0.001, 30.0)
 
 
-COUNTING = """
+SCRIPT = """
 import sys
-from bookbound.testing import MANIFEST
-from bookbound.domain.book_ref import Volume
-from bookbound.server.telemetry.prometheus import Metrics
-from bookbound.server.telemetry import Standing
-from bookbound.server.telemetry import Visit
-metrics = Metrics(lambda: Standing(2, 1, noted=5, written=4, books={Volume(): MANIFEST}))
-metrics.over(Visit("POST", face="ask", status=200, asked="question", outcome="answered"))
+from bookbound.testing import SCRIPTED_MANIFEST
+from bookbound.contracts.request_context import RequestRecord
+from bookbound.domain.book_ref import BookRef
+from bookbound.server.telemetry.prometheus import PrometheusMetrics
+from bookbound.server.telemetry import QueueStats
+books = {BookRef(): SCRIPTED_MANIFEST}
+metrics = PrometheusMetrics(lambda: QueueStats(2, 1, log_added=5, log_written=4, books=books))
+metrics.record(RequestRecord(contract="ask", status=200, kind="question", outcome="answered"))
 print("counted", flush=True)
 for _ in sys.stdin:
     sys.stdout.write(metrics.page().decode() + "END\\n")
@@ -167,15 +168,15 @@ for _ in sys.stdin:
 """
 
 
-def counting() -> subprocess.Popen[str]:
+def start_process() -> subprocess.Popen[str]:
     pipe = subprocess.PIPE
-    process = subprocess.Popen([sys.executable, "-c", COUNTING], stdin=pipe, stdout=pipe, text=True)
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT], stdin=pipe, stdout=pipe, text=True)
     assert process.stdout
     assert process.stdout.readline() == "counted\n"
     return process
 
 
-def shown(process: subprocess.Popen[str]) -> str:
+def read_page(process: subprocess.Popen[str]) -> str:
     assert process.stdin
     assert process.stdout
     process.stdin.write("\n")
@@ -183,24 +184,24 @@ def shown(process: subprocess.Popen[str]) -> str:
     return "".join(iter(process.stdout.readline, "END\n"))
 
 
-def test_any_process_shows_the_figures_of_all_and_one_that_died_keeps_its_counts_alone() -> None:
+def test_any_process_shows_the_metrics_of_all_and_a_dead_one_keeps_only_its_counters() -> None:
     with share_metrics_folder():
         folder = Path(os.environ[METRICS_FOLDER_VARIABLE])
         assert folder.stat().st_mode & 0o77 == 0
-        one, other = counting(), counting()
-        together = shown(one)
+        one, other = start_process(), start_process()
+        together = read_page(one)
         other.kill()
         other.communicate()
-        alone = shown(one)
+        alone = read_page(one)
         one.communicate()
     assert not folder.exists()
     assert METRICS_FOLDER_VARIABLE not in os.environ
     assert [value(page, "bookbound_questions_in_progress") for page in (together, alone)] == [4, 2]
     assert [value(page, "bookbound_log_queue") for page in (together, alone)] == [2, 1]
     for page in (together, alone):
-        assert value(page, "bookbound_questions_total", face="ask", outcome="answered") == 2
-        assert value(page, "bookbound_index_chunks", volume="") == 1
-        assert value(page, "bookbound_index_info", volume="", generation="g1", book="A Book", embedder="scripted") == 1
+        assert value(page, "bookbound_questions_total", contract="ask", outcome="answered") == 2
+        assert value(page, "bookbound_index_chunks", book="") == 1
+        assert value(page, "bookbound_index_info", book="", generation="g1", title="A Book", embedder="scripted") == 1
     processes = [
         {dict(labels)["pid"] for (name, labels) in samples(page) if name == "process_resident_memory_bytes"}
         for page in (together, alone)
@@ -208,20 +209,20 @@ def test_any_process_shows_the_figures_of_all_and_one_that_died_keeps_its_counts
     assert processes == [{str(one.pid), str(other.pid)}, {str(one.pid)}]
 
 
-def test_the_figures_of_a_process_have_their_room_from_the_start() -> None:
+def test_the_metrics_files_of_a_process_have_their_size_from_the_start() -> None:
     with share_metrics_folder():
         folder = Path(os.environ[METRICS_FOLDER_VARIABLE])
-        one = counting()
+        one = start_process()
         mine = [file.stat() for file in folder.glob(f"*_{one.pid}.db")]
         one.communicate()
-    assert len(mine) == len(METRIC_FILE_KINDS), "each file that the process keeps, and no other"
-    assert {each.st_size for each in mine} == {METRICS_FILE_BYTES}, "no figure made a file grow"
+    assert len(mine) == len(METRIC_FILE_KINDS), "every file of the process, and no other"
+    assert {each.st_size for each in mine} == {METRICS_FILE_BYTES}, "no metric made a file grow"
     assert all(each.st_blocks * 512 >= each.st_size for each in mine)
 
 
-def test_where_there_is_no_room_for_figures_the_start_says_what_to_do() -> None:
+def test_without_disk_space_for_metrics_the_error_says_what_to_do() -> None:
     limit = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
     with share_metrics_folder():
-        done = subprocess.run([sys.executable, "-c", limit + COUNTING], capture_output=True, text=True, check=False)
-    assert "find no room" in done.stderr
+        done = subprocess.run([sys.executable, "-c", limit + SCRIPT], capture_output=True, text=True, check=False)
+    assert "There is no disk space" in done.stderr
     assert "BOOKBOUND_METRICS=off" in done.stderr

@@ -2,77 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Callable, Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from fastapi import Request
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
+from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.errors import ConfigError
-from bookbound.server.api_keys import ApiKey, KeyKind, ReloadingKeyRing
+from bookbound.server.api_keys import ApiKey, ReloadingKeyRing
 
 API_KEY_HEADER = "X-API-Key"
 PUBLIC_PATHS = frozenset({"/health", "/health/ready", "/api/v1/health", "/openapi.json", "/metrics"})
-"""The paths that tell nothing of the book; every other one needs a key where keys are needed."""
+"""The paths that reveal nothing about the book; if keys are required, every other path needs one."""
 SECURITY_SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "header": {"type": "apiKey", "in": "header", "name": API_KEY_HEADER},
 }
-"""The ways to send a key, as an OpenAPI document has them."""
 SECURITY_REQUIREMENTS: list[dict[str, list[str]]] = [{name: []} for name in SECURITY_SCHEMES]
 CHALLENGE_HEADER = "WWW-Authenticate"
 BEARER_CHALLENGE = 'Bearer realm="bookbound"'
 ORIGIN_REQUIRED = (
-    "This key is bound to origins: it is for web pages there, and the request names no origin. A program needs a key "
+    "This key works only on the web pages of its origins, and the request has no origin. For a program, use a key "
     "that was made with --any-origin."
 )
-ORIGIN_NOT_ALLOWED = (
-    "This key is bound to other origins than the one that the request names. Ask whoever gave it to you."
-)
-ADMIN_KEY_REQUIRED = "This needs an admin key, and this key is none. Ask whoever looks after the index."
+ORIGIN_NOT_ALLOWED = "This key does not work from the origin of this request. Use a key that was made for it."
+ADMIN_KEY_REQUIRED = "This needs an admin key. Ask the operator for one."
+KeyChecker = Callable[[Headers], ApiKey | None]
+log = logging.getLogger("bookbound.server")
 
 
 class KeyNotAllowedError(HTTPException):
-    """A key that does not do, and why."""
+    """A valid key does not allow the request."""
 
-    def __init__(self, why: str) -> None:
-        super().__init__(403, why, {CHALLENGE_HEADER: f'{BEARER_CHALLENGE}, error="insufficient_scope"'})
+    def __init__(self, reason: str) -> None:
+        super().__init__(403, reason, {CHALLENGE_HEADER: f'{BEARER_CHALLENGE}, error="insufficient_scope"'})
 
 
-class ApiKeyMiddleware:
-    """Leaves the id of the key in the request's state, as `key`, and whether that is an admin's, as `admin`.
-
-    A key that is sent must hold, whether or not one is needed.
-    """
-
-    def __init__(self, app: ASGIApp, keys: ReloadingKeyRing, needed: bool) -> None:
-        self._app, self._keys, self._needed = app, keys, needed
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] not in PUBLIC_PATHS:
-            key = self._recognised(Headers(scope=scope))
-            if key is None and self._needed:
-                raise HTTPException(401, headers={CHALLENGE_HEADER: BEARER_CHALLENGE})
-            if key is not None:
-                scope["state"] |= {"key": key.id, "admin": key.kind is KeyKind.ADMIN}
-        await self._app(scope, receive, send)
-
-    def _recognised(self, headers: Headers) -> ApiKey | None:
-        secret = read_api_key(headers)
-        if secret is None:
-            return None
-        key = self._keys.ring.find(secret)
-        if key is None:
-            raise HTTPException(401, headers={CHALLENGE_HEADER: f'{BEARER_CHALLENGE}, error="invalid_token"'})
-        if not key.allows(headers.get("origin")):
-            raise KeyNotAllowedError(ORIGIN_NOT_ALLOWED if "origin" in headers else ORIGIN_REQUIRED)
-        return key
+def check_key(headers: Headers, keys: ReloadingKeyRing, *, required: bool) -> ApiKey | None:
+    """The key of a request; a key that was sent must be valid even if none is required."""
+    secret = read_api_key(headers)
+    if secret is None:
+        if required:
+            raise HTTPException(401, headers={CHALLENGE_HEADER: BEARER_CHALLENGE})
+        return None
+    key = keys.ring.find(secret)
+    if key is None:
+        raise HTTPException(401, headers={CHALLENGE_HEADER: f'{BEARER_CHALLENGE}, error="invalid_token"'})
+    if not key.allows(headers.get("origin")):
+        raise KeyNotAllowedError(ORIGIN_NOT_ALLOWED if "origin" in headers else ORIGIN_REQUIRED)
+    return key
 
 
 def read_api_key(headers: Headers) -> str | None:
-    """The key that a request came with; in a header of its own it goes before what a proxy may have added."""
+    """The secret of a request; our own header wins over `Authorization`, which a proxy may have added."""
     if API_KEY_HEADER in headers:
         return headers[API_KEY_HEADER].strip()
     scheme, _, secret = headers.get("authorization", "").partition(" ")
@@ -80,18 +66,22 @@ def read_api_key(headers: Headers) -> str | None:
 
 
 def require_admin(request: Request) -> str:
-    """The id of the admin key that a request came with; without one it goes no further."""
-    state = request.scope["state"]
-    if "key" not in state:
+    """The id of the request's admin key; a request without one is rejected."""
+    context: RequestContext = request.state.context
+    if context.key_id is None:
         raise HTTPException(401, headers={CHALLENGE_HEADER: BEARER_CHALLENGE})
-    if not state["admin"]:
+    if not context.is_admin:
         raise KeyNotAllowedError(ADMIN_KEY_REQUIRED)
-    return str(state["key"])
+    return context.key_id
 
 
 FORWARDED_HEADER = "X-Forwarded-For"
+UNTRUSTED_PROXY_WARNING = (
+    f"the header {FORWARDED_HEADER} of an address that is not in `trusted_proxies` was ignored; if the address is "
+    "your proxy, add it to `trusted_proxies`, or all readers behind it share one rate limit"
+)
 IPV6_SITE_BITS = 64
-"""The leading bits of an IPv6 address that a provider gives to one household: the rest is its own to choose."""
+"""A provider assigns these leading bits of an IPv6 address to one household."""
 IPAddress = IPv4Address | IPv6Address
 TrustedNetworks = tuple[IPv4Network | IPv6Network, ...]
 
@@ -102,55 +92,62 @@ def parse_networks(proxies: Iterable[str]) -> TrustedNetworks:
         return tuple(ip_network(proxy) for proxy in proxies)
     except ValueError:
         raise ConfigError(
-            "The setting `proxies` must list addresses or networks, such as 192.0.2.7 or 10.0.0.0/8."
+            "The setting `trusted_proxies` must list addresses or networks, such as 192.0.2.7 or 10.0.0.0/8."
         ) from None
 
 
-def find_client_address(peer: str | None, forwarded: Sequence[str], trusted: TrustedNetworks) -> str | None:
-    """The address of whoever asks, given the peer's and what the header fields of its request say.
+class ClientAddressFinder:
+    """Finds the address of a request, and warns once if an unknown proxy names another."""
 
-    Each proxy appends whom it saw, so they are read from the right, as long as a trusted one vouches for the next.
+    def __init__(self, trusted: TrustedNetworks) -> None:
+        self._trusted, self._has_warned = trusted, False
+
+    def __call__(self, scope: Scope, headers: Headers) -> str | None:
+        peer = scope["client"][0] if scope.get("client") else None
+        forwarded = headers.getlist(FORWARDED_HEADER)
+        if forwarded and not self._has_warned and not _is_trusted(_parse_address(peer or ""), self._trusted):
+            self._has_warned = True
+            log.warning(UNTRUSTED_PROXY_WARNING)
+        return find_client_address(peer, forwarded, self._trusted)
+
+
+def find_client_address(peer: str | None, forwarded: Sequence[str], trusted: TrustedNetworks) -> str | None:
+    """The address of the client, given that of the peer and the values of the forwarding header.
+
+    Each proxy appends the address it saw, so they are read from the right as long as a trusted proxy vouches for them.
     """
-    found = _parse_address(peer or "")
-    if found is None:
+    address = _parse_address(peer or "")
+    if address is None:
         return peer
     for entry in reversed(",".join(forwarded).split(",")):
-        if not _is_in_networks(found, trusted):
+        previous = _parse_address(entry.strip())
+        if previous is None or not _is_trusted(address, trusted):
             break
-        before = _parse_address(entry.strip())
-        if before is None:
-            break
-        found = before
-    return str(found)
-
-
-def is_trusted_proxy(peer: str | None, trusted: TrustedNetworks) -> bool:
-    """Whether a peer is one of the proxies that are trusted."""
-    found = _parse_address(peer or "")
-    return found is not None and _is_in_networks(found, trusted)
+        address = previous
+    return str(address)
 
 
 def rate_limit_address(address: str | None) -> str:
-    """An address as limits count it: one of IPv6 as its site."""
-    found = _parse_address(address or "")
-    if isinstance(found, IPv6Address):
-        return str(IPv6Network((int(found), IPV6_SITE_BITS), strict=False))
-    return str(found or address or "")
+    """The address that rate limits count; all of one IPv6 site count as one."""
+    parsed = _parse_address(address or "")
+    if isinstance(parsed, IPv6Address):
+        return str(IPv6Network((int(parsed), IPV6_SITE_BITS), strict=False))
+    return str(parsed or address or "")
 
 
-def _is_in_networks(found: IPAddress, trusted: TrustedNetworks) -> bool:
-    return any(found in network for network in trusted)
+def _is_trusted(address: IPAddress | None, trusted: TrustedNetworks) -> bool:
+    return address is not None and any(address in network for network in trusted)
 
 
 def _parse_address(text: str) -> IPAddress | None:
-    """An address, with or without a port; one of IPv4 in the guise of IPv6 is one of IPv4."""
+    """An address without its port; an IPv4 address that is mapped to IPv6 becomes IPv4."""
     host = text
     if text.startswith("["):
         host = text[1:].partition("]")[0]
     elif text.count(":") == 1:
         host = text.partition(":")[0]
     try:
-        found = ip_address(host)
+        parsed = ip_address(host)
     except ValueError:
         return None
-    return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
+    return (parsed.ipv4_mapped or parsed) if isinstance(parsed, IPv6Address) else parsed

@@ -1,27 +1,21 @@
-"""Limits request bodies, adds security headers, turns failures into responses, and cancels work when a client disconnects."""
+"""Rejects requests that are too large or lack a key, and turns failures into responses."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bookbound.domain.query_log_entry import CURRENT_REQUESTER, Requester
+from bookbound.contracts.request_context import RequestContext
 from bookbound.server import telemetry
-from bookbound.server.middleware.client_identity import (
-    FORWARDED_HEADER,
-    PUBLIC_PATHS,
-    KeyNotAllowedError,
-    TrustedNetworks,
-    find_client_address,
-    is_trusted_proxy,
-)
-from bookbound.server.telemetry import CURRENT_REQUEST
+from bookbound.server.api_keys import KeyKind
+from bookbound.server.middleware.client_identity import PUBLIC_PATHS, KeyChecker, KeyNotAllowedError
 from bookbound.server.telemetry.log_format import describe_location
 
 BODY_TIMEOUT_SECONDS = 10
@@ -32,104 +26,96 @@ SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
 }
-UNTRUSTED_PROXY_WARNING = (
-    f"a request came with {FORWARDED_HEADER} from an address that `proxies` does not name, so the header was not believed; if "
-    "that is a proxy of yours, set `proxies` to its address or network, or all readers behind it share one limit"
-)
 StatusResponder = Callable[[int, Scope, str], Response]
-"""Words a status for a path; the last are the words that are more to the point, if there are any."""
+"""Builds the error response for a status and a path; a text replaces the usual message of the status."""
 log = logging.getLogger("bookbound.server")
 
 
 class RequestGuardMiddleware:
-    """Wraps the application; `answer` says what a client is told."""
+    """Protects the application; `respond` builds the error responses."""
 
-    def __init__(self, app: ASGIApp, largest_body: int, answer: StatusResponder, trusted: TrustedNetworks = ()) -> None:
-        self._app = app
-        self._trusted = trusted
-        self._largest = largest_body
-        self._answer = answer
-        self._doubted = False
+    def __init__(self, app: ASGIApp, max_body_bytes: int, check_key: KeyChecker, respond: StatusResponder) -> None:
+        self._app, self._max_body_bytes = app, max_body_bytes
+        self._check_key, self._respond = check_key, respond
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        CURRENT_REQUESTER.set(Requester(address=self._address(scope, headers)))
-        outgoing = ResponseSender(send)
+        response = ResponseSender(send, scope)
         try:
-            if status := self._refused(scope, headers):
-                raise HTTPException(status)
-            await self._app(scope, self._bounded(receive), outgoing)
+            self._admit(scope)
+            await _cancel_on_disconnect(self._app, scope, self._limit_body(receive), response)
         except Exception as error:
             if not isinstance(error, HTTPException):
-                log.error(
-                    "request %s: %s in %s", scope["state"]["request_id"], type(error).__name__, describe_location(error)
-                )
-            if outgoing.started:
-                raise ConnectionAbortedError("the reply broke off") from None
-            status = error.status_code if isinstance(error, HTTPException) else 500
-            response = self._answer(status, scope, error.detail if isinstance(error, KeyNotAllowedError) else "")
-            response.headers.update(getattr(error, "headers", None) or {})
-            await response(scope, receive, outgoing)
+                request_id = scope["state"]["context"].id
+                log.error("request %s: %s in %s", request_id, type(error).__name__, describe_location(error))
+            if response.started:
+                raise ConnectionAbortedError("the response was interrupted") from None
+            await self._build_error_response(error, scope)(scope, receive, response)
         except asyncio.CancelledError:
-            # The server is ending and waits no longer: who still waits is told so.
-            _record_shutdown()
-            response = self._answer(503, scope, "")
-            if not outgoing.started:
-                await response(scope, receive, outgoing)
-            elif outgoing.streams:
-                await outgoing(
-                    {"type": "http.response.body", "body": b"event: error\ndata: %b\n\n" % bytes(response.body)}
-                )
+            await self._report_shutdown(scope, receive, response)
 
-    def _address(self, scope: Scope, headers: Headers) -> str | None:
-        """Where a request comes from; that it says so itself and is not believed is told once."""
-        peer = scope["client"][0] if scope.get("client") else None
-        forwarded = headers.getlist(FORWARDED_HEADER)
-        if forwarded and not self._doubted and not is_trusted_proxy(peer, self._trusted):
-            self._doubted = True
-            log.warning(UNTRUSTED_PROXY_WARNING)
-        return find_client_address(peer, forwarded, self._trusted)
-
-    def _refused(self, scope: Scope, headers: Headers) -> int | None:
-        """The status for a request that comes too late, or whose headers already say that it cannot be taken."""
-        if scope["state"].get("stopping") and scope["path"] not in PUBLIC_PATHS:
-            return 503
+    def _admit(self, scope: Scope) -> None:
+        """Reject a request because of its path, headers or key; otherwise add its key to its context."""
+        is_public, headers = scope["path"] in PUBLIC_PATHS, Headers(scope=scope)
+        if scope["state"].get("stopping") and not is_public:
+            raise HTTPException(503)
         length = headers.get("content-length", "0")
-        if length.isdigit() and int(length) > self._largest:
-            return 413
-        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if length.isdigit() and int(length) > self._max_body_bytes:
+            raise HTTPException(413)
         has_body = length != "0" or "transfer-encoding" in headers
-        return 415 if scope["method"] == "POST" and has_body and kind != "application/json" else None
+        media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if scope["method"] == "POST" and has_body and media_type != "application/json":
+            raise HTTPException(415)
+        if not is_public and (key := self._check_key(headers)):
+            context: RequestContext = scope["state"]["context"]
+            scope["state"]["context"] = replace(context, key_id=key.id, is_admin=key.kind is KeyKind.ADMIN)
 
-    def _bounded(self, receive: Receive) -> Receive:
-        """Stops a body that grows beyond the limit, whatever its headers said, or that does not arrive."""
-        taken, whole = 0, False
-        until = asyncio.get_running_loop().time() + BODY_TIMEOUT_SECONDS
+    def _build_error_response(self, error: Exception, scope: Scope) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        response = self._respond(status, scope, error.detail if isinstance(error, KeyNotAllowedError) else "")
+        response.headers.update(getattr(error, "headers", None) or {})
+        return response
 
-        async def bounded() -> Message:
-            nonlocal taken, whole
+    async def _report_shutdown(self, scope: Scope, receive: Receive, response: ResponseSender) -> None:
+        """Send an error to a client that still waits: the server is stopping."""
+        record = scope["state"]["context"].record
+        if record.outcome == telemetry.DISCONNECTED:
+            record.outcome = telemetry.status_outcome(503)
+        error = self._respond(503, scope, "")
+        if not response.started:
+            await error(scope, receive, response)
+        elif response.streams:
+            event = b"event: error\ndata: %b\n\n" % bytes(error.body)
+            await response({"type": "http.response.body", "body": event})
+
+    def _limit_body(self, receive: Receive) -> Receive:
+        """Stop a body that is larger than its headers say, or that does not arrive in time."""
+        size, is_complete = 0, False
+        deadline = asyncio.get_running_loop().time() + BODY_TIMEOUT_SECONDS
+
+        async def receive_limited() -> Message:
+            nonlocal size, is_complete
             try:
-                async with asyncio.timeout_at(None if whole else until):
+                async with asyncio.timeout_at(None if is_complete else deadline):
                     message = await receive()
             except TimeoutError:
                 raise HTTPException(408) from None
-            whole = not message.get("more_body", False)
-            taken += len(message.get("body", b""))
-            if taken > self._largest:
+            is_complete = not message.get("more_body", False)
+            size += len(message.get("body", b""))
+            if size > self._max_body_bytes:
                 raise HTTPException(413)
             return message
 
-        return bounded
+        return receive_limited
 
 
 class ResponseSender:
-    """Sends a response on, with the headers that every response has."""
+    """Sends a response with the security headers and those that the request's state names."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, send: Send, scope: Scope) -> None:
+        self._send, self._state = send, scope["state"]
         self.started = self.streams = False
 
     async def __call__(self, message: Message) -> None:
@@ -138,7 +124,8 @@ class ResponseSender:
             headers = MutableHeaders(scope=message)
             self.streams = headers.get("content-type", "").startswith("text/event-stream")
             if message["status"] in (408, 413):
-                headers["Connection"] = "close"  # what is still to come of the body is not waited for
+                headers["Connection"] = "close"  # the rest of the body is not read
+            headers.update(self._state.get("response_headers", {}))
             for name, value in SECURITY_HEADERS.items():
                 headers.setdefault(name, value)
         elif not message.get("more_body", False):
@@ -146,47 +133,32 @@ class ResponseSender:
         await self._send(message)
 
 
-def _record_shutdown() -> None:
-    """Whoever asked has not left: it is the server that ends."""
-    visit = CURRENT_REQUEST.get()
-    if visit and visit.outcome == telemetry.DISCONNECTED:
-        visit.outcome = telemetry.status_outcome(503)
-
-
-class CancelOnDisconnectMiddleware:
-    """Wraps the application, and ends what it does for a client that is gone; a stream sees to that by itself."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        task = asyncio.current_task()
-        assert task is not None
-        client = DisconnectWatcher(receive, send, task)
-        try:
-            await self._app(scope, client.receive, client.send)
-        except asyncio.CancelledError:
-            if not client.left:
-                raise
-            task.uncancel()
-        finally:
-            client.let_go()
+async def _cancel_on_disconnect(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """Run the application, and cancel it if the client disconnects before the response begins."""
+    task = asyncio.current_task()
+    assert task is not None
+    client = DisconnectWatcher(receive, send, task)
+    try:
+        await app(scope, client.receive, client.send)
+    except asyncio.CancelledError:
+        if not client.has_disconnected:
+            raise
+        task.uncancel()
+    finally:
+        client.stop()
 
 
 class DisconnectWatcher:
-    """What comes from a client and goes to it; from the end of its body on, `task` ends where the client leaves."""
+    """Watches a client once its body has arrived, and cancels `task` if it disconnects before the response."""
 
     def __init__(self, receive: Receive, send: Send, task: asyncio.Task[None]) -> None:
         self._receive, self._send, self._task = receive, send, task
-        self._gone, self._replied, self.left = asyncio.Event(), False, False
+        self._disconnected, self._has_response, self.has_disconnected = asyncio.Event(), False, False
         self._watching: asyncio.Task[None] | None = None
 
     async def receive(self) -> Message:
         if self._watching:
-            await self._gone.wait()
+            await self._disconnected.wait()
             return {"type": "http.disconnect"}
         message = await self._receive()
         if message["type"] == "http.request" and not message.get("more_body", False):
@@ -194,16 +166,16 @@ class DisconnectWatcher:
         return message
 
     async def send(self, message: Message) -> None:
-        self._replied = True
+        self._has_response = True
         await self._send(message)
 
-    def let_go(self) -> None:
+    def stop(self) -> None:
         if self._watching:
             self._watching.cancel()
 
     async def _watch(self) -> None:
-        await self._receive()  # after the whole body it tells one thing alone: that nobody is there any more
-        self._gone.set()
-        if not self._replied:
-            self.left = True
+        await self._receive()  # after the body, the only message left is the disconnect
+        self._disconnected.set()
+        if not self._has_response:
+            self.has_disconnected = True
             self._task.cancel()

@@ -1,117 +1,94 @@
-"""Gives each request an ID, times it, and reports it to the log, the metrics and the traces when it ends."""
+"""Gives each request its ID, its context and its book, and reports the request when it ends."""
 
 from __future__ import annotations
 
-import logging
 import re
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from time import perf_counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bookbound.server import telemetry
-from bookbound.server.telemetry import CURRENT_REQUEST, RequestRecord
-
-if TYPE_CHECKING:
-    from bookbound.server.telemetry.prometheus import PrometheusMetrics
-
+from bookbound.contracts.request_context import RequestContext, RequestRecord
+from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
+from bookbound.domain.errors import InvalidInputError
+from bookbound.domain.query_log_entry import Requester
+from bookbound.server.middleware.client_identity import PUBLIC_PATHS, ClientAddressFinder
+from bookbound.server.telemetry import DISCONNECTED, Telemetry, status_outcome
+from bookbound.server.telemetry.log_format import LOGGED_REQUEST_ID
 
 REQUEST_ID_HEADER = "X-Request-ID"
-_VALID_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+BOOK_HEADER, EDITION_HEADER = "Bookbound-Book", "Bookbound-Edition"
 KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 OTHER = "other"
-"""Whatever is not ours: a method, a path, and the face that no face has."""
+"""Replaces a method or path that is not ours, so that logs and metrics contain no text from clients."""
+INVALID_BOOK = BookRef("-", "-")
+"""Replaces a name that no book can have."""
+_VALID_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_BOOK_PATH = re.compile(r"/books/(?P<book>[^/]+)(?P<rest>/.*)")
 
 
 class RequestLogMiddleware:
-    """Wraps the application and all that guards it; `faces` has a name for each path that something answers at."""
+    """The outermost layer; `contract_names` maps each path that has a route to the name of its contract."""
 
-    def __init__(self, app: ASGIApp, watch: Telemetry, faces: Mapping[str, str]) -> None:
-        self._app, self._watch, self._faces = app, watch, faces
+    def __init__(
+        self, app: ASGIApp, telemetry: Telemetry, contract_names: Mapping[str, str], find_address: ClientAddressFinder
+    ) -> None:
+        self._app, self._telemetry = app, telemetry
+        self._contract_names, self._find_address = contract_names, find_address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        method = scope["method"] if scope["method"] in KNOWN_METHODS else OTHER
         headers = Headers(scope=scope)
-        given = headers.get(REQUEST_ID_HEADER, "")
-        request_id = given if _VALID_REQUEST_ID.fullmatch(given) else str(uuid.uuid4())
-        scope.setdefault("state", {})["request_id"] = request_id
-        visit = RequestRecord(method, scope["state"], traceparent=headers.get("traceparent", ""))
-        CURRENT_REQUEST.set(visit)
+        record = RequestRecord(
+            _choose_request_id(headers.get(REQUEST_ID_HEADER, "")),
+            scope["method"] if scope["method"] in KNOWN_METHODS else OTHER,
+            headers.get("traceparent", ""),
+        )
+        requester = Requester(address=self._find_address(scope, headers))
+        scope.setdefault("state", {})["context"] = RequestContext(record, _take_book(scope, headers), requester)
+        LOGGED_REQUEST_ID.set(record.request_id)
 
-        async def noted(message: Message) -> None:
+        async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
-                visit.status = message["status"]
-                MutableHeaders(scope=message)[REQUEST_ID_HEADER] = request_id
+                record.status = message["status"]
+                MutableHeaders(scope=message)[REQUEST_ID_HEADER] = record.request_id
             await send(message)
 
         try:
-            await self._app(scope, receive, noted)
+            await self._app(scope, receive, send_with_id)
         finally:
-            self._end(visit, scope)
-            self._watch.over(visit)
+            self._finish(record, scope)
+            self._telemetry.report(record)
 
-    def _end(self, visit: RequestRecord, scope: Scope) -> None:
-        visit.seconds = perf_counter() - visit.began
+    def _finish(self, record: RequestRecord, scope: Scope) -> None:
+        record.stop()
         route = str(getattr(scope.get("route"), "path", scope["path"]))
-        visit.route = route if route in self._faces else OTHER
-        visit.face = self._faces.get(route, OTHER)
-        broken_off = telemetry.DISCONNECTED if visit.asked else telemetry.status_outcome(visit.status)
-        visit.outcome = visit.outcome or broken_off
+        record.route = route if route in self._contract_names else OTHER
+        record.contract = self._contract_names.get(route, OTHER)
+        if not record.outcome:
+            record.outcome = DISCONNECTED if record.kind else status_outcome(record.status)
 
 
-RequestObserver = Callable[[RequestRecord], None]
-log = logging.getLogger("bookbound.server")
+def _choose_request_id(sent: str) -> str:
+    return sent if _VALID_REQUEST_ID.fullmatch(sent) else str(uuid.uuid4())
 
 
-def log_request(visit: RequestRecord) -> None:
-    """One line for a request that is over."""
-    seen = {
-        "method": visit.method,
-        "route": visit.route,
-        "status": visit.status,
-        "milliseconds": round(visit.seconds * 1000, 1),
-        "face": visit.face,
-        "outcome": visit.outcome,
-    }
-    log.info("request", extra={"event": seen})
+def _take_book(scope: Scope, headers: Headers) -> BookRef | None:
+    """The book that the path (`/books/NAME@EDITION/ask`) or else the headers name; its part of the path is removed.
 
-
-class Telemetry:
-    """Tells every watcher of every request; a watcher that fails is told of once, and fails nobody else.
-
-    `metrics` is the one whose figures are shown. `open` is what works beside the requests, as long as they are served.
+    The public paths are about the service, so they do not exist for a single book.
     """
-
-    def __init__(
-        self,
-        watchers: Sequence[RequestObserver] = (log_request,),
-        metrics: PrometheusMetrics | None = None,
-        open: Sequence[AbstractAsyncContextManager[object]] = (),  # noqa: A002
-    ) -> None:
-        self._watchers, self.metrics, self._open = tuple(watchers), metrics, tuple(open)
-        self._failed: set[RequestObserver] = set()
-
-    def over(self, visit: RequestRecord) -> None:
-        """A request is over."""
-        for watcher in self._watchers:
-            try:
-                watcher(visit)
-            except Exception as trouble:
-                if watcher not in self._failed:
-                    self._failed.add(watcher)
-                    log.error("requests are not all watched: %s", type(trouble).__name__)
-
-    @asynccontextmanager
-    async def kept(self) -> AsyncIterator[None]:
-        """Watch as long as this lasts."""
-        async with AsyncExitStack() as held:
-            for each in self._open:
-                await held.enter_async_context(each)
-            yield
+    found = _BOOK_PATH.fullmatch(scope["path"])
+    if found and found["rest"] not in PUBLIC_PATHS:
+        scope["path"], scope["raw_path"] = found["rest"], found["rest"].encode()
+    try:
+        book = BookRef.parse(found["book"] if found else headers.get(BOOK_HEADER, ""))
+        book = BookRef(book.book, book.edition or headers.get(EDITION_HEADER, "")).validated()
+    except InvalidInputError:
+        return INVALID_BOOK
+    if book == UNNAMED_BOOK:
+        return INVALID_BOOK if found else None
+    return book

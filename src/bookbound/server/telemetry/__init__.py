@@ -1,18 +1,19 @@
-"""Records what happens to each request: its outcome, its stage timings, and the load of the server."""
+"""Records the outcome of each request and the load of the server, and reports them to logs, metrics and traces."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from time import perf_counter, time_ns
-from typing import Any, Literal
+from typing import TYPE_CHECKING
 
 from bookbound.contracts import http_contract
-from bookbound.contracts.http_contract import ProblemKind
+from bookbound.contracts.http_contract import AnswerBackend, HealthCheck, ProblemKind
+from bookbound.contracts.request_context import RequestContext, RequestKind, RequestRecord
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import (
+    BookNotFoundError,
     ServiceAuthenticationError,
     ServiceError,
     ServiceRateLimitError,
@@ -22,98 +23,18 @@ from bookbound.domain.errors import (
 )
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.manifest import Manifest
-from bookbound.domain.question import Retrieval
-from bookbound.domain.reply import Answer, Refusal, Reply, Trace
+from bookbound.domain.question import Question, Retrieval
+from bookbound.domain.reply import Answer, PipelineEvent, Refusal, Reply
 
-Stage = Literal["embed", "search", "judge", "write", "verify"]
-RequestKind = Literal["question", "search"]
+if TYPE_CHECKING:
+    from bookbound.server.telemetry.prometheus import PrometheusMetrics
 
-
-@dataclass(slots=True)
-class StageTiming:
-    """What a question took at one station, in seconds since its request came: from when to when, and in how many calls.
-
-    `seconds` is the work alone: between the calls, other stations were busy, or the reader was.
-    """
-
-    began: float
-    ended: float
-    calls: int = 0
-    seconds: float = 0.0
-    failed: str = ""
-
-
-@dataclass(slots=True)
-class RequestRecord:
-    """A request from its first to its last byte; it holds no word of it, of its reply, or of who sent it.
-
-    `asked` says what it put to the book, where it came so far, and `failures` how services failed it.
-    """
-
-    method: str
-    state: dict[str, Any] = field(default_factory=dict, repr=False)
-    traceparent: str = ""
-    route: str = ""
-    face: str = ""
-    status: int | None = None
-    asked: RequestKind | None = None
-    outcome: str = ""
-    reply: Reply | None = field(default=None, repr=False)
-    stays: dict[Stage, StageTiming] = field(default_factory=dict)
-    failures: list[ServiceError] = field(default_factory=list, repr=False)
-    at: int = field(default_factory=time_ns)
-    began: float = field(default_factory=perf_counter)
-    seconds: float = 0.0
-
-    @property
-    def request_id(self) -> str | None:
-        return self.state.get("request_id")
-
-    @property
-    def trace(self) -> Trace | None:
-        return self.reply.trace if self.reply else None
-
-
-CURRENT_REQUEST: ContextVar[RequestRecord | None] = ContextVar("visit", default=None)
-"""The request that is being served; whoever takes a request in says so here."""
-
-
-@contextmanager
-def time_stage(station: Stage) -> Iterator[None]:
-    """What is done within this block is done at a station, for the request that is being served, if there is one."""
-    visit = CURRENT_REQUEST.get()
-    if visit is None:
-        yield
-        return
-    start, trouble = perf_counter(), None
-    try:
-        yield
-    except BaseException as error:
-        trouble = error
-        raise
-    finally:
-        end = perf_counter()
-        stay = visit.stays.setdefault(station, StageTiming(start - visit.began, end - visit.began))
-        stay.ended, stay.calls, stay.seconds = end - visit.began, stay.calls + 1, stay.seconds + end - start
-        if trouble is not None and not isinstance(trouble, StopAsyncIteration):
-            stay.failed = type(trouble).__name__
-        if isinstance(trouble, ServiceError):
-            visit.failures.append(trouble)
-
-
-ANSWERED, UNSURE, FOUND, SERVED, DISCONNECTED, LIMITED = (
-    "answered",
-    "answered_unsure",
-    "found",
-    "served",
-    "left",
-    "limited",
-)
+ANSWERED, UNSURE, FOUND = "answered", "answered_unsure", "found"
+SERVED, DISCONNECTED, LIMITED = "served", "disconnected", "limited"
 REFUSED = {kind: f"refused_{kind.value}" for kind in RefusalReason}
 OUTCOMES = {ANSWERED, UNSURE, FOUND, SERVED, DISCONNECTED, LIMITED, *REFUSED.values(), *ProblemKind}
-"""Every outcome there is."""
 EARLY_STATUS_OUTCOMES = {422: ProblemKind.INVALID.value, 429: LIMITED}
-"""What a status means that a request got before its question came to the book."""
+"""The outcomes of requests that ended before they reached the book."""
 KNOWN_SERVICES = frozenset({"cohere", "embeddings", "language model", "log", "qdrant"})
 FAILURE_KINDS: tuple[tuple[type[ServiceError], str], ...] = (
     (ServiceUnreachableError, "unreachable"),
@@ -121,28 +42,29 @@ FAILURE_KINDS: tuple[tuple[type[ServiceError], str], ...] = (
     (ServiceAuthenticationError, "denied"),
     (ServiceResponseError, "bad_reply"),
     (ServiceRateLimitError, "limit_reached"),
-    (ServiceError, "not_taken"),
+    (ServiceError, "rejected"),
 )
+RequestObserver = Callable[[RequestRecord], None]
+log = logging.getLogger("bookbound.server")
 
 
 def reply_outcome(reply: Answer | Refusal | Retrieval) -> str:
-    """An answer, one with a reservation, a refusal of its kind, or passages."""
     match reply:
         case Answer():
-            return ANSWERED if reply.sure else UNSURE
+            return ANSWERED if reply.is_sure else UNSURE
         case Refusal():
             return REFUSED[reply.kind]
         case Retrieval():
             return FOUND
 
 
-def error_outcome(trouble: BaseException) -> str:
-    """The problem that a client is told of; where nobody is told any more, whoever asked has left."""
-    return http_contract.problem_from_error(trouble, 400).kind.value if isinstance(trouble, Exception) else DISCONNECTED
+def error_outcome(error: BaseException) -> str:
+    """The problem that the client sees; a cancelled request means that the client has disconnected."""
+    return http_contract.problem_from_error(error, 400).kind.value if isinstance(error, Exception) else DISCONNECTED
 
 
 def status_outcome(status: int | None) -> str:
-    """What a status says of a request that put nothing to the book."""
+    """The outcome of a request that did not reach the book."""
     if status is None:
         return DISCONNECTED
     if status < 400:
@@ -150,26 +72,123 @@ def status_outcome(status: int | None) -> str:
     return EARLY_STATUS_OUTCOMES.get(status) or http_contract.problem_from_status(status, 400).kind.value
 
 
-def classify_failure(trouble: ServiceError) -> tuple[str, str]:
-    """A service by its name, and how it failed."""
-    service = trouble.service if trouble.service in KNOWN_SERVICES else "other"
-    return service, next(kind for type_, kind in FAILURE_KINDS if isinstance(trouble, type_))
+def classify_failure(error: ServiceError) -> tuple[str, str]:
+    """The name of the service and how it failed, both from fixed sets."""
+    service = error.service if error.service in KNOWN_SERVICES else "other"
+    return service, next(kind for type_, kind in FAILURE_KINDS if isinstance(error, type_))
+
+
+class OutcomeRecorder:
+    """An answer backend that records the outcome of each question and search in the request."""
+
+    def __init__(self, backend: AnswerBackend) -> None:
+        self._backend = backend
+
+    @property
+    def models(self) -> dict[str, str]:
+        return self._backend.models
+
+    def health_checks(self) -> dict[str, HealthCheck]:
+        return self._backend.health_checks()
+
+    async def manifest(self, context: RequestContext) -> Manifest:
+        return await self._backend.manifest(context)
+
+    async def ask(self, question: Question, context: RequestContext) -> Reply:
+        with _record_outcome("question", context.record) as set_outcome:
+            reply = await self._backend.ask(question, context)
+            set_outcome(reply)
+            return reply
+
+    async def search(self, question: Question, context: RequestContext) -> Retrieval:
+        with _record_outcome("search", context.record) as set_outcome:
+            found = await self._backend.search(question, context)
+            set_outcome(found)
+            return found
+
+    async def stream(self, question: Question, context: RequestContext) -> AsyncGenerator[PipelineEvent]:
+        with _record_outcome("question", context.record) as set_outcome:
+            async with aclosing(self._backend.stream(question, context)) as events:
+                async for event in events:
+                    if isinstance(event, Answer | Refusal):
+                        set_outcome(event)
+                    yield event
+
+
+@contextmanager
+def _record_outcome(kind: RequestKind, record: RequestRecord) -> Iterator[Callable[[Reply | Retrieval], None]]:
+    record.kind = kind
+
+    def set_outcome(found: Reply | Retrieval) -> None:
+        record.outcome = reply_outcome(found)
+        record.reply = None if isinstance(found, Retrieval) else found
+
+    try:
+        yield set_outcome
+    except BookNotFoundError:
+        record.kind = None  # it reached no book
+        raise
+    except BaseException as error:
+        record.outcome = record.outcome or error_outcome(error)  # a disconnect after the reply leaves it answered
+        raise
 
 
 @dataclass(frozen=True, slots=True)
 class QueueStats:
-    """How many questions are worked on and how many wait for that, what became of entries of the log, and what is open.
+    """The load of the server: running and waiting questions, entries of the query log, and open books."""
 
-    Entries that are neither written nor lost wait to be written.
-    """
-
-    working: int = 0
+    running: int = 0
     waiting: int = 0
-    noted: int = 0
-    written: int = 0
-    lost: int = 0
+    log_added: int = 0
+    log_written: int = 0
+    log_lost: int = 0
     books: Mapping[BookRef, Manifest] = field(default_factory=dict)
 
     @property
-    def unwritten(self) -> int:
-        return max(0, self.noted - self.written - self.lost)
+    def log_waiting(self) -> int:
+        return max(0, self.log_added - self.log_written - self.log_lost)
+
+
+def log_request(record: RequestRecord) -> None:
+    """Log one line for a finished request."""
+    fields = {
+        "method": record.method,
+        "route": record.route,
+        "status": record.status,
+        "milliseconds": round(record.seconds * 1000, 1),
+        "contract": record.contract,
+        "outcome": record.outcome,
+    }
+    log.info("request", extra={"event": fields})
+
+
+class Telemetry:
+    """Reports each finished request to every observer; an observer that fails is logged once and stops no other.
+
+    `metrics` is the observer that serves `/metrics`. `background` runs as long as the server.
+    """
+
+    def __init__(
+        self,
+        observers: Sequence[RequestObserver] = (log_request,),
+        metrics: PrometheusMetrics | None = None,
+        background: Sequence[AbstractAsyncContextManager[object]] = (),
+    ) -> None:
+        self._observers, self.metrics, self._background = tuple(observers), metrics, tuple(background)
+        self._failed: set[RequestObserver] = set()
+
+    def report(self, record: RequestRecord) -> None:
+        for observer in self._observers:
+            try:
+                observer(record)
+            except Exception as error:
+                if observer not in self._failed:
+                    self._failed.add(observer)
+                    log.error("some requests are not reported: %s", type(error).__name__)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for each in self._background:
+                await stack.enter_async_context(each)
+            yield

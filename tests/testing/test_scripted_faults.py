@@ -1,4 +1,4 @@
-"""Each fault of the scripted services, as the vendors' own clients see it."""
+"""Tests each fault of the scripted services with the vendors' own clients."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def embeddings(client: openai.OpenAI) -> list[list[float]]:
 
 
 def embed(client: cohere.ClientV2) -> list[list[float]]:
-    asked: dict[str, Any] = {"texts": ["a gear", "a cat"], "model": "m", "embedding_types": ["float"]}
-    return client.embed(input_type="search_document", **asked).embeddings.float_ or []
+    request: dict[str, Any] = {"texts": ["a gear", "a cat"], "model": "m", "embedding_types": ["float"]}
+    return client.embed(input_type="search_document", **request).embeddings.float_ or []
 
 
 def rerank(client: cohere.ClientV2) -> list[float]:
@@ -88,11 +88,11 @@ COHERE_RAISED: list[tuple[Fault, type[Exception]]] = [
 
 @pytest.mark.parametrize(("fault", "error"), RAISED)
 @pytest.mark.parametrize("call", OPENAI_CALLS)
-def test_openai_raises(
+def test_the_openai_client_raises_the_error_of_each_fault(
     services: ScriptedServices, openai_client: openai.OpenAI, call: Call, fault: Fault, error: type[Exception]
 ) -> None:
-    services.says(WORDS)
-    services.fails(fault)
+    services.reply_with(WORDS)
+    services.fail_with(fault)
     with pytest.raises(error):
         call(openai_client)
     call(openai_client)  # the fault came once and the reply was kept
@@ -100,14 +100,14 @@ def test_openai_raises(
 
 @pytest.mark.parametrize(("fault", "error"), COHERE_RAISED)
 @pytest.mark.parametrize("call", COHERE_CALLS)
-def test_cohere_raises(
+def test_the_cohere_client_raises_the_error_of_each_fault(
     services: ScriptedServices,
     cohere_client: cohere.ClientV2,
     call: Callable[[cohere.ClientV2], list[Any]],
     fault: Fault,
     error: type[Exception],
 ) -> None:
-    services.fails(fault)
+    services.fail_with(fault)
     with pytest.raises(error):
         call(cohere_client)
     assert len(call(cohere_client)) == 2
@@ -115,28 +115,28 @@ def test_cohere_raises(
 
 @pytest.mark.parametrize("fault", [Fault.TIMEOUT, Fault.SLOW])
 @pytest.mark.parametrize("call", OPENAI_CALLS)
-def test_openai_runs_out_of_time(
+def test_the_openai_client_times_out(
     services: ScriptedServices, openai_client: openai.OpenAI, call: Call, fault: Fault
 ) -> None:
-    services.says(WORDS)
-    services.fails(fault, pause=3600)
+    services.reply_with(WORDS)
+    services.fail_with(fault, pause=3600)
     with pytest.raises(openai.APITimeoutError):
         call(openai_client.with_options(timeout=0.05))
 
 
 @pytest.mark.parametrize("call", COHERE_CALLS)
-def test_cohere_runs_out_of_time(services: ScriptedServices, call: Callable[[cohere.ClientV2], object]) -> None:
-    services.fails(Fault.TIMEOUT)
+def test_the_cohere_client_times_out(services: ScriptedServices, call: Callable[[cohere.ClientV2], object]) -> None:
+    services.fail_with(Fault.TIMEOUT)
     with httpx.Client(timeout=0.05) as pool, pytest.raises(httpx.TimeoutException):
         call(cohere.ClientV2("key", base_url=services.url, httpx_client=pool, max_retries=0))
 
 
 @pytest.mark.parametrize("fault", [Fault.MALFORMED, Fault.EMPTY_BODY, Fault.BAD_GATEWAY, Fault.GATEWAY_TIMEOUT])
 @pytest.mark.parametrize("call", COHERE_CALLS)
-def test_cohere_cannot_read_what_is_no_json(
+def test_the_cohere_client_rejects_invalid_json(
     services: ScriptedServices, cohere_client: cohere.ClientV2, call: Callable[[cohere.ClientV2], object], fault: Fault
 ) -> None:
-    services.fails(fault)
+    services.fail_with(fault)
     with pytest.raises(cohere.core.ApiError):
         call(cohere_client)
 
@@ -146,20 +146,20 @@ def test_nothing_listens_at_the_refused_url(services: ScriptedServices) -> None:
         httpx.get(services.refused_url)
 
 
-# What the faults say
+# Error messages
 
 
-def test_errors_echo_the_beginning_of_the_key_and_what_was_asked(
+def test_errors_repeat_the_beginning_of_the_key_and_the_question(
     services: ScriptedServices, openai_client: openai.OpenAI, cohere_client: cohere.ClientV2
 ) -> None:
-    services.fails(Fault.UNAUTHORIZED, times=2)
+    services.fail_with(Fault.UNAUTHORIZED, times=2)
     with pytest.raises(openai.AuthenticationError, match=r"sk-12345\*\*\*") as ours:
         chat(openai_client)
     assert ours.value.code == "invalid_api_key"
     with pytest.raises(cohere.UnauthorizedError) as theirs:
         embed(cohere_client)
     assert "sk-12345***" in theirs.value.body["message"]
-    services.fails(Fault.BAD_REQUEST, times=2)
+    services.fail_with(Fault.BAD_REQUEST, times=2)
     with pytest.raises(openai.BadRequestError, match=r"What is a wave gear\?"):
         chat(openai_client)
     with pytest.raises(cohere.BadRequestError, match="a gear"):
@@ -176,14 +176,14 @@ def test_errors_echo_the_beginning_of_the_key_and_what_was_asked(
         ("soon", "soon"),
     ],
 )
-def test_a_limit_says_when_to_come_back(
+def test_a_rate_limit_has_a_retry_after_header(
     services: ScriptedServices,
     openai_client: openai.OpenAI,
     cohere_client: cohere.ClientV2,
     retry_after: float | datetime | str | None,
     header: str | None,
 ) -> None:
-    services.fails(Fault.RATE_LIMITED, retry_after=retry_after, times=2)
+    services.fail_with(Fault.RATE_LIMITED, retry_after=retry_after, times=2)
     with pytest.raises(openai.RateLimitError) as ours:
         chat(openai_client)
     assert ours.value.response.headers.get("retry-after") == header
@@ -192,20 +192,20 @@ def test_a_limit_says_when_to_come_back(
     assert (theirs.value.headers or {}).get("retry-after") == header
 
 
-def test_a_gateway_answers_with_a_page(services: ScriptedServices) -> None:
-    services.fails(Fault.BAD_GATEWAY)
+def test_a_gateway_error_is_an_html_page(services: ScriptedServices) -> None:
+    services.fail_with(Fault.BAD_GATEWAY)
     response = httpx.post(f"{services.url}/v2/embed", json={})
     assert (response.status_code, response.headers["content-type"]) == (502, "text/html; charset=utf-8")
 
 
-# Replies that are no errors to the client
+# Replies that the client accepts
 
 
-def test_an_empty_reply_has_nothing_in_it(
+def test_an_empty_reply_has_no_choice_output_vector_or_result(
     services: ScriptedServices, openai_client: openai.OpenAI, cohere_client: cohere.ClientV2
 ) -> None:
-    services.says(WORDS)
-    services.fails(Fault.EMPTY, always=True)
+    services.reply_with(WORDS)
+    services.fail_with(Fault.EMPTY, always=True)
     assert chat(openai_client).choices == []
     assert chat_stream(openai_client) == []
     assert respond(openai_client).output == []
@@ -218,8 +218,8 @@ def test_an_empty_reply_has_nothing_in_it(
         embeddings(openai_client)
 
 
-def test_an_empty_body_has_not_one_byte(services: ScriptedServices, openai_client: openai.OpenAI) -> None:
-    services.fails(Fault.EMPTY_BODY, always=True)
+def test_an_empty_body_has_no_bytes(services: ScriptedServices, openai_client: openai.OpenAI) -> None:
+    services.fail_with(Fault.EMPTY_BODY, always=True)
     for call in (chat, respond, embeddings):
         with pytest.raises(json.JSONDecodeError):
             call(openai_client)
@@ -227,10 +227,10 @@ def test_an_empty_body_has_not_one_byte(services: ScriptedServices, openai_clien
     assert response_stream(openai_client) == []
 
 
-def test_another_shape_has_none_of_the_fields(
+def test_a_wrong_shape_has_none_of_the_expected_fields(
     services: ScriptedServices, openai_client: openai.OpenAI, cohere_client: cohere.ClientV2
 ) -> None:
-    services.fails(Fault.WRONG_SHAPE, always=True)
+    services.fail_with(Fault.WRONG_SHAPE, always=True)
     seen: list[object] = [chat(openai_client).choices, respond(openai_client).output]
     seen += [chunk.choices for chunk in chat_stream(openai_client)]
     assert seen == [None, None, None]
@@ -242,9 +242,9 @@ def test_another_shape_has_none_of_the_fields(
             call(cohere_client)
 
 
-def test_a_slow_reply_is_whole(services: ScriptedServices, openai_client: openai.OpenAI) -> None:
-    services.says(WORDS)
-    services.fails(Fault.SLOW, pause=0, times=2)
+def test_a_slow_reply_is_complete(services: ScriptedServices, openai_client: openai.OpenAI) -> None:
+    services.reply_with(WORDS)
+    services.fail_with(Fault.SLOW, pause=0, times=2)
     assert chat(openai_client).choices[0].message.content == WORDS
     found = chat_stream(openai_client)
     assert "".join(chunk.choices[0].delta.content or "" for chunk in found) == WORDS
@@ -257,11 +257,11 @@ def test_a_slow_reply_is_whole(services: ScriptedServices, openai_client: openai
         (Fault.FILTERED, "content_filter", "incomplete", "content_filter"),
     ],
 )
-def test_a_reply_that_was_ended_says_why(
+def test_an_interrupted_reply_has_its_finish_reason(
     services: ScriptedServices, openai_client: openai.OpenAI, fault: Fault, finish: str, status: str, reason: str
 ) -> None:
-    services.says(WORDS)
-    services.fails(fault, always=True)
+    services.reply_with(WORDS)
+    services.fail_with(fault, always=True)
     choice = chat(openai_client).choices[0]
     assert (choice.message.content, choice.finish_reason) == (WORDS[:20], finish)
     chunks = chat_stream(openai_client)
@@ -275,9 +275,9 @@ def test_a_reply_that_was_ended_says_why(
         assert response.incomplete_details.reason == reason
 
 
-def test_a_refusal_is_no_text(services: ScriptedServices, openai_client: openai.OpenAI) -> None:
-    services.says(WORDS)
-    services.fails(Fault.REFUSAL, always=True)
+def test_a_refusal_has_no_text(services: ScriptedServices, openai_client: openai.OpenAI) -> None:
+    services.reply_with(WORDS)
+    services.fail_with(Fault.REFUSAL, always=True)
     message = chat(openai_client).choices[0].message
     assert message.content is None
     assert message.refusal
@@ -291,15 +291,15 @@ def test_a_refusal_is_no_text(services: ScriptedServices, openai_client: openai.
 
 
 def test_an_empty_text_is_a_finished_reply(services: ScriptedServices, openai_client: openai.OpenAI) -> None:
-    services.says(ToolCall("look", {}))
-    services.fails(Fault.EMPTY_TEXT, always=True)
+    services.reply_with(ToolCall("look", {}))
+    services.fail_with(Fault.EMPTY_TEXT, always=True)
     choice = chat(openai_client).choices[0]
     assert (choice.message.content, choice.message.tool_calls, choice.finish_reason) == ("", None, "stop")
     assert chat_stream(openai_client)[-1].choices[0].finish_reason == "stop"
     assert respond(openai_client).output_text == ""
 
 
-# Streams that break
+# Broken streams
 
 
 @pytest.mark.parametrize(
@@ -313,19 +313,19 @@ def test_an_empty_text_is_a_finished_reply(services: ScriptedServices, openai_cl
         (Fault.STREAM_ENDS, None),
     ],
 )
-def test_a_broken_stream_gives_its_first_half(
+def test_a_broken_stream_contains_its_first_half(
     services: ScriptedServices, openai_client: openai.OpenAI, fault: Fault, error: type[Exception] | None
 ) -> None:
-    services.says(WORDS)
-    services.fails(fault)
+    services.reply_with(WORDS)
+    services.fail_with(fault)
     text, finished, raised = "", False, None
     client = openai_client.with_options(timeout=2) if fault is Fault.STREAM_HANGS else openai_client
     try:
         for chunk in client.chat.completions.create(model="m", messages=HELLO, stream=True):
             text += chunk.choices[0].delta.content or ""
             finished = finished or chunk.choices[0].finish_reason is not None
-    except Exception as trouble:
-        raised = type(trouble)
+    except Exception as failure:
+        raised = type(failure)
     assert raised is error
     assert text
     assert WORDS.startswith(text)
@@ -336,9 +336,9 @@ def test_a_broken_stream_gives_its_first_half(
 def test_a_broken_stream_of_a_response_never_completes(
     services: ScriptedServices, openai_client: openai.OpenAI
 ) -> None:
-    services.says(WORDS)
-    services.fails(Fault.STREAM_ENDS)
-    services.fails(Fault.STREAM_FAILS)
+    services.reply_with(WORDS)
+    services.fail_with(Fault.STREAM_ENDS)
+    services.fail_with(Fault.STREAM_FAILS)
     names = [event.type for event in response_stream(openai_client)]
     assert names[-1] == "response.output_text.delta"
     failed = [event.type for event in response_stream(openai_client)]
@@ -354,38 +354,36 @@ def test_a_broken_stream_of_a_response_never_completes(
         (Fault.STREAM_ENDS, json.JSONDecodeError),
     ],
 )
-def test_a_whole_reply_breaks_as_a_stream_does(
+def test_a_reply_without_streaming_breaks_as_a_stream_does(
     services: ScriptedServices, openai_client: openai.OpenAI, call: Call, fault: Fault, error: type[Exception]
 ) -> None:
-    services.says(WORDS)
-    services.fails(fault)
+    services.reply_with(WORDS)
+    services.fail_with(fault)
     client = openai_client.with_options(timeout=0.2) if fault is Fault.STREAM_HANGS else openai_client
     with pytest.raises(error):
         call(client)
 
 
-def test_a_whole_reply_may_be_an_error_with_status_200(
-    services: ScriptedServices, openai_client: openai.OpenAI
-) -> None:
-    services.fails(Fault.STREAM_FAILS)
+def test_a_reply_with_status_200_can_be_an_error(services: ScriptedServices, openai_client: openai.OpenAI) -> None:
+    services.fail_with(Fault.STREAM_FAILS)
     reply = chat(openai_client)
     assert reply.choices is None
     assert reply.model_extra is not None
     assert "error" in reply.model_extra
 
 
-# Vectors that cannot be used
+# Unusable vectors
 
 
-def test_vectors_are_spoilt(
+def test_vectors_have_the_wrong_length_count_or_values(
     services: ScriptedServices, openai_client: openai.OpenAI, cohere_client: cohere.ClientV2
 ) -> None:
-    services.fails(Fault.WRONG_DIMENSION, times=2)
+    services.fail_with(Fault.WRONG_DIMENSION, times=2)
     assert [len(row) for row in embed(cohere_client)] == [512, 512]
     assert [len(row) for row in embeddings(openai_client)] == [768, 768]
-    services.fails(Fault.TOO_FEW, times=3)
+    services.fail_with(Fault.TOO_FEW, times=3)
     assert len(embed(cohere_client)) == len(embeddings(openai_client)) == len(rerank(cohere_client)) == 1
-    services.fails(Fault.NOT_NUMBERS, times=3)
+    services.fail_with(Fault.NOT_NUMBERS, times=3)
     numbers = [*embed(cohere_client)[0], *embeddings(openai_client)[0], *rerank(cohere_client)]
     assert all(map(math.isnan, numbers))
 
@@ -393,11 +391,11 @@ def test_vectors_are_spoilt(
 # Which requests fail
 
 
-def test_a_fault_is_for_its_endpoint_and_its_number_of_requests(
+def test_a_fault_affects_its_endpoint_for_its_number_of_requests(
     services: ScriptedServices, openai_client: openai.OpenAI, cohere_client: cohere.ClientV2
 ) -> None:
-    services.says(WORDS, always=True)
-    services.fails(Fault.OVERLOADED, path="embed", times=2)
+    services.reply_with(WORDS, always=True)
+    services.fail_with(Fault.OVERLOADED, endpoint="embed", times=2)
     chat(openai_client)
     rerank(cohere_client)
     for _ in range(2):
@@ -406,19 +404,19 @@ def test_a_fault_is_for_its_endpoint_and_its_number_of_requests(
     assert len(embed(cohere_client)) == 2
 
 
-def test_a_fault_waits_for_an_endpoint_that_can_fail_so(
+def test_a_fault_waits_for_an_endpoint_that_can_have_it(
     services: ScriptedServices, openai_client: openai.OpenAI, cohere_client: cohere.ClientV2
 ) -> None:
-    services.says(WORDS)
-    services.fails(Fault.CUT_SHORT)
+    services.reply_with(WORDS)
+    services.fail_with(Fault.CUT_SHORT)
     assert len(embed(cohere_client)) == 2
     assert chat(openai_client).choices[0].finish_reason == "length"
     assert chat(openai_client).choices[0].finish_reason == "stop"
 
 
-def test_faults_come_one_after_the_other(services: ScriptedServices, openai_client: openai.OpenAI) -> None:
-    services.fails(Fault.OVERLOADED)
-    services.fails(Fault.FORBIDDEN, always=True)
+def test_faults_occur_in_the_scheduled_order(services: ScriptedServices, openai_client: openai.OpenAI) -> None:
+    services.fail_with(Fault.OVERLOADED)
+    services.fail_with(Fault.FORBIDDEN, always=True)
     with pytest.raises(openai.InternalServerError):
         chat(openai_client)
     for _ in range(3):
@@ -426,8 +424,8 @@ def test_faults_come_one_after_the_other(services: ScriptedServices, openai_clie
             chat(openai_client)
 
 
-def test_a_fault_that_cannot_be_is_refused(services: ScriptedServices) -> None:
+def test_an_impossible_fault_is_an_error(services: ScriptedServices) -> None:
     with pytest.raises(ValueError, match="must be one of chat, embed, "):
-        services.fails(Fault.OVERLOADED, path="chat/completions")
+        services.fail_with(Fault.OVERLOADED, endpoint="chat/completions")
     with pytest.raises(ValueError, match="CUT_SHORT is for chat, responses, not for embed"):
-        services.fails(Fault.CUT_SHORT, path="embed")
+        services.fail_with(Fault.CUT_SHORT, endpoint="embed")

@@ -1,7 +1,4 @@
-"""No word of a reader, a book or a key is in what real servers say, count or trace, whether all goes well or not.
-
-Each is asked while the other is.
-"""
+"""Tests that no text of a reader or a book, and no key, is in the logs, metrics or spans of real servers."""
 
 from __future__ import annotations
 
@@ -14,13 +11,14 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.server.process import served
+from tests.server.server_process import run_server_process
 from tests.server.telemetry.collector import attributes, collecting
 
 from bookbound import bootstrap
 from bookbound.settings import Settings
 from bookbound.testing.scripted_services import Fault, ScriptedServices
 
+pytestmark = pytest.mark.slow
 PASSAGE, SELECTION, QUESTION, SECRET = "Quorrelwick", "Zwickelmoor", "Ummenschlag", "sk-Kettensprenger-0123456789"
 ADDRESS, PEER, QUERY, AGENT = "203.0.113.77", "127.83.19.7", "Vantongeren", "Obsidianbrowser"
 SESSION = "550e8400-e29b-41d4-a716-446655440000"
@@ -34,23 +32,23 @@ TRACE = "0af7651916cd43dd8448eb211c80319c"
 
 
 @dataclass
-class Seen:
-    """What a server answered, and everything that was seen of it."""
+class Visible:
+    """The responses, logs, metrics and spans of a server."""
 
     output: str = ""
     metrics: str = ""
     spans: list[Any] = field(default_factory=list)
-    traced: bytes = b""
+    span_bytes: bytes = b""
     statuses: list[int] = field(default_factory=list)
-    said: str = ""
+    responses: str = ""
 
     @property
     def lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.output.splitlines()]
 
 
-def ask(client: httpx.Client, seen: Seen) -> None:
-    """Questions by several ways, well and badly, each with all that must not be seen."""
+def ask(client: httpx.Client, visible: Visible) -> None:
+    """Send valid and invalid requests, each with every marker that must not be visible."""
     parent = {"traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}
     requests: list[tuple[str, dict[str, Any], dict[str, str]]] = [
         ("/ask", {"question": ASKED}, parent),
@@ -65,44 +63,50 @@ def ask(client: httpx.Client, seen: Seen) -> None:
     ]
     for path, body, headers in requests:
         response = client.post(f"{path}?q={QUERY}", json=body, headers=HEADERS | headers)
-        seen.statuses.append(response.status_code)
-        seen.said += response.text
-    seen.metrics = client.get("/metrics").text
+        visible.statuses.append(response.status_code)
+        visible.responses += response.text
+    visible.metrics = client.get("/metrics").text
 
 
-def well(index: Path, folder: Path) -> Seen:
-    """Two processes, lines for people, and all goes well."""
-    seen = Seen()
+def no_failures(index: Path, folder: Path) -> Visible:
+    """Two processes with readable logs and no failures."""
+    visible = Visible()
     with collecting() as collector:
-        chosen = {"index": index, "answered": 0.0, "traces_url": collector.url}
-        with served(chosen, folder / "output", "--workers", "2", address=PEER) as server:
-            ask(server.client, seen)
-        seen.spans, seen.traced = list(collector.spans), collector.bytes
-    seen.output = (folder / "output").read_text()
-    return seen
+        options = {"index": index, "answer_threshold": 0.0, "traces_url": collector.url}
+        with run_server_process(options, folder / "output", "--workers", "2", address=PEER) as server:
+            ask(server.client, visible)
+        visible.spans, visible.span_bytes = list(collector.spans), collector.bytes
+    visible.output = (folder / "output").read_text()
+    return visible
 
 
-def badly(index: Path, folder: Path) -> Seen:
-    """One process, lines of JSON, and a language model that complains in the words it was asked with."""
-    seen = Seen()
+def failing_model(index: Path, folder: Path) -> Visible:
+    """One process with JSON logs, and a language model whose errors repeat the question."""
+    visible = Visible()
     with collecting() as collector, ScriptedServices() as services:
-        services.fails(Fault.BAD_REQUEST, path="chat", always=True)
-        chosen = {"index": index, "answered": 0.0, "traces_url": collector.url, "logging": "json", "log": "off"}
-        chosen |= {"model": "a-model", "model_url": services.openai_url, "model_key": SECRET}
-        with served(chosen, folder / "output", address=PEER) as server:
-            ask(server.client, seen)
-        seen.spans, seen.traced = list(collector.spans), collector.bytes
-    seen.output = (folder / "output").read_text()
-    return seen
+        services.fail_with(Fault.BAD_REQUEST, endpoint="chat", always=True)
+        options = {
+            "index": index,
+            "answer_threshold": 0.0,
+            "traces_url": collector.url,
+            "log_format": "json",
+            "query_log": "off",
+        }
+        options |= {"llm_model": "a-model", "llm_url": services.openai_url, "llm_key": SECRET}
+        with run_server_process(options, folder / "output", address=PEER) as server:
+            ask(server.client, visible)
+        visible.spans, visible.span_bytes = list(collector.spans), collector.bytes
+    visible.output = (folder / "output").read_text()
+    return visible
 
 
-Situation = Callable[[Path, Path], Seen]
-SITUATIONS: tuple[Situation, ...] = (well, badly)
+Situation = Callable[[Path, Path], Visible]
+SITUATIONS: tuple[Situation, ...] = (no_failures, failing_model)
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Situation, Future[Seen]]]:
-    def made(situation: Situation) -> Seen:
+def visible(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Situation, Future[Visible]]]:
+    def run_situation(situation: Situation) -> Visible:
         folder = tmp_path_factory.mktemp(situation.__name__)
         (folder / "source").mkdir()
         (folder / "source" / "lighthouse.md").write_text(BOOK, encoding="utf-8")
@@ -110,23 +114,23 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Situation, F
         return situation(folder / "index", folder)
 
     with ThreadPoolExecutor(2) as runs:
-        yield {each: runs.submit(made, each) for each in SITUATIONS}
+        yield {each: runs.submit(run_situation, each) for each in SITUATIONS}
 
 
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda each: each.__name__)
-def test_no_marker_is_in_lines_metrics_or_spans(seen: dict[Situation, Future[Seen]], situation: Situation) -> None:
-    found = seen[situation].result()
-    assert PASSAGE in found.said
+def test_no_marker_is_in_logs_metrics_or_spans(visible: dict[Situation, Future[Visible]], situation: Situation) -> None:
+    found = visible[situation].result()
+    assert PASSAGE in found.responses
     assert [marker for marker in MARKERS if marker in found.output] == []
     assert [marker for marker in MARKERS if marker in found.metrics] == []
-    assert [marker for marker in MARKERS if marker.encode() in found.traced] == []
+    assert [marker for marker in MARKERS if marker.encode() in found.span_bytes] == []
     assert "Traceback" not in found.output
 
 
-def test_where_all_goes_well_every_request_has_its_line_and_every_question_its_spans(
-    seen: dict[Situation, Future[Seen]],
+def test_every_request_has_a_log_line_and_every_question_its_spans(
+    visible: dict[Situation, Future[Visible]],
 ) -> None:
-    found = seen[well].result()
+    found = visible[no_failures].result()
     assert found.statuses == [200, 200, 200, 200, 200, 200, 400, 401, 404]
     lines = [line for line in found.output.splitlines() if " request request_id=asked-1 " in line]
     assert [line.rpartition("=")[2] for line in lines] == [
@@ -136,30 +140,32 @@ def test_where_all_goes_well_every_request_has_its_line_and_every_question_its_s
         "unauthorized",
         "not_found",
     ]
-    assert 'bookbound_questions_total{face="ask",outcome="answered"} 2.0' in found.metrics
+    assert 'bookbound_questions_total{contract="ask",outcome="answered"} 2.0' in found.metrics
     assert 'bookbound_stage_seconds_count{stage="verify"} 5.0' in found.metrics
     questions = [span for span in found.spans if span.name == "question"]
     assert len(questions) == 5
     assert {attributes(span)["bookbound.request_id"] for span in questions} == {"asked-1"}
     (named,) = (span for span in questions if span.trace_id.hex() == TRACE)
-    stations = {span.name for span in found.spans if span.parent_span_id == named.span_id}
-    assert stations == {"embed", "search", "judge", "write", "verify"}
+    stages = {span.name for span in found.spans if span.parent_span_id == named.span_id}
+    assert stages == {"embed", "search", "judge", "write", "verify"}
 
 
-def test_where_things_go_badly_every_line_is_json_and_says_what_failed(seen: dict[Situation, Future[Seen]]) -> None:
-    found = seen[badly].result()
+def test_with_failures_every_log_line_is_json_and_names_what_failed(visible: dict[Situation, Future[Visible]]) -> None:
+    found = visible[failing_model].result()
     assert found.statuses == [503, 503, 200, 200, 503, 200, 400, 401, 404]
     lines = found.lines
     assert {"time", "level", "logger", "message"} <= set.intersection(*(set(line) for line in lines))
     requests = [line for line in lines if line["message"] == "request" and line.get("request_id") == "asked-1"]
     assert [line["status"] for line in requests] == found.statuses
     assert [line["outcome"] for line in requests][:4] == ["unreachable", "unreachable", "answered", "answered"]
-    told = [line for line in lines if line["logger"] == "bookbound.answering.pipeline"]
-    assert {line["request_id"] for line in told} == {"asked-1"}
+    reported = [line for line in lines if line["logger"] == "bookbound.answering.pipeline"]
+    assert {line["request_id"] for line in reported} == {"asked-1"}
     for metric in (
-        'bookbound_questions_total{face="query",outcome="unreachable"} 1.0',
-        'bookbound_service_failures_total{kind="not_taken",service="language model"} 5.0',
-        'bookbound_degraded_answers_total{face="bookbound"} 2.0',
+        'bookbound_questions_total{contract="query",outcome="unreachable"} 1.0',
+        'bookbound_service_failures_total{kind="rejected",service="language model"} 5.0',
+        'bookbound_degraded_answers_total{contract="bookbound"} 2.0',
     ):
         assert metric in found.metrics
-    assert {attributes(span).get("error.type") for span in found.spans if span.name == "write"} == {"Unfit"}
+    assert {attributes(span).get("error.type") for span in found.spans if span.name == "write"} == {
+        "UnsupportedParameterError"
+    }

@@ -1,4 +1,4 @@
-"""The real server, in a process of its own, on a real port."""
+"""Tests the real server in its own process on a real port."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def client(served: Served) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_all_faces_rest_on_the_same_passages_each_in_its_own_words(client: httpx.Client) -> None:
+def test_all_contracts_use_the_same_passages(client: httpx.Client) -> None:
     ours = client.post("/v1/answers", json={"question": QUESTION}).json()
     ask = client.post("/ask", json={"question": QUESTION}).json()
     chat = client.post("/chat", json={"question": QUESTION}).json()
@@ -39,15 +39,15 @@ def test_all_faces_rest_on_the_same_passages_each_in_its_own_words(client: httpx
     assert {citation["section"] for citation in query["answer"]["citations"]} == sections
 
 
-def test_what_the_book_does_not_say_is_refused_by_every_face(client: httpx.Client) -> None:
-    asked = "Who won the 2022 football world cup?"
-    assert client.post("/ask", json={"question": asked}).json()["grounded"] is False
-    assert client.post("/chat", json={"question": asked}).json()["citations"] == []
-    assert client.post("/api/query", json={"query": asked}).json()["status"] == "refused"
-    assert client.post("/v1/answers", json={"question": asked}).json()["status"] == "refused"
+def test_every_contract_refuses_what_the_book_does_not_answer(client: httpx.Client) -> None:
+    request = "Who won the 2022 football world cup?"
+    assert client.post("/ask", json={"question": request}).json()["grounded"] is False
+    assert client.post("/chat", json={"question": request}).json()["citations"] == []
+    assert client.post("/api/query", json={"query": request}).json()["status"] == "refused"
+    assert client.post("/v1/answers", json={"question": request}).json()["status"] == "refused"
 
 
-def test_citations_link_to_the_words_and_their_source(client: httpx.Client, example_book: Path) -> None:
+def test_citations_link_to_their_quotes(client: httpx.Client, example_book: Path) -> None:
     for citation in client.post("/v1/answers", json={"question": QUESTION}).json()["citations"]:
         assert citation["url"].startswith("https://bookbound.example/docs/")
         assert citation["link"].startswith(citation["url"] + ":~:text=")
@@ -55,7 +55,7 @@ def test_citations_link_to_the_words_and_their_source(client: httpx.Client, exam
         assert source.split()[0] == citation["quote"].split()[0]
 
 
-def test_a_stream_gives_passages_then_sentences_then_the_whole_reply(client: httpx.Client) -> None:
+def test_a_stream_has_passages_then_sentences_then_the_reply(client: httpx.Client) -> None:
     headers = {"Accept": "text/event-stream"}
     response = client.post("/v1/answers", json={"question": QUESTION}, headers=headers)
     assert response.headers["content-type"].startswith("text/event-stream")
@@ -72,7 +72,7 @@ def test_a_stream_of_an_invalid_question_is_an_error_with_its_status(client: htt
     assert response.status_code == 422
 
 
-def test_search_book_and_health_tell_what_is_served(client: httpx.Client) -> None:
+def test_search_book_and_health_describe_the_served_book(client: httpx.Client) -> None:
     book = client.get("/v1/book").json()
     assert book["title"] == "Physical AI: A Field Guide to Humanoid Robots"
     assert sum(chapter["chunks"] for chapter in book["chapters"]) == book["chunks"]
@@ -84,7 +84,7 @@ def test_search_book_and_health_tell_what_is_served(client: httpx.Client) -> Non
     assert set(ready["parts"]) == {"embedder", "index"}
 
 
-def test_a_selection_is_answered_from_alone_with_its_place(client: httpx.Client) -> None:
+def test_a_selection_is_answered_from_the_selection_with_its_place(client: httpx.Client) -> None:
     passage = client.post("/v1/search", json={"query": QUESTION, "k": 1}).json()["passages"][0]
     selection = passage["text"][:400]
     ask = client.post("/ask", json={"question": "What does this mean?", "selected_text": selection}).json()
@@ -94,7 +94,8 @@ def test_a_selection_is_answered_from_alone_with_its_place(client: httpx.Client)
     assert query["answer"]["citations"][0]["section"] == passage["section"]
 
 
-def test_several_processes_serve_one_index_to_many_clients(served: Served) -> None:
+@pytest.mark.slow
+def test_several_workers_serve_one_index_to_many_clients(served: Served) -> None:
     with served("--workers", "2") as address, httpx.Client(base_url=address, timeout=60) as client:
 
         def ask(_: int) -> tuple[int, str]:
@@ -105,8 +106,9 @@ def test_several_processes_serve_one_index_to_many_clients(served: Served) -> No
             assert len(set(clients.map(ask, range(24)))) == 1
 
 
-def test_beyond_the_queue_the_answer_is_503_at_once_with_retry_after(served: Served) -> None:
-    with served(BOOKBOUND_AT_ONCE="1", BOOKBOUND_QUEUE="0") as address:
+@pytest.mark.slow
+def test_a_full_queue_is_503_at_once_with_retry_after(served: Served) -> None:
+    with served(BOOKBOUND_MAX_CONCURRENCY="1", BOOKBOUND_MAX_QUEUE="0") as address:
 
         def ask(_: int) -> httpx.Response:
             return httpx.post(f"{address}/v1/answers", json={"question": QUESTION}, timeout=60)
@@ -117,7 +119,8 @@ def test_beyond_the_queue_the_answer_is_503_at_once_with_retry_after(served: Ser
     assert all(r.headers["Retry-After"] == "1" for r in responses if r.status_code == 503)
 
 
-def test_a_port_in_use_and_a_missing_index_are_told_before_it_serves(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_used_port_and_a_missing_index_end_the_command_before_serving(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -129,6 +132,7 @@ def test_a_port_in_use_and_a_missing_index_are_told_before_it_serves(tmp_path: P
             assert words in done.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_server_quietly(example_index: Path) -> None:
     command = [sys.executable, "-u", "-m", "bookbound", "serve", "--index", str(example_index), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -137,6 +141,6 @@ def test_ctrl_c_ends_the_server_quietly(example_index: Path) -> None:
     assert address
     assert httpx.get(f"{address[0]}/health", timeout=30).status_code == 200
     process.send_signal(signal.SIGINT)
-    _, trouble = process.communicate(timeout=30)
-    assert "Traceback" not in trouble
+    _, error = process.communicate(timeout=30)
+    assert "Traceback" not in error
     assert process.returncode == 0

@@ -1,4 +1,4 @@
-"""Each message is one line that says where something broke, and not what a reader said."""
+"""Each message is one line, which shows the place of an error but no text from readers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.server.telemetry import CURRENT_REQUEST, RequestRecord
-from bookbound.server.telemetry.log_format import FORMATTERS, MAX_LINE_BYTES, LineHandler, collect_fields, encode_line
+from bookbound.server.telemetry.log_format import (
+    FORMATTERS,
+    LOGGED_REQUEST_ID,
+    MAX_LINE_BYTES,
+    LineHandler,
+    collect_fields,
+    encode_line,
+)
 
 SECRET = "the reader's own words"
 ANYTHING = st.text(st.characters(exclude_categories=[]), max_size=3000)
@@ -28,16 +34,15 @@ def record(message: object = "all is well", *values: object, name: str = "bookbo
     return made
 
 
-def broken(make: Callable[[], object]) -> Any:
-    """What logging has of an error that is being handled."""
+def make_exc_info(fail: Callable[[], object]) -> Any:
     try:
-        make()
+        fail()
     except Exception:
         return sys.exc_info()
 
 
-@given(ANYTHING, st.dictionaries(st.sampled_from(["face", "status"]), ANYTHING | st.floats() | st.booleans()))
-def test_whatever_is_said_is_one_line_of_json_that_a_pipe_takes_in_one_piece(message: str, event: Any) -> None:
+@given(ANYTHING, st.dictionaries(st.sampled_from(["contract", "status"]), ANYTHING | st.floats() | st.booleans()))
+def test_every_message_is_one_line_of_json_that_a_pipe_writes_at_once(message: str, event: Any) -> None:
     line = encode_line(collect_fields(record("%s", message, event=event)), FORMATTERS["json"])
     assert len(line) <= MAX_LINE_BYTES
     assert line.count(b"\n") == 1
@@ -47,23 +52,23 @@ def test_whatever_is_said_is_one_line_of_json_that_a_pipe_takes_in_one_piece(mes
 
 
 @given(ANYTHING)
-def test_for_people_a_line_is_a_line_that_steers_no_terminal(message: str) -> None:
+def test_a_readable_line_contains_no_control_characters(message: str) -> None:
     line = encode_line(collect_fields(record("%s", message)), FORMATTERS["pretty"])
     assert len(line) <= MAX_LINE_BYTES
     assert line.decode().removesuffix("\n").isprintable()
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
-def test_a_number_that_json_does_not_know_is_nothing(number: float) -> None:
+def test_a_number_that_json_cannot_represent_is_null(number: float) -> None:
     line = encode_line(collect_fields(record(event={"milliseconds": number})), FORMATTERS["json"])
     assert json.loads(line, parse_constant=pytest.fail)["milliseconds"] is None
 
 
-def test_half_a_character_is_a_question_mark() -> None:
+def test_a_lone_surrogate_becomes_a_question_mark() -> None:
     assert json.loads(encode_line(collect_fields(record("a\ud800b")), FORMATTERS["json"]).decode())["message"] == "a?b"
 
 
-def test_a_short_message_is_whole_and_a_long_one_begins_as_it_did() -> None:
+def test_a_long_message_is_truncated_and_a_short_one_is_not() -> None:
     assert json.loads(encode_line(collect_fields(record("é%sß", 1)), FORMATTERS["json"]))["message"] == "é1ß"
     read = json.loads(encode_line(collect_fields(record("\x01" * 5000)), FORMATTERS["json"]))
     assert read["message"].startswith("\x01" * 100)
@@ -71,8 +76,8 @@ def test_a_short_message_is_whole_and_a_long_one_begins_as_it_did() -> None:
 
 
 @pytest.mark.parametrize("form", FORMATTERS)
-def test_of_an_error_its_type_and_its_place_are_told_and_not_its_words(form: str) -> None:
-    exc_info = broken(lambda: int(SECRET))
+def test_an_error_shows_its_type_and_place_but_not_its_message(form: str) -> None:
+    exc_info = make_exc_info(lambda: int(SECRET))
     line = encode_line(
         collect_fields(record("it broke", exc_info=exc_info, stack_info=SECRET)), FORMATTERS[form]
     ).decode()
@@ -81,25 +86,25 @@ def test_of_an_error_its_type_and_its_place_are_told_and_not_its_words(form: str
     assert SECRET not in line
 
 
-def test_of_the_messages_of_others_the_first_line_is_told_and_of_ours_every_one() -> None:
+def test_only_the_first_line_of_other_packages_messages_is_logged() -> None:
     message = f"Task exception was never retrieved\nfuture: <Task exception=ValueError({SECRET!r})>"
     assert collect_fields(record(message, name="asyncio"))["message"] == "Task exception was never retrieved"
     assert collect_fields(record(message, name="bookbound.server"))["message"] == message
     assert collect_fields(record(message, name="bookbounder"))["message"] != message
 
 
-def test_words_and_values_that_do_not_go_together_are_told_as_words() -> None:
+def test_a_message_that_does_not_fit_its_arguments_is_logged_without_them() -> None:
     assert collect_fields(record("%d questions", "x"))["message"] == "%d questions"
 
 
-def test_a_line_has_the_id_of_the_request_that_is_being_served() -> None:
-    token = CURRENT_REQUEST.set(RequestRecord("GET", {"request_id": "abc"}))
+def test_a_line_has_the_id_of_its_request() -> None:
+    token = LOGGED_REQUEST_ID.set("abc")
     assert collect_fields(record())["request_id"] == "abc"
-    CURRENT_REQUEST.reset(token)
+    LOGGED_REQUEST_ID.reset(token)
     assert "request_id" not in collect_fields(record())
 
 
-def test_where_nobody_reads_any_more_the_work_goes_on() -> None:
+def test_a_closed_pipe_does_not_stop_the_work() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     handler = LineHandler("json", writing)
@@ -108,9 +113,11 @@ def test_where_nobody_reads_any_more_the_work_goes_on() -> None:
     handler.handle(record())
 
 
-def test_lines_of_several_processes_that_write_at_once_never_mix() -> None:
+@pytest.mark.slow
+def test_lines_of_several_processes_never_mix() -> None:
     code = (
-        "import logging; from bookbound.server.telemetry.log_format import speak; speak('json'); log = logging.getLogger('bookbound')\n"
+        "import logging; from bookbound.server.telemetry.log_format import configure_logging\n"
+        "configure_logging('json'); log = logging.getLogger('bookbound')\n"
         "for turn in range(200): log.info('%s', str(turn) * 5000)"
     )
     reading, writing = os.pipe()
@@ -123,11 +130,11 @@ def test_lines_of_several_processes_that_write_at_once_never_mix() -> None:
     assert all(set(line["message"]) <= set("0123456789") for line in lines)
 
 
-def test_what_nobody_catches_and_what_python_warns_of_is_a_line_as_well() -> None:
+def test_uncaught_errors_and_warnings_are_log_lines() -> None:
     code = f"""
 import sys, threading, warnings
-from bookbound.server.telemetry.log_format import speak
-speak("json")
+from bookbound.server.telemetry.log_format import configure_logging
+configure_logging("json")
 warnings.warn("Mind the gap.\\n{SECRET}")
 thread = threading.Thread(target=lambda: int({SECRET!r}))
 thread.start(); thread.join()
@@ -143,15 +150,16 @@ raise RuntimeError({SECRET!r})
     assert SECRET not in done.stderr
 
 
-def test_libraries_are_heard_from_their_warnings_on_and_we_from_less() -> None:
+def test_libraries_log_warnings_and_we_log_information() -> None:
     code = (
-        "import logging; from bookbound.server.telemetry.log_format import speak; speak('pretty')\n"
+        "import logging; from bookbound.server.telemetry.log_format import configure_logging\n"
+        "configure_logging('pretty')\n"
         "for name in ('httpx', 'bookbound.server'):\n"
-        "    logging.getLogger(name).info('news'); logging.getLogger(name).warning('trouble')"
+        "    logging.getLogger(name).info('news'); logging.getLogger(name).warning('failure')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert [line.split()[1:] for line in done.stderr.splitlines()] == [
-        ["warning", "httpx", "trouble"],
+        ["warning", "httpx", "failure"],
         ["info", "bookbound.server", "news"],
-        ["warning", "bookbound.server", "trouble"],
+        ["warning", "bookbound.server", "failure"],
     ]

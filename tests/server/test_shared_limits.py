@@ -1,4 +1,4 @@
-"""Limits of the real server, over two processes and a real Redis that comes and goes."""
+"""Tests the rate limits of the real server over two processes and a real Redis that stops and starts."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
+import pytest
 from tests.redis_server import RedisServer, redis_server
-from tests.server.process import served
+from tests.server.server_process import run_server_process
 
 from bookbound.server.rate_limit.memory import RETRY_SECONDS
 
@@ -24,16 +25,21 @@ READER, OTHER, PROXIED = "203.0.113.77", "203.0.113.78", "127.0.0.1"
 
 @contextmanager
 def limited(server: RedisServer, index: Path, folder: Path) -> Iterator[httpx.Client]:
-    """Two processes behind a proxy, at this machine's address, that hold everybody to eight requests an hour."""
-    chosen = {"index": index, "limits": "on", "question_limit": "8/hour", "session_limit": "1/hour"}
-    chosen |= {"redis_url": server.url, "proxies": PROXIED}
-    chosen |= {"log_url": f"sqlite:///{folder / 'log.db'}", "log_addresses": "plain"}
-    with served(chosen, folder / "output", "--workers", "2") as running:
+    """Two processes behind a local proxy that allow each reader eight requests an hour."""
+    settings = {
+        "index": index,
+        "rate_limits": "on",
+        "address_rate_limit": "8/hour",
+        "query_session_rate_limit": "1/hour",
+    }
+    settings |= {"redis_url": server.url, "trusted_proxies": PROXIED}
+    settings |= {"query_log_url": f"sqlite:///{folder / 'log.db'}", "query_log_addresses": "plain"}
+    with run_server_process(settings, folder / "output", "--workers", "2") as running:
         yield running.client
 
 
 def search(client: httpx.Client, reader: str, times: int) -> Counter[int]:
-    """What a reader was answered, 64 times at once at the most, each over a connection of its own."""
+    """The statuses of a reader's searches, up to 64 at once, each over its own connection."""
 
     def once(_: int) -> int:
         headers = {"X-Forwarded-For": f"198.51.100.1, {reader}", "Connection": "close"}
@@ -44,22 +50,21 @@ def search(client: httpx.Client, reader: str, times: int) -> Counter[int]:
 
 
 def session(client: httpx.Client, reader: str) -> list[int]:
-    """What a reader was answered to three questions of one session, one after the other."""
+    """The statuses of three questions of one session."""
     body, headers = {"query": "What is a gear?", "session_id": str(uuid.uuid4())}, {"X-Forwarded-For": reader}
     return [client.post("/api/query", json=body, headers=headers).status_code for _ in range(3)]
 
 
-def test_two_processes_let_exactly_as_much_through_as_one_and_go_on_without_redis(
-    example_index: Path, tmp_path: Path
-) -> None:
+@pytest.mark.slow
+def test_two_processes_share_a_limit_and_work_without_redis(example_index: Path, tmp_path: Path) -> None:
     with redis_server(tmp_path) as server:
         with limited(server, example_index, tmp_path) as client:
             assert search(client, READER, 64) == {200: 8, 429: 56}
             assert session(client, OTHER) == [200, 429, 429]
-            server.kill()
+            server.crash()
             alone = search(client, READER, 64)
             assert set(alone) == {200, 429}
-            assert alone[200] <= 16  # each of the two processes holds to eight of its own
+            assert alone[200] <= 16  # each of the two processes allows eight
             server.start()
             time.sleep(RETRY_SECONDS)
             for _ in range(40):
@@ -68,17 +73,17 @@ def test_two_processes_let_exactly_as_much_through_as_one_and_go_on_without_redi
                 search(client, OTHER, 8)
                 time.sleep(0.1)
             assert server.keys()
-        said = (tmp_path / "output").read_text()
-    assert 1 <= said.count("counted by each process alone") <= 2
-    assert 1 <= said.count("counted together again") <= 2
-    assert READER not in said
+        output = (tmp_path / "output").read_text()
+    assert 1 <= output.count("each process counts rate limits alone") <= 2
+    assert 1 <= output.count("rate limits are shared again") <= 2
+    assert READER not in output
     with closing(sqlite3.connect(tmp_path / "log.db")) as log:
         assert log.execute("SELECT user_ip, query_count FROM query_sessions").fetchall() == [(OTHER, 1)]
         assert log.execute("SELECT count(*) FROM queries").fetchone() == (1,)
 
 
-def test_serve_ends_with_2_where_a_limit_cannot_be_read(tmp_path: Path, example_index: Path) -> None:
-    (tmp_path / "bookbound.toml").write_text('session_limit = "ten"\n')
+def test_an_invalid_limit_ends_serve_with_code_2(tmp_path: Path, example_index: Path) -> None:
+    (tmp_path / "bookbound.toml").write_text('query_session_rate_limit = "ten"\n')
     command = [sys.executable, "-m", "bookbound", "serve", "--index", str(example_index), "--port", "0"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")

@@ -1,4 +1,4 @@
-"""Where a request comes from cannot be forged by whoever sends it."""
+"""A client cannot forge its address."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ READER = "203.0.113.9"
     ("peer", "forwarded", "address"),
     [
         (READER, [], READER),
-        (READER, ["198.51.100.1"], READER),  # forged: the peer is no proxy
+        (READER, ["198.51.100.1"], READER),  # forged: the peer is not a proxy
         ("10.0.0.1", [READER], READER),
-        ("10.0.0.1", [f"198.51.100.1, {READER}"], READER),  # forged: the reader sent the first itself
+        ("10.0.0.1", [f"198.51.100.1, {READER}"], READER),  # forged: the reader sent the first one
         ("10.0.0.1", [f"198.51.100.1, {READER}, 192.0.2.7"], READER),
-        ("10.0.0.1", ["198.51.100.1", f"{READER},10.9.9.9"], READER),  # over several fields
+        ("10.0.0.1", ["198.51.100.1", f"{READER},10.9.9.9"], READER),  # in several headers
         ("10.0.0.1", [], "10.0.0.1"),
         ("10.0.0.1", ["10.0.0.2, 10.0.0.3"], "10.0.0.2"),
         ("10.0.0.1", ["198.51.100.1, rubbish, 10.0.0.3"], "10.0.0.3"),
@@ -36,19 +36,19 @@ READER = "203.0.113.9"
         (None, [READER], None),
     ],
 )
-def test_an_address_is_what_the_first_trusted_proxy_saw(
+def test_the_address_is_the_one_that_the_first_trusted_proxy_saw(
     peer: str | None, forwarded: list[str], address: str | None
 ) -> None:
     assert find_client_address(peer, forwarded, TRUSTED) == address
 
 
 @given(st.lists(st.text()), st.ip_addresses().filter(lambda ip: not any(ip in network for network in TRUSTED)))
-def test_no_header_of_a_peer_that_is_not_trusted_changes_anything(forwarded: list[str], peer: object) -> None:
+def test_the_header_of_an_untrusted_peer_changes_nothing(forwarded: list[str], peer: object) -> None:
     assert find_client_address(str(peer), forwarded, TRUSTED) == find_client_address(str(peer), [], TRUSTED)
 
 
 @given(st.lists(st.text(alphabet="0123456789.:[], x")), st.text(alphabet="0123456789.:[] x"))
-def test_whatever_a_reader_sends_is_not_read_beyond_what_the_proxy_appended(sent: list[str], junk: str) -> None:
+def test_only_what_the_proxy_appended_counts(sent: list[str], junk: str) -> None:
     assert find_client_address("10.0.0.1", [*sent, f"{junk},{READER}"], TRUSTED) == READER
 
 
@@ -63,11 +63,11 @@ def test_whatever_a_reader_sends_is_not_read_beyond_what_the_proxy_appended(sent
         (None, ""),
     ],
 )
-def test_an_address_of_ipv6_is_counted_as_its_site(address: str | None, key: str) -> None:
+def test_all_addresses_of_an_ipv6_site_count_as_one(address: str | None, key: str) -> None:
     assert rate_limit_address(address) == key
 
 
 @pytest.mark.parametrize("proxy", ["nginx", "10.0.0.1/8", "10.0.0.0/33", "*"])
-def test_what_is_no_network_is_told(proxy: str) -> None:
+def test_an_invalid_network_is_an_error(proxy: str) -> None:
     with pytest.raises(ConfigError, match="proxies"):
         parse_networks(["10.0.0.0/8", proxy])

@@ -1,4 +1,4 @@
-"""What a stream shows, what it never shows, and what ends it."""
+"""Tests what a stream of events contains, what it never contains, and what ends it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.process import served
+from tests.server.server_process import run_server_process
 
 from bookbound import bootstrap
-from bookbound.answering.pipeline import PipelineEvent
+from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.errors import ServiceTimeoutError
 from bookbound.domain.question import Question
-from bookbound.domain.reply import Reply
+from bookbound.domain.reply import PipelineEvent, Reply
 from bookbound.server.app import create_app
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedBackend, make_answer, make_passage
@@ -36,80 +36,80 @@ SCOPE: dict[str, Any] = {
 }
 
 
-class SlowDesk(ScriptedBackend):
-    """Gives the passages at once and the rest never."""
+class EndlessBackend(ScriptedBackend):
+    """Streams the passages at once and the rest never."""
 
     def __init__(self, script: Reply) -> None:
         super().__init__(script)
         self.waiting = asyncio.Event()
-        self.left = False
+        self.cancelled = False
 
-    async def steps(self, question: Question) -> AsyncGenerator[PipelineEvent]:
+    async def stream(self, question: Question, context: RequestContext) -> AsyncGenerator[PipelineEvent]:
         try:
-            yield (await self.ask(question)).trace.retrieval
+            yield (await self.ask(question, context)).trace.retrieval
             self.waiting.set()
             await asyncio.Event().wait()
         finally:
-            self.left = True
+            self.cancelled = True
 
 
-class FailingDesk(ScriptedBackend):
-    """Gives the passages and then fails."""
+class FailingBackend(ScriptedBackend):
+    """Streams the passages and then fails."""
 
-    async def steps(self, question: Question) -> AsyncGenerator[PipelineEvent]:
-        yield (await self.ask(question)).trace.retrieval
+    async def stream(self, question: Question, context: RequestContext) -> AsyncGenerator[PipelineEvent]:
+        yield (await self.ask(question, context)).trace.retrieval
         raise ServiceTimeoutError("The model did not answer.", service="language model")
 
 
-async def stream(desk: ScriptedBackend, leave: asyncio.Event) -> str:
-    """What a client gets until the stream ends or the client leaves."""
-    told: list[bytes] = []
+async def read_stream(backend: ScriptedBackend, disconnect: asyncio.Event) -> str:
+    """The text that a client receives until the stream ends or `disconnect` is set."""
+    received: list[bytes] = []
     messages = iter([{"type": "http.request", "body": BODY, "more_body": False}])
 
     async def receive() -> dict[str, Any]:
         if message := next(messages, None):
             return message
-        await leave.wait()
+        await disconnect.wait()
         return {"type": "http.disconnect"}
 
     async def send(message: Any) -> None:
-        told.append(message.get("body", b""))
+        received.append(message.get("body", b""))
 
-    await create_app(desk, Settings())(SCOPE | {"state": {}}, receive, send)
-    return b"".join(told).decode()
+    await create_app(backend, Settings())(SCOPE | {"state": {}}, receive, send)
+    return b"".join(received).decode()
 
 
-def test_leaving_a_stream_ends_the_work_where_it_stands() -> None:
-    async def leave() -> None:
-        desk = SlowDesk(ANSWER)
+def test_a_disconnect_from_a_stream_ends_the_work() -> None:
+    async def run() -> None:
+        backend = EndlessBackend(ANSWER)
         async with asyncio.timeout(30):
-            told = await stream(desk, desk.waiting)
-        assert told.startswith("event: retrieval")
-        assert desk.left
+            received = await read_stream(backend, backend.waiting)
+        assert received.startswith("event: retrieval")
+        assert backend.cancelled
 
-    asyncio.run(leave())
+    asyncio.run(run())
 
 
-def test_a_body_that_does_not_arrive_is_408_and_a_stopped_server_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_does_not_arrive_is_408_and_shutdown_is_503(monkeypatch: pytest.MonkeyPatch) -> None:
     async def ask(body_seconds: float, stop: bool) -> tuple[int, bytes]:
         monkeypatch.setattr("bookbound.server.middleware.request_guard.BODY_TIMEOUT_SECONDS", body_seconds)
-        told: list[Any] = []
+        sent: list[Any] = []
 
         async def receive() -> dict[str, Any]:
             await asyncio.Event().wait()
             raise AssertionError
 
         async def send(message: Any) -> None:
-            told.append(message)
+            sent.append(message)
 
-        asking = asyncio.create_task(
+        request = asyncio.create_task(
             create_app(ScriptedBackend(ANSWER), Settings())(SCOPE | {"state": {}}, receive, send)
         )
         await asyncio.sleep(0.05)
         if stop:
-            asking.cancel()
-        await asking
-        return told[0]["status"], told[1]["body"]
+            request.cancel()
+        await request
+        return sent[0]["status"], sent[1]["body"]
 
     status, body = asyncio.run(ask(0.01, stop=False))
     assert (status, json.loads(body)["error"]["type"]) == (408, "timed_out")
@@ -117,9 +117,9 @@ def test_a_body_that_does_not_arrive_is_408_and_a_stopped_server_says_so(monkeyp
     assert (status, json.loads(body)["error"]["type"]) == (503, "busy")
 
 
-def test_trouble_in_the_middle_of_a_stream_is_its_last_event() -> None:
-    told = asyncio.run(stream(FailingDesk(ANSWER), asyncio.Event()))
-    *_, last = told.strip().split("\n\n")
+def test_an_error_in_the_middle_of_a_stream_is_its_last_event() -> None:
+    received = asyncio.run(read_stream(FailingBackend(ANSWER), asyncio.Event()))
+    *_, last = received.strip().split("\n\n")
     name, data = last.split("\n")
     assert name == "event: error"
     assert json.loads(data.removeprefix("data: "))["error"]["type"] == "timed_out"
@@ -131,24 +131,25 @@ INVENTED = "The horn was built by Ferdinand Zeppelin and is heard as far as Port
 
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
-def test_a_sentence_that_the_book_does_not_support_never_shows_in_a_stream(tmp_path: Path, api: str) -> None:
+@pytest.mark.slow
+def test_an_unsupported_sentence_never_appears_in_a_stream(tmp_path: Path, api: str) -> None:
     (source := tmp_path / "source").mkdir()
     (source / "horn.md").write_text(f"# The fog horn\n\n{HORN} {KEEPER}\n", encoding="utf-8")
     drafted = [{"text": text, "passages": [1]} for text in (HORN, INVENTED, KEEPER)]
     with ScriptedServices() as services:
-        chosen = {"index": tmp_path / "index", "model": "m-1", "model_url": services.openai_url, "model_api": api}
+        settings = {"index": tmp_path / "index", "llm_model": "m-1", "llm_url": services.openai_url, "llm_api": api}
         bootstrap.index_book(source, Settings(index=tmp_path / "index"))
-        services.says({"sentences": drafted, "missing": ""})
-        with served(chosen, tmp_path / "log") as server:
-            told = server.client.post(
+        services.reply_with({"sentences": drafted, "missing": ""})
+        with run_server_process(settings, tmp_path / "log") as server:
+            response = server.client.post(
                 "/v1/answers",
                 json={"question": "For how many seconds in every minute does the horn sound in fog?"},
                 headers={"Accept": "text/event-stream"},
             )
-    events = [event.split("\n") for event in told.text.strip().split("\n\n")]
+    events = [event.split("\n") for event in response.text.strip().split("\n\n")]
     data = [(name, json.loads(line.removeprefix("data: "))) for name, line in events]
-    assert [said["text"] for name, said in data if name == "event: sentence"] == [HORN, KEEPER]
+    assert [event["text"] for name, event in data if name == "event: sentence"] == [HORN, KEEPER]
     name, reply = data[-1]
     assert (name, [sentence["text"] for sentence in reply["sentences"]]) == ("event: reply", [HORN, KEEPER])
     assert (reply["trace"]["writer"], reply["degraded"]) == ("m-1", False)
-    assert not any(word in told.text for word in ("Zeppelin", "Portugal"))
+    assert not any(word in response.text for word in ("Zeppelin", "Portugal"))

@@ -1,4 +1,4 @@
-"""Every rule of every entity of the query contract, at both sides of its boundary."""
+"""Tests every rule of every entity of contract 003 on both sides of its limit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from bookbound.contracts.query_models import (
 
 SESSION = "550e8400-e29b-41d4-a716-446655440000"
 URL = "https://shumailaaijaz.github.io/physical-ai-textbook/docs/02-ros2-fundamentals"
-NERVOUS = "ROS 2 is the nervous system of modern robots"
+SENTENCE = "ROS 2 is the nervous system of modern robots"
 BOOK = "The provided book content does not contain sufficient information to answer this question"
 SELECTION = "The selected text does not contain this information"
 
@@ -38,7 +38,7 @@ VECTOR = [0.123, -0.456] * 512
 EMBEDDING = {"vector": VECTOR, "model": "embed-multilingual-v3.0", "input_type": "search_query"}
 CHUNK = {
     "chunk_id": "abc123",
-    "text": f"{NERVOUS}...",
+    "text": f"{SENTENCE}...",
     "chapter": "Chapter 2: ROS 2 Fundamentals",
     "section": "Learning Objectives",
     "source_url": URL,
@@ -48,9 +48,9 @@ CITATION = {
     "chapter": "Chapter 2: ROS 2 Fundamentals",
     "section": "Learning Objectives",
     "source_url": URL,
-    "referenced_text": NERVOUS,
+    "referenced_text": SENTENCE,
 }
-ANSWER = {"text": f"{NERVOUS}, connecting sensors...", "citations": [CITATION, CITATION], "mode": "standard_rag"}
+ANSWER = {"text": f"{SENTENCE}, connecting sensors...", "citations": [CITATION, CITATION], "mode": "standard_rag"}
 REFUSAL = {"reason": BOOK, "refusal_type": "empty_retrieval"}
 ERROR = {
     "code": "QDRANT_TIMEOUT",
@@ -62,12 +62,12 @@ METADATA = {"chunks_retrieved": 5, "processing_time_ms": 1234, "session_id": SES
 RESPONSE = {"status": "success", "answer": ANSWER, "refusal": None, "error": None, "metadata": METADATA}
 
 
-def broken(entity: type[FrozenModel], value: object) -> list[str]:
-    """The complaints about a value, where there are any."""
+def list_errors(entity: type[FrozenModel], value: object) -> list[str]:
+    """The error messages about a value."""
     try:
         entity.model_validate(value)
-    except ValidationError as trouble:
-        return [str(error["msg"]) for error in trouble.errors()]
+    except ValidationError as failure:
+        return [str(error["msg"]) for error in failure.errors()]
     return []
 
 
@@ -89,9 +89,7 @@ def broken(entity: type[FrozenModel], value: object) -> list[str]:
         (ErrorDetail, ERROR),
     ],
 )
-def test_the_examples_of_the_contract_come_back_as_they_went_in(
-    entity: type[FrozenModel], value: dict[str, Any]
-) -> None:
+def test_the_examples_of_the_contract_are_valid(entity: type[FrozenModel], value: dict[str, Any]) -> None:
     assert entity.model_validate(value).model_dump(mode="json") == value
 
 
@@ -101,7 +99,7 @@ def test_a_request_has_the_defaults_of_the_contract() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entity", "whole", "change"),
+    ("entity", "fields", "change"),
     [
         (QueryRequest, QUERY, {"query": "q"}),
         (QueryRequest, QUERY, {"query": "q" * 500}),
@@ -142,12 +140,14 @@ def test_a_request_has_the_defaults_of_the_contract() -> None:
         (QueryResponse, RESPONSE, {"status": "error", "answer": None, "error": ERROR}),
     ],
 )
-def test_what_keeps_a_rule_passes(entity: type[FrozenModel], whole: dict[str, Any], change: dict[str, Any]) -> None:
-    assert broken(entity, whole | change) == []
+def test_a_value_within_its_rule_is_valid(
+    entity: type[FrozenModel], fields: dict[str, Any], change: dict[str, Any]
+) -> None:
+    assert list_errors(entity, fields | change) == []
 
 
 @pytest.mark.parametrize(
-    ("entity", "whole", "change"),
+    ("entity", "fields", "change"),
     [
         (QueryRequest, QUERY, {"query": ""}),
         (QueryRequest, QUERY, {"query": " \n\t\x1f"}),
@@ -222,12 +222,14 @@ def test_what_keeps_a_rule_passes(entity: type[FrozenModel], whole: dict[str, An
         (QueryResponse, RESPONSE, {"status": "done"}),
     ],
 )
-def test_what_breaks_a_rule_fails(entity: type[FrozenModel], whole: dict[str, Any], change: dict[str, Any]) -> None:
-    assert len(broken(entity, whole | change)) == 1
+def test_a_value_that_breaks_its_rule_is_an_error(
+    entity: type[FrozenModel], fields: dict[str, Any], change: dict[str, Any]
+) -> None:
+    assert len(list_errors(entity, fields | change)) == 1
 
 
 @pytest.mark.parametrize(
-    ("entity", "value", "complaint"),
+    ("entity", "value", "message"),
     [
         (QueryRequest, {"query": " "}, "Query cannot be empty"),
         (
@@ -245,11 +247,13 @@ def test_what_breaks_a_rule_fails(entity: type[FrozenModel], whole: dict[str, An
         (QueryResponse, RESPONSE | {"error": ERROR}, "Exactly one of answer, refusal, error must be present"),
     ],
 )
-def test_complaints_are_those_of_the_contract(entity: type[FrozenModel], value: dict[str, Any], complaint: str) -> None:
-    assert broken(entity, value) == [f"Value error, {complaint}"]
+def test_error_messages_are_those_of_the_contract(
+    entity: type[FrozenModel], value: dict[str, Any], message: str
+) -> None:
+    assert list_errors(entity, value) == [f"Value error, {message}"]
 
 
-def test_outer_white_space_is_dropped_and_a_blank_selection_is_none() -> None:
+def test_outer_white_space_is_stripped_and_a_blank_selection_is_none() -> None:
     assert QueryRequest(query=" q\n", selected_text="\t some words \n").model_dump() == {
         "query": "q",
         "selected_text": "some words",
@@ -259,8 +263,10 @@ def test_outer_white_space_is_dropped_and_a_blank_selection_is_none() -> None:
     assert QueryRequest(query="q", selected_text=" \n ").selected_text is None
 
 
-def test_a_complaint_about_a_session_does_not_repeat_it() -> None:
-    assert broken(QueryRequest, QUERY | {"session_id": "secret-words"}) == ["Value error, must be a UUID of version 4"]
+def test_the_error_about_a_session_does_not_repeat_it() -> None:
+    assert list_errors(QueryRequest, QUERY | {"session_id": "secret-words"}) == [
+        "Value error, must be a UUID of version 4"
+    ]
 
 
 def test_each_type_of_refusal_has_its_fixed_sentence() -> None:
@@ -274,7 +280,7 @@ def test_each_type_of_refusal_has_its_fixed_sentence() -> None:
         assert RefusalMessage(reason=REFUSAL_MESSAGES[kind], refusal_type=kind)
 
 
-def test_the_codes_of_errors_are_those_of_the_contract() -> None:
+def test_the_error_codes_are_those_of_the_contract() -> None:
     assert {code.value for code in ErrorCode} == {
         "QDRANT_TIMEOUT",
         "COHERE_FAILURE",
@@ -284,6 +290,6 @@ def test_the_codes_of_errors_are_those_of_the_contract() -> None:
     }
 
 
-def test_entities_do_not_change() -> None:
+def test_entities_are_immutable() -> None:
     with pytest.raises(ValidationError, match="frozen"):
         setattr(QueryRequest(query="q"), "query", "another")  # noqa: B010

@@ -1,0 +1,57 @@
+"""Defines the one value that carries what belongs to a request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter, time_ns
+from typing import Literal
+
+from bookbound.domain.book_ref import BookRef
+from bookbound.domain.query_log_entry import Requester
+from bookbound.domain.reply import Reply
+from bookbound.domain.trace import StageClock, Trace
+
+RequestKind = Literal["question", "search"]
+
+
+@dataclass(slots=True)
+class RequestRecord:
+    """What happens to a request; it contains no text of the reader or the book and no address.
+
+    `kind` is what the request asked of the book, if it got that far.
+    """
+
+    request_id: str = ""
+    method: str = ""
+    traceparent: str = ""
+    route: str = ""
+    contract: str = ""
+    status: int | None = None
+    kind: RequestKind | None = None
+    outcome: str = ""
+    reply: Reply | None = field(default=None, repr=False)
+    clock: StageClock = field(default_factory=StageClock)
+    started_ns: int = field(default_factory=time_ns)
+    seconds: float = 0.0
+
+    @property
+    def trace(self) -> Trace | None:
+        return self.reply.trace if self.reply else None
+
+    def stop(self) -> None:
+        self.seconds = perf_counter() - self.clock.started
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """Who sends a request and to which book, the key that was accepted for it, and the record of what happens to it."""
+
+    record: RequestRecord = field(default_factory=RequestRecord)
+    book: BookRef | None = None
+    requester: Requester = field(default_factory=Requester)
+    key_id: str | None = None
+    is_admin: bool = False
+
+    @property
+    def id(self) -> str:
+        return self.record.request_id

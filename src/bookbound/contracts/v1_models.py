@@ -1,0 +1,143 @@
+"""Defines the replies of Bookbound's own API for the OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel
+
+from bookbound.domain.judgement import RetrievalQuality
+
+
+class PlaceModel(BaseModel):
+    """A stable address in the book."""
+
+    chapter: str
+    title: str
+    section: str
+    path: list[str]
+    url: str
+    file: str
+    start: int
+    end: int
+    page: int | None
+    label: str
+    book: str
+
+
+class CitationModel(PlaceModel):
+    """A verbatim quote and its place; `link` opens the page with the quote highlighted."""
+
+    chunk_id: str
+    quote: str
+    link: str
+    hash: str
+    probability: float
+
+
+class SentenceModel(BaseModel):
+    """A sentence of the answer, how well it is supported, and by which quotes."""
+
+    text: str
+    support: float
+    citations: list[CitationModel]
+
+
+class RefusalModel(BaseModel):
+    """Why there is no answer."""
+
+    kind: Literal["empty_retrieval", "low_relevance", "insufficient_grounding", "selected_text_missing"]
+    message: str
+
+
+class JudgementModel(BaseModel):
+    """The judgement behind the reply."""
+
+    probability: float
+    answer_present: bool
+    quality: RetrievalQuality
+    relevant: list[str]
+    evidence: list[CitationModel]
+
+
+class PassageModel(PlaceModel):
+    """A passage that the search found."""
+
+    rank: int
+    score: float
+    chunk_id: str
+    text: str
+    hash: str
+
+
+class UsageModel(BaseModel):
+    """The calls to a language model and the tokens it read and wrote."""
+
+    calls: int
+    read: int
+    written: int
+
+
+class TraceModel(BaseModel):
+    """How the reply was made; `tools` are those that a language model called.
+
+    `differs` names other editions that do not contain all quotes of the reply.
+    """
+
+    generation: str
+    embedder: str
+    writer: str
+    tools: list[str]
+    usage: UsageModel
+    edition: str
+    differs: list[str]
+    selection: PlaceModel | None
+    milliseconds: dict[str, float]
+
+
+class ReplyModel(BaseModel):
+    """An answer or a refusal with its evidence; `partial` if only part of the question is answered.
+
+    `degraded` if a language model failed: the sentences are quotes, or what the model wrote before it failed.
+    """
+
+    status: Literal["answered", "refused"]
+    answer: str | None
+    partial: bool
+    sure: bool
+    reservation: str | None
+    degraded: bool
+    refusal: RefusalModel | None
+    sentences: list[SentenceModel]
+    citations: list[CitationModel]
+    judgement: JudgementModel
+    passages: list[PassageModel]
+    trace: TraceModel
+    request_id: str
+
+
+class SearchResultsModel(BaseModel):
+    """Passages alone."""
+
+    passages: list[PassageModel]
+    generation: str
+    request_id: str
+
+
+class ChapterModel(BaseModel):
+    title: str
+    pages: int
+    chunks: int
+
+
+class BookModel(BaseModel):
+    """The book that is served."""
+
+    title: str
+    kind: str
+    pages: int
+    chunks: int
+    chapters: list[ChapterModel]
+    generation: str
+    created: str
+    models: dict[str, str]
