@@ -1,15 +1,15 @@
-# The service in an image: docker build --tag bookbound:0.1.0 .
-# With the example book indexed inside, to try it: docker build --target example --tag bookbound:example .
+# Build the service: docker build --tag bookbound:0.1.0 .
+# Build it with the example book, to try it: docker build --target example --tag bookbound:example .
 ARG PYTHON=3.11.14-slim-bookworm
 
 FROM python:${PYTHON} AS build
-# Which services the image can speak to: any of agents, cohere, openai, postgres, qdrant, redis, with commas between.
+# The services that the image can use: any of agents, cohere, openai, postgres, qdrant, redis, with commas.
 ARG EXTRAS=agents,postgres,qdrant,redis
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
     PIP_NO_CACHE_DIR=1 \
     PIP_ROOT_USER_ACTION=ignore
 WORKDIR /build
-# What is in this folder of wheels, the hashes of the lock vouch for; from here on nothing is fetched.
+# The hashes of the lock file verify these wheels; after this nothing is downloaded.
 COPY requirements.lock requirements-dev.lock ./
 RUN pip download --require-hashes --only-binary=:all: --dest wheels --requirement requirements-dev.lock
 RUN python -m venv --without-pip /opt/bookbound \
@@ -18,7 +18,7 @@ RUN python -m venv --without-pip /opt/bookbound \
 COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY examples examples
 COPY src src
-# Versions are those of the lock: the folder of wheels has no others.
+# The folder of wheels has only the versions of the lock file.
 # hadolint ignore=DL3013
 RUN pip wheel --no-index --find-links wheels --no-deps --wheel-dir wheels . \
     && pip --python /opt/bookbound/bin/python install --no-index --find-links wheels "bookbound[${EXTRAS}]" \
@@ -31,8 +31,8 @@ ENV PATH=/opt/bookbound/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     BOOKBOUND_INDEX=/var/lib/bookbound/index
 COPY --from=build /opt/bookbound /opt/bookbound
-# What is written to, besides /tmp and /dev/shm: an index in a folder, with its log and keys; or keys in a volume of
-# their own, which takes its owner from here.
+# The only writable folders except for /tmp and /dev/shm. The first has the index, its log and its keys. The second is the
+# mount point of a separate volume for keys, which takes its owner from here.
 RUN install --directory --owner=10001 --group=10001 --mode=0750 /var/lib/bookbound /var/lib/bookbound-keys
 USER 10001:10001
 WORKDIR /var/lib/bookbound
@@ -50,7 +50,7 @@ RUN /opt/bookbound/bin/bookbound index /opt/example/book --index /opt/example/in
 FROM run AS example
 COPY --from=indexed --chown=10001:10001 /opt/example/index /opt/example/index
 ENV BOOKBOUND_INDEX=/opt/example/index \
-    BOOKBOUND_LOG=off
+    BOOKBOUND_QUERY_LOG=off
 
-# The last stage is what a build without a target makes.
+# A build without a target makes the last stage.
 FROM run AS service

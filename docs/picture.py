@@ -12,7 +12,7 @@ from rich.console import Console
 import bookbound
 from bookbound.cli import reply_view
 from bookbound.cli.serve_commands import DEMO_QUESTIONS
-from bookbound.cli.terminal import StyledLine, draw_lines
+from bookbound.cli.terminal import BLANK_LINE, draw_lines, styled
 from bookbound.domain.reply import Answer, Refusal
 
 DOCS = Path(__file__).resolve().parent
@@ -26,9 +26,11 @@ def main() -> None:
             for question, kind in ((DEMO_QUESTIONS[0], Answer), (DEMO_QUESTIONS[-1], Refusal)):
                 reply = book.ask(question)
                 if not isinstance(reply, kind):
-                    raise SystemExit(f"The picture wants one answer and one refusal, but this is none: {question}")
-                draw_lines([StyledLine.of(("$ ", "dim"), (f'bookbound ask "{question}"', "bold"))], console)
-                draw_lines([*reply_view.format_reply(reply), StyledLine()], console)
+                    raise SystemExit(
+                        f"The picture needs a reply of the type {kind.__name__}. Change the question: {question}"
+                    )
+                draw_lines([styled(("$ ", "dim"), (f'bookbound ask "{question}"', "bold"))], console)
+                draw_lines([*reply_view.format_reply(reply), BLANK_LINE], console)
     svg = console.export_svg(title="bookbound", unique_id="demo")
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)  # a picture loads no font from a network
     (DOCS / "demo.svg").write_text(svg, encoding="utf-8")

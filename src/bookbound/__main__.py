@@ -7,10 +7,8 @@ import sys
 
 
 def main() -> None:
-    """The command line; Ctrl-C ends it quietly, even while its parts are still being imported, and so does SIGTERM.
-
-    The first process of a container hears no signal that it has no handler for.
-    """
+    """Run the command line; Ctrl-C and SIGTERM end it quietly, even while modules are still being imported."""
+    # Process 1 of a container ignores signals that it has no handler for.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         from bookbound.bootstrap import main as start

@@ -1,239 +1,233 @@
-"""Loads the settings from bookbound.toml, the environment and the command line, and warns about unknown variables."""
+"""Loads the settings from bookbound.toml, the environment and the command line, in this order."""
 
+# ruff: noqa: RUF009  (_setting makes a dataclass field)
 from __future__ import annotations
 
 import os
 import tomllib
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from shlex import quote
-from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import ConfigError
 
-ENVIRONMENT_PREFIX = "BOOKBOUND_"
-SETTINGS_FILE = "bookbound.toml"
-SETTING_RANGES = {
-    "log_days": (1, 36500),
-    "threads": (1, 256),
-    "at_once": (1, 1024),
-    "queue": (0, 65536),
-    "largest_body": (1024, 1 << 30),
-    "temperature": (0, 2),
-    "deadline": (0.1, 600),
-    "remembered": (0, 1 << 20),
-    "qdrant_timeout": (0.1, 600),
-    "qdrant_shards": (1, 1024),
-    "qdrant_replicas": (1, 64),
-    "qdrant_confirmed": (1, 64),
-}
-SETTING_CHOICES = {
-    "log": ("on", "off"),
-    "log_addresses": ("hashed", "plain"),
-    "limits": ("on", "off"),
-    "access": ("public", "keys"),
-    "logging": ("pretty", "json"),
-    "metrics": ("on", "off"),
-    "model_api": ("chat", "responses"),
-    "on_model_failure": ("quotes", "error"),
-    "embedder": ("local", "cohere", "openai"),
-    "examiner": ("local", "cohere"),
-}
-SECRET_SUFFIXES = ("_key", "_url")
+ENVIRONMENT_PREFIX, SETTINGS_FILE, SECRET_SUFFIXES = "BOOKBOUND_", "bookbound.toml", ("_key", "_url")
+COMMAND_LINE_ORIGIN = "command line"
+OTHER_VARIABLES = {"BOOKBOUND_DEBUG"}
+"""Variables with our prefix that are not settings."""
+_SERVICE_URLS = {"OPENAI_API_KEY": "https://api.openai.com/v1", "OPENROUTER_API_KEY": "https://openrouter.ai/api/v1"}
+"""The service that a key from another system's variable belongs to."""
+
+
+def _setting(default: Any, description: str, **rules: tuple[Any, ...]) -> Any:
+    """A field with a description and optional `limits`, `choices` and `fallbacks` (other systems' variables)."""
+    return field(default=default, metadata={"description": description, **rules})
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that can be set, with its default; nothing here is read again after start."""
+    """All settings; they do not change after the start."""
 
-    index: Path = Path(".bookbound")
-    threads: int = 2
-    answered: float | None = None
-    qdrant_url: str | None = None
-    qdrant_key: str | None = None
-    qdrant_collection: str = "bookbound"
-    qdrant_shards: int = 1
-    qdrant_replicas: int = 1
-    qdrant_confirmed: int = 1
-    qdrant_timeout: float = 5.0
-    model: str | None = None
-    model_url: str | None = None
-    model_key: str | None = None
-    model_api: str = "chat"
-    temperature: float = 0.0
-    deadline: float = 30.0
-    on_model_failure: str = "quotes"
-    embedder: str = "local"
-    embed_model: str | None = None
-    embed_url: str | None = None
-    embed_key: str | None = None
-    remembered: int = 1024
-    examiner: str = "local"
-    rerank_model: str = "rerank-v3.5"
-    cohere_key: str | None = None
-    cohere_url: str | None = None
-    log: str = "on"
-    log_url: str | None = None
-    log_days: int = 90
-    log_addresses: str = "hashed"
-    log_key: str | None = None
-    limits: str = "on"
-    session_limit: str = "10/minute"
-    address_limit: str = "20/minute"
-    key_limit: str = "600/minute"
-    question_limit: str = "120/minute"
-    redis_url: str | None = None
-    proxies: tuple[str, ...] = ()
-    access: str = "public"
-    keys: Path | None = None
-    logging: str = "pretty"
-    metrics: str = "on"
-    traces_url: str | None = None
-    book: str | None = None
-    edition: str | None = None
-    crawl_hosts: tuple[str, ...] = ()
-    at_once: int = 4
-    queue: int = 64
-    largest_body: int = 131072
-    origins: tuple[str, ...] = ()
+    index: Path = _setting(Path(".bookbound"), "Folder of the index.")
+    book: str | None = _setting(None, "The book, if the index holds several.")
+    edition: str | None = _setting(None, "The edition of the book, such as `2.0`.")
+    answer_threshold: float | None = _setting(
+        None, "Lowest probability at which a question is answered. Default: as calibrated.", limits=(0, 1)
+    )
+    answer_timeout_seconds: float = _setting(30.0, "How long a question may wait for services.", limits=(0.1, 600))
+    model_threads: int = _setting(2, "Threads that compute the local networks.", limits=(1, 256))
+    llm_model: str | None = _setting(None, "Language model that writes the answers. Without one, the book is quoted.")
+    llm_url: str | None = _setting(None, "Address of the language model, up to `/v1`. Default: OpenAI.")
+    llm_key: str | None = _setting(
+        None, "Key of the language model.", fallbacks=("OPENAI_API_KEY", "OPENROUTER_API_KEY")
+    )
+    llm_api: str = _setting("chat", "API of the language model.", choices=("chat", "responses"))
+    llm_temperature: float = _setting(0.0, "Temperature of the language model.", limits=(0, 2))
+    on_llm_failure: str = _setting(
+        "quotes",
+        "What a question gets if the language model fails: quotes from the book, or an error.",
+        choices=("quotes", "error"),
+    )
+    embedder: str = _setting(
+        "local", "What computes the vectors of passages and questions.", choices=("local", "cohere", "openai")
+    )
+    embedder_model: str | None = _setting(None, "Model of a remote embedder. Default: the service's usual one.")
+    embedder_url: str | None = _setting(None, "Address of `openai` embeddings, up to `/v1`. Default: OpenAI.")
+    embedder_key: str | None = _setting(None, "Key of `openai` embeddings.", fallbacks=("OPENAI_API_KEY",))
+    query_cache_size: int = _setting(1024, "Questions whose remote vectors are kept in memory.", limits=(0, 1 << 20))
+    reranker: str = _setting("local", "What orders the passages before they are read.", choices=("local", "cohere"))
+    reranker_model: str = _setting("rerank-v3.5", "Model of a remote reranker.")
+    cohere_key: str | None = _setting(None, "Key of Cohere.", fallbacks=("COHERE_API_KEY",))
+    cohere_url: str | None = _setting(None, "Address of Cohere, if it is not the public one.")
+    qdrant_url: str | None = _setting(None, "Qdrant server to use instead of the folder.", fallbacks=("QDRANT_URL",))
+    qdrant_key: str | None = _setting(None, "Key of the Qdrant server.", fallbacks=("QDRANT_API_KEY",))
+    qdrant_collection: str = _setting("bookbound", "Name of the collection in Qdrant.")
+    qdrant_shards: int = _setting(1, "Shards of a new collection.", limits=(1, 1024))
+    qdrant_replication_factor: int = _setting(1, "Copies of each shard.", limits=(1, 64))
+    qdrant_write_consistency: int = _setting(1, "Copies that must confirm a write.", limits=(1, 64))
+    qdrant_timeout_seconds: float = _setting(5.0, "How long one search in Qdrant may take.", limits=(0.1, 600))
+    query_log: str = _setting("on", "Whether a server logs questions, never answers.", choices=("on", "off"))
+    query_log_url: str | None = _setting(
+        None, "Database of the query log. Default: SQLite next to the index.", fallbacks=("DATABASE_URL",)
+    )
+    query_log_days: int = _setting(90, "Days after which a question is deleted.", limits=(1, 36500))
+    query_log_addresses: str = _setting("hashed", "How to store readers' addresses.", choices=("hashed", "plain"))
+    query_log_key: str | None = _setting(
+        None, "Secret of the address hashes. Default: generated and kept with the log."
+    )
+    rate_limits: str = _setting("on", "Whether a server limits how often readers ask.", choices=("on", "off"))
+    address_rate_limit: str = _setting("120/minute", "Limit for one address over all endpoints.")
+    key_rate_limit: str = _setting("600/minute", "Limit for one API key from all addresses.")
+    query_address_rate_limit: str = _setting("20/minute", "Limit for one address at `/api/query`.")
+    query_session_rate_limit: str = _setting("10/minute", "Limit for one session at `/api/query`.")
+    redis_url: str | None = _setting(None, "Redis that counts for all servers. Default: each server counts by itself.")
+    trusted_proxies: tuple[str, ...] = _setting((), "Addresses or networks of proxies that may name the client.")
+    access_mode: str = _setting(
+        "public", "Who may ask: anyone, or only clients with a key.", choices=("public", "keys")
+    )
+    key_file: Path | None = _setting(None, "File of the API keys. Default: next to the index.")
+    allowed_origins: tuple[str, ...] = _setting((), "Other origins that may call from a browser.")
+    max_concurrency: int = _setting(4, "Questions that one process answers at a time.", limits=(1, 1024))
+    max_queue: int = _setting(64, "Questions that may wait before the server replies 503.", limits=(0, 65536))
+    max_body_bytes: int = _setting(131072, "Largest request body.", limits=(1024, 1 << 30))
+    log_format: str = _setting("pretty", "Format of the server's own log.", choices=("pretty", "json"))
+    metrics: str = _setting("on", "Whether a server publishes metrics.", choices=("on", "off"))
+    traces_url: str | None = _setting(None, "Address of an OpenTelemetry collector (OTLP over HTTP).")
+    crawl_allowed_hosts: tuple[str, ...] = _setting((), "Hosts in private networks that `--site` may fetch.")
 
     def __post_init__(self) -> None:
-        for name, (least, most) in SETTING_RANGES.items():
-            if not least <= getattr(self, name) <= most:
-                raise ConfigError(f"The setting `{name}` must be from {least} to {most}.")
-        for name, known in SETTING_CHOICES.items():
-            if getattr(self, name) not in known:
-                raise ConfigError(f"The setting `{name}` must be one of {', '.join(known)}.")
-        if self.answered is not None and not 0 <= self.answered <= 1:
-            raise ConfigError("The setting `answered` is a probability: give a number from 0 to 1.")
+        for each in fields(self):
+            value = getattr(self, each.name)
+            limits, choices = each.metadata.get("limits"), each.metadata.get("choices")
+            if limits and value is not None and not limits[0] <= value <= limits[1]:
+                raise ConfigError(f"The setting `{each.name}` must be from {limits[0]} to {limits[1]}.")
+            if choices and value not in choices:
+                raise ConfigError(f"The setting `{each.name}` must be one of {', '.join(choices)}.")
 
     @property
-    def volume(self) -> BookRef:
-        """The book and edition that are named, if any."""
-        return BookRef(self.book or "", self.edition or "").checked()
+    def book_ref(self) -> BookRef:
+        return BookRef(self.book or "", self.edition or "").validated()
 
-    def naming(self, volume: BookRef) -> Settings:
-        """The same settings, with the name of a volume."""
-        return replace(self, book=volume.book or None, edition=volume.edition or None)
+    def with_book(self, book_ref: BookRef) -> Settings:
+        return replace(self, book=book_ref.book or None, edition=book_ref.edition or None)
 
     def __repr__(self) -> str:
-        shown = {f.name: getattr(self, f.name) for f in fields(self) if not f.name.endswith(SECRET_SUFFIXES)}
-        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+        shown = (each.name for each in fields(self) if not each.name.endswith(SECRET_SUFFIXES))
+        return f"Settings({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
 
 def format_index_option(index: Path) -> str:
-    """What to add to a command so that it finds an index that is not in the usual place, with a space before it."""
+    """The option that a suggested command needs to find this index, with a leading space."""
     return "" if index == Settings().index else f" --index {quote(str(index))}"
 
 
-def load_settings(environment: Mapping[str, str] = os.environ, folder: Path | None = None, **given: Any) -> Settings:
-    """Settings from the file `bookbound.toml` in `folder`, overridden by the environment, overridden by `given`."""
-    values = _read_settings_file((folder or _working_directory()) / SETTINGS_FILE)
-    names = {f.name for f in fields(Settings)}
-    if unknown := sorted(values.keys() - names):
-        raise ConfigError(
-            f"{SETTINGS_FILE} sets `{unknown[0]}`, which is no setting; known are {', '.join(sorted(names))}."
-        )
-    values |= {
-        name: environment[ENVIRONMENT_PREFIX + name.upper()]
-        for name in names
-        if ENVIRONMENT_PREFIX + name.upper() in environment
-    }
-    if given.get("index") is not None:
-        values["qdrant_url"] = None  # whoever names a folder means that folder
-    values |= {name: value for name, value in given.items() if value is not None}
-    hints = get_type_hints(Settings)
-    return replace(Settings(), **{name: _convert_setting(hints[name], value, name) for name, value in values.items()})
+def load_settings(
+    environment: Mapping[str, str] = os.environ, folder: Path | None = None, **arguments: Any
+) -> Settings:
+    """Load `bookbound.toml` in `folder`, then the environment, then `arguments`; the last one that is set wins."""
+    found = _find_values(environment, folder, arguments)
+    kinds = {each.name: str(each.type).removesuffix(" | None") for each in fields(Settings)}
+    return Settings(**{name: _convert(name, kinds[name], value) for name, (value, _) in found.items()})
 
 
-def _working_directory() -> Path:
+def find_origins(
+    environment: Mapping[str, str] = os.environ, folder: Path | None = None, **arguments: Any
+) -> dict[str, str]:
+    """Where each setting that is set comes from: the file, a variable or the command line."""
+    return {name: origin for name, (_, origin) in _find_values(environment, folder, arguments).items()}
+
+
+def warn_unknown_variables(environment: Mapping[str, str] = os.environ) -> None:
+    """Warn about each variable that looks like a misspelt setting."""
+    known = {ENVIRONMENT_PREFIX + each.name.upper() for each in fields(Settings)}
+    for name in sorted(environment.keys() - known - OTHER_VARIABLES):
+        if name.startswith(ENVIRONMENT_PREFIX) and (suggestion := _suggest(name, known)):
+            warnings.warn(f"{name} is not a setting.{suggestion}", stacklevel=2)
+
+
+def _suggest(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    return "".join(f" Did you mean {near}?" for near in get_close_matches(name, known, 1, 0.75))
+
+
+def _find_values(
+    environment: Mapping[str, str], folder: Path | None, arguments: Mapping[str, Any]
+) -> dict[str, tuple[Any, str]]:
+    """Each setting that is set, with its value as written and its origin."""
+    found = {name: (value, SETTINGS_FILE) for name, value in _read_settings_file(folder).items()}
+    known = [each.name for each in fields(Settings)]
+    if unknown := sorted(found.keys() - set(known)):
+        hint = _suggest(unknown[0], known) or f" Settings are: {', '.join(known)}."
+        raise ConfigError(f"{SETTINGS_FILE} sets `{unknown[0]}`, which is not a setting.{hint}")
+    for name in known:
+        if (variable := ENVIRONMENT_PREFIX + name.upper()) in environment:
+            found[name] = environment[variable], variable
+    _add_fallbacks(found, environment)
+    given = {name: (value, COMMAND_LINE_ORIGIN) for name, value in arguments.items() if value is not None}
+    if "index" in given:
+        found.pop("qdrant_url", None)  # an index folder on the command line overrides a server
+    return found | given
+
+
+def _add_fallbacks(found: dict[str, tuple[Any, str]], environment: Mapping[str, str]) -> None:
+    """Use other systems' variables for settings that are not set; a key goes only to the service it belongs to."""
+    for each in fields(Settings):
+        for variable in each.metadata.get("fallbacks", ()):
+            if each.name in found or not environment.get(variable):
+                continue
+            url, _ = found.get(each.name.replace("_key", "_url"), ("", ""))
+            if not _belongs_to_service(variable, str(url)):
+                continue
+            found[each.name] = environment[variable], variable
+            if variable == "OPENROUTER_API_KEY" and "llm_model" in found:
+                found["llm_url"] = _SERVICE_URLS[variable], variable
+
+
+def _belongs_to_service(variable: str, url: str) -> bool:
+    """Whether the key of a variable may be sent to this URL, which may leave out the end of the service's path."""
+    service_url = _SERVICE_URLS.get(variable)
+    return not service_url or not url or f"{service_url}/".startswith(url.rstrip("/") + "/")
+
+
+def _read_settings_file(folder: Path | None) -> dict[str, Any]:
     try:
-        return Path.cwd()
-    except FileNotFoundError as trouble:
-        raise ConfigError("The working directory was removed. Change to one that is there.") from trouble
-
-
-def _read_settings_file(file: Path) -> dict[str, Any]:
-    if not file.is_file():
-        return {}
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        file = (folder or Path.cwd()) / SETTINGS_FILE
+        return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    except FileNotFoundError as error:
+        raise ConfigError("The working directory was removed. Change to one that exists.") from error
     except RecursionError:
         raise ConfigError(f"{SETTINGS_FILE} is nested too deeply.") from None
-    except ValueError as trouble:  # no TOML, no UTF-8, or a number beyond all measure
-        raise ConfigError(f"{SETTINGS_FILE} is not valid TOML: {trouble}") from trouble
+    except ValueError as error:  # not TOML, not UTF-8, or a number with too many digits
+        raise ConfigError(f"{SETTINGS_FILE} is not valid TOML: {error}") from error
 
 
-def _convert_setting(hint: Any, value: Any, name: str) -> Any:
-    """`value` as the setting's type; text from the environment is converted, and nothing else changes its kind."""
-    kinds = (get_origin(hint), hint, *get_args(hint))
-    if value is None and NoneType in kinds:
-        return None
-    kind = next(kind for kind in _CONVERTERS if kind in kinds)
-    convert, words = _CONVERTERS[kind]
+_KINDS = {"str": "text", "Path": "a path", "int": "a whole number", "float": "a number"}
+
+
+def _convert(name: str, kind: str, value: Any) -> Any:
+    """Convert text from the environment to the type of a setting; a TOML value must already have it."""
     try:
-        if isinstance(value, bool) or (isinstance(value, float) and kind is int):
-            raise TypeError
-        return convert(value)
-    except (TypeError, ValueError, OverflowError) as trouble:
-        raise ConfigError(f"The setting `{name}` must be {words}.") from trouble
+        if kind in ("int", "float"):
+            if isinstance(value, bool) or (isinstance(value, float) and kind == "int"):
+                raise TypeError
+            return int(value) if kind == "int" else float(value)
+        if kind.startswith("tuple"):
+            parts = value if isinstance(value, list | tuple) else _require_text(value).split(",")
+            return tuple(part.strip() for part in map(_require_text, parts) if part.strip())
+        text = _require_text(str(value) if isinstance(value, Path) else value)
+        if kind == "Path" and not text.strip():
+            raise ValueError
+        return Path(text) if kind == "Path" else text
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ConfigError(f"The setting `{name}` must be {_KINDS.get(kind, 'a list, or text with commas')}.") from error
 
 
-def _to_text(value: Any) -> str:
+def _require_text(value: Any) -> str:
     if not isinstance(value, str) or "\0" in value:
         raise TypeError
     return value
-
-
-def _to_path(value: Any) -> Path:
-    if isinstance(value, Path):
-        return value
-    if not _to_text(value).strip():
-        raise ValueError
-    return Path(value)
-
-
-def _to_tuple(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple):
-        value = _to_text(value).split(",")
-    return tuple(part.strip() for part in map(_to_text, value) if part.strip())
-
-
-_CONVERTERS: dict[type, tuple[Callable[[Any], Any], str]] = {
-    tuple: (_to_tuple, "a list, or text with commas between"),
-    Path: (_to_path, "a path"),
-    int: (int, "a whole number"),
-    float: (float, "a number"),
-    str: (_to_text, "text"),
-}
-OTHER_VARIABLES = {"DEBUG"}
-"""Variables of the environment that are no settings."""
-SIMILARITY_CUTOFF = 0.75
-"""How alike a name must be to a setting's to be taken for it, misspelt."""
-
-
-def find_unknown_settings(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """A word on each variable of the environment that looks like a setting and is none."""
-    names = {f.name.upper() for f in fields(Settings)}
-    given = {name.removeprefix(ENVIRONMENT_PREFIX) for name in environment if name.startswith(ENVIRONMENT_PREFIX)}
-    others = sorted(given - names - OTHER_VARIABLES)
-    if not others:
-        return []
-    from difflib import get_close_matches
-
-    near = ((name, get_close_matches(name, names, 1, SIMILARITY_CUTOFF)) for name in others)
-    return [
-        f"{ENVIRONMENT_PREFIX}{name} is no setting. Was {ENVIRONMENT_PREFIX}{meant[0]} meant?"
-        for name, meant in near
-        if meant
-    ]
-
-
-def warn_unknown_settings() -> None:
-    """A warning for each of these."""
-    for word in find_unknown_settings():
-        warnings.warn(word, stacklevel=2)

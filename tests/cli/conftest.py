@@ -1,19 +1,35 @@
-"""A small book, its index, and the command line in a process of its own."""
+"""A small book, its index, and the command line."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.server.query_log.factories import make_entry, make_refused_entry, make_repository, make_requester
+from typer.testing import CliRunner
+
+from bookbound import bootstrap
+from bookbound.cli import run_command_line
+from bookbound.domain.judgement import RefusalReason
+from bookbound.server.query_log import log_folder
+from bookbound.server.query_log.repository import LossReport
+from bookbound.settings import Settings
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
+FALLBACK_VARIABLES = {name for each in fields(Settings) for name in each.metadata.get("fallbacks", ())}
 PAGES = {
     "drives.md": """# Drives
 
@@ -75,46 +91,107 @@ def little_book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def book(little_book: Path, tmp_path: Path) -> Path:
+    """A copy of the little book that can be changed."""
+    return Path(shutil.copytree(little_book, tmp_path / "book"))
+
+
 @pytest.fixture(scope="session")
 def environment() -> dict[str, str]:
-    """The environment without what whoever runs the tests has set for Bookbound, and with buffered output."""
-    foreign = ("BOOKBOUND_", "PYTHONUNBUFFERED", "NO_COLOR", "FORCE_COLOR")
-    return {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    """The environment without settings of the person who runs the tests, and with buffered output."""
+    return {name: value for name, value in os.environ.items() if not _is_foreign(name)}
+
+
+def _is_foreign(name: str) -> bool:
+    return name in FALLBACK_VARIABLES or name.startswith(("BOOKBOUND_", "PYTHONUNBUFFERED", "NO_COLOR", "FORCE_COLOR"))
 
 
 @pytest.fixture(scope="session")
-def bookbound(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Runs the command line with some arguments, in a folder without settings unless another is given."""
-    elsewhere = tmp_path_factory.mktemp("elsewhere")
+def bookbound(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Runs the command line in this process, in a folder without settings unless another is given."""
+    empty = tmp_path_factory.mktemp("empty")
 
     def run(
-        *arguments: str, stdin: str | bytes = "", cwd: Path = elsewhere, **added: str
+        *arguments: str, stdin: str | bytes = "", cwd: Path = empty, **variables: str
     ) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
+        changes = {name: None for name in os.environ if _is_foreign(name)} | variables
+        with (
+            CliRunner().isolation(stdin, changes) as (out, err, _),
+            contextlib.chdir(cwd),
+            warnings.catch_warnings(),
+            pytest.MonkeyPatch.context() as patch,
+        ):
+            warnings.simplefilter("default")
+            patch.setattr(sys, "argv", ["bookbound", *arguments])
+            patch.setattr(os, "_exit", sys.exit)
+            with pytest.raises(SystemExit) as end:
+                run_command_line(bootstrap)
+            code = int(end.value.code or 0)
+            return subprocess.CompletedProcess(arguments, code, out.getvalue().decode(), err.getvalue().decode())
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def process(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Runs the command line in its own process, for tests in which that matters."""
+    empty = tmp_path_factory.mktemp("empty")
+
+    def run(*arguments: str, stdin: str = "", cwd: Path = empty, **variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
             [sys.executable, "-m", "bookbound", *arguments],
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
+            input=stdin,
             capture_output=True,
+            text=True,
+            check=False,
             cwd=cwd,
-            env=environment | added,
+            env=environment | variables,
             timeout=120,
         )
-        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run
 
 
 @pytest.fixture(scope="session")
 def little_index(little_book: Path, bookbound: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The index of the little book."""
+    """The index of the little book; tests only read it."""
     folder = tmp_path_factory.mktemp("little") / "index"
-    made = bookbound("index", str(little_book), "--index", str(folder))
-    assert made.returncode == 0, made.stderr
+    done = bookbound("index", str(little_book), "--index", str(folder))
+    assert done.returncode == 0, done.stderr
     return folder
 
 
 @pytest.fixture
 def questions(tmp_path: Path) -> Path:
-    """A question set over the little book."""
+    """A question set about the little book."""
     file = tmp_path / "questions.jsonl"
     file.write_text("\n".join(map(json.dumps, ROWS)))
     return file
+
+
+@pytest.fixture
+def run(bookbound: Run, tmp_path: Path) -> Run:
+    """Runs the command line in an empty folder."""
+    return partial(bookbound, cwd=tmp_path)
+
+
+@pytest.fixture
+def logged(little_index: Path) -> Iterator[Path]:
+    """An index with a query log."""
+    folder = log_folder(little_index)
+    repository = make_repository(None, folder)
+    repository.write(
+        [
+            make_entry("How often is it greased?", chapters=("Drives",), milliseconds=20, requester=make_requester()),
+            make_refused_entry("How much does a humanoid robot cost?", milliseconds=10),
+            make_refused_entry("What is the price of a humanoid robot?", reason=RefusalReason.INSUFFICIENT_GROUNDING),
+            make_refused_entry("Is there a\x1b[31m printed edition?"),
+            make_entry("long ago", timedelta(days=60)),
+            make_entry("too long ago", timedelta(days=100)),
+        ],
+        LossReport(2),
+    )
+    repository.close()
+    yield little_index
+    shutil.rmtree(folder)

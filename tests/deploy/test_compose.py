@@ -1,4 +1,4 @@
-"""The services of compose.yaml: confined, bounded, in order, and known to each other."""
+"""The services of compose.yaml are confined, bounded, and find each other."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 from typing import Any
 
 import pytest
-from tests.deploy.files import COMPOSE, EXAMPLE, PORT, REPOSITORY, SECRET, SERVICES
+from tests.deploy.files import COMPOSE, EXAMPLE_ENVIRONMENT, PORT, REPOSITORY, SECRET_NAME, SERVICES
 
-from bookbound.server.operator_routes import INDEX_PATHS
 from bookbound.settings import Settings
 
+INDEX_PATHS = ("/v1/index", "/v1/index/rollback")
 
-def test_the_server_of_qdrant_is_within_a_minor_version_of_the_client() -> None:
+
+def test_the_qdrant_server_is_within_one_minor_version_of_the_client() -> None:
     lock = (REPOSITORY / "requirements-dev.lock").read_text(encoding="utf-8")
     client = re.search(r"^qdrant-client==(\d+)\.(\d+)", lock, re.MULTILINE)
     runs = re.search(r":v(\d+)\.(\d+)", SERVICES["qdrant"]["image"])
@@ -35,7 +36,7 @@ def test_every_container_is_confined_and_bounded(service: dict[str, Any]) -> Non
     assert service["healthcheck"]
 
 
-def test_two_replicas_wait_for_healthy_services_behind_a_proxy_that_waits_for_them() -> None:
+def test_replicas_wait_for_their_services_and_the_proxy_waits_for_replicas() -> None:
     assert SERVICES["bookbound"]["deploy"]["replicas"] == 2
     assert "ports" not in SERVICES["bookbound"]
     for service in SERVICES.values():
@@ -49,21 +50,21 @@ def test_two_replicas_wait_for_healthy_services_behind_a_proxy_that_waits_for_th
     assert [name for name, service in SERVICES.items() if "ports" in service] == ["proxy"]
 
 
-def test_the_addresses_in_use_are_those_of_services_that_are_there() -> None:
+def test_addresses_in_settings_belong_to_services_in_the_same_network() -> None:
     environment = SERVICES["bookbound"]["environment"]
-    for setting in ("BOOKBOUND_QDRANT_URL", "BOOKBOUND_LOG_URL", "BOOKBOUND_REDIS_URL"):
+    for setting in ("BOOKBOUND_QDRANT_URL", "BOOKBOUND_QUERY_LOG_URL", "BOOKBOUND_REDIS_URL"):
         host = re.search(r"(?://|@)([a-z]+):\d+", environment[setting])
         assert host
         assert set(SERVICES[host[1]]["networks"]) & set(SERVICES["bookbound"]["networks"])
 
 
-def test_the_proxy_is_trusted_about_addresses_and_nobody_else_is() -> None:
+def test_only_the_proxy_may_name_the_client_address() -> None:
     (network,) = COMPOSE["networks"]["front"]["ipam"]["config"]
-    assert SERVICES["bookbound"]["environment"]["BOOKBOUND_PROXIES"] == network["subnet"]
+    assert SERVICES["bookbound"]["environment"]["BOOKBOUND_TRUSTED_PROXIES"] == network["subnet"]
     assert {name for name, service in SERVICES.items() if "front" in service["networks"]} == {"proxy", "bookbound"}
 
 
-def test_the_proxy_finds_the_replicas_and_lets_nobody_choose_an_address() -> None:
+def test_the_proxy_finds_the_replicas_and_clients_cannot_choose_their_address() -> None:
     proxy = (REPOSITORY / "deploy" / "proxy" / "nginx.conf").read_text(encoding="utf-8")
     listens = re.search(r"listen (\d+);", proxy)
     assert listens
@@ -74,10 +75,10 @@ def test_the_proxy_finds_the_replicas_and_lets_nobody_choose_an_address() -> Non
     assert "access_log off;" in proxy
     largest = re.search(r"client_max_body_size (\d+)k;", proxy)
     assert largest
-    assert int(largest[1]) * 1024 == Settings().largest_body
+    assert int(largest[1]) * 1024 == Settings().max_body_bytes
 
 
-def test_what_changes_the_index_is_passed_on_once_and_no_replica_is_counted_out() -> None:
+def test_requests_that_change_the_index_are_sent_once_and_no_replica_is_sources_out() -> None:
     proxy = (REPOSITORY / "deploy" / "proxy" / "nginx.conf").read_text(encoding="utf-8")
     places = dict(re.findall(r"location ([^{]+) \{(.*?)\n        \}", proxy, re.DOTALL))
     (pattern,) = (place.removeprefix("~ ") for place in places if place.startswith("~ "))
@@ -87,12 +88,12 @@ def test_what_changes_the_index_is_passed_on_once_and_no_replica_is_counted_out(
     assert "proxy_next_upstream off;" in places[f"~ {pattern}"]
     assert "non_idempotent" in places["/"]
     assert "max_fails=0;" in proxy
-    assert all("proxy_set_header" not in place for place in places.values()), "one there undoes all of the server's"
+    assert all("proxy_set_header" not in place for place in places.values()), "it would replace those of the server"
 
 
-def test_replicas_read_the_keys_that_one_command_writes() -> None:
+def test_replicas_read_the_keys_that_the_key_service_writes() -> None:
     mounted = {name: SERVICES[name]["volumes"] for name in ("bookbound", "key")}
-    place = SERVICES["bookbound"]["environment"]["BOOKBOUND_KEYS"].rpartition("/")[0]
+    place = SERVICES["bookbound"]["environment"]["BOOKBOUND_KEY_FILE"].rpartition("/")[0]
     assert mounted == {"bookbound": [f"keys:{place}:ro"], "key": [f"keys:{place}"]}
     assert "keys" in COMPOSE["volumes"]
     assert SERVICES["key"]["environment"] == SERVICES["bookbound"]["environment"]
@@ -101,9 +102,9 @@ def test_replicas_read_the_keys_that_one_command_writes() -> None:
     assert re.search(rf"install --directory --owner=10001 .* {place}$", image, re.MULTILINE), "a volume takes its owner"
 
 
-def test_every_secret_that_compose_needs_is_in_the_example_and_demanded() -> None:
+def test_every_secret_of_compose_is_in_the_example_and_required() -> None:
     text = (REPOSITORY / "compose.yaml").read_text(encoding="utf-8")
-    wanted = set(re.findall(r"\$\{(\w+)", text))
-    assert wanted == set(EXAMPLE)
-    demanded = set(re.findall(r"\$\{(\w+):\?", text))
-    assert demanded == {name for name in EXAMPLE if SECRET.search(name)}
+    used = set(re.findall(r"\$\{(\w+)", text))
+    assert used == set(EXAMPLE_ENVIRONMENT)
+    required = set(re.findall(r"\$\{(\w+):\?", text))
+    assert required == {name for name in EXAMPLE_ENVIRONMENT if SECRET_NAME.search(name)}

@@ -10,8 +10,8 @@ from bookbound.text.language import is_english, is_same_language
 
 parser = import_module("re._parser")
 
-# The same thing said at length, as a page of a book, and another thing in one sentence, as an answer.
-SAID = {
+# The same paragraph in each language, as a page of a book, and another sentence, as an answer.
+SAMPLES = {
     "English": (
         "A robot learns in simulation because trying things out is cheap there. When the policy is moved to the real "
         "machine it often fails, since friction, delays and noise are not the same as in the simulator.",
@@ -134,16 +134,16 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("language", SAID)
-def test_a_sentence_in_the_language_of_the_book_is_the_same(language: str) -> None:
-    page, sentence = SAID[language]
+@pytest.mark.parametrize("language", SAMPLES)
+def test_a_sentence_in_the_language_of_the_book_is_accepted(language: str) -> None:
+    page, sentence = SAMPLES[language]
     assert is_same_language(sentence, page)
 
 
-@pytest.mark.parametrize("language", SAID)
-def test_a_sentence_in_any_other_language_is_not(language: str) -> None:
-    page, _ = SAID[language]
-    taken = [other for other in SAID if other != language and is_same_language(SAID[other][1], page)]
+@pytest.mark.parametrize("language", SAMPLES)
+def test_a_sentence_in_another_language_is_rejected(language: str) -> None:
+    page, _ = SAMPLES[language]
+    taken = [other for other in SAMPLES if other != language and is_same_language(SAMPLES[other][1], page)]
     assert taken == []
 
 
@@ -162,8 +162,8 @@ def test_a_sentence_in_any_other_language_is_not(language: str) -> None:
         "π(a|s) = θ · φ(s, a)",
     ],
 )
-def test_short_texts_and_code_are_the_same_as_any_language(text: str) -> None:
-    assert all(is_same_language(text, page) for page, _ in SAID.values())
+def test_short_texts_and_code_may_be_in_any_language(text: str) -> None:
+    assert all(is_same_language(text, page) for page, _ in SAMPLES.values())
 
 
 @pytest.mark.parametrize(
@@ -179,34 +179,34 @@ def test_short_texts_and_code_are_the_same_as_any_language(text: str) -> None:
     ],
 )
 def test_foreign_words_in_a_sentence_do_not_make_it_foreign(text: str) -> None:
-    assert is_same_language(text, SAID["English"][0])
+    assert is_same_language(text, SAMPLES["English"][0])
 
 
 def test_words_of_the_book_never_count_against_a_sentence() -> None:
-    page = f"{SAID['English'][0]} In Spanish the sign reads: no se puede entrar en la sala con el robot."
+    page = f"{SAMPLES['English'][0]} In Spanish the sign reads: no se puede entrar en la sala con el robot."
     assert is_same_language("The sign reads: no se puede entrar en la sala con el robot.", page)
 
 
 def test_a_page_of_links_and_names_has_no_language() -> None:
     page = "Docusaurus Discord Twitter npm Jest Prettier on se GitHub Actions CodeQL Argos Netlify Crowdin"
-    assert is_same_language(SAID["English"][1], page)
+    assert is_same_language(SAMPLES["English"][1], page)
 
 
 def test_code_in_a_chinese_book_does_not_make_english_its_language() -> None:
-    page = f"{SAID['Chinese'][0]} `import numpy as np` os.path.join ROS2 colcon build"
-    assert is_same_language(SAID["Chinese"][1], page)
-    assert not is_same_language(SAID["English"][1], page)
+    page = f"{SAMPLES['Chinese'][0]} `import numpy as np` os.path.join ROS2 colcon build"
+    assert is_same_language(SAMPLES["Chinese"][1], page)
+    assert not is_same_language(SAMPLES["English"][1], page)
 
 
-def test_a_book_in_two_scripts_may_be_answered_in_either() -> None:
-    page = f"{SAID['English'][0]} {SAID['Russian'][0]}"
-    assert is_same_language(SAID["English"][1], page)
-    assert is_same_language(SAID["Russian"][1], page)
+def test_a_book_in_two_scripts_accepts_answers_in_both() -> None:
+    page = f"{SAMPLES['English'][0]} {SAMPLES['Russian'][0]}"
+    assert is_same_language(SAMPLES["English"][1], page)
+    assert is_same_language(SAMPLES["Russian"][1], page)
 
 
-@pytest.mark.parametrize("language", SAID)
-def test_english_is_told_from_every_other_language(language: str) -> None:
-    assert [is_english(text) for text in SAID[language]] == [language == "English"] * 2
+@pytest.mark.parametrize("language", SAMPLES)
+def test_english_is_distinguished_from_every_other_language(language: str) -> None:
+    assert [is_english(text) for text in SAMPLES[language]] == [language == "English"] * 2
 
 
 @pytest.mark.parametrize(
@@ -230,35 +230,35 @@ def test_short_texts_code_and_foreign_names_may_be_english(text: str) -> None:
     "text",
     ["不要打开盖子。", "Не открывать.", "使用 ROS 2 的 navigation stack 不需要 localization", "Die Kette nicht lösen."],
 )
-def test_a_few_words_are_enough_where_they_are_plainly_not_english(text: str) -> None:
+def test_a_few_words_are_enough_if_they_are_clearly_not_english(text: str) -> None:
     assert not is_english(text)
 
 
-def test_no_pattern_looks_from_each_letter_of_a_long_word_to_its_end() -> None:
+def test_no_pattern_takes_quadratic_time_on_one_long_word() -> None:
     patterns = [value.pattern for value in vars(language).values() if isinstance(value, re.Pattern)]
     assert patterns
     for pattern in patterns:
-        for first, *rest in alternatives(parser.parse(pattern)):
-            assert not (unbounded(first) and rest), pattern
-            assert not any(unbounded(item) and nested(item) for item in (first, *rest)), pattern
+        for first, *rest in list_alternatives(parser.parse(pattern)):
+            assert not (is_unbounded(first) and rest), pattern
+            assert not any(is_unbounded(item) and has_nested_repeat(item) for item in (first, *rest)), pattern
 
 
 @pytest.mark.parametrize("letters", ["x", ")", "x.", "_", "`x", "x1", "x "])
 def test_a_text_may_be_very_long(letters: str) -> None:
-    book, other = SAID["English"][0], SAID["German"][1]
+    book, other = SAMPLES["English"][0], SAMPLES["German"][1]
     assert is_same_language(letters * 20_000, book)
     assert not is_same_language(f"{other} {letters * 20_000}", f"{book} {letters * 20_000}")
 
 
-def alternatives(parsed: list[tuple[object, object]]) -> list[list[tuple[object, object]]]:
-    """Each way in which a pattern can begin and go on."""
+def list_alternatives(parsed: list[tuple[object, object]]) -> list[list[tuple[object, object]]]:
+    """All sequences of nodes of a parsed pattern."""
     kind, arguments = parsed[0]
     return [list(each) for each in arguments[1]] if kind is parser.BRANCH else [list(parsed)]  # type: ignore[index]
 
 
-def unbounded(item: tuple[object, object]) -> bool:
+def is_unbounded(item: tuple[object, object]) -> bool:
     return item[0] is parser.MAX_REPEAT and item[1][1] is parser.MAXREPEAT  # type: ignore[index]
 
 
-def nested(item: tuple[object, object]) -> bool:
-    return any(unbounded(inner) for inner in item[1][2])  # type: ignore[index]
+def has_nested_repeat(item: tuple[object, object]) -> bool:
+    return any(is_unbounded(inner) for inner in item[1][2])  # type: ignore[index]

@@ -1,4 +1,4 @@
-"""Where sentences end, and where a full stop is none."""
+"""Where sentences end, and where a full stop does not end one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from bookbound.text.sentences import split_sentences
 
 
-def parted(text: str) -> list[str]:
+def split_texts(text: str) -> list[str]:
     return [text[start:end] for _, start, end in split_sentences(text)]
 
 
-def kinds(text: str) -> list[str]:
+def split_kinds(text: str) -> list[str]:
     return [unit.kind for unit in split_sentences(text)]
 
 
@@ -45,9 +45,9 @@ def kinds(text: str) -> list[str]:
         "它会走（真的。不停）。",
     ],
 )
-def test_this_is_one_sentence(sentence: str) -> None:
-    assert parted(sentence) == [sentence]
-    assert parted(f"Before it. {sentence}") == ["Before it.", sentence]
+def test_a_full_stop_inside_a_sentence_does_not_end_it(sentence: str) -> None:
+    assert split_texts(sentence) == [sentence]
+    assert split_texts(f"Before it. {sentence}") == ["Before it.", sentence]
 
 
 @pytest.mark.parametrize(
@@ -71,15 +71,15 @@ def test_this_is_one_sentence(sentence: str) -> None:
         ["It turns (once. Or twice.)", "Then it stops."],
     ],
 )
-def test_these_are_several_sentences(parts: list[str]) -> None:
+def test_adjacent_sentences_are_split(parts: list[str]) -> None:
     text = ("" if parts[0].endswith("。") else " ").join(parts)
-    assert parted(text) == parts
+    assert split_texts(text) == parts
 
 
-def test_list_items_are_units_of_their_own() -> None:
+def test_each_list_item_is_a_unit() -> None:
     text = "You need:\n- a motor. It turns.\n- a gear\n  of steel\n* a belt\n1. one\n2) two"
-    assert kinds(text) == ["sentence", *["item"] * 5]
-    assert parted(text) == [
+    assert split_kinds(text) == ["sentence", *["item"] * 5]
+    assert split_texts(text) == [
         "You need:",
         "- a motor. It turns.",
         "- a gear\n  of steel",
@@ -89,10 +89,10 @@ def test_list_items_are_units_of_their_own() -> None:
     ]
 
 
-def test_table_rows_are_units_of_their_own() -> None:
+def test_each_table_row_is_a_unit() -> None:
     text = "Name | Use\nJoint | Turns. Slides.\nLink | Holds"
-    assert kinds(text) == ["row"] * 3
-    assert parted(text) == [
+    assert split_kinds(text) == ["row"] * 3
+    assert split_texts(text) == [
         "Name | Use",
         "Joint | Turns. Slides.",
         "Link | Holds",
@@ -100,7 +100,7 @@ def test_table_rows_are_units_of_their_own() -> None:
 
 
 def test_a_blank_line_ends_a_sentence() -> None:
-    assert parted("A heading\n\nA paragraph without an end\n \n- an item") == [
+    assert split_texts("A heading\n\nA paragraph without an end\n \n- an item") == [
         "A heading",
         "A paragraph without an end",
         "- an item",
@@ -108,7 +108,7 @@ def test_a_blank_line_ends_a_sentence() -> None:
 
 
 @given(st.one_of(st.text(), st.text(alphabet="aB1 .!?…。\n-|(\"')=;\t*")))
-def test_every_word_stands_in_exactly_one_sentence(text: str) -> None:
+def test_every_word_is_in_exactly_one_sentence(text: str) -> None:
     after = 0
     for _, start, end in split_sentences(text):
         assert start >= after
@@ -118,15 +118,15 @@ def test_every_word_stands_in_exactly_one_sentence(text: str) -> None:
     assert not text[after:].strip()
 
 
-LIMITED = """
+CPU_LIMITED_SCRIPT = """
 import resource
 resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
-from bookbound.text.sentences import sentences
-assert len(sentences("e.g. " * 300_000)) == 1
+from bookbound.text.sentences import split_sentences
+assert len(split_sentences("e.g. " * 300_000)) == 1
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on processor time here")
-def test_time_grows_with_size_alone() -> None:
-    limited = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, check=False)
-    assert (limited.returncode, limited.stderr) == (0, "")
+def test_time_is_linear_in_the_size_of_the_text() -> None:
+    done = subprocess.run([sys.executable, "-c", CPU_LIMITED_SCRIPT], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

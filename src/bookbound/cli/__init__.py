@@ -8,23 +8,24 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from bookbound import __version__, settings
+from bookbound import __version__
 from bookbound.cli import (
-    admin_commands,
+    archive_commands,
     ask_command,
-    index_command,
+    key_commands,
+    log_commands,
     published_index_commands,
-    reply_view,
-    report_command,
     serve_commands,
     terminal,
 )
+from bookbound.cli.book_access import Bootstrap
 from bookbound.cli.calibrate_command import calibrate
-from bookbound.cli.common import EXIT_BROKEN_PIPE, Bootstrap, flush_before_exit, print_error
 from bookbound.cli.eval_command import evaluate
+from bookbound.cli.exit_codes import EXIT_BROKEN_PIPE, flush_before_exit, print_error
+from bookbound.cli.index_command import index
 from bookbound.cli.inspect_command import inspect
-from bookbound.cli.published_index_commands import rollback
-from bookbound.cli.terminal import print_to_stderr
+from bookbound.cli.report_command import report
+from bookbound.settings import warn_unknown_variables
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -33,45 +34,44 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with: bookbound demo",
 )
-app.command(epilog="Example: bookbound demo")(serve_commands.demo)
-app.command(epilog="Example: bookbound index my-book --index my-index")(index_command.index)
-app.command(epilog="Example: bookbound inspect my-book")(inspect)
-app.command(epilog='Example: bookbound ask "What is a service in ROS 2?"')(ask_command.ask)
-app.command(epilog='Example: bookbound search "gear ratio" -k 3')(ask_command.search)
-app.command(epilog="Example: bookbound serve --index my-index --port 8000")(serve_commands.serve)
-app.command("eval", epilog="Example: bookbound eval --questions questions.jsonl --html report.html --bar recall@5=0.8")(
-    evaluate
-)
-app.command(epilog="Example: bookbound calibrate --questions questions.jsonl --precision 0.9")(calibrate)
-app.command(epilog="Example: bookbound status --index my-index")(published_index_commands.status)
-app.command(epilog="Example: bookbound export book.bookbound --index my-index")(published_index_commands.export)
-app.command("import", epilog="Example: bookbound import book.bookbound --index another")(
-    published_index_commands.import_
-)
-app.command(epilog="Example: bookbound rollback --index my-index")(rollback)
-app.command(epilog="Example: bookbound report --since 2w --format html > report.html")(report_command.report)
-app.add_typer(admin_commands.log_app, name="log")
-app.add_typer(admin_commands.key_app, name="key")
+for command, name, example in (
+    (serve_commands.demo, "demo", ""),
+    (index, "index", "my-book --index my-index"),
+    (inspect, "inspect", "my-book"),
+    (ask_command.ask, "ask", '"What is a service in ROS 2?"'),
+    (ask_command.search, "search", '"gear ratio" -k 3'),
+    (serve_commands.serve, "serve", "--index my-index --port 8000"),
+    (evaluate, "eval", "--questions questions.jsonl --html-file report.html --require recall@5=0.8"),
+    (calibrate, "calibrate", "--questions questions.jsonl --min-precision 0.9"),
+    (published_index_commands.status, "status", "--index my-index"),
+    (archive_commands.export, "export", "book.bookbound --index my-index"),
+    (archive_commands.import_, "import", "book.bookbound --index another"),
+    (published_index_commands.rollback, "rollback", "--index my-index"),
+    (report, "report", "--since 2w --format html > report.html"),
+):
+    app.command(name, epilog=f"Example: bookbound {name} {example}".rstrip())(command)
+app.add_typer(log_commands.log_app, name="log")
+app.add_typer(key_commands.key_app, name="key")
 
 
-def run_command_line(parts: Bootstrap) -> NoReturn:
-    """Read the command line, carry it out with these parts, and end with the code for what came of it."""
+def run_command_line(bootstrap: Bootstrap) -> NoReturn:
+    """Run the command of the command line and exit with its code."""
     terminal.prepare_streams()
-    warnings.showwarning = lambda message, *_: print_to_stderr([terminal.format_warning(str(message))])
+    warnings.showwarning = lambda message, *_: terminal.print_warning(str(message))
     try:
         with terminal.translate_output_errors():
-            app(prog_name="bookbound", obj=parts)
+            app(prog_name="bookbound", obj=bootstrap)
         code = 0
-    except SystemExit as end:
-        # Typer ends with 1 where the reader of its help went away; here 1 says that a question was refused.
-        code = EXIT_BROKEN_PIPE if isinstance(end.__context__, BrokenPipeError) else int(end.code or 0)
-    except Exception as trouble:
-        code = print_error(trouble)
+    except SystemExit as error:
+        # Typer exits with 1 if the reader of its help is gone; here 1 means that a question was refused.
+        code = EXIT_BROKEN_PIPE if isinstance(error.__context__, BrokenPipeError) else int(error.code or 0)
+    except Exception as error:
+        code = print_error(error)
     sys.exit(flush_before_exit(code))
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
         print(f"bookbound {__version__}")
         raise typer.Exit
 
@@ -84,5 +84,5 @@ def options(
     ] = False,
 ) -> None:
     """Answers readers' questions from one book and nothing else, with a citation for every sentence."""
-    if ctx.invoked_subcommand != "serve":  # which first finds out in what form to say it
-        settings.warn_unknown_settings()
+    if ctx.invoked_subcommand != "serve":  # which first sets the format of its log
+        warn_unknown_variables()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from enum import StrEnum
 from functools import partial
@@ -13,39 +13,35 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from bookbound import settings
-from bookbound.answering.pipeline import Pipeline
 from bookbound.cli import reply_view
-from bookbound.cli.common import (
-    EXIT_ANSWERED,
-    EXIT_REFUSED,
+from bookbound.cli.book_access import open_book
+from bookbound.cli.exit_codes import EXIT_ANSWERED, EXIT_REFUSED, exit_on_error, exit_without_cleanup
+from bookbound.cli.options import (
     BookOption,
-    Bootstrap,
     EditionOption,
     IndexOption,
     JsonOption,
     OutputFormat,
     OutputFormatOption,
     TopKOption,
-    exit_on_error,
-    exit_without_cleanup,
-    explain_missing_index,
 )
-from bookbound.cli.reply_view import format_agent_reply, format_grounded_agent_reply
-from bookbound.cli.terminal import StyledLine, escape_line_breaks, print_json, print_lines
+from bookbound.cli.terminal import StyledLine, escape_line_breaks, print_json, print_lines, styled
 from bookbound.contracts import serialization
 from bookbound.contracts.serialization import JsonObject
 from bookbound.domain.errors import InvalidInputError
 from bookbound.domain.question import MAX_QUESTION_CHARS, AnswerScope, Question, Retrieval
 from bookbound.domain.reply import Answer
 from bookbound.library import Book
+from bookbound.settings import load_settings
 
 if TYPE_CHECKING:
     from bookbound.contracts.agent import AgentError
 
+STANDARD_INPUT_MARK = "-"
+
 
 class ContractName(StrEnum):
-    """By whose rules and in whose words to answer."""
+    """The contract whose rules and wording a reply follows."""
 
     CANONICAL = "canonical"
     AGENT = "agent"
@@ -53,7 +49,7 @@ class ContractName(StrEnum):
 
 
 class AskArguments(NamedTuple):
-    """What was asked on the command line; without a threshold, the contract's own holds."""
+    """A question from the command line; without a threshold, the contract's own applies."""
 
     text: str
     selection: str | None = None
@@ -63,27 +59,29 @@ class AskArguments(NamedTuple):
 
 
 class ContractReply(NamedTuple):
-    """A reply for scripts and for people."""
+    """A reply as JSON for scripts and as lines for people."""
 
-    answered: bool
-    plain: JsonObject
+    is_answered: bool
+    json: JsonObject
     lines: Iterable[StyledLine]
 
 
-AskFunction = Callable[[Book], ContractReply]
+BookOpener = Callable[[], Book]
 
 
-def prepare_ask(contract: ContractName, wish: AskArguments) -> AskFunction:
-    """How to ask the book; a wish that breaks a rule of the contract is `InvalidInput` at once."""
-    return {
-        ContractName.CANONICAL: _prepare_canonical,
-        ContractName.AGENT: _prepare_agent,
-        ContractName.GROUNDED_AGENT: _prepare_grounded_agent,
-    }[contract](wish)
+def ask_by_contract(contract: ContractName, arguments: AskArguments, opener: BookOpener) -> ContractReply:
+    """Ask by the rules of a contract; arguments that break one raise `InvalidInputError` before the book is opened."""
+    match contract:
+        case ContractName.AGENT:
+            return _ask_agent(arguments, opener)
+        case ContractName.GROUNDED_AGENT:
+            return _ask_grounded_agent(arguments, opener)
+        case _:
+            return _ask_canonical(arguments, opener)
 
 
 def serialize_contract_error(contract: ContractName, error: Exception) -> JsonObject:
-    """What went wrong, in the contract's words where it has any."""
+    """An error in the contract's own shape, if it has one."""
     if contract is not ContractName.AGENT:
         return serialization.serialize_error(error)
     from bookbound.contracts import agent
@@ -91,56 +89,41 @@ def serialize_contract_error(contract: ContractName, error: Exception) -> JsonOb
     return _serialize_agent_error(agent.error_from_exception(error))
 
 
-def _prepare_canonical(wish: AskArguments) -> AskFunction:
-    asked = Question(wish.text, wish.selection, AnswerScope.SELECTION, wish.k, wish.threshold or 0.0)
-
-    def ask(book: Book) -> ContractReply:
-        reply = book.ask(asked.text, selection=asked.selection, k=asked.k, threshold=asked.threshold)
-        return ContractReply(
-            isinstance(reply, Answer),
-            serialization.serialize_reply(reply),
-            reply_view.format_reply(reply, wish.verbose, asked.threshold),
-        )
-
-    return ask
+def _ask_canonical(arguments: AskArguments, opener: BookOpener) -> ContractReply:
+    text, selection, k, threshold, verbose = arguments
+    question = Question(text, selection, AnswerScope.SELECTION, k, threshold or 0.0)
+    reply = opener().ask(question.text, selection=question.selection, k=k, threshold=threshold or 0.0)
+    lines = reply_view.format_reply(reply, verbose, threshold or 0.0)
+    return ContractReply(isinstance(reply, Answer), serialization.serialize_reply(reply), lines)
 
 
-def _prepare_agent(wish: AskArguments) -> AskFunction:
+def _ask_agent(arguments: AskArguments, opener: BookOpener) -> ContractReply:
     from bookbound.contracts import agent
 
-    threshold = agent.DEFAULT_RELEVANCE_THRESHOLD if wish.threshold is None else wish.threshold
-    query = agent.AgentQuery(wish.text, wish.k, threshold)
-
-    def ask(book: Book) -> ContractReply:
-        reply = agent.ask_or_raise(query, book)
-        if isinstance(reply, agent.AgentError):
-            return ContractReply(False, _serialize_agent_error(reply), [StyledLine.of((reply.message, "bold yellow"))])
-        return ContractReply(reply.has_relevant_context, asdict(reply), format_agent_reply(reply, wish.verbose))
-
-    return ask
+    threshold = agent.DEFAULT_RELEVANCE_THRESHOLD if arguments.threshold is None else arguments.threshold
+    query = agent.AgentQuery(arguments.text, arguments.k, threshold)
+    reply = agent.ask_or_raise(query, opener())
+    if isinstance(reply, agent.AgentError):
+        return ContractReply(False, _serialize_agent_error(reply), [styled((reply.message, "bold yellow"))])
+    lines = reply_view.format_agent_reply(reply, arguments.verbose)
+    return ContractReply(reply.has_relevant_context, asdict(reply), lines)
 
 
-def _prepare_grounded_agent(wish: AskArguments) -> AskFunction:
+def _ask_grounded_agent(arguments: AskArguments, opener: BookOpener) -> ContractReply:
     from bookbound.contracts import grounded_agent
 
-    threshold = grounded_agent.DEFAULT_SCORE_THRESHOLD if wish.threshold is None else wish.threshold
-    config = grounded_agent.require_valid_config(grounded_agent.AgentConfig(k=wish.k, score_threshold=threshold))
-    query = Question(wish.text).text
-
-    def ask(book: Book) -> ContractReply:
-        reply = grounded_agent.ask(query, book, replace(config, temperature=grounded_agent.get_temperature(book)))
-        plain = asdict(reply) | {"total_time_ms": reply.total_time_ms}
-        return ContractReply(not reply.refused, plain, format_grounded_agent_reply(reply, wish.verbose))
-
-    return ask
+    threshold = grounded_agent.DEFAULT_SCORE_THRESHOLD if arguments.threshold is None else arguments.threshold
+    config = grounded_agent.require_valid_config(grounded_agent.AgentConfig(k=arguments.k, score_threshold=threshold))
+    query, book = Question(arguments.text).text, opener()
+    reply = grounded_agent.ask(query, book, replace(config, temperature=grounded_agent.get_temperature(book)))
+    lines = reply_view.format_grounded_agent_reply(reply, arguments.verbose)
+    return ContractReply(not reply.refused, asdict(reply) | {"total_time_ms": reply.total_time_ms}, lines)
 
 
 def _serialize_agent_error(error: AgentError) -> JsonObject:
-    """An error as its reader may see it."""
-    return asdict(replace(error, details=None))
+    return asdict(replace(error, details=None))  # details are for logs
 
 
-STANDARD_INPUT_MARK = "-"
 QuestionArgument = Annotated[
     list[str], typer.Argument(metavar="QUESTION", help="The question; - reads it from standard input.")
 ]
@@ -149,8 +132,7 @@ SelectedTextOption = Annotated[
     typer.Option(
         "--selected-text",
         metavar="TEXT",
-        help="Answer from these words alone, and say where they stand in the book; - reads them from standard input.",
-        show_default=False,
+        help="Answer from this text alone, and say where it is in the book; - reads it from standard input.",
     ),
 ]
 ThresholdOption = Annotated[
@@ -159,18 +141,17 @@ ThresholdOption = Annotated[
         "--threshold",
         "-t",
         metavar="SCORE",
-        help="Refuse where no passage is this similar, 0 to 1. Default: the contract's own.",
-        show_default=False,
+        help="Refuse if no passage is this similar, 0 to 1. Default: the contract's own.",
     ),
 ]
 ContractOption = Annotated[
-    ContractName, typer.Option("--contract", help="By whose rules and in whose words to answer.")
+    ContractName, typer.Option("--contract", help="The contract whose rules and wording the reply follows.")
 ]
 VerboseOption = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Add the judgement, the passages and the timings.")
+    bool, typer.Option("--verbose", "-v", help="Also print the judgement, the passages and the timings.")
 ]
 SearchWordsArgument = Annotated[
-    list[str], typer.Argument(metavar="WORDS", help="What to look for; - reads it from standard input.")
+    list[str], typer.Argument(metavar="WORDS", help="The words to search for; - reads them from standard input.")
 ]
 
 
@@ -184,30 +165,27 @@ def ask(
     selected_text: SelectedTextOption = None,
     threshold: ThresholdOption = None,
     contract: ContractOption = ContractName.CANONICAL,
-    form: OutputFormatOption = OutputFormat.TEXT,
+    output_format: OutputFormatOption = OutputFormat.TEXT,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Ask the book: an answer in its own words with citations, or the plain statement that it does not say.
+    """Answer a question in the book's own words with citations, or say that the book does not answer it.
 
     Exit codes: 0 answered, 1 refused, 2 bad use or configuration, 3 a service could not be reached, 4 invalid input.
     """
-    words = _require_single_argument("ask", question)
-    if words == selected_text == STANDARD_INPUT_MARK:
-        raise typer.BadParameter("Only one of question and selected text can be -.")
+    text = _require_single_argument("ask", question)
+    if text == selected_text == STANDARD_INPUT_MARK:
+        raise typer.BadParameter("Standard input cannot be both the question and the selected text. Use - only once.")
     if selected_text is not None and contract is not ContractName.CANONICAL:
-        raise typer.BadParameter(f"Selected text needs --contract canonical; {contract} answers from the book.")
-    as_json = as_json or form is OutputFormat.JSON
-    with exit_on_error(as_json, partial(serialize_contract_error, contract)):
+        raise typer.BadParameter(f"The contract {contract} has no selected text. Use --contract canonical.")
+    as_json = as_json or output_format is OutputFormat.JSON
+    with exit_on_error(as_json, partial(serialize_contract_error, contract)), ExitStack() as stack:
         selection = _read_argument(selected_text) if selected_text else None
-        asked = prepare_ask(contract, AskArguments(_read_argument(words), selection, k, threshold, verbose))
-        chosen = settings.load_settings(index=index, book=book, edition=edition)
-        with explain_missing_index(chosen):
-            opened = ctx.obj.open_book(chosen)
-        with opened:
-            said = asked(opened)
-            print_json(said.plain) if as_json else print_lines(said.lines)
-            exit_without_cleanup(EXIT_ANSWERED if said.answered else EXIT_REFUSED, opened.pipeline)
+        arguments = AskArguments(_read_argument(text), selection, k, threshold, verbose)
+        settings = load_settings(index=index, book=book, edition=edition)
+        reply = ask_by_contract(contract, arguments, lambda: stack.enter_context(open_book(ctx.obj, settings)))
+        print_json(reply.json) if as_json else print_lines(reply.lines)
+        exit_without_cleanup(EXIT_ANSWERED if reply.is_answered else EXIT_REFUSED)
 
 
 def search(
@@ -219,45 +197,37 @@ def search(
     k: TopKOption = 5,
     as_json: JsonOption = False,
 ) -> None:
-    """List the passages that were read as answering, best first, without a judgement.
+    """List the passages that most probably answer, best first, without a judgement.
 
-    The similarity shown is that of meaning; the order is that of what was read in them.
+    The similarity compares the meaning of question and passage. The order comes from a network that reads both.
     """
-    given = _require_single_argument("search", words)
+    argument = _require_single_argument("search", words)
     with exit_on_error(as_json):
-        sought = _read_argument(given).strip()
-        if not 1 <= len(sought) <= MAX_QUESTION_CHARS:
-            raise InvalidInputError(
-                f"The words to look for have 1 to {MAX_QUESTION_CHARS} characters, not {len(sought)}."
-            )
-        question = Question(sought, k=k)
-        chosen = settings.load_settings(index=index, book=book, edition=edition)
-        pipeline, found = asyncio.run(_run_search(ctx.obj, chosen, question))
-        print_json({"passages": serialization.serialize_passages(found)}) if as_json else print_lines(
-            reply_view.format_passages(found.passages)
-        )
-    exit_without_cleanup(EXIT_ANSWERED, pipeline)
-
-
-async def _run_search(parts: Bootstrap, chosen: settings.Settings, question: Question) -> tuple[Pipeline, Retrieval]:
-    with explain_missing_index(chosen):
-        pipeline = await parts.pipeline(chosen)
-    return pipeline, await pipeline.search(question)
+        text = _read_argument(argument).strip()
+        if not 1 <= len(text) <= MAX_QUESTION_CHARS:
+            raise InvalidInputError(f"A search needs 1 to {MAX_QUESTION_CHARS} characters, not {len(text)}.")
+        Question(text, k=k)
+        settings = load_settings(index=index, book=book, edition=edition)
+        with open_book(ctx.obj, settings) as opened:
+            passages = opened.search(text, k=k)
+            if as_json:
+                print_json({"passages": serialization.serialize_passages(Retrieval(passages))})
+            else:
+                print_lines(reply_view.format_passages(passages))
+            exit_without_cleanup(EXIT_ANSWERED)
 
 
 def _require_single_argument(command: str, words: list[str]) -> str:
-    """The one argument; several are a sentence that the shell took apart."""
     if len(words) == 1:
         return words[0]
-    whole = escape_line_breaks(shlex.quote(" ".join(words)))
-    raise typer.BadParameter(f"Put the words in quotes, as one argument: bookbound {command} {whole}")
+    quoted = escape_line_breaks(shlex.quote(" ".join(words)))
+    raise typer.BadParameter(f"Put the words in quotes, as one argument: bookbound {command} {quoted}")
 
 
-def _read_argument(words: str) -> str:
-    """The words of an argument, or of standard input where the argument is a dash."""
-    if words != STANDARD_INPUT_MARK:
-        return words
+def _read_argument(text: str) -> str:
+    if text != STANDARD_INPUT_MARK:
+        return text
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig") if sys.stdin else ""
-    except UnicodeDecodeError as trouble:
-        raise InvalidInputError("Standard input is not valid UTF-8 text.") from trouble
+    except UnicodeDecodeError as error:
+        raise InvalidInputError("Standard input is not valid UTF-8 text.") from error

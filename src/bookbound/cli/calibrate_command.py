@@ -13,141 +13,122 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bookbound import settings
 from bookbound.answering.operating_point import OPERATING_POINT_FILE, Calibration, save_calibration
 from bookbound.answering.pipeline import Pipeline
-from bookbound.cli import terminal
-from bookbound.cli.common import (
-    EXIT_ANSWERED,
-    EXIT_REFUSED,
-    IndexOption,
-    exit_on_error,
-    exit_without_cleanup,
-    parse_path,
-)
 from bookbound.cli.eval_command import QuestionsOption, ask_question_set, check_output_files, is_same_path
-from bookbound.cli.terminal import StyledLine, format_grid, print_lines, print_to_stderr
+from bookbound.cli.exit_codes import EXIT_ANSWERED, EXIT_REFUSED, exit_on_error, exit_without_cleanup
+from bookbound.cli.options import IndexOption, parse_path
+from bookbound.cli.terminal import (
+    BLANK_LINE,
+    StyledLine,
+    format_count,
+    format_grid,
+    print_lines,
+    print_to_stderr,
+    print_warning,
+    styled,
+)
+from bookbound.settings import ENVIRONMENT_PREFIX, SETTINGS_FILE, Settings, load_settings
 
 if TYPE_CHECKING:
-    from bookbound.evaluation.question_set import EvaluationQuestion
     from bookbound.evaluation.threshold_curve import CurvePoint
+
+MIN_QUESTIONS = 30
+"""With fewer questions, the choice is noise."""
+BAR_WIDTH_CHARS, SHOWN_ROW_STEP = 20, 5
 
 
 def _validate_share(value: float) -> float:
     if math.isnan(value):
-        raise typer.BadParameter("It is no number. Name a share from 0 to 1.")
+        raise typer.BadParameter("Use a number from 0 to 1.")
     return value
 
 
-PrecisionOption = Annotated[
+MinPrecisionOption = Annotated[
     float,
     typer.Option(
-        "--precision",
+        "--min-precision",
         metavar="SHARE",
         min=0,
         max=1,
         callback=_validate_share,
-        help="How many of the answers given should be right.",
+        help="The share of answers that should be right.",
     ),
 ]
 OutputFileOption = Annotated[
     Path | None,
     typer.Option(
-        "--out",
+        "--output-file",
         metavar="FILE",
         parser=parse_path,
-        help="Write the choice here, and not beside the index.",
-        show_default=False,
+        help="Write the choice here, not next to the index.",
     ),
 ]
 ForceCalibrationOption = Annotated[
-    bool, typer.Option("--force", help="Write it also where refusal could not be measured.")
+    bool, typer.Option("--force", help="Write the choice even if the set has no unanswerable questions.")
 ]
-MIN_QUESTIONS, BAR_WIDTH_CHARS, SHOWN_ROW_STEP = 30, 20, 5
-"""Under how many questions a choice is noise; how wide a full bar is; each how many rows of the curve one is shown."""
 
 
 def calibrate(
     ctx: typer.Context,
     questions: QuestionsOption,
     index: IndexOption = None,
-    precision: PrecisionOption = 0.9,
-    out: OutputFileOption = None,
+    min_precision: MinPrecisionOption = 0.9,
+    output_file: OutputFileOption = None,
     force: ForceCalibrationOption = False,
 ) -> None:
-    """Choose from which probability on this book answers, and keep it beside the index.
+    """Choose the answer threshold for this book, and store it next to the index.
 
-    It is the lowest that reaches the precision, so the one that answers most. The next ask and serve use it.
+    The lowest threshold that reaches the precision answers the most questions. The next ask and serve use it.
 
-    Exit codes: 0 done, 1 nothing was written: no threshold reaches it, or refusal could not be measured,
+    Exit codes: 0 done, 1 nothing is written (no threshold reaches the precision, or refusals could not be measured),
     2 bad use or configuration, 3 a service could not be reached, 4 invalid input.
     """
     with exit_on_error():
         from bookbound.evaluation.question_set import load_question_set
         from bookbound.evaluation.threshold_curve import build_threshold_curve, choose_threshold
 
-        chosen = ctx.obj.placed(settings.load_settings(index=index))
-        out = _find_external_output(out, chosen)
-        own = chosen.index / OPERATING_POINT_FILE
-        # A file that is not there yet is not tried beside the index, where whoever asks just then would read it empty.
-        check_output_files(questions, out or (own if own.is_file() and not chosen.qdrant_url else None))
+        settings = ctx.obj.build_book_settings(load_settings(index=index))
+        own_file = None if settings.qdrant_url else settings.index / OPERATING_POINT_FILE
+        if output_file and own_file and is_same_path(output_file, own_file):
+            output_file = None
+        # Creating the file next to the index, even for a moment, would let a running server read it while it is empty.
+        check_output_files(questions, output_file or (own_file if own_file and own_file.is_file() else None))
         items = load_question_set(questions)
-        # With a setting nothing beside the index counts, so that a file that is damaged there can be written anew.
-        dared = replace(chosen, answered=0.0)
-        pipeline, outcomes = asyncio.run(ask_question_set(ctx.obj, dared, items))
-        print_to_stderr(_build_question_set_warnings(items))
+        # A set threshold keeps a damaged file next to the index from being read, so that it can be replaced.
+        asked_settings = replace(settings, answer_threshold=0.0)
+        pipeline, outcomes = asyncio.run(ask_question_set(ctx.obj, asked_settings, items))
+        measures_refusal = not all(item.answerable for item in items)
+        _warn_weak_set(len(items), measures_refusal)
         rows = build_threshold_curve(outcomes)
-        choice = choose_threshold(rows, precision)
-        writes = choice is not None and (force or _has_unanswerable_questions(items))
-        print_lines(_format_curve(rows, choice))
-        print_lines([StyledLine()])
+        choice = choose_threshold(rows, min_precision)
+        print_lines([*_format_curve(rows, choice), BLANK_LINE])
+        writes = choice is not None and (force or measures_refusal)
         if choice is None:
-            print_to_stderr([_describe_unreached_precision(rows, precision)])
+            print_to_stderr(_describe_unreached_precision(rows, min_precision))
         elif not writes:
-            print_to_stderr(
-                [
-                    StyledLine.of(
-                        f"Nothing was written. To answer from {choice.answered:.2f} on all the same, add --force."
-                    )
-                ]
-            )
+            print_to_stderr(f"Nothing was written. To use the threshold {choice.threshold:.2f} anyway, add --force.")
         else:
-            judge = ctx.obj.point(dared, pipeline.index.manifest).judge
-            print_lines(
-                _save_calibration(_build_calibration(choice, precision, len(items), pipeline, judge), rows, chosen, out)
-            )
-    exit_without_cleanup(EXIT_ANSWERED if writes else EXIT_REFUSED, pipeline)
+            judge = ctx.obj.load_operating_point(asked_settings, pipeline.book.manifest).judge
+            found = _build_calibration(choice, min_precision, len(items), pipeline, judge)
+            print_lines(_save_calibration(found, rows, settings, output_file))
+    exit_without_cleanup(EXIT_ANSWERED if writes else EXIT_REFUSED)
 
 
-def _find_external_output(out: Path | None, chosen: settings.Settings) -> Path | None:
-    """Where to write instead of beside the index, if anywhere."""
-    beside = out and not chosen.qdrant_url and is_same_path(out, chosen.index / OPERATING_POINT_FILE)
-    return None if beside else out
-
-
-def _has_unanswerable_questions(items: Sequence[EvaluationQuestion]) -> bool:
-    return not all(item.answerable for item in items)
-
-
-def _build_question_set_warnings(items: Sequence[EvaluationQuestion]) -> Iterator[StyledLine]:
-    """Why not to trust what is chosen on this set."""
-    if len(items) < MIN_QUESTIONS:
-        told_of = terminal.format_count(len(items), "question")
-        yield terminal.format_warning(
-            f"The set has {told_of}: with fewer than {MIN_QUESTIONS}, the choice rests on chance."
-        )
-    if not _has_unanswerable_questions(items):
-        yield terminal.format_warning(
-            "The set has no unanswerable questions: refusal cannot be measured on it. Add some."
-        )
+def _warn_weak_set(size: int, measures_refusal: bool) -> None:
+    if size < MIN_QUESTIONS:
+        count = format_count(size, "question")
+        print_warning(f"The set has {count}: with fewer than {MIN_QUESTIONS}, the choice depends on chance.")
+    if not measures_refusal:
+        print_warning("The set has no unanswerable questions, so refusals cannot be measured. Add some.")
 
 
 def _build_calibration(
     choice: CurvePoint, wanted: float, questions: int, pipeline: Pipeline, judge: str
 ) -> Calibration:
-    manifest = pipeline.index.manifest
+    manifest = pipeline.book.manifest
     return Calibration(
-        answered=choice.answered,
+        answered=choice.threshold,
         judge=judge,
         questions=questions,
         wanted=wanted,
@@ -161,65 +142,71 @@ def _build_calibration(
 
 
 def _save_calibration(
-    found: Calibration, rows: Sequence[CurvePoint], chosen: settings.Settings, out: Path | None
+    found: Calibration, rows: Sequence[CurvePoint], settings: Settings, output_file: Path | None
 ) -> Iterator[StyledLine]:
-    """Say what was chosen, write it where it belongs, and say how it comes into force."""
-    yield StyledLine.of(
-        "Answer from ",
-        (f"{found.answered:.2f}", "bold"),
-        f" on: {found.coverage:.0%} of the answerable questions are answered, and {found.precision:.0%} of the answers "
+    """Store the choice; the lines say what was chosen and how it takes effect."""
+    threshold = f"{found.answered:.2f}"
+    yield styled(
+        "Answer threshold ",
+        (threshold, "bold"),
+        f": {found.coverage:.0%} of the answerable questions are answered, and {found.precision:.0%} of the answers "
         "are right.",
     )
-    file = out or (None if chosen.qdrant_url else chosen.index / OPERATING_POINT_FILE)
+    file = output_file or (None if settings.qdrant_url else settings.index / OPERATING_POINT_FILE)
     if file:
-        save_calibration(found, [row.plain() for row in rows], file)
-        yield StyledLine.of("Written: ", (str(file), "bold"))
-    if out or chosen.qdrant_url:
-        where = "A Qdrant server keeps no operating point" if chosen.qdrant_url else "It is not beside the index"
-        yield StyledLine.of(
-            f"{where}: to answer with it, set answered = {found.answered:.2f} in {settings.SETTINGS_FILE} "
-            f"or {settings.ENVIRONMENT_PREFIX}ANSWERED={found.answered:.2f} in the environment."
+        save_calibration(found, [row.to_json() for row in rows], file)
+        yield styled("Written: ", (str(file), "bold"))
+    if output_file or settings.qdrant_url:
+        reason = (
+            "An index on a Qdrant server has no calibration file"
+            if settings.qdrant_url
+            else "The file is not next to the index"
         )
-    elif chosen.answered is not None:
-        yield StyledLine.of(f"The setting answered = {chosen.answered:.2f} overrides it as long as it is there.")
+        yield styled(
+            f"{reason}. To use the threshold, set answer_threshold = {threshold} in {SETTINGS_FILE} "
+            f"or {ENVIRONMENT_PREFIX}ANSWER_THRESHOLD={threshold} in the environment."
+        )
+    elif settings.answer_threshold is not None:
+        yield styled(f"The setting answer_threshold = {settings.answer_threshold:.2f} overrides this choice.")
 
 
-def _describe_unreached_precision(rows: Sequence[CurvePoint], wanted: float) -> StyledLine:
+def _describe_unreached_precision(rows: Sequence[CurvePoint], wanted: float) -> str:
     from bookbound.evaluation.threshold_curve import find_most_precise_threshold
 
-    most = find_most_precise_threshold(rows)
-    if most is None:
-        return StyledLine.of("No question of the set is answered at any threshold, so nothing was written.")
-    return StyledLine.of(
+    best = find_most_precise_threshold(rows)
+    if best is None:
+        return "No question of the set is answered at any threshold, so nothing was written."
+    return (
         f"No threshold makes {wanted:.0%} of the answers right, so nothing was written. The best is "
-        f"{most.precision:.1%}, from {most.answered:.2f} on, where {most.coverage:.0%} of the answerable are answered."
+        f"{best.precision:.1%} at the threshold {best.threshold:.2f}, which answers "
+        f"{best.coverage:.0%} of the answerable questions."
     )
 
 
 def _format_curve(rows: Sequence[CurvePoint], choice: CurvePoint | None) -> Iterator[StyledLine]:
-    """The curve in some of its rows, on a terminal with a bar of the precision, and what the chosen one refuses."""
+    """Some rows of the curve, with a bar on a terminal, and what the choice refuses."""
     from bookbound.evaluation.html_report import format_share
 
-    drawn = sys.stdout.isatty()
+    has_bars = sys.stdout.isatty()
     cells = [
         (
-            f"{row.answered:.2f}" + " *" * (row is choice),
-            str(row.given),
+            f"{row.threshold:.2f}" + " *" * (row is choice),
+            str(row.answer_count),
             format_share(row.coverage),
             format_share(row.precision),
             format_share(row.refused_all),
-            *([_draw_bar(row.precision)] if drawn else []),
+            *([_draw_bar(row.precision or 0.0)] if has_bars else []),
         )
         for i, row in enumerate(rows)
         if i % SHOWN_ROW_STEP == 0 or row is choice
     ]
-    yield StyledLine.of(("What would come of answering from each probability on:", "dim"))
-    yield from format_grid(("from", "answers", "coverage", "precision", "refused", *([""] if drawn else [])), cells)
+    yield styled(("What each answer threshold gives, with a mark (*) at the choice:", "dim"))
+    yield from format_grid(("threshold", "answers", "coverage", "precision", "refused", *([""] * has_bars)), cells)
     if choice and choice.refused:
-        yield StyledLine()
-        refused = [(kind, format_share(part)) for kind, part in choice.refused.items()]
-        yield from format_grid(("unanswerable", f"refused at {choice.answered:.2f}"), refused)
+        yield BLANK_LINE
+        refused = [(kind, format_share(share)) for kind, share in choice.refused.items()]
+        yield from format_grid(("unanswerable", f"refused at {choice.threshold:.2f}"), refused)
 
 
-def _draw_bar(precision: float | None) -> str:
-    return ("█" * round((precision or 0.0) * BAR_WIDTH_CHARS)).ljust(BAR_WIDTH_CHARS, "·")
+def _draw_bar(share: float) -> str:
+    return ("█" * round(share * BAR_WIDTH_CHARS)).ljust(BAR_WIDTH_CHARS, "·")

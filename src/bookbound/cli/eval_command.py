@@ -11,89 +11,59 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bookbound import settings
 from bookbound.answering.pipeline import Pipeline
-from bookbound.cli import terminal
-from bookbound.cli.common import (
-    EXIT_ANSWERED,
-    EXIT_REFUSED,
-    Bootstrap,
-    IndexOption,
-    exit_on_error,
-    exit_without_cleanup,
-    explain_missing_index,
-    parse_path,
+from bookbound.cli.book_access import Bootstrap, explain_missing_index
+from bookbound.cli.exit_codes import EXIT_ANSWERED, EXIT_REFUSED, exit_on_error, exit_without_cleanup
+from bookbound.cli.options import IndexOption, parse_path
+from bookbound.cli.terminal import (
+    BLANK_LINE,
+    StyledLine,
+    format_grid,
+    format_table,
+    print_json,
+    print_line,
+    print_lines,
+    print_to_stderr,
+    show_progress,
 )
-from bookbound.cli.terminal import StyledLine, format_grid, print_json, print_lines, print_to_stderr, show_progress
 from bookbound.domain.errors import ConfigError
+from bookbound.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from bookbound.evaluation import MetricsDict
     from bookbound.evaluation.question_set import EvaluationQuestion
-    from bookbound.evaluation.runner import MetricsDict, QuestionOutcome
-
+    from bookbound.evaluation.runner import QuestionOutcome
 
 STANDARD_OUTPUT_MARK = Path("-")
-
-
-def check_output_files(questions: Path, *outputs: Path | None) -> None:
-    """That each output is a file of its own, not the question set, and can be written."""
-    files = [file for file in outputs if file is not None]
-    for file in files:
-        if file == STANDARD_OUTPUT_MARK:
-            raise ConfigError("- stands for standard output with --json of eval alone. Name a file.")
-    for at, file in enumerate(files):
-        if is_same_path(file, questions):
-            raise ConfigError(f"{file} is the question set and would be overwritten. Name another file.")
-        if any(is_same_path(file, other) for other in files[:at]):
-            raise ConfigError(f"{file} is named for two outputs. Name a file for each.")
-    for file in files:
-        _check_writable(file)
-
-
-def is_same_path(one: Path, other: Path) -> bool:
-    """Whether two names lead to one place, whether or not there is a file yet."""
-    return os.path.realpath(one) == os.path.realpath(other)
-
-
-def _check_writable(file: Path) -> None:
-    """Open a file as it will be, and leave everything as it was."""
-    if file.exists() and not (file.is_file() or file.is_dir()):
-        return  # to open a pipe is to be waited for, and to close it is its end
-    new = not file.exists()
-    try:
-        with file.open("ab"):
-            pass
-        if new and not file.stat().st_size:
-            Path(os.path.realpath(file)).unlink()
-    except OSError as trouble:
-        raise ConfigError(f"{file} cannot be written ({trouble.strerror}). Name another file.") from trouble
-
-
 QuestionsOption = Annotated[
     Path,
-    typer.Option(
-        "--questions", metavar="FILE", parser=parse_path, help="The question set, a JSON object on each line."
-    ),
+    typer.Option("--questions", metavar="FILE", parser=parse_path, help="The question set, one JSON object per line."),
 ]
 JsonFileOption = Annotated[
     Path | None,
     typer.Option(
-        "--json",
+        "--json-file",
         metavar="FILE",
         parser=parse_path,
-        help="Write all figures as JSON; - prints them.",
-        show_default=False,
+        help="Write all figures to this file as JSON; - prints them.",
     ),
 ]
 HtmlFileOption = Annotated[
     Path | None,
     typer.Option(
-        "--html", metavar="FILE", parser=parse_path, help="Write a report with plots, one page.", show_default=False
+        "--html-file",
+        metavar="FILE",
+        parser=parse_path,
+        help="Write a report with plots to this file, as one HTML page.",
     ),
 ]
 RequirementsOption = Annotated[
     list[str] | None,
-    typer.Option("--bar", metavar="NAME=VALUE", help="End with 1 below this, as in recall@5=0.8; may be repeated."),
+    typer.Option(
+        "--require",
+        metavar="NAME=VALUE",
+        help="Exit with 1 if a figure misses this value, as in recall@5=0.8; may be repeated.",
+    ),
 ]
 
 
@@ -101,44 +71,75 @@ def evaluate(
     ctx: typer.Context,
     questions: QuestionsOption,
     index: IndexOption = None,
-    as_json: JsonFileOption = None,
-    html: HtmlFileOption = None,
-    bar: RequirementsOption = None,
+    json_file: JsonFileOption = None,
+    html_file: HtmlFileOption = None,
+    require: RequirementsOption = None,
 ) -> None:
     """Measure retrieval, answers, refusals, citations and time on a question set.
 
-    Exit codes: 0 done, 1 a bar was missed, 2 bad use or configuration, 3 a service could not be reached,
+    Exit codes: 0 done, 1 a requirement is missed, 2 bad use or configuration, 3 a service could not be reached,
     4 invalid input.
     """
-    with exit_on_error(as_json == STANDARD_OUTPUT_MARK):
-        from bookbound.evaluation import metrics as setting
-        from bookbound.evaluation.metrics import build_evaluation_report
+    prints_json = json_file == STANDARD_OUTPUT_MARK
+    with exit_on_error(prints_json):
+        from bookbound.evaluation.metrics import build_evaluation_report, parse_requirements
         from bookbound.evaluation.question_set import load_question_set
 
-        check_output_files(questions, None if as_json == STANDARD_OUTPUT_MARK else as_json, html)
+        check_output_files(questions, None if prints_json else json_file, html_file)
         items = load_question_set(questions)
-        wanted = setting.parse_requirements(bar or (), (item.kind for item in items if not item.answerable))
-        chosen = settings.load_settings(index=index)
-        pipeline, outcomes = asyncio.run(ask_question_set(ctx.obj, chosen, items))
-        measured = build_evaluation_report(pipeline, outcomes, ctx.obj.point(chosen, pipeline.index.manifest))
-        if as_json == STANDARD_OUTPUT_MARK:
-            print_json(measured)
-        else:
-            print_lines(_format_metric_tables(measured))
-        print_lines(_write_report_files(measured, as_json, html))
-        missed = [words for each in wanted if (words := each.missed(measured))]
-        print_to_stderr(StyledLine.of(("Missed: ", "bold red"), words) for words in missed)
-    exit_without_cleanup(EXIT_REFUSED if missed else EXIT_ANSWERED, pipeline)
+        requirements = parse_requirements(require or (), (item.kind for item in items if not item.answerable))
+        settings = load_settings(index=index)
+        pipeline, outcomes = asyncio.run(ask_question_set(ctx.obj, settings, items))
+        point = ctx.obj.load_operating_point(settings, pipeline.book.manifest)
+        metrics = build_evaluation_report(pipeline, outcomes, point)
+        print_json(metrics) if prints_json else print_lines(_format_metrics(metrics))
+        _write_files(metrics, None if prints_json else json_file, html_file, prints_json)
+        missed = [message for each in requirements if (message := each.describe_violation(metrics))]
+        for message in missed:
+            print_to_stderr(("Missed: ", "bold red"), message)
+    exit_without_cleanup(EXIT_REFUSED if missed else EXIT_ANSWERED)
+
+
+def check_output_files(questions: Path, *outputs: Path | None) -> None:
+    """Raise an error unless each output is its own file, not the question set, and writable."""
+    files = [file for file in outputs if file is not None]
+    for i, file in enumerate(files):
+        if file == STANDARD_OUTPUT_MARK:
+            raise ConfigError("Only --json-file of eval accepts - for standard output. Name a file.")
+        if is_same_path(file, questions):
+            raise ConfigError(f"{file} is the question set and would be overwritten. Name another file.")
+        if any(is_same_path(file, other) for other in files[:i]):
+            raise ConfigError(f"{file} is named for two outputs. Name a file for each.")
+    for file in files:
+        _check_writable(file)
+
+
+def is_same_path(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _check_writable(file: Path) -> None:
+    """Open the file for writing, and leave everything as it was."""
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        return  # opening a pipe blocks, and closing it ends it
+    is_new = not file.exists()
+    try:
+        with file.open("ab"):
+            pass
+        if is_new and not file.stat().st_size:
+            Path(os.path.realpath(file)).unlink()
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be written ({error.strerror}). Name another file.") from error
 
 
 async def ask_question_set(
-    parts: Bootstrap, chosen: settings.Settings, items: list[EvaluationQuestion]
+    bootstrap: Bootstrap, settings: Settings, items: list[EvaluationQuestion]
 ) -> tuple[Pipeline, list[QuestionOutcome]]:
-    """What becomes of the questions, with a progress bar."""
+    """Ask all questions with a progress bar; returns the open pipeline and the outcomes."""
     from bookbound.evaluation.runner import run_questions
 
-    with explain_missing_index(chosen):
-        pipeline = await parts.pipeline(chosen)
+    with explain_missing_index(settings):
+        pipeline = await bootstrap.open_pipeline(settings)
     done = 0
     with show_progress({"ask": "Ask"}) as progress:
         progress("ask", 0, len(items))
@@ -151,29 +152,30 @@ async def ask_question_set(
         return pipeline, await run_questions(pipeline, items, tick)
 
 
-def _format_metric_tables(measured: MetricsDict) -> Iterator[StyledLine]:
+def _format_metrics(metrics: MetricsDict) -> Iterator[StyledLine]:
     from bookbound.evaluation.html_report import build_metric_tables
 
-    counts, point = measured["questions"], measured["operating_point"]
-    yield from terminal.format_table(
+    counts, point = metrics["questions"], metrics["operating_point"]
+    yield from format_table(
         [
-            ("Book", measured["index"]["title"]),
+            ("Book", metrics["index"]["title"]),
             ("Questions", f"{counts['all']}, {counts['answerable']} of them answerable"),
-            ("Operating point", f"answers from {point['answered']:.2f} on ({point['origin']})"),
+            ("Answer threshold", f"{point['answered']:.2f} ({point['origin']})"),
         ]
     )
-    for table in build_metric_tables(measured):
-        yield StyledLine()
+    for table in build_metric_tables(metrics):
+        yield BLANK_LINE
         yield from format_grid(table.columns, table.rows, table.title)
 
 
-def _write_report_files(measured: MetricsDict, as_json: Path | None, html: Path | None) -> list[StyledLine]:
-    """Write the files asked for, and say which, unless figures alone are to be printed."""
+def _write_files(metrics: MetricsDict, json_file: Path | None, html_file: Path | None, is_quiet: bool) -> None:
     from bookbound.evaluation.html_report import render_evaluation_report
 
-    if as_json and as_json != STANDARD_OUTPUT_MARK:
-        as_json.write_text(json.dumps(measured, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    if html:
-        html.write_text(render_evaluation_report(measured), encoding="utf-8")
-    written = [StyledLine.of("Written: ", (str(file), "bold")) for file in (as_json, html) if file]
-    return [StyledLine(), *written] if written and as_json != STANDARD_OUTPUT_MARK else []
+    if json_file:
+        json_file.write_text(json.dumps(metrics, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    if html_file:
+        html_file.write_text(render_evaluation_report(metrics), encoding="utf-8")
+    written = [file for file in (json_file, html_file) if file and not is_quiet]
+    print_lines([BLANK_LINE] * bool(written))
+    for file in written:
+        print_line("Written: ", (str(file), "bold"))

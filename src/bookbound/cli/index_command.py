@@ -10,42 +10,47 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bookbound import settings
-from bookbound.cli import terminal
-from bookbound.cli.common import (
-    EXIT_PAGES_LOST,
+from bookbound.cli.book_access import Bootstrap, describe_location, format_book_options, require_folder
+from bookbound.cli.exit_codes import EXIT_PAGES_LOST, exit_on_error, prefix_source_errors, print_error
+from bookbound.cli.options import (
     BookOption,
-    Bootstrap,
     EditionOption,
     IndexOption,
     JsonOption,
     SiteOption,
     SourceArgument,
     SourceFormatOption,
-    describe_index_location,
-    exit_on_error,
-    format_book_options,
-    require_folder,
+    choose_source,
 )
-from bookbound.cli.common import print_error as tell_trouble
-from bookbound.cli.terminal import StyledLine, flush_stdout, print_json, print_lines, print_to_stderr, show_progress
-from bookbound.contracts import serialization
-from bookbound.domain.errors import BookboundError, ConfigError, SourceError
-from bookbound.sources.fingerprints import source_stat_signature
+from bookbound.cli.terminal import (
+    BLANK_LINE,
+    StyledLine,
+    flush_stdout,
+    format_count,
+    format_table,
+    print_json,
+    print_line,
+    print_lines,
+    print_to_stderr,
+    print_warning,
+    show_progress,
+    styled,
+)
+from bookbound.contracts.serialization import serialize_manifest
+from bookbound.domain.errors import BookboundError, ConfigError
+from bookbound.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from bookbound.indexing.pipeline import IndexingResult
 
-
+CHANGE_NAMES = ("added", "changed", "renamed", "removed")
 MAX_LISTED_PAGES = 20
-"""How many pages of a kind of change are named."""
+POLL_SECONDS = 1.0
 ForceIndexOption = Annotated[
-    bool, typer.Option("--force", help="Make it anew, also where a good part of the book is gone.")
+    bool, typer.Option("--force", help="Index everything again, even if most of the book is gone.")
 ]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would change, and change nothing.")]
-WatchOption = Annotated[
-    bool, typer.Option("--watch", help="Go on: index again whenever the source changes, until Ctrl-C.")
-]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
+WatchOption = Annotated[bool, typer.Option("--watch", help="Index again whenever the source changes, until Ctrl-C.")]
 
 
 def index(
@@ -55,192 +60,170 @@ def index(
     index: IndexOption = None,
     book: BookOption = None,
     edition: EditionOption = None,
-    kind: SourceFormatOption = None,
+    source_format: SourceFormatOption = None,
     force: ForceIndexOption = False,
     dry_run: DryRunOption = False,
     watch: WatchOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Read a book and make its index; what has not changed since is taken over.
+    """Index a book. If it is indexed already, index only what changed.
 
-    Readers keep the old index until the new one is whole. Ends with 5 where pages could not be read and the rest is
-    indexed.
+    Readers keep the old index until the new one is complete. The exit code is 5 if some pages could not be read and
+    the rest is indexed.
     """
     with exit_on_error(as_json):
-        chosen = settings.load_settings(index=index, book=book, edition=edition)
-        target = _choose_source(source, site, watch, dry_run)
-        indexed, seconds = index_with_progress(ctx.obj, target, chosen, kind=kind, force=force, dry_run=dry_run)
-        print_index_result(indexed, seconds, chosen, as_json)
+        settings = load_settings(index=index, book=book, edition=edition)
+        target = choose_source(source, site)
+        if site and watch:
+            raise ConfigError("A site cannot be watched. Index it again from time to time.")
+        if watch and dry_run:
+            raise ConfigError("Use either --watch or --dry-run, not both.")
+        result, seconds = index_with_progress(
+            ctx.obj, target, settings, kind=source_format, force=force, dry_run=dry_run
+        )
+        print_index_result(result, seconds, settings, as_json)
         if watch and isinstance(target, Path):
-            watch_source(ctx.obj, target, chosen, kind, indexed, as_json)
-    raise typer.Exit(EXIT_PAGES_LOST if indexed.lost else 0)
-
-
-def _choose_source(source: Path | None, site: str | None, watch: bool, dry_run: bool) -> Path | str:
-    if (source is None) == (site is None):
-        raise ConfigError("Name what to index: a folder or a file, or a site with --site URL, and not both.")
-    if site and watch:
-        raise ConfigError("A site cannot be watched. Index it again from time to time: what is the same is taken over.")
-    if watch and dry_run:
-        raise ConfigError("Whoever watches publishes each change, and a dry run publishes none: give one of the two.")
-    return source or site or ""
+            watch_source(ctx.obj, target, settings, source_format, result, as_json)
+    raise typer.Exit(EXIT_PAGES_LOST if result.has_lost_text else 0)
 
 
 def index_with_progress(
-    parts: Bootstrap,
+    bootstrap: Bootstrap,
     source: Path | str,
-    chosen: settings.Settings,
+    settings: Settings,
     *,
     kind: str | None = None,
     force: bool = False,
     dry_run: bool = False,
 ) -> tuple[IndexingResult, float]:
-    """Index the book with progress bars; what came of it, and the seconds it took."""
-    require_folder(chosen)
+    """Index the book with progress bars; returns the result and the seconds it took."""
+    require_folder(settings)
     start = perf_counter()
-    try:
-        with show_progress() as progress:
-            indexed = parts.index_book(source, chosen, progress, kind=kind, force=force, dry_run=dry_run)
-    except SourceError as trouble:
-        if isinstance(source, str):
-            raise  # an address may hold a password
-        raise type(trouble)(f"{source}: {trouble}") from trouble
-    return indexed, perf_counter() - start
+    with prefix_source_errors(source), show_progress({"read": "Read", "split": "Split", "embed": "Embed"}) as progress:
+        result = bootstrap.index_book(source, settings, progress, kind=kind, force=force, dry_run=dry_run)
+    return result, perf_counter() - start
 
 
-def print_index_result(indexed: IndexingResult, seconds: float, chosen: settings.Settings, as_json: bool) -> None:
-    """Print what came of indexing."""
-    changes = indexed.changes
+def print_index_result(result: IndexingResult, seconds: float, settings: Settings, as_json: bool) -> None:
     if as_json:
-        became = {name: getattr(changes, name) for name in ("added", "changed", "removed", "renamed")}
-        counts = {"unchanged": len(changes.unchanged), "embedded": indexed.embedded, "published": indexed.published}
-        notices = [notice._asdict() for notice in indexed.notices]
-        about = serialization.serialize_manifest(indexed.manifest)
-        print_json({**about, "changes": became, **counts, "notices": notices, "seconds": round(seconds, 2)})
-        return
-    print_to_stderr(terminal.format_warning(f"{file}: {message}") for file, message, _ in indexed.notices)
-    print_lines(terminal.format_table(_build_summary_rows(indexed, seconds, chosen)))
-    if indexed.changes and not indexed.published:
-        print_lines([StyledLine(), *_format_pending_changes(indexed)])
-    elif indexed.manifest.generation:
-        print_lines(
-            [
-                StyledLine(),
-                StyledLine.of("Next: ", (f'bookbound ask "your question"{format_book_options(chosen)}', "bold")),
-            ]
+        print_json(
+            serialize_manifest(result.manifest)
+            | {
+                "changes": {name: getattr(result.changes, name) for name in CHANGE_NAMES},
+                "unchanged": len(result.changes.unchanged),
+                "embedded": result.embedded_chunks,
+                "published": result.is_published,
+                "notices": [notice._asdict() for notice in result.notices],
+                "seconds": round(seconds, 2),
+            }
         )
+        return
+    _print_notices(result)
+    print_lines(format_table(_build_summary_rows(result, seconds, settings)))
+    if result.changes and not result.is_published:
+        print_lines([BLANK_LINE, *_format_pending_changes(result)])
+    elif result.manifest.generation:
+        print_lines([BLANK_LINE])
+        print_line("Next: ", (f'bookbound ask "your question"{format_book_options(settings)}', "bold"))
 
 
-def _build_summary_rows(indexed: IndexingResult, seconds: float, chosen: settings.Settings) -> list[tuple[str, str]]:
-    manifest = indexed.manifest
-    embedded = f" ({indexed.embedded} embedded now)" if indexed.published else ""
-    now = ", as published" if indexed.changes and not indexed.published else ""
+def _print_notices(result: IndexingResult) -> None:
+    for file, message, _ in result.notices:
+        print_warning(f"{file}: {message}")
+
+
+def _build_summary_rows(result: IndexingResult, seconds: float, settings: Settings) -> list[tuple[str, str]]:
+    manifest = result.manifest
+    embedded = f" ({result.embedded_chunks} embedded now)" if result.is_published else ""
+    state = ", as published" if result.changes and not result.is_published else ""
     rows = [
         ("Book", manifest.title),
-        ("Name", chosen.volume.options),
-        ("Kind", manifest.kind),
-        ("Pages", f"{manifest.pages}{now}" if manifest.generation else ""),
-        ("Chunks", f"{manifest.chunks}{embedded}{now}" if manifest.generation else ""),
-        ("Changes", describe_changes(indexed)),
+        ("Name", settings.book_ref.cli_options),
+        ("Format", manifest.kind),
+        ("Pages", f"{manifest.pages}{state}" if manifest.generation else ""),
+        ("Chunks", f"{manifest.chunks}{embedded}{state}" if manifest.generation else ""),
+        ("Changes", describe_changes(result)),
         ("Seconds", f"{seconds:.1f}"),
-        ("Index", describe_index_location(chosen)),
+        ("Index", describe_location(settings)),
     ]
     return [(name, value) for name, value in rows if value]
 
 
-def describe_changes(indexed: IndexingResult) -> str:
+def describe_changes(result: IndexingResult) -> str:
     """What changed, in a few words."""
-    changes = indexed.changes
-    counts = {
-        "added": changes.added,
-        "changed": changes.changed,
-        "renamed": changes.renamed,
-        "removed": changes.removed,
-    }
-    words = ", ".join(f"{terminal.format_count(len(files), 'page')} {name}" for name, files in counts.items() if files)
-    if indexed.published:
-        return words or "none; made anew"
-    return f"{words}, and not published: a dry run" if words else "none; the published index stays as it is"
+    files = {name: getattr(result.changes, name) for name in CHANGE_NAMES}
+    summary = ", ".join(f"{format_count(len(files[name]), 'page')} {name}" for name in CHANGE_NAMES if files[name])
+    if result.is_published:
+        return summary or "none; indexed again"
+    return f"{summary}; not published (dry run)" if summary else "none; the published index stays as it is"
 
 
-def _format_pending_changes(indexed: IndexingResult) -> Iterator[StyledLine]:
-    """The pages that would change, by name."""
-    changes = indexed.changes
-    renamed = tuple(f"{before} -> {now}" for now, before in changes.renamed.items())
-    for name in ("added", "changed", "renamed", "removed"):
-        files = renamed if name == "renamed" else getattr(changes, name)
-        yield from (StyledLine.of((f"{name:>8}  ", "dim"), file) for file in files[:MAX_LISTED_PAGES])
-        if len(files) > MAX_LISTED_PAGES:
-            yield StyledLine.of((f"{name:>8}  ", "dim"), f"and {len(files) - MAX_LISTED_PAGES} more")
-
-
-POLL_MILLISECONDS = 1000
-"""The milliseconds after which there is a look without a sign."""
+def _format_pending_changes(result: IndexingResult) -> Iterator[StyledLine]:
+    for name in CHANGE_NAMES:
+        files = getattr(result.changes, name)
+        shown = [f"{old} -> {new}" for new, old in files.items()] if name == "renamed" else list(files)
+        more = [f"and {len(shown) - MAX_LISTED_PAGES} more"] if len(shown) > MAX_LISTED_PAGES else []
+        yield from (styled((f"{name:>8}  ", "dim"), file) for file in shown[:MAX_LISTED_PAGES] + more)
 
 
 def watch_source(
-    parts: Bootstrap, source: Path, chosen: settings.Settings, kind: str | None, last: IndexingResult, as_json: bool
+    bootstrap: Bootstrap, source: Path, settings: Settings, kind: str | None, last: IndexingResult, as_json: bool
 ) -> None:
-    """Index again after each change, until Ctrl-C; what goes wrong is told, and the next change waited for."""
-    print_to_stderr([StyledLine.of((f"Watching {source} (Ctrl-C ends)", "dim"))])
-    seen: object = None
-    for changed in _poll_changes(source, chosen):
-        if (now := source_stat_signature(source, last.manifest.beside)) == seen and not changed:
+    """Index again after each change until Ctrl-C; an error is reported, and the next change is awaited."""
+    from bookbound.sources.fingerprints import source_stat_signature
+
+    print_to_stderr((f"Watching {source} (Ctrl-C ends)", "dim"))
+    signature: object = None
+    for has_changed in _poll_changes(source, settings):
+        old_signature, signature = signature, source_stat_signature(source, last.manifest.outside_files)
+        if signature == old_signature and not has_changed:
             continue
-        seen = now
         try:
-            indexed, seconds = index_with_progress(parts, source, chosen, kind=kind)
-        except BookboundError as trouble:
-            tell_trouble(trouble, as_json)
+            result, seconds = index_with_progress(bootstrap, source, settings, kind=kind)
+        except BookboundError as error:
+            print_error(error, as_json)
             continue
-        if not as_json and indexed.notices and indexed.notices != last.notices:
-            print_to_stderr(terminal.format_warning(f"{file}: {message}") for file, message, _ in indexed.notices)
-        last = indexed
-        if not indexed.published:
-            continue
-        if as_json:
-            print_index_result(indexed, seconds, chosen, as_json)
-        else:
-            print_lines([StyledLine.of(f"Published {indexed.manifest.generation}: {describe_changes(indexed)}")])
+        if not as_json and result.notices != last.notices:
+            _print_notices(result)
+        last = result
+        if result.is_published and as_json:
+            print_index_result(result, seconds, settings, as_json)
+        elif result.is_published:
+            print_line(f"Published {result.manifest.generation}: {describe_changes(result)}")
         flush_stdout()
 
 
-def _poll_changes(source: Path, chosen: settings.Settings) -> Iterator[bool]:
-    """A look at each change below a source, and from time to time without one: whether there was a change.
+def _poll_changes(source: Path, settings: Settings) -> Iterator[bool]:
+    """Yield at each change and at least each second; the value is whether files in a source folder may have changed.
 
-    A file is replaced by whoever saves it, and a folder may be: what stood there before gives no more signs.
+    Editors replace a file when they save it, and a folder may be replaced too. The old watch then sees no more
+    changes, so a new one begins.
     """
     from watchfiles import watch
 
-    whole = source.is_dir()
-    folder = source if whole else source.parent
-    own = _SourceChangeFilter(folder, chosen.index)
+    is_folder = source.is_dir()
+    folder = source if is_folder else source.parent
+    root, index = folder.resolve(), settings.index.resolve()
+
+    def is_in_book(change: Any, path: str) -> bool:
+        parts = Path(os.path.relpath(os.path.realpath(path), root)).parts
+        return not any(part.startswith(".") for part in parts) and not Path(path).is_relative_to(index)
+
     while True:
         if not folder.is_dir():
-            sleep(POLL_MILLISECONDS / 1000)
+            sleep(POLL_SECONDS)
             yield False
             continue
-        stood, fresh = folder.stat().st_ino, True  # something may have changed before anybody watched
+        inode, is_first = folder.stat().st_ino, True  # something may have changed before the watch began
         for changes in watch(
             folder,
-            watch_filter=own,
-            recursive=whole,
+            watch_filter=is_in_book,
+            recursive=is_folder,
             raise_interrupt=True,
             yield_on_timeout=True,
-            rust_timeout=POLL_MILLISECONDS,
+            rust_timeout=round(POLL_SECONDS * 1000),
         ):
-            yield whole and (fresh or bool(changes))
-            fresh = False
-            if not folder.is_dir() or folder.stat().st_ino != stood:
+            yield is_folder and (is_first or bool(changes))
+            is_first = False
+            if not folder.is_dir() or folder.stat().st_ino != inode:
                 break
-
-
-class _SourceChangeFilter:
-    """Whether a change is one of the book's: the index may lie within the source."""
-
-    def __init__(self, folder: Path, index: Path) -> None:
-        self._folder, self._own = folder.resolve(), index.resolve()
-
-    def __call__(self, change: Any, path: str) -> bool:
-        inside = Path(os.path.relpath(os.path.realpath(path), self._folder))
-        return not any(part.startswith(".") for part in inside.parts) and not Path(path).is_relative_to(self._own)

@@ -1,35 +1,34 @@
-"""Implements the commands `status`, `rollback`, `export` and `import` for a published index."""
+"""Implements the commands `status` and `rollback` for a published index."""
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import typer
 
-from bookbound import settings
-from bookbound.answering.operating_point import ActiveOperatingPoint
-from bookbound.cli import terminal
-from bookbound.cli.common import (
-    BookOption,
-    Bootstrap,
-    EditionOption,
-    IndexOption,
-    JsonOption,
-    describe_index_location,
-    exit_on_error,
-    explain_missing_index,
-    parse_path,
+from bookbound import filesystem
+from bookbound.cli.book_access import Bootstrap, describe_location, explain_missing_index
+from bookbound.cli.exit_codes import exit_on_error
+from bookbound.cli.options import BookOption, EditionOption, IndexOption, JsonOption
+from bookbound.cli.terminal import (
+    BLANK_LINE,
+    StyledLine,
+    format_bytes,
+    format_count,
+    format_table,
+    print_json,
+    print_line,
+    print_lines,
+    styled,
 )
-from bookbound.cli.terminal import StyledLine, print_json, print_lines, print_to_stderr, show_progress
-from bookbound.contracts import serialization
+from bookbound.contracts.serialization import JsonObject, serialize_manifest
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
-from bookbound.domain.errors import ConfigError, SourceError
-from bookbound.domain.manifest import ChapterSummary, Manifest
-from bookbound.domain.ports import IndexStore
+from bookbound.domain.manifest import Manifest
+from bookbound.settings import COMMAND_LINE_ORIGIN, SECRET_SUFFIXES, Settings, find_origins, load_settings
 
 
 def status(
@@ -39,110 +38,116 @@ def status(
     edition: EditionOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say which book is indexed, with what, when, and how large the index is; and which others there are."""
+    """Show the indexed book, its size and generations, the other books, and where each setting comes from."""
     with exit_on_error(as_json):
-        chosen = settings.load_settings(index=index, book=book, edition=edition)
-        parts: Bootstrap = ctx.obj
-        with explain_missing_index(chosen):
-            volumes = asyncio.run(parts.volumes(chosen))
-            if volumes and chosen.volume == UNNAMED_BOOK and UNNAMED_BOOK not in volumes:
-                print_overview(asyncio.run(_load_book_manifests(parts, chosen, volumes)), as_json)
-                return
-            chosen = asyncio.run(parts.asked(chosen))
-            kept = asyncio.run(parts.store(chosen).generations())
-        chosen, manifest = parts.placed(chosen), kept[0]
-        held, writer = parts.point(chosen, manifest), parts.writer_name(chosen)
-        size = None if chosen.qdrant_url else _measure_disk_usage(chosen.index / "generations")
+        settings = load_settings(index=index, book=book, edition=edition)
+        with explain_missing_index(settings):
+            found = asyncio.run(_load_status(ctx.obj, settings))
+        if "title" in found:
+            found["settings"] = _list_settings(settings, find_origins(index=index, book=book, edition=edition))
         if as_json:
-            generations = [{"generation": each.generation, "created": each.created} for each in kept]
-            point = {**asdict(held.point), "origin": held.origin}
-            kept_in = {"bytes": size, "generations": generations}
-            others = {"books": [str(volume) for volume in volumes]}
-            print_json(
-                {
-                    **serialization.serialize_manifest(manifest),
-                    **kept_in,
-                    "operating_point": point,
-                    "writer": writer,
-                    **others,
-                }
-            )
-            return
-        print_lines(
-            terminal.format_table(
-                [
-                    *_build_index_rows(manifest, kept, describe_index_location(chosen), size),
-                    _build_operating_point_row(held),
-                    ("Writer", writer),
-                ]
-            )
-        )
-        print_lines([StyledLine(), StyledLine.of(("Generations", "bold"))])
-        print_lines(_format_generation(each, current=each is manifest) for each in kept)
-        if volumes != [UNNAMED_BOOK]:
-            print_lines([StyledLine(), StyledLine.of(("Books", "bold"))])
-            print_lines(StyledLine.of(str(volume) or "(without a name)", indent=2) for volume in volumes)
-        print_lines([StyledLine(), StyledLine.of(("Chapters", "bold"))])
-        print_lines(_format_chapter(chapter) for chapter in manifest.chapters)
+            print_json(found)
+        elif "title" in found:
+            print_lines(_format_status(found))
+        else:
+            print_lines(_format_books(found["books"]))
 
 
-def _build_index_rows(manifest: Manifest, kept: list[Manifest], place: str, size: int | None) -> list[tuple[str, str]]:
+async def _load_status(bootstrap: Bootstrap, settings: Settings) -> JsonObject:
+    """The published index of the book, or all books if each has a name and the settings choose none."""
+    books = await bootstrap.list_books(settings)
+    if books and settings.book_ref == UNNAMED_BOOK and UNNAMED_BOOK not in books:
+        stores = {str(each): bootstrap.build_store(settings.with_book(each)) for each in books}
+        manifests = {name: (await store.generations())[0] for name, store in stores.items()}
+        return {"books": [{"name": name, **serialize_manifest(each)} for name, each in manifests.items()]}
+    settings = await bootstrap.resolve_book_settings(settings)
+    generations = await bootstrap.build_store(settings).generations()
+    settings = bootstrap.build_book_settings(settings)
+    point = bootstrap.load_operating_point(settings, generations[0])
+    return serialize_manifest(generations[0]) | {
+        "location": describe_location(settings),
+        "bytes": None if settings.qdrant_url else filesystem.disk_usage(settings.index / "generations"),
+        "generations": [
+            {"generation": each.generation, "created": each.created, "chunks": each.chunks} for each in generations
+        ],
+        "operating_point": {**asdict(point.point), "origin": point.origin},
+        "writer": bootstrap.writer_name(settings),
+        "books": [str(each) for each in books],
+    }
+
+
+def _list_settings(settings: Settings, origins: dict[str, str]) -> JsonObject:
+    """The origin of each setting that is set, and its value unless it is secret."""
+    return {
+        name: {"origin": origin}
+        | ({} if name.endswith(SECRET_SUFFIXES) else {"value": _to_json(getattr(settings, name))})
+        for name, origin in sorted(origins.items())
+    }
+
+
+def _to_json(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
+
+
+def _format_status(found: JsonObject) -> Iterator[StyledLine]:
+    generations, point = found["generations"], found["operating_point"]
     rows = [
-        ("Book", manifest.title),
-        ("Kind", manifest.kind),
-        ("Pages", str(manifest.pages)),
-        ("Chunks", str(manifest.chunks)),
-        ("Embedder", manifest.embedder),
-        ("Generation", f"{manifest.generation} ({len(kept)} kept)"),
-        ("Created", manifest.created),
-        ("Index", place),
+        ("Book", found["title"]),
+        ("Format", found["kind"]),
+        ("Pages", str(found["pages"])),
+        ("Chunks", str(found["chunks"])),
+        ("Embedder", found["embedder"]),
+        ("Generation", f"{found['generation']} ({len(generations)} kept)"),
+        ("Created", found["created"]),
+        ("Index", found["location"]),
+        ("On disk", "" if found["bytes"] is None else format_bytes(found["bytes"])),
+        ("Answer threshold", f"{point['answered']:.2f} ({point['origin']})"),
+        ("Writer", found["writer"]),
     ]
-    return rows if size is None else [*rows, ("On disk", terminal.format_bytes(size))]
+    yield from format_table([row for row in rows if row[1]])
+    sections = {
+        "Generations": [
+            (each["generation"], f"{each['created']}, {format_count(each['chunks'], 'chunk')}{', published' * (not i)}")
+            for i, each in enumerate(generations)
+        ],
+        "Books": [(_name_options(name), "") for name in found["books"] if found["books"] != [""]],
+        "Chapters": [(each["title"] or "(none)", _format_counts(each)) for each in found["chapters"]],
+        "Settings": [
+            (f"{name} = {_format_setting(each)}", _format_origin(each["origin"]))
+            for name, each in found["settings"].items()
+        ],
+    }
+    for title, entries in sections.items():
+        if entries:
+            yield BLANK_LINE
+            yield styled((title, "bold"))
+        yield from (styled(text, (f"  {details}".rstrip(), "dim"), indent=2) for text, details in entries)
 
 
-async def _load_book_manifests(
-    parts: Bootstrap, chosen: settings.Settings, volumes: list[BookRef]
-) -> dict[BookRef, Manifest]:
-    """What each book and edition says of itself."""
-    return {volume: (await parts.store(chosen.naming(volume)).generations())[0] for volume in volumes}
-
-
-def print_overview(books: dict[BookRef, Manifest], as_json: bool) -> None:
-    """Print which books and editions there are."""
-    if as_json:
-        print_json(
-            {"books": [{"name": str(volume), **serialization.serialize_manifest(books[volume])} for volume in books]}
-        )
-        return
-    print_lines(
-        terminal.format_table(
-            [(volume.options or "(without a name)", _describe_manifest(books[volume])) for volume in books]
-        )
+def _format_books(books: list[JsonObject]) -> Iterator[StyledLine]:
+    yield from format_table(
+        [
+            (_name_options(each["name"]), f"{each['title']} ({_format_counts(each)}, {each['created']})")
+            for each in books
+        ]
     )
 
 
-def _describe_manifest(manifest: Manifest) -> str:
-    counts = f"{terminal.format_count(manifest.pages, 'page')}, {terminal.format_count(manifest.chunks, 'chunk')}"
-    return f"{manifest.title} ({counts}, {manifest.created})"
+def _format_setting(setting: JsonObject) -> str:
+    value = setting.get("value", "(hidden)")
+    return ", ".join(value) if isinstance(value, list) else str(value)
 
 
-def _format_generation(manifest: Manifest, current: bool) -> StyledLine:
-    told = f"  {manifest.created}, {terminal.format_count(manifest.chunks, 'chunk')}{', published' if current else ''}"
-    return StyledLine.of(manifest.generation, (told, "dim"), indent=2)
+def _format_origin(origin: str) -> str:
+    return f"from the {origin}" if origin == COMMAND_LINE_ORIGIN else f"from {origin}"
 
 
-def _build_operating_point_row(held: ActiveOperatingPoint) -> tuple[str, str]:
-    return "Operating point", f"answers from {held.point.answered:.2f} on ({held.origin})"
+def _name_options(name: str) -> str:
+    return BookRef.parse(name).cli_options or "(without a name)"
 
 
-def _format_chapter(chapter: ChapterSummary) -> StyledLine:
-    counts = f"{terminal.format_count(chapter.pages, 'page')}, {terminal.format_count(chapter.chunks, 'chunk')}"
-    return StyledLine.of(chapter.title or "(none)", (f"  {counts}", "dim"), indent=2)
-
-
-def _measure_disk_usage(folder: Path) -> int:
-    """What the files take up; the engine's are much larger by name, being mostly holes."""
-    return sum(file.stat().st_blocks * 512 for file in folder.rglob("*") if file.is_file())
+def _format_counts(counted: JsonObject) -> str:
+    return f"{format_count(counted['pages'], 'page')}, {format_count(counted['chunks'], 'chunk')}"
 
 
 def rollback(
@@ -152,104 +157,19 @@ def rollback(
     edition: EditionOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Withdraw the published index for the one before it; whoever reads it moves there by itself."""
+    """Publish the previous index again; running servers switch to it by themselves."""
     with exit_on_error(as_json):
-        chosen = settings.load_settings(index=index, book=book, edition=edition)
-        parts: Bootstrap = ctx.obj
-        with explain_missing_index(chosen):
-            chosen = asyncio.run(parts.asked(chosen))
-            withdrawn, now = asyncio.run(_roll_back(parts.store(chosen)))
+        settings = load_settings(index=index, book=book, edition=edition)
+        with explain_missing_index(settings):
+            withdrawn, manifest = asyncio.run(_roll_back(ctx.obj, settings))
         if as_json:
-            print_json({**serialization.serialize_manifest(now), "withdrawn": withdrawn})
+            print_json({**serialize_manifest(manifest), "withdrawn": withdrawn})
             return
-        print_lines(
-            [
-                StyledLine.of("Withdrawn: ", withdrawn),
-                StyledLine.of(
-                    "Published: ", (now.generation, "bold"), (f"  {now.created}, {now.chunks} chunks", "dim")
-                ),
-            ]
-        )
+        details = f"  {manifest.created}, {format_count(manifest.chunks, 'chunk')}"
+        print_line("Withdrawn: ", withdrawn)
+        print_line("Published: ", (manifest.generation, "bold"), (details, "dim"))
 
 
-async def _roll_back(store: IndexStore) -> tuple[str, Manifest]:
-    """The name of what is withdrawn, which may well be all of it that can be read, and what is published then."""
-    return await store.published(), await store.roll_back()
-
-
-ArchiveFileArgument = Annotated[
-    Path, typer.Argument(metavar="FILE", parser=parse_path, help="The file, such as book.bookbound.")
-]
-ForceImportOption = Annotated[
-    bool, typer.Option("--force", help="Also where another book, or more of this one, is published.")
-]
-
-
-def export(
-    ctx: typer.Context,
-    file: ArchiveFileArgument,
-    index: IndexOption = None,
-    book: BookOption = None,
-    edition: EditionOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Write the published index to one file, to be imported elsewhere: another folder, machine or Qdrant server."""
-    from bookbound.indexing.archive import export_index as write
-
-    with exit_on_error(as_json):
-        chosen = settings.load_settings(index=index, book=book, edition=edition)
-        parts: Bootstrap = ctx.obj
-        with explain_missing_index(chosen), show_progress({"chunks": "Chunks", "vectors": "Vectors"}) as progress:
-            chosen = asyncio.run(parts.asked(chosen))
-            manifest = asyncio.run(write(parts.store(chosen), file, progress))
-        _print_transfer_result(
-            manifest, [("File", str(file)), ("Size", terminal.format_bytes(file.stat().st_size))], as_json
-        )
-
-
-def import_(
-    ctx: typer.Context,
-    file: ArchiveFileArgument,
-    index: IndexOption = None,
-    book: BookOption = None,
-    edition: EditionOption = None,
-    force: ForceImportOption = False,
-    as_json: JsonOption = False,
-) -> None:
-    """Publish an index that was exported; readers keep the old one until it is whole."""
-    from bookbound.indexing.archive import import_index as publish
-
-    with exit_on_error(as_json):
-        chosen = settings.load_settings(index=index, book=book, edition=edition)
-        parts: Bootstrap = ctx.obj
-        try:
-            with show_progress({"import": "Import"}) as progress:
-                manifest = asyncio.run(publish(file, parts.store(chosen), progress, force=force))
-        except SourceError as trouble:
-            raise type(trouble)(f"{file}: {trouble}") from trouble
-        _print_transfer_result(
-            manifest, [("Name", chosen.volume.options or "none"), ("Index", describe_index_location(chosen))], as_json
-        )
-        asyncio.run(_warn_embedder_mismatch(manifest, parts, chosen))
-
-
-async def _warn_embedder_mismatch(manifest: Manifest, parts: Bootstrap, chosen: settings.Settings) -> None:
-    """Say what to set where questions are embedded with something else than the index was made with."""
-    with suppress(ConfigError):  # which whoever asks is told of
-        words = parts.embedder(chosen)
-        if words.name != manifest.embedder:
-            made, asked = manifest.embedder, words.name
-            told = (
-                f"This index was made with {made}, but questions are embedded with {asked}: none can be answered. "
-                "Set `embedder` and `embed_model` as they were where it was exported, or index the book again."
-            )
-            print_to_stderr([terminal.format_warning(told)])
-        await words.close()
-
-
-def _print_transfer_result(manifest: Manifest, rows: list[tuple[str, str]], as_json: bool) -> None:
-    if as_json:
-        print_json({**serialization.serialize_manifest(manifest), **{name.lower(): value for name, value in rows}})
-        return
-    about = [("Book", manifest.title), ("Chunks", str(manifest.chunks)), ("Generation", manifest.generation)]
-    print_lines(terminal.format_table([*about, *rows]))
+async def _roll_back(bootstrap: Bootstrap, settings: Settings) -> tuple[str, Manifest]:
+    store = bootstrap.build_store(await bootstrap.resolve_book_settings(settings))
+    return await store.published_generation(), await store.roll_back()

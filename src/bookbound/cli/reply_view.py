@@ -7,44 +7,62 @@ from itertools import groupby
 from math import floor
 from typing import TYPE_CHECKING
 
-from bookbound.cli import terminal
-from bookbound.cli.terminal import StyledLine, StyledText, escape_line_breaks, format_count, format_table
+from bookbound.cli.terminal import (
+    BLANK_LINE,
+    StyledLine,
+    StyledText,
+    escape_line_breaks,
+    format_count,
+    format_table,
+    styled,
+)
 from bookbound.domain.book_ref import UNNAMED_EDITION_LABEL
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.judgement import Evidence, RefusalReason
 from bookbound.domain.question import SELECTION_CHUNK_ID, Retrieval
-from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Trace
+from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply
+from bookbound.domain.trace import Trace
 
 if TYPE_CHECKING:
     from bookbound.contracts.agent import AgentResponse
     from bookbound.contracts.grounded_agent import AgentResponse as GroundedResponse
+
+MAX_NEAREST_SECTIONS, MAX_EXCERPT_CHARS = 3, 240
+REFUSAL_EXPLANATIONS = {
+    RefusalReason.EMPTY_RETRIEVAL: "Nothing in the index is close to the question.",
+    RefusalReason.LOW_RELEVANCE: "No passage of the book is about this.",
+    RefusalReason.INSUFFICIENT_GROUNDING: "Some passages come close, but none states the answer clearly enough.",
+    RefusalReason.SELECTED_TEXT_MISSING: "Only the selected text was read.",
+}
+MODEL_FAILED_MESSAGE = "The language model gave no usable answer; this is the book's own wording."
+MODEL_INTERRUPTED_MESSAGE = "The language model stopped early; the end of the answer may be missing."
+MODEL_UNREACHABLE_MESSAGE = "The language model could not be reached; it might have found an answer."
 
 
 def format_agent_reply(reply: AgentResponse, verbose: bool) -> Iterator[StyledLine]:
     yield from _format_answer_text(reply.answer, reply.has_relevant_context)
     for number, source in enumerate(reply.sources, 1):
         names = " › ".join(dict.fromkeys(name for name in (source.chapter, source.section) if name))
-        mark = f"[{number}] "
-        yield StyledLine.of((mark, "cyan"), (names, "bold"), format_similarity(source.relevance_score), hang=len(mark))
-        yield StyledLine.of((source.url, "dim"), indent=4, whole=True)
+        yield _format_numbered(f"[{number}] ", "cyan", names, format_similarity(source.relevance_score))
+        yield styled((source.url, "dim"), indent=4, no_wrap=True)
     if verbose:
-        yield StyledLine()
-        yield from terminal.format_table(_build_timing_rows(reply))
+        yield BLANK_LINE
+        yield from format_table(_build_timing_rows(reply))
 
 
 def format_grounded_agent_reply(reply: GroundedResponse, verbose: bool) -> Iterator[StyledLine]:
     yield from _format_answer_text(reply.answer, reply.grounded)
     for citation in reply.citations:
-        yield StyledLine.of((citation.format(), "dim"), whole=True)
+        yield styled((citation.format(), "dim"), no_wrap=True)
     if verbose:
-        yield StyledLine()
-        yield from terminal.format_table([*_build_timing_rows(reply), ("Tools", ", ".join(reply.tool_calls))])
+        yield BLANK_LINE
+        yield from format_table([*_build_timing_rows(reply), ("Tools", ", ".join(reply.tool_calls))])
 
 
-def _format_answer_text(text: str, answered: bool) -> Iterator[StyledLine]:
-    yield StyledLine.of((text, "" if answered else "bold yellow"), whole="\n" in text)
-    if answered:
-        yield StyledLine()
+def _format_answer_text(text: str, is_answered: bool) -> Iterator[StyledLine]:
+    yield styled((text, "" if is_answered else "bold yellow"), no_wrap="\n" in text)
+    if is_answered:
+        yield BLANK_LINE
 
 
 def _build_timing_rows(reply: AgentResponse | GroundedResponse) -> list[tuple[str, str]]:
@@ -55,20 +73,8 @@ def _build_timing_rows(reply: AgentResponse | GroundedResponse) -> list[tuple[st
     ]
 
 
-MAX_NEAREST_SECTIONS, MAX_EXCERPT_CHARS = 3, 240
-REFUSAL_EXPLANATIONS = {
-    RefusalReason.EMPTY_RETRIEVAL: "Nothing in the index comes near the question.",
-    RefusalReason.LOW_RELEVANCE: "No passage of the book is about this.",
-    RefusalReason.INSUFFICIENT_GROUNDING: "Some passages come near, but none states the answer surely enough to give it.",
-    RefusalReason.SELECTED_TEXT_MISSING: "Only the selected text was read.",
-}
-MODEL_FAILED_MESSAGE = "The language model gave no answer that can be used; this is the book's own wording."
-MODEL_INTERRUPTED_MESSAGE = "The language model broke off; the end of the answer may be missing."
-MODEL_UNREACHABLE_MESSAGE = "The language model could not be reached; it might have found an answer."
-
-
 def format_reply(reply: Reply, verbose: bool = False, threshold: float = 0.0) -> Iterator[StyledLine]:
-    """An answer with its citations, or a refusal with the nearest sections; all that led to it when `verbose`."""
+    """An answer with its citations, or a refusal with the nearest sections; `verbose` adds judgement and timings."""
     yield from format_answer(reply) if isinstance(reply, Answer) else format_refusal(reply, threshold)
     yield from _format_selection(reply.trace.retrieval)
     if verbose:
@@ -76,160 +82,158 @@ def format_reply(reply: Reply, verbose: bool = False, threshold: float = 0.0) ->
 
 
 def format_answer(answer: Answer) -> Iterator[StyledLine]:
-    """The sentences, each with the numbers of its citations, what is to be said of them all, and the citations."""
+    """The sentences with the numbers of their citations, then notes on the whole answer, then the citations."""
     numbers = {evidence: number for number, evidence in enumerate(answer.citations, 1)}
-    for manner, sentences in groupby(answer.sentences, _choose_layout):
-        if manner == "prose":
-            pairs = [(f"{sentence.text} ", _format_citation_marks(sentence, numbers), " ") for sentence in sentences]
-            yield StyledLine.of(*[piece for pair in pairs for piece in pair][:-1])
-        elif manner == "shown":
-            for number, sentence in enumerate(sentences):
-                yield from [StyledLine()] * bool(number)
-                yield StyledLine.of(sentence.text, whole=True)
-                yield StyledLine.of(_format_citation_marks(sentence, numbers))
+    for layout, group in groupby(answer.sentences, _choose_layout):
+        marked = [(sentence, _format_citation_marks(sentence, numbers)) for sentence in group]
+        if layout == "prose":
+            pieces = [piece for sentence, marks in marked for piece in (f"{sentence.text} ", marks, " ")]
+            yield styled(*pieces[:-1])
+        elif layout == "block":
+            for i, (sentence, marks) in enumerate(marked):
+                yield from [BLANK_LINE] * bool(i)
+                yield styled(sentence.text, no_wrap=True)
+                yield styled(marks)
         else:
-            for sentence in sentences:
-                yield StyledLine.of(
-                    f"{sentence.text} ", _format_citation_marks(sentence, numbers), whole=sentence.kind == "row"
-                )
-        yield StyledLine()
-    for told in filter(
-        None, (answer.reservation, _describe_model_failure(answer), _describe_edition_differences(answer))
-    ):
-        yield StyledLine.of((told, "bold yellow"))
-        yield StyledLine()
-    spoken = {sentence.text for sentence in answer.sentences}
+            for sentence, marks in marked:
+                yield styled(f"{sentence.text} ", marks, no_wrap=sentence.kind == "row")
+        yield BLANK_LINE
+    for note in (answer.reservation, _describe_model_failure(answer), _describe_edition_differences(answer)):
+        if note:
+            yield styled((note, "bold yellow"))
+            yield BLANK_LINE
+    shown = {sentence.text for sentence in answer.sentences}
     for evidence, number in numbers.items():
-        yield from _format_citation(number, evidence, quoted=evidence.text not in spoken)
+        yield _format_numbered(f"[{number}] ", "cyan", _join_path(evidence.place))
+        yield from _format_address(evidence.place, indent=4)
+        if evidence.text not in shown:
+            yield styled(("“" + evidence.text + "”", "italic"), indent=4, no_wrap="\n" in evidence.text)
 
 
 def format_refusal(refusal: Refusal, threshold: float = 0.0) -> Iterator[StyledLine]:
-    """The refusal, why, and where the reader may want to look."""
+    """The refusal, its reason, and the nearest sections."""
     found = [passage for passage in refusal.trace.retrieval.passages if passage.chunk.id != SELECTION_CHUNK_ID]
-    yield StyledLine.of((refusal.text, "bold yellow"))
-    yield StyledLine.of(
-        MODEL_UNREACHABLE_MESSAGE if refusal.trace.degraded else _explain_refusal(refusal.kind, found, threshold)
-    )
+    reason = MODEL_UNREACHABLE_MESSAGE if refusal.trace.degraded else _explain_refusal(refusal.kind, found, threshold)
+    yield styled((refusal.text, "bold yellow"))
+    yield styled(reason)
     nearest = list({passage.chunk.place.link: passage.chunk.place for passage in found}.values())[:MAX_NEAREST_SECTIONS]
     if nearest:
-        yield StyledLine()
-        yield StyledLine.of(("The nearest sections, and the words there that may bear on it:", "dim"))
+        yield BLANK_LINE
+        yield styled(("The nearest sections:", "dim"))
     for place in nearest:
-        yield StyledLine.of((" › ".join(place.path), "dim"), indent=2)
-        yield StyledLine.of((place.link, "dim"), indent=4, whole=True)
-        near = next((each for each in refusal.judgement.evidence if each.place.link == place.link), None)
-        if near:
-            yield StyledLine.of(("“" + _shorten_text(near.text) + "”", "italic"), indent=4)
+        yield styled((_join_path(place), "dim"), indent=2)
+        yield styled((place.link, "dim"), indent=4, no_wrap=True)
+        if quote := next((each for each in refusal.judgement.evidence if each.place.link == place.link), None):
+            yield styled(("“" + _shorten(quote.text) + "”", "italic"), indent=4)
 
 
 def format_passages(passages: Sequence[Passage]) -> Iterator[StyledLine]:
-    """What a search found: rank, similarity, address and the beginning of the words."""
+    """Search results: rank, similarity, address and the beginning of the text."""
     for rank, passage in enumerate(passages, 1):
-        place, number = passage.chunk.place, f"{rank}. "
-        path = " › ".join(place.path)
-        yield StyledLine.of((number, "bold"), (path, "bold"), format_similarity(passage.score), hang=len(number))
+        place = passage.chunk.place
+        yield _format_numbered(f"{rank}. ", "bold", _join_path(place), format_similarity(passage.score))
         yield from _format_address(place, indent=3)
-        yield StyledLine.of(_shorten_text(passage.chunk.text), indent=3)
-        yield StyledLine()
+        yield styled(_shorten(passage.chunk.text), indent=3)
+        yield BLANK_LINE
 
 
 def format_similarity(score: float) -> StyledText:
-    """A passage's cosine to the question; the order of passages counts their words as well."""
+    """The similarity of a passage to the question, which is not what orders the passages."""
     return f"  similarity {score:.2f}", "cyan"
 
 
-def _explain_refusal(kind: RefusalReason, found: Sequence[Passage], threshold: float) -> str:
+def _format_numbered(number: str, style: str, title: str, *more: StyledText) -> StyledLine:
+    return styled((number, style), (title, "bold"), *more, hanging_indent=len(number))
+
+
+def _join_path(place: Place) -> str:
+    return " › ".join(place.heading_path)
+
+
+def _explain_refusal(reason: RefusalReason, found: Sequence[Passage], threshold: float) -> str:
     best = max((passage.score for passage in found), default=0.0)
-    if kind is RefusalReason.LOW_RELEVANCE and best < threshold:
-        # Rounded down, so that it reads as the smaller of the two whatever the threshold is.
-        return (
-            f"The highest similarity of a passage is {floor(best * 100) / 100:.2f}, below the threshold {threshold:g}."
-        )
-    return REFUSAL_EXPLANATIONS[kind]
+    if reason is RefusalReason.LOW_RELEVANCE and best < threshold:
+        shown = floor(best * 100) / 100  # rounded down, so that it is never shown as equal to the threshold
+        return f"The highest similarity of a passage is {shown:.2f}, below the threshold {threshold:g}."
+    return REFUSAL_EXPLANATIONS[reason]
 
 
 def _describe_model_failure(answer: Answer) -> str:
-    """What became of an answer that a language model failed to write, or to finish."""
     if not answer.trace.degraded:
         return ""
-    quoted = all(any(each.text == sentence.text for each in sentence.evidence) for sentence in answer.sentences)
-    return MODEL_FAILED_MESSAGE if quoted else MODEL_INTERRUPTED_MESSAGE
+    is_quoted = all(any(each.text == sentence.text for each in sentence.evidence) for sentence in answer.sentences)
+    return MODEL_FAILED_MESSAGE if is_quoted else MODEL_INTERRUPTED_MESSAGE
 
 
 def _describe_edition_differences(answer: Answer) -> str:
-    """Which other editions do not hold the words that are cited."""
-    others = answer.trace.differs
-    if not others:
-        return ""
-    asked = answer.trace.edition or UNNAMED_EDITION_LABEL
-    return f"Another edition says this otherwise, or not at all: {', '.join(others)} (asked: {asked})."
+    others = answer.trace.differing_editions
+    edition = answer.trace.edition or UNNAMED_EDITION_LABEL
+    return f"Other editions do not say this word for word: {', '.join(others)} (asked: {edition})." if others else ""
 
 
 def _choose_layout(sentence: AnswerSentence) -> str:
-    """How a sentence is set: prose runs on, items and rows stand line by line, all else stands by itself."""
+    """Prose runs on, items and rows of one chunk get a line each, and everything else is a block."""
     if sentence.kind in ("item", "row"):
         return sentence.kind + sentence.evidence[0].chunk_id
-    return "shown" if sentence.kind != "sentence" or "\n" in sentence.text else "prose"
+    return "block" if sentence.kind != "sentence" or "\n" in sentence.text else "prose"
 
 
 def _format_citation_marks(sentence: AnswerSentence, numbers: dict[Evidence, int]) -> StyledText:
     return "".join(f"[{numbers[evidence]}]" for evidence in dict.fromkeys(sentence.evidence)), "cyan"
 
 
-def _format_citation(number: int, evidence: Evidence, quoted: bool) -> Iterator[StyledLine]:
-    mark = f"[{number}] "
-    yield StyledLine.of((mark, "cyan"), (" › ".join(evidence.place.path), "bold"), hang=len(mark))
-    yield from _format_address(evidence.place, indent=4)
-    if quoted:
-        yield StyledLine.of(("“" + evidence.text + "”", "italic"), indent=4, whole="\n" in evidence.text)
-
-
 def _format_address(place: Place, indent: int) -> Iterator[StyledLine]:
-    """A link for people, and file and characters for machines; words that are not of the book have neither."""
+    """A link for people, then file and characters for machines; text that is not from the book has neither."""
     if place.file:
-        yield StyledLine.of((place.link, "dim"), indent=indent, whole=True)
+        yield styled((place.link, "dim"), indent=indent, no_wrap=True)
         file = escape_line_breaks(place.file).partition("#page=")[0]
-        page = f", page {escape_line_breaks(place.label or str(place.page))}" if place.page is not None else ""
-        yield StyledLine.of((f"{file}:{place.start}-{place.end}{page}", "dim"), indent=indent, whole=True)
+        page = f", page {escape_line_breaks(place.page_label or str(place.page))}" if place.page is not None else ""
+        yield styled((f"{file}:{place.start}-{place.end}{page}", "dim"), indent=indent, no_wrap=True)
 
 
-def _shorten_text(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= MAX_EXCERPT_CHARS else words[:MAX_EXCERPT_CHARS].rpartition(" ")[0] + " …"
+def _shorten(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= MAX_EXCERPT_CHARS else text[:MAX_EXCERPT_CHARS].rpartition(" ")[0] + " …"
 
 
 def _format_selection(retrieval: Retrieval) -> Iterator[StyledLine]:
-    """Where the reader's selection stands in the book, or that it is not from the book."""
+    """Where the selected text is in the book, or that it is not from the book."""
     if not any(passage.chunk.id == SELECTION_CHUNK_ID for passage in retrieval.passages):
         return
-    yield StyledLine()
+    yield BLANK_LINE
     if retrieval.selection:
-        yield StyledLine.of(("The selection stands in ", "dim"), (" › ".join(retrieval.selection.path), "dim"))
+        yield styled((f"The selected text is in {_join_path(retrieval.selection)}", "dim"))
         yield from _format_address(retrieval.selection, indent=2)
     else:
-        yield StyledLine.of(("The selection was not found in this book.", "dim"))
+        yield styled(("The selected text is not from this book.", "dim"))
 
 
 def _format_trace(reply: Reply) -> Iterator[StyledLine]:
-    """How the reply came to be: the judgement, the passages and the time each part took."""
+    """The judgement, the passages and the time of each stage."""
     judgement, trace = reply.judgement, reply.trace
-    timings = {"embed": trace.retrieval.embed_ms, "search": trace.retrieval.search_ms, **trace.timings}
-    yield StyledLine()
+    timings = trace.milliseconds
+    yield BLANK_LINE
     yield from format_table(
         [
-            ("Judgement", f"{judgement.probability:.2f} probably answered, retrieval {judgement.quality}"),
-            ("Relevant", f"{len(judgement.relevant)} of {format_count(len(trace.retrieval.passages), 'passage')}"),
+            (
+                "Judgement",
+                f"{judgement.probability:.2f} probability of an answer, retrieval quality {judgement.quality}",
+            ),
+            (
+                "Relevant",
+                f"{len(judgement.relevant_chunk_ids)} of {format_count(len(trace.retrieval.passages), 'passage')}",
+            ),
             ("Time", ", ".join(f"{name} {value:.1f} ms" for name, value in timings.items())),
             ("Writer", _describe_writer(trace)),
             ("Embedder", trace.embedder),
             ("Generation", trace.generation),
         ]
     )
-    yield StyledLine()
+    yield BLANK_LINE
     yield from format_passages(trace.retrieval.passages)
 
 
 def _describe_writer(trace: Trace) -> str:
     used = trace.usage
-    took = f"{format_count(used.calls, 'call')}, {used.read} tokens read, {used.written} written"
+    took = f"{format_count(used.calls, 'call')}, {used.input_tokens} input tokens, {used.output_tokens} output tokens"
     return f"{trace.writer} ({took})" if used.calls else trace.writer

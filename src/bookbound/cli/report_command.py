@@ -13,27 +13,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bookbound import settings
-from bookbound.cli import terminal
-from bookbound.cli.admin_commands import QueryLogBootstrap
-from bookbound.cli.common import BookOption, EditionOption, IndexOption, exit_on_error, parse_duration
+from bookbound.cli.book_access import Bootstrap
+from bookbound.cli.exit_codes import exit_on_error
+from bookbound.cli.options import BookOption, EditionOption, IndexOption, parse_duration
 from bookbound.cli.terminal import (
+    BLANK_LINE,
     StyledLine,
     escape_line_breaks,
+    format_count,
     format_grid,
     print_json,
     print_lines,
-    print_to_stderr,
+    print_warning,
     show_progress,
+    styled,
     translate_output_errors,
 )
 from bookbound.domain.book_ref import ALL_BOOKS, UNNAMED_BOOK, BookRef
 from bookbound.domain.errors import BookIndexError, BookNotFoundError, ServiceError
 from bookbound.domain.manifest import Manifest
+from bookbound.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from bookbound.evaluation.runner import MetricsDict
-
+    from bookbound.evaluation import MetricsDict
 
 MAX_LISTED_GROUPS, MAX_LISTED_DAYS, MAX_OTHER_WORDINGS = 20, 14, 2
 LATENCY_PERCENTILES = ("p50", "p95")
@@ -48,125 +50,115 @@ class ReportFormat(StrEnum):
 
 
 SinceOption = Annotated[
-    timedelta, typer.Option("--since", metavar="TIME", parser=parse_duration, help="How far to look back, as in 2w.")
+    timedelta, typer.Option("--since", metavar="TIME", parser=parse_duration, help="How far to look back, such as 2w.")
 ]
-ReportFormatOption = Annotated[
-    ReportFormat, typer.Option("--format", help="For people, as a page with plots, or for scripts.")
-]
+ReportFormatOption = Annotated[ReportFormat, typer.Option("--format", help="Text, a page with plots, or JSON.")]
 
 
 def report(
     ctx: typer.Context,
-    since: SinceOption = "30d",  # type: ignore[assignment]  # as it is typed, and shown in the help
+    since: SinceOption = "30d",  # type: ignore[assignment]  # the parser converts it, and the help shows it
     index: IndexOption = None,
     book: BookOption = None,
     edition: EditionOption = None,
-    as_format: ReportFormatOption = ReportFormat.TEXT,
+    output_format: ReportFormatOption = ReportFormat.TEXT,
 ) -> None:
-    """Tell what readers asked, what the book answered, and what they could not find; of every book: --book all.
+    """Report what readers asked, what the book answered, and what they could not find. For every book, use --book all.
 
     Exit codes: 0 done, 2 bad use or configuration, 3 a service could not be reached.
     """
-    with exit_on_error(as_format is ReportFormat.JSON):
-        reported = asyncio.run(
-            _build_report(ctx.obj, settings.load_settings(index=index, book=book, edition=edition), since)
-        )
-        if as_format is ReportFormat.JSON:
-            print_json(reported)
-        elif as_format is ReportFormat.HTML:
+    with exit_on_error(output_format is ReportFormat.JSON):
+        built = asyncio.run(_build_report(ctx.obj, load_settings(index=index, book=book, edition=edition), since))
+        if output_format is ReportFormat.JSON:
+            print_json(built)
+        elif output_format is ReportFormat.HTML:
             from bookbound.server.report.presentation import render_report
 
             with translate_output_errors():
-                sys.stdout.buffer.write(render_report(reported).encode(errors="backslashreplace"))
+                sys.stdout.buffer.write(render_report(built).encode(errors="backslashreplace"))
         else:
-            print_lines(_format_report(reported))
+            print_lines(_format_report(built))
 
 
-async def _build_report(parts: QueryLogBootstrap, chosen: settings.Settings, since: timedelta) -> MetricsDict:
+async def _build_report(bootstrap: Bootstrap, settings: Settings, since: timedelta) -> MetricsDict:
     from bookbound.server.query_log.history import open_snapshot
     from bookbound.server.report import LogStatistics, summarize_log
     from bookbound.server.report.question_groups import group_unanswered
 
     until = datetime.now(UTC)
-    of = BookRef(chosen.book or "", chosen.edition or "").checked()
-    of = BookRef(ALL_BOOKS) if of.book == ALL_BOOKS else of
-    with closing(parts.log(chosen)) as database, open_snapshot(database, until - since, of) as log:
-        tally = LogStatistics(log)
-    books = await _load_manifests(parts, chosen, of, asked=bool(tally.volumes))
+    of = BookRef(ALL_BOOKS) if settings.book == ALL_BOOKS else settings.book_ref
+    with closing(bootstrap.open_query_log(settings)) as database, open_snapshot(database, until - since, of) as log:
+        statistics = LogStatistics(log)
+    books = await _load_manifests(bootstrap, settings, of, is_asked=bool(statistics.books))
     with show_progress({"group": "Compare the questions"}) as progress:
-        local = replace(chosen, embedder="local")
-        groups = await group_unanswered(tally.wordings, lambda: parts.embedder(local), progress)
-    return summarize_log(tally, groups, of, books, until - since, until)
+        local = replace(settings, embedder="local")
+        groups = await group_unanswered(statistics.wordings, lambda: bootstrap.build_embedder(local), progress)
+    return summarize_log(statistics, groups, of, books, until - since, until)
 
 
 async def _load_manifests(
-    parts: QueryLogBootstrap, chosen: settings.Settings, of: BookRef, asked: bool
+    bootstrap: Bootstrap, settings: Settings, of: BookRef, is_asked: bool
 ) -> dict[BookRef, Manifest]:
-    """What is indexed of a volume, where that can be told; the log is worth a report without it."""
+    """The manifests of the reported books; the log alone is enough for a report."""
     found: dict[BookRef, Manifest] = {}
     try:
-        volumes = await parts.volumes(chosen)
-        for volume in filter(of.holds, volumes):
-            if kept := await parts.store(chosen.naming(volume)).generations():
-                found[volume] = kept[0]
-    except (BookIndexError, ServiceError) as trouble:
-        print_to_stderr([terminal.format_warning(f"Chapters that never answered are not told. {trouble}")])
+        books = await bootstrap.list_books(settings)
+        for book in filter(of.includes, books):
+            if generations := await bootstrap.build_store(settings.with_book(book)).generations():
+                found[book] = generations[0]
+    except (BookIndexError, ServiceError) as error:
+        print_warning(f"The index cannot be read, so the report does not list chapters that never answered. {error}")
         return {}
-    if not found and not asked and of not in (UNNAMED_BOOK, BookRef(ALL_BOOKS)):
-        names = ", ".join(str(volume) or "one without a name" for volume in volumes) or "none"
+    if not found and not is_asked and of not in (UNNAMED_BOOK, BookRef(ALL_BOOKS)):
+        names = "; ".join(book.cli_options or "one without a name" for book in books) or "none"
         raise BookNotFoundError(
-            f"There is no book or edition of this name here, and nobody asked one. There is: {names}."
+            f"Neither the index nor the log has this book or edition. The books of the index: {names}"
         )
     return found
 
 
-def _format_report(reported: MetricsDict) -> Iterator[StyledLine]:
-    from bookbound.server.report.presentation import (
-        COUNT_COLUMNS,
-        describe_other_books,
-        format_milliseconds,
-        report_period,
-        report_tables,
-        report_title,
-    )
+def _format_report(report: MetricsDict) -> Iterator[StyledLine]:
+    from bookbound.server.report import presentation
 
-    yield StyledLine.of((report_title(reported), "bold"))
-    yield StyledLine.of((report_period(reported), "dim"))
-    if more := describe_other_books(reported):
-        yield StyledLine.of((more, "dim"))
-    for table in report_tables(reported):
-        yield StyledLine()
+    yield styled((presentation.report_title(report), "bold"))
+    yield styled((presentation.report_period(report), "dim"))
+    if more := presentation.describe_other_books(report):
+        yield styled((more, "dim"))
+    for table in presentation.report_tables(report):
+        yield BLANK_LINE
         yield from format_grid(table.columns, [tuple(map(escape_line_breaks, row)) for row in table.rows], table.title)
-    if days := [day for day in reported["by_day"] if day["asked"]][-MAX_LISTED_DAYS:]:
+    if days := [day for day in report["by_day"] if day["asked"]][-MAX_LISTED_DAYS:]:
         rows = [
             (
                 day["day"],
-                *(str(day[name]) for name in COUNT_COLUMNS),
-                *(format_milliseconds(day[name]) for name in LATENCY_PERCENTILES),
+                *(str(day[name]) for name in presentation.COUNT_COLUMNS),
+                *(presentation.format_milliseconds(day[name]) for name in LATENCY_PERCENTILES),
             )
             for day in days
         ]
-        yield StyledLine()
-        yield from format_grid(("", *COUNT_COLUMNS, *(f"{name} ms" for name in LATENCY_PERCENTILES)), rows, "By day")
-    yield StyledLine()
-    yield from _format_unanswered_groups(reported)
+        yield BLANK_LINE
+        yield from format_grid(
+            ("", *presentation.COUNT_COLUMNS, *(f"{name} ms" for name in LATENCY_PERCENTILES)), rows, "By day"
+        )
+    yield BLANK_LINE
+    yield from _format_unanswered_groups(report)
 
 
-def _format_unanswered_groups(reported: MetricsDict) -> Iterator[StyledLine]:
+def _format_unanswered_groups(report: MetricsDict) -> Iterator[StyledLine]:
     from bookbound.server.report.presentation import describe_uncompared
 
-    groups = reported["unanswered"]["groups"]
-    yield StyledLine.of(("What readers could not get answered", "bold"))
+    groups = report["unanswered"]["groups"]
+    yield styled(("Questions without an answer", "bold"))
     if not groups:
-        yield StyledLine.of(("Nothing in this time.", "dim"), indent=2)
+        yield styled(("Nothing in this period.", "dim"), indent=2)
     width = len(str(groups[0]["asked"])) if groups else 0
     for group in groups[:MAX_LISTED_GROUPS]:
         count = f"{group['asked']:>{width}}× "
-        yield StyledLine.of((count, "cyan"), escape_line_breaks(group["typical"]), indent=2, hang=len(count))
-        others = [words for words in group["wordings"] if words != group["typical"]]
-        for words in others[:MAX_OTHER_WORDINGS]:
-            yield StyledLine.of((f"also: {escape_line_breaks(words)}", "dim"), indent=2 + len(count))
+        yield styled((count, "cyan"), escape_line_breaks(group["typical"]), indent=2, hanging_indent=len(count))
+        others = [wording for wording in group["wordings"] if wording != group["typical"]]
+        for wording in others[:MAX_OTHER_WORDINGS]:
+            yield styled((f"also: {escape_line_breaks(wording)}", "dim"), indent=2 + len(count))
     if (more := len(groups) - MAX_LISTED_GROUPS) > 0:
-        yield StyledLine.of((f"and {terminal.format_count(more, 'group')} more: --format html", "dim"), indent=2)
-    if words := describe_uncompared(reported):
-        yield StyledLine.of((words, "dim"), indent=2)
+        yield styled((f"and {format_count(more, 'group')} more: --format html", "dim"), indent=2)
+    if note := describe_uncompared(report):
+        yield styled((note, "dim"), indent=2)

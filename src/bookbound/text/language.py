@@ -1,4 +1,4 @@
-"""Detects whether a text is in English or in the language of the book."""
+"""Detects whether a text may be in English or in the language of the book."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections import Counter
 from functools import lru_cache
 
 _WORD = re.compile(r"[^\W\d_]+")
-# A text may be one long word: nothing is looked for from each of its letters to its end.
+# No pattern may take quadratic time on a text that is one long word.
 _CODE_OR_WORD = re.compile(r"`[^`]*`|[^\s`]+")
 _CODE_LIKE = re.compile(r"`|[\w)][/\\_=(){}<>:.]{1,8}\w")
 _WORDS_WITH_DIGITS = re.compile(r"\b\w*\d\w*\b")
 MIN_LETTERS = 12
-"""Fewer letters than these tell no language."""
+"""A text with fewer letters has no detectable language."""
 MIN_FOREIGN_FUNCTION_WORDS = 3
-"""So many function words that the book does not have tell another language."""
+"""This many function words that the book does not contain show another language."""
 MIN_AMBIGUOUS_FUNCTION_WORDS = 2
-"""So many function words of another language, and fewer of English, leave it open whether a text is English."""
-# The commonest words of running text, with accents as they are written; one letter alone may be a variable.
+"""From this many function words on, a text is in the language that has most of them."""
+# The most common words, with their accents; single letters are left out because they may be variables.
 FUNCTION_WORDS = {
     language: frozenset(words.split())
     for language, words in {
@@ -53,53 +53,58 @@ _EAST_ASIAN_SCRIPTS = frozenset({"HAN", "KANA"})
 
 
 def is_same_language(text: str, book: str) -> bool:
-    """Whether a text may be in the language of the book's words; code, names and a few words always may."""
-    prose, words = _strip_code(text), _strip_code(book)
-    scripts, known = _count_scripts(prose), _count_scripts(words)
-    if scripts.total() < MIN_LETTERS or known.total() < MIN_LETTERS:
+    """Whether a text may be in the language of the book; code, names and a few words always may."""
+    text_prose, book_prose = _strip_code(text), _strip_code(book)
+    text_scripts, book_scripts = _count_scripts(text_prose), _count_scripts(book_prose)
+    if text_scripts.total() < MIN_LETTERS or book_scripts.total() < MIN_LETTERS:
         return True
-    script, own = _dominant_script(scripts), _dominant_script(known)
-    if script == "LATIN":
-        return not _is_foreign(_split_words(prose), Counter(_split_words(words)), latin=own == "LATIN")
-    if {script, own} <= _EAST_ASIAN_SCRIPTS:  # Japanese is told from Chinese by its syllables
-        return (scripts["KANA"] > scripts["HAN"] / 10) == (known["KANA"] > known["HAN"] / 10)
-    return known[script] >= known.total() / 10
+    text_script, book_script = (max(counts, key=counts.__getitem__) for counts in (text_scripts, book_scripts))
+    if text_script == "LATIN":
+        book_words = Counter(_split_words(book_prose))
+        return not _is_foreign(_split_words(text_prose), book_words, is_latin_book=book_script == "LATIN")
+    if {text_script, book_script} <= _EAST_ASIAN_SCRIPTS:
+        return _is_japanese(text_scripts) == _is_japanese(book_scripts)
+    return book_scripts[text_script] >= book_scripts.total() / 10
 
 
 def is_english(text: str) -> bool:
     """Whether a text may be in English; code, names and a few words always may."""
     words = _split_words(_strip_code(text))
-    scripts = _count_scripts("".join(word for word in words if len(word) > 1))  # one letter alone may be a variable
+    scripts = _count_scripts("".join(word for word in words if len(word) > 1))  # a single letter may be a variable
     if scripts["LATIN"] < 0.9 * scripts.total():
         return False
-    spoken = _count_function_words(Counter(words))
-    most = max(spoken.values())
-    return most < MIN_AMBIGUOUS_FUNCTION_WORDS or spoken["English"] == most
+    counts_by_language = _count_function_words(Counter(words))
+    most = max(counts_by_language.values())
+    return most < MIN_AMBIGUOUS_FUNCTION_WORDS or counts_by_language["English"] == most
 
 
-def _is_foreign(words: list[str], book: Counter[str], latin: bool) -> bool:
-    """Whether the words are those of a language that is not the book's; words that the book has tell nothing."""
-    spoken = _count_function_words(book)
-    most = max(spoken, key=lambda name: spoken[name])
-    if latin and spoken[most] < MIN_FOREIGN_FUNCTION_WORDS:
+def _is_japanese(scripts: Counter[str]) -> bool:
+    """Whether East Asian text is Japanese, which alone mixes syllables with Chinese characters."""
+    return scripts["KANA"] > scripts["HAN"] / 10
+
+
+def _is_foreign(words: list[str], book_words: Counter[str], is_latin_book: bool) -> bool:
+    """Whether the words are in another language than the book's; words that the book contains do not count."""
+    counts_by_language = _count_function_words(book_words)
+    book_language = max(counts_by_language, key=counts_by_language.__getitem__)
+    if is_latin_book and counts_by_language[book_language] < MIN_FOREIGN_FUNCTION_WORDS:
         return False
-    own = FUNCTION_WORDS[most] if latin else frozenset[str]()
-    for common in FUNCTION_WORDS.values():
-        foreign, familiar = common - own, own - common
-        theirs = sum(word in foreign and word not in book for word in words)
-        ours = sum(word in familiar for word in words)
-        if theirs >= MIN_FOREIGN_FUNCTION_WORDS and theirs > 2 * ours:
+    book_common = FUNCTION_WORDS[book_language] if is_latin_book else frozenset[str]()
+    for other_common in FUNCTION_WORDS.values():
+        other_only, book_only = other_common - book_common, book_common - other_common
+        foreign = sum(word in other_only and word not in book_words for word in words)
+        familiar = sum(word in book_only for word in words)
+        if foreign >= MIN_FOREIGN_FUNCTION_WORDS and foreign > 2 * familiar:
             return True
     return False
 
 
 def _count_function_words(words: Counter[str]) -> dict[str, int]:
-    """How many function words of each language there are among the words."""
     return {name: sum(words[word] for word in common) for name, common in FUNCTION_WORDS.items()}
 
 
 def _strip_code(text: str) -> str:
-    """A text without code, and without words that have figures in them."""
+    """The text without code and without words that contain digits."""
     spans = (span for span in _CODE_OR_WORD.findall(text) if not _CODE_LIKE.search(span))
     return _WORDS_WITH_DIGITS.sub(" ", " ".join(spans))
 
@@ -109,12 +114,7 @@ def _split_words(text: str) -> list[str]:
 
 
 def _count_scripts(text: str) -> Counter[str]:
-    """How many letters of each script a text has."""
     return Counter(script for letter in text if letter.isalpha() and (script := _script_of_letter(letter)))
-
-
-def _dominant_script(scripts: Counter[str]) -> str:
-    return scripts.most_common(1)[0][0]
 
 
 @lru_cache(maxsize=4096)

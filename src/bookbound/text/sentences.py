@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from bookbound.domain.chunk import QuotableUnit
 
 TextRange = tuple[int, int]
-# Words whose full stop never ends a sentence, and those whose full stop may: then the next word decides.
+# The full stop of these words never ends a sentence; after those that may end one, the next word decides.
 _ABBREVIATIONS = frozenset(
     "e.g i.e eg ie fig figs eq eqs eqn sec ch chap vol pp vs cf approx resp viz ca incl excl "
     "max min no nos ref refs tab op ed eds ver rev gen sen rep dept est jan feb mar apr jun jul aug sep sept oct nov "
@@ -17,9 +18,9 @@ _ABBREVIATIONS = frozenset(
 )
 _PERSONAL_TITLES = frozenset("Dr Mr Mrs Ms Prof St".split())
 _SENTENCE_FINAL_ABBREVIATIONS = frozenset("etc al inc ltd co corp jr sr a.m p.m ph.d b.sc m.sc".split())
-# Short words that are abbreviations only before a number: "No. 5", "p. 12", but "The answer is no."
+# Abbreviations only before a number: "No. 5", "p. 12", but "The answer is no."
 _ABBREVIATIONS_BEFORE_NUMBER = frozenset("no nos p pp v ch sec ed ver rev min max tab ref vol mar jun dec".split())
-# What opens a sentence after a lone capital that is no initial: "It is written in C. The compiler ..."
+# Words that open a sentence after a capital that is not an initial: "It is written in C. The compiler ..."
 _SENTENCE_OPENERS = frozenset(
     "the this that these those it its in if when while we you they he she for to there then however but and a an as "
     "at by on or so use see both each all some with from after before not no now here let what why how".split()
@@ -31,13 +32,13 @@ _BRACKET = re.compile("[()（）]")
 _SENTENCE_END = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]*_]*+(?=\s|$)|[。！？]+["'”’」』）]*""")
 _WORD_BEFORE = re.compile(r"""[^\s("'“‘\[]+$""")
 _INITIALS = re.compile(r"[^\W\d_a-z](?:\.[^\W\d_a-z])*")
-_LOOKBEHIND_CHARS = 80
+_LOOKBEHIND_CHARS = _LOOKAHEAD_CHARS = 80
 _LOWERCASE_IDENTIFIER = re.compile(r"""["'“‘(\[]*[a-z]\w*(?:[_./:(\d]\w|\(\)|[A-Z])""")
 _LIST_NUMBER = re.compile(r"\W*(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\.$")
 
 
 def split_sentences(text: str) -> list[QuotableUnit]:
-    """A text's sentences in reading order; every word stands in one. A list item and a table row count as one each."""
+    """The sentences, list items and table rows of a text, in order; every word is in one of them."""
     return [unit.trimmed(text) for start, end in _split_paragraphs(text) for unit in _split_paragraph(text, start, end)]
 
 
@@ -50,10 +51,9 @@ def _split_paragraphs(text: str) -> Iterator[TextRange]:
 
 
 def _split_paragraph(text: str, start: int, end: int) -> Iterator[QuotableUnit]:
-    """The sentences of a stretch without blank lines."""
     lines = list(_split_lines(text, start, end))
-    marked = [bool(_LIST_MARKER.match(text[a:b])) for a, b in lines]
-    if any(marked):
+    marked = [i for i, (a, b) in enumerate(lines) if _LIST_MARKER.match(text[a:b])]
+    if marked:
         yield from _split_list(text, lines, marked)
     elif len(lines) > 1 and all(_TABLE_ROW.match(text[a:b]) for a, b in lines):
         yield from (QuotableUnit("row", *line) for line in lines)
@@ -62,29 +62,24 @@ def _split_paragraph(text: str, start: int, end: int) -> Iterator[QuotableUnit]:
 
 
 def _split_lines(text: str, start: int, end: int) -> Iterator[TextRange]:
-    """The lines that hold words."""
+    """The lines that are not blank."""
     for line in re.finditer(r"[^\n]+", text[start:end]):
         if line.group().strip():
             yield start + line.start(), start + line.end()
 
 
-def _split_list(text: str, lines: list[TextRange], marked: list[bool]) -> Iterator[QuotableUnit]:
-    """Each marked line with the unmarked ones that follow it; what stands before the first mark is prose."""
-    heads = [i for i, mark in enumerate(marked) if mark]
-    if heads[0]:
-        yield from _split_prose(text, lines[0][0], lines[heads[0] - 1][1])
-    for head, after in zip(heads, [*heads[1:], len(lines)], strict=True):
-        yield QuotableUnit("item", lines[head][0], lines[after - 1][1])
+def _split_list(text: str, lines: list[TextRange], marked: list[int]) -> Iterator[QuotableUnit]:
+    """Each marked line with the unmarked lines after it; text before the first mark is prose."""
+    if marked[0]:
+        yield from _split_prose(text, lines[0][0], lines[marked[0] - 1][1])
+    for first, next_first in pairwise([*marked, len(lines)]):
+        yield QuotableUnit("item", lines[first][0], lines[next_first - 1][1])
 
 
 def _split_prose(text: str, start: int, end: int) -> Iterator[QuotableUnit]:
-    asides = _find_parentheses(text, start, end)
+    parentheses = _find_parentheses(text, start, end)
     for stop in _SENTENCE_END.finditer(text, start, end):
-        if (
-            stop.start() >= start
-            and not _is_inside_parentheses(asides, stop)
-            and _ends_sentence(text, start, stop, end)
-        ):
+        if not _is_inside_parentheses(parentheses, stop) and _ends_sentence(text, start, stop, end):
             yield QuotableUnit("sentence", start, stop.end())
             start = stop.end()
     if text[start:end].strip():
@@ -92,7 +87,7 @@ def _split_prose(text: str, start: int, end: int) -> Iterator[QuotableUnit]:
 
 
 def _find_parentheses(text: str, start: int, end: int) -> list[TextRange]:
-    """From each opening parenthesis to the one that closes it, but for those inside others."""
+    """The outermost pairs of parentheses."""
     opened: list[int] = []
     found: list[TextRange] = []
     for bracket in _BRACKET.finditer(text, start, end):
@@ -106,15 +101,15 @@ def _find_parentheses(text: str, start: int, end: int) -> list[TextRange]:
     return found
 
 
-def _is_inside_parentheses(asides: Sequence[TextRange], stop: re.Match[str]) -> bool:
-    """Whether words follow a full stop before the parenthesis around it closes."""
-    at = bisect_left(asides, (stop.start(), 0)) - 1
-    return at >= 0 and stop.end() <= asides[at][1]
+def _is_inside_parentheses(parentheses: Sequence[TextRange], stop: re.Match[str]) -> bool:
+    """Whether a full stop is inside parentheses and not at their end."""
+    last_opened = bisect_left(parentheses, (stop.start(), 0)) - 1
+    return last_opened >= 0 and stop.end() <= parentheses[last_opened][1]
 
 
 def _ends_sentence(text: str, start: int, stop: re.Match[str], end: int) -> bool:
-    """Whether a full stop, question or exclamation mark closes the sentence that began at `start`."""
-    rest = text[stop.end() : min(end, stop.end() + 80)].lstrip()
+    """Whether this punctuation ends the sentence that began at `start`."""
+    rest = text[stop.end() : min(end, stop.end() + _LOOKAHEAD_CHARS)].lstrip()
     if not rest or stop.group()[0] in "。！？":
         return True
     if not any(map(str.isalnum, rest)):
@@ -127,13 +122,13 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str], end: int) -> bool
 
 
 def _is_abbreviation(before: str, rest: str) -> bool:
-    """Whether the full stop after `before` belongs to its last word: an abbreviation, an initial, a list number."""
+    """Whether the full stop after `before` belongs to an abbreviation, an initial or a list number."""
     if _LIST_NUMBER.match(before.lstrip() + "."):
         return True
     found = _WORD_BEFORE.search(before[-20:])
     word = found.group() if found else ""
-    lower, opener = word.lower(), re.match(r"\W*(\w*)(\.?)", rest)
-    next_word, dotted = (opener.group(1), opener.group(2)) if opener else ("", "")
+    lower, following = word.lower(), re.match(r"\W*(\w*)(\.?)", rest)
+    next_word, next_dot = following.groups() if following else ("", "")
     if lower in _ABBREVIATIONS_BEFORE_NUMBER:
         return next_word[:1].isdigit()
     if lower in _ABBREVIATIONS or word in _PERSONAL_TITLES:
@@ -141,5 +136,5 @@ def _is_abbreviation(before: str, rest: str) -> bool:
     if lower in _SENTENCE_FINAL_ABBREVIATIONS:
         return not next_word[:1].isupper()
     if _INITIALS.fullmatch(word):
-        return bool(dotted) or next_word.lower() not in _SENTENCE_OPENERS
+        return bool(next_dot) or next_word.lower() not in _SENTENCE_OPENERS
     return False

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+")
 _IDENTIFIER = re.compile(
-    r"`[^`]+`"  # what the asker marked as code
+    r"`[^`]+`"  # marked as code
     r"|(?<![\w-])--?[a-z][\w-]+"  # an option
     r"|\b\w+(?:[._:/]{1,2}\w+)+\b"  # a dotted, slashed or snake-cased name
     r"|\b[A-Z]+[a-z]*[A-Z]\w*\b"  # an acronym or a CamelCase name
@@ -28,12 +28,12 @@ DEICTIC_WORDS = frozenset(
     """explain describe summarise summarize paraphrase passage text paragraph section chapter page part word
     give sentence selection quote idea point main gist""".split()
 )
-"""Words that point at a text instead of asking for something in it."""
+"""Words that refer to a text as a whole instead of asking for something in it."""
 
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """A word without its commonest English endings; two forms of a word mostly share it."""
+    """The word without its most common English endings, so that most forms of a word are equal."""
     if len(word) > 4 and word.endswith("ies"):
         word = word[:-3] + "y"
     elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
@@ -47,7 +47,7 @@ def stem(word: str) -> str:
 
 
 def normalize_text(text: str) -> str:
-    """Lower case, without accents and with compatible characters made one."""
+    """The text in lower case, without accents, and with compatible characters unified."""
     return "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
 
 
@@ -61,10 +61,10 @@ def extract_terms(text: str) -> list[str]:
 
 
 def asks_about_whole_text(question: str) -> bool:
-    """Whether a question names nothing of its own and so means the whole of a text: "Explain this passage"."""
+    """Whether a question names nothing specific and so means a whole text: "Explain this passage"."""
     return not {word for word in _WORD.findall(normalize_text(question)) if len(word) > 1} - STOP_WORDS - DEICTIC_WORDS
 
 
 def extract_identifiers(text: str) -> set[str]:
-    """Identifiers, options, acronyms and other names that admit no paraphrase, in lower case."""
+    """Identifiers, options, acronyms and other names that cannot be paraphrased, in lower case."""
     return {name.strip("`").casefold() for name in _IDENTIFIER.findall(text)}

@@ -1,4 +1,4 @@
-"""Keys from the command line."""
+"""Making, listing and revoking API keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.cli.conftest import Run
 
 
-def test_a_key_is_shown_once_listed_without_itself_and_revoked_by_its_id(bookbound: Run, tmp_path: Path) -> None:
+def test_a_key_is_shown_once_listed_without_its_secret_and_revoked_by_its_id(bookbound: Run, tmp_path: Path) -> None:
     place = ("--index", str(tmp_path / "index"))
     made = bookbound("key", "new", "--name", "site", "--origin", "https://Book.example/", *place)
     assert made.returncode == 0, made.stderr
@@ -29,29 +29,29 @@ def test_a_key_is_shown_once_listed_without_itself_and_revoked_by_its_id(bookbou
     assert secret not in for_people + (tmp_path / "index-log" / "keys.json").read_text()
 
 
-def test_an_admin_key_needs_no_origin_and_json_has_the_key(bookbound: Run, tmp_path: Path) -> None:
+def test_an_admin_key_needs_no_origin(bookbound: Run, tmp_path: Path) -> None:
     made = json.loads(bookbound("key", "new", "--admin", "--json", "--index", str(tmp_path / "index")).stdout)
     assert (made["kind"], made["origins"], made["key"].startswith("bookbound_admin_")) == ("admin", [], True)
 
 
-def test_what_makes_no_key_is_told_and_nothing_is_kept(bookbound: Run, tmp_path: Path) -> None:
+def test_invalid_keys_are_rejected_and_not_stored(bookbound: Run, tmp_path: Path) -> None:
     place = ("--index", str(tmp_path / "index"))
     for options, words in (
         ((), "--any-origin"),
         (("--origin", "book.example"), "https://book.example"),
         (("--origin", "*"), "--any-origin"),
         (("--origin", "https://a.example", "--any-origin"), "--origin or --any-origin"),
-        (("--admin", "--name", "x" * 101), "100 characters"),
+        (("--admin", "--name", "x" * 101), "100 printable characters"),
     ):
-        told = bookbound("key", "new", *options, *place)
-        assert (told.returncode, told.stdout, words in told.stderr) == (2, "", True), told.stderr
-    assert bookbound("key", "revoke", "nobody", *place).returncode == 2
+        done = bookbound("key", "new", *options, *place)
+        assert (done.returncode, done.stdout, words in done.stderr) == (2, "", True), done.stderr
+    assert bookbound("key", "revoke", "unknown", *place).returncode == 2
     advice = bookbound("key", "list", *place).stderr.strip().partition("bookbound ")[2]
     assert json.loads(bookbound("key", "list", "--json", *place).stdout) == {"keys": []}
     assert bookbound(*advice.split(), *place).returncode == 0
 
 
-def test_a_list_of_keys_has_each_thing_under_its_like(bookbound: Run, tmp_path: Path) -> None:
+def test_the_list_of_keys_is_aligned(bookbound: Run, tmp_path: Path) -> None:
     place = ("--index", str(tmp_path / "index"))
     for options in (("--name", "site", "--origin", "https://book.example"), ("--admin", "--name", "me"), ("--admin",)):
         bookbound("key", "new", *options, *place)

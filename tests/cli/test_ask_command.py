@@ -1,15 +1,15 @@
-"""Asking and searching, from a process of its own, with the real parts."""
+"""Asking and searching in an index with the real networks."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import Run
 from typer.testing import CliRunner
 
 from bookbound import bootstrap
@@ -17,7 +17,6 @@ from bookbound.cli import app
 from bookbound.cli.reply_view import MODEL_FAILED_MESSAGE
 from bookbound.testing.scripted_services import ScriptedServices
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
 PARTS = "What does a harmonic drive consist of?"
 STATES = "It consists of a wave generator, a flexspline and a circular spline."
 FOREIGN = "Which composer wrote the opera about a flying Dutchman?"
@@ -27,7 +26,7 @@ def as_json(done: subprocess.CompletedProcess[str]) -> Any:
     return json.loads(done.stdout)
 
 
-def test_an_answer_has_marks_and_then_citations_with_their_address(bookbound: Run, little_index: Path) -> None:
+def test_an_answer_has_citation_marks_and_then_the_citations(bookbound: Run, little_index: Path) -> None:
     done = bookbound("ask", PARTS, "--index", str(little_index))
     assert done.returncode == 0
     assert done.stderr == ""
@@ -36,7 +35,7 @@ def test_an_answer_has_marks_and_then_citations_with_their_address(bookbound: Ru
     assert "#harmonic-drive\n    drives.md:" in done.stdout
 
 
-def test_a_refusal_says_so_and_why_and_names_the_nearest_sections(bookbound: Run, little_index: Path) -> None:
+def test_a_refusal_has_a_reason_and_the_nearest_sections(bookbound: Run, little_index: Path) -> None:
     done = bookbound("ask", FOREIGN, "--index", str(little_index))
     assert done.returncode == 1
     assert done.stdout.startswith("This information is not available in the book.\n")
@@ -44,15 +43,13 @@ def test_a_refusal_says_so_and_why_and_names_the_nearest_sections(bookbound: Run
     assert "Drives › Harmonic drive" in done.stdout
 
 
-def test_a_code_answer_keeps_its_lines(bookbound: Run, little_index: Path) -> None:
+def test_code_in_an_answer_keeps_its_lines(bookbound: Run, little_index: Path) -> None:
     done = bookbound("ask", "How are the running nodes of the robot listed?", "--index", str(little_index))
     assert done.returncode == 0
     assert "source /opt/robot/setup.bash\nrobot node list --all\n" in done.stdout
 
 
-def test_a_reply_in_json_can_be_checked_against_the_source(
-    bookbound: Run, little_index: Path, little_book: Path
-) -> None:
+def test_the_quotes_in_json_are_in_the_source(bookbound: Run, little_index: Path, little_book: Path) -> None:
     done = bookbound("ask", PARTS, "--index", str(little_index), "--json")
     reply = as_json(done)
     assert (done.returncode, reply["status"], reply["refusal"]) == (0, "answered", None)
@@ -90,14 +87,14 @@ def test_a_selection_from_standard_input_is_answered_and_found_in_the_book(bookb
     done = bookbound(*arguments, stdin=selection)
     assert done.returncode == 0, done.stdout
     assert "500 hours" in done.stdout
-    assert "The selection stands in Drives › Lubrication" in done.stdout
+    assert "The selected text is in Drives › Lubrication" in done.stdout
 
 
-def test_a_selection_from_elsewhere_is_said_not_to_be_of_the_book(bookbound: Run, little_index: Path) -> None:
+def test_a_selection_from_another_text_is_reported_as_not_from_the_book(bookbound: Run, little_index: Path) -> None:
     selection = "The kettle boils at 96 degrees in the mountain hut."
     arguments = ("ask", "At which temperature does the kettle boil in the hut?", "--selected-text", selection)
     done = bookbound(*arguments, "--index", str(little_index))
-    assert "The selection was not found in this book." in done.stdout
+    assert "The selected text is not from this book." in done.stdout
 
 
 def test_a_question_that_the_selection_does_not_answer_is_refused(bookbound: Run, little_index: Path) -> None:
@@ -111,10 +108,10 @@ def test_standard_input_cannot_be_both_question_and_selection(bookbound: Run, li
     done = bookbound("ask", "-", "--selected-text", "-", "--index", str(little_index), stdin="both")
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "Only one of question and selected text can be -." in done.stderr
+    assert "Use - only once." in done.stderr
 
 
-def test_a_threshold_that_no_passage_reaches_refuses(bookbound: Run, little_index: Path) -> None:
+def test_a_threshold_that_no_passage_reaches_is_a_refusal(bookbound: Run, little_index: Path) -> None:
     done = bookbound("ask", PARTS, "--threshold", "1", "--index", str(little_index), "--json")
     assert (done.returncode, as_json(done)["refusal"]["kind"]) == (1, "low_relevance")
     done = bookbound("ask", PARTS, "--threshold", "1", "--index", str(little_index))
@@ -123,7 +120,7 @@ def test_a_threshold_that_no_passage_reaches_refuses(bookbound: Run, little_inde
 
 def test_verbose_adds_the_judgement_the_passages_and_the_timings(bookbound: Run, little_index: Path) -> None:
     done = bookbound("ask", PARTS, "--verbose", "-k", "2", "--index", str(little_index))
-    assert "probably answered" in done.stdout
+    assert "probability of an answer" in done.stdout
     assert "of 2 passages" in done.stdout
     assert "embed " in done.stdout
     assert "\n2. Drives › Lubrication  similarity 0." in done.stdout
@@ -144,14 +141,14 @@ def test_verbose_adds_the_judgement_the_passages_and_the_timings(bookbound: Run,
         (("search", ""), ""),
     ],
 )
-def test_what_breaks_a_rule_exits_with_4_before_any_index_is_opened(
+def test_invalid_input_exits_with_4_before_an_index_is_opened(
     tmp_path: Path, arguments: tuple[str, ...], stdin: str | bytes
 ) -> None:
     done = CliRunner().invoke(app, [*arguments, "--json", "--index", str(tmp_path)], input=stdin, obj=bootstrap)
-    assert (done.exit_code, json.loads(done.stdout)["error"]["type"]) == (4, "InvalidInput")
+    assert (done.exit_code, json.loads(done.stdout)["error"]["type"]) == (4, "InvalidInputError")
 
 
-def test_a_search_lists_passages_with_rank_score_and_link(bookbound: Run, little_index: Path) -> None:
+def test_a_search_lists_passages_with_rank_similarity_and_link(bookbound: Run, little_index: Path) -> None:
     done = bookbound("search", "grease", "-k", "1", "--index", str(little_index))
     first, link, place, excerpt, *_ = done.stdout.splitlines()
     assert done.returncode == 0
@@ -161,72 +158,62 @@ def test_a_search_lists_passages_with_rank_score_and_link(bookbound: Run, little
     assert excerpt == "   The flexspline is lubricated with grease every 500 hours of operation."
 
 
-def test_words_to_look_for_are_not_called_a_question(bookbound: Run, tmp_path: Path) -> None:
+def test_an_empty_search_is_invalid_input(bookbound: Run, tmp_path: Path) -> None:
     done = bookbound("search", " ", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr == "Error: The words to look for have 1 to 2000 characters, not 0.\n"
+    assert done.stderr == "Error: A search needs 1 to 2000 characters, not 0.\n"
 
 
 @pytest.mark.parametrize("command", ["ask", "search"])
-def test_words_without_quotes_are_told_to_have_some(command: str) -> None:
+def test_words_without_quotes_are_an_error_that_shows_the_quotes(command: str) -> None:
     done = CliRunner().invoke(app, [command, "What", "is", "a gear?"], obj=bootstrap, env={"COLUMNS": "200"})
     assert done.exit_code == 2
     assert f"Put the words in quotes, as one argument: bookbound {command} 'What is a gear?'" in done.stderr
 
 
-def test_a_search_in_json_gives_as_many_passages_as_asked_for(bookbound: Run, little_index: Path) -> None:
+def test_a_search_in_json_has_as_many_passages_as_requested(bookbound: Run, little_index: Path) -> None:
     done = bookbound("search", "-", "-k", "2", "--index", str(little_index), "--json", stdin="harmonic drive")
     assert [passage["rank"] for passage in as_json(done)["passages"]] == [1, 2]
 
 
-def test_a_reader_that_goes_away_is_no_error(little_index: Path, environment: dict[str, str]) -> None:
-    command = [sys.executable, "-m", "bookbound", "search", "drive", "--index", str(little_index)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as running:
-        assert running.stdout is not None
-        assert running.stderr is not None
-        running.stdout.close()
-        assert running.stderr.read() == b""
-    assert running.returncode == 141
-
-
-def test_what_is_piped_has_no_colours_and_no_broken_links(bookbound: Run, little_index: Path) -> None:
+def test_output_to_a_pipe_has_no_colours_and_no_wrapped_links(bookbound: Run, little_index: Path) -> None:
     done = bookbound("ask", PARTS, "--index", str(little_index), COLUMNS="30", FORCE_COLOR="1")
     assert "\x1b" not in done.stdout
     assert any(line.endswith("/drives#harmonic-drive") for line in done.stdout.splitlines())
 
 
 @pytest.fixture(scope="module")
-def away() -> Iterator[dict[str, str]]:
-    """The settings of a language model at an address where nothing listens, for a book that answers everything."""
+def dead_model() -> Iterator[dict[str, str]]:
+    """Settings with a language model that cannot be reached, and a threshold that answers everything."""
     with ScriptedServices() as services:
         yield {
-            "BOOKBOUND_ANSWERED": "0",
-            "BOOKBOUND_MODEL": "a-model",
-            "BOOKBOUND_MODEL_URL": f"{services.refused_url}/v1",
-            "BOOKBOUND_MODEL_KEY": "sk-a-secret",
+            "BOOKBOUND_ANSWER_THRESHOLD": "0",
+            "BOOKBOUND_LLM_MODEL": "a-model",
+            "BOOKBOUND_LLM_URL": f"{services.refused_url}/v1",
+            "BOOKBOUND_LLM_KEY": "sk-a-secret",
         }
 
 
-def test_where_the_language_model_is_away_the_book_is_quoted_and_both_streams_say_so(
-    bookbound: Run, little_index: Path, away: dict[str, str]
+def test_if_the_language_model_is_unreachable_the_book_is_quoted_and_both_streams_say_so(
+    process: Run, little_index: Path, dead_model: dict[str, str]
 ) -> None:
-    done = bookbound("ask", PARTS, "--index", str(little_index), **away)
+    done = process("ask", PARTS, "--index", str(little_index), **dead_model)
     assert done.returncode == 0
     assert MODEL_FAILED_MESSAGE in done.stdout.splitlines()
     assert "The language model could not be reached. Check" in done.stderr
     assert done.stderr.count("\n") == 1
     assert "secret" not in done.stdout + done.stderr
-    reply = json.loads(bookbound("ask", PARTS, "--json", "--index", str(little_index), **away).stdout)
+    reply = json.loads(process("ask", PARTS, "--json", "--index", str(little_index), **dead_model).stdout)
     assert (reply["degraded"], reply["trace"]["writer"]) == (True, "quotes")
 
 
 @pytest.mark.parametrize(
-    ("options", "setting"), [((), {"BOOKBOUND_ON_MODEL_FAILURE": "error"}), (("--contract", "agent"), {})]
+    ("options", "setting"), [((), {"BOOKBOUND_ON_LLM_FAILURE": "error"}), (("--contract", "agent"), {})]
 )
-def test_where_nothing_stands_in_for_the_language_model_that_is_a_service_out_of_reach(
-    bookbound: Run, little_index: Path, away: dict[str, str], options: tuple[str, ...], setting: dict[str, str]
+def test_without_a_fallback_an_unreachable_language_model_exits_with_3(
+    bookbound: Run, little_index: Path, dead_model: dict[str, str], options: tuple[str, ...], setting: dict[str, str]
 ) -> None:
-    done = bookbound("ask", PARTS, *options, "--index", str(little_index), **away, **setting)
+    done = bookbound("ask", PARTS, *options, "--index", str(little_index), **dead_model, **setting)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith("Error: The language model could not be reached. ")
     assert "127.0.0.1" not in done.stderr

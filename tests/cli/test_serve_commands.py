@@ -1,4 +1,4 @@
-"""The demo and its index."""
+"""The demo, and what a server indexes and prints at start."""
 
 from __future__ import annotations
 
@@ -7,30 +7,36 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 import pytest
+from tests.cli.conftest import Run
+from tests.server.server_process import run_server_process
 
 from bookbound import bootstrap
-from bookbound.cli.serve_commands import DEMO_FOLDER, DEMO_QUESTIONS, open_demo_book
+from bookbound.cli.serve_commands import (
+    DEMO_FOLDER,
+    DEMO_QUESTIONS,
+    format_book_paths,
+    format_invitation,
+    open_demo_book,
+)
+from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import ConfigError
 from bookbound.server.query_log import log_folder
 from bookbound.settings import Settings
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
-
 
 @pytest.fixture(scope="module")
 def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the demo is run again and again."""
+    """A folder in which the demo runs several times."""
     return tmp_path_factory.mktemp("demo")
 
 
 @pytest.fixture(scope="module")
 def first(bookbound: Run, demo_folder: Path) -> subprocess.CompletedProcess[str]:
-    """The demo in a fresh folder, with a question from a pipe."""
+    """The demo in an empty folder, with a question from a pipe."""
     return bookbound("demo", "--no-serve", stdin="How many legs has a spider?\n\n", cwd=demo_folder)
 
 
@@ -46,17 +52,16 @@ def test_the_demo_takes_questions_from_a_pipe(first: subprocess.CompletedProcess
     assert reply.startswith("This information is not available in the book.")
 
 
-@pytest.mark.parametrize("words", ["quit\n", "\n", " quit \nWhat is a gear?\n"])
-def test_quit_or_an_empty_line_from_a_pipe_ends_the_demo_and_its_server(
-    bookbound: Run, demo_folder: Path, words: str
-) -> None:
-    done = bookbound("demo", stdin=words, cwd=demo_folder)
+@pytest.mark.parametrize("words", ["\n", " quit \nWhat is a gear?\n"])
+def test_quit_or_an_empty_line_ends_the_demo_and_its_server(process: Run, demo_folder: Path, words: str) -> None:
+    done = process("demo", stdin=words, cwd=demo_folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Serving " in done.stdout
     assert done.stdout.count("> ") == len(DEMO_QUESTIONS)
 
 
-def test_at_the_end_of_a_pipe_the_demo_goes_on_serving_until_it_is_told_to_end_and_logs_nothing(
+@pytest.mark.slow
+def test_after_the_end_of_a_pipe_the_demo_keeps_serving_and_logs_nothing(
     demo_folder: Path, environment: dict[str, str]
 ) -> None:
     command = [sys.executable, "-m", "bookbound", "demo"]
@@ -72,12 +77,12 @@ def test_at_the_end_of_a_pipe_the_demo_goes_on_serving_until_it_is_told_to_end_a
     assert not log_folder(demo_folder / DEMO_FOLDER).exists()
 
 
-def test_an_index_of_the_same_words_is_used_again_and_another_is_made_anew(little_book: Path, tmp_path: Path) -> None:
+def test_the_demo_indexes_again_only_if_the_book_changed(little_book: Path, tmp_path: Path) -> None:
     source = shutil.copytree(little_book, tmp_path / "book")
-    chosen = Settings(index=tmp_path / "index")
+    settings = Settings(index=tmp_path / "index")
 
     def generation() -> str:
-        with open_demo_book(bootstrap, source, chosen) as book:
+        with open_demo_book(bootstrap, source, settings) as book:
             return book.manifest.generation
 
     first = generation()
@@ -89,20 +94,51 @@ def test_an_index_of_the_same_words_is_used_again_and_another_is_made_anew(littl
     assert generation() not in (first, second)
 
 
-def test_a_demo_that_was_interrupted_is_begun_again(little_book: Path, tmp_path: Path) -> None:
+def test_an_interrupted_demo_starts_again(little_book: Path, tmp_path: Path) -> None:
     (tmp_path / "demo-book").write_text("unfinished")
     with open_demo_book(bootstrap, little_book, Settings(index=tmp_path)) as book:
         assert book.manifest.pages == 2
 
 
-def test_the_demo_does_not_write_over_another_book(little_book: Path, little_index: Path) -> None:
+def test_the_demo_does_not_overwrite_another_book(little_book: Path, little_index: Path) -> None:
     before = (little_index / "current").read_text()
     with pytest.raises(ConfigError, match="another book"):
         open_demo_book(bootstrap, little_book, Settings(index=little_index))
     assert (little_index / "current").read_text() == before
 
 
-def test_the_demo_leaves_a_readers_server_alone(bookbound: Run, little_index: Path) -> None:
+def test_the_demo_does_not_use_the_qdrant_server(bookbound: Run, little_index: Path) -> None:
     done = bookbound("demo", "--index", str(little_index), BOOKBOUND_QDRANT_URL="http://127.0.0.1:9")
     assert done.returncode == 2
     assert "another book" in done.stderr
+
+
+@pytest.fixture
+def ants(tmp_path: Path) -> Path:
+    book = tmp_path / "ants"
+    book.mkdir()
+    (book / "index.md").write_text("# Ants\n\nAn ant has six legs and two feelers.\n")
+    return book
+
+
+def test_a_source_is_indexed_and_served_with_its_name_and_edition(tmp_path: Path, ants: Path) -> None:
+    options = ("--source", str(ants), "--book", "ants", "--edition", "1.0")
+    with run_server_process({"index": tmp_path / "index"}, tmp_path / "output", *options) as server:
+        assert server.client.get("/v1/book").json()["title"] == "Ants"
+        assert server.client.get("/books/ants@1.0/v1/book").status_code == 200
+        assert server.client.get("/books/bees/v1/book").status_code == 404
+    assert (tmp_path / "index" / "books" / "ants@1.0").is_dir()
+    assert " stopping: " in (tmp_path / "output").read_text()
+
+
+def test_the_paths_of_books_with_names_are_shown() -> None:
+    (line,) = format_book_paths([BookRef(), BookRef("ants", "1.0"), *(BookRef(f"b{n}") for n in range(10))])
+    assert line.text.startswith("Books: /books/ants@1.0, /books/b0, ")
+    assert line.text.endswith("/books/b8, and 1 more")
+    assert format_book_paths([BookRef()]) == []
+
+
+@pytest.mark.parametrize("key", [True, False])
+def test_the_command_to_try_has_a_key_if_one_is_needed(key: bool) -> None:
+    _, command = format_invitation("Ants", "http://127.0.0.1:8000", key=key)
+    assert ("-H 'X-API-Key: KEY'" in command.text) == key

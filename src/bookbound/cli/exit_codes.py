@@ -1,0 +1,91 @@
+"""Reports errors and ends the command with the right exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+
+from bookbound.cli.terminal import (
+    StandardOutputError,
+    discard_unwritten,
+    escape_line_breaks,
+    flush_stdout,
+    print_json,
+    print_to_stderr,
+)
+from bookbound.contracts.serialization import JsonObject, serialize_error
+from bookbound.domain.errors import BookboundError, InvalidInputError, ServiceError, SourceError
+
+EXIT_ANSWERED, EXIT_REFUSED, EXIT_PAGES_LOST, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 0, 1, 5, 130, 141
+# The first row that fits applies. A bug has its own code, so that no script takes it for a refusal.
+EXIT_CODES_BY_ERROR: tuple[tuple[type[Exception], int], ...] = (
+    (BrokenPipeError, EXIT_BROKEN_PIPE),
+    (InvalidInputError, 4),
+    (ServiceError, 3),
+    (BookboundError, 2),
+    (OSError, 2),
+    (Exception, 70),
+)
+ErrorSerializer = Callable[[Exception], JsonObject]
+
+
+@contextmanager
+def prefix_source_errors(source: Path | str) -> Iterator[None]:
+    """Put the path in front of errors about the source; not an address, which may contain a password."""
+    try:
+        yield
+    except SourceError as error:
+        if isinstance(source, str):
+            raise
+        raise type(error)(f"{source}: {error}") from error
+
+
+@contextmanager
+def exit_on_error(as_json: bool = False, serialize: ErrorSerializer = serialize_error) -> Iterator[None]:
+    """Report an error inside on standard error, or as JSON on standard output, and end the command."""
+    try:
+        yield
+        flush_stdout()
+    except KeyboardInterrupt:
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    except Exception as error:
+        raise typer.Exit(print_error(error, as_json, serialize)) from None
+
+
+def print_error(error: Exception, as_json: bool = False, serialize: ErrorSerializer = serialize_error) -> int:
+    """Report an error and return its exit code."""
+    if os.environ.get("BOOKBOUND_DEBUG"):
+        with suppress(OSError):
+            traceback.print_exception(error)
+    elif as_json and not isinstance(error, BrokenPipeError | StandardOutputError):
+        with suppress(OSError, StandardOutputError):
+            print_json(serialize(error))
+    elif not isinstance(error, BrokenPipeError):
+        print_to_stderr(("Error: ", "bold red"), escape_line_breaks(serialize_error(error)["error"]["message"]))
+    return next(code for kind, code in EXIT_CODES_BY_ERROR if isinstance(error, kind))
+
+
+def flush_before_exit(code: int) -> int:
+    """The exit code once all output is written: a result that did not arrive is an error."""
+    try:
+        flush_stdout()
+    except (BrokenPipeError, StandardOutputError) as error:
+        code = print_error(error) if code in (EXIT_ANSWERED, EXIT_REFUSED) else code
+        discard_unwritten(sys.stdout)
+    try:
+        sys.stderr.flush()
+    except OSError:
+        discard_unwritten(sys.stderr)
+    return code
+
+
+def exit_without_cleanup(code: int) -> NoReturn:
+    """End the process at once: closing an index and unloading the networks takes longer than an answer."""
+    os._exit(flush_before_exit(code))

@@ -1,0 +1,71 @@
+"""The version, the help and the imports of all commands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+from typer.testing import CliRunner
+
+from bookbound import bootstrap
+from bookbound.cli import app
+
+HEAVY_MODULES = (
+    "onnxruntime",
+    "numpy",
+    "tokenizers",
+    "qdrant_client",
+    "openai",
+    "agents",
+    "cohere",
+    "sqlalchemy",
+    "alembic",
+)
+
+
+@pytest.mark.parametrize("arguments", [(), ("nonsense",), ("ask",), ("ask", "why?", "-k", "many"), ("index",)])
+def test_bad_use_exits_with_2(arguments: tuple[str, ...]) -> None:
+    assert CliRunner().invoke(app, arguments, obj=bootstrap).exit_code == 2
+
+
+def test_the_version_is_printed(bookbound: Run) -> None:
+    done = bookbound("--version")
+    assert (done.returncode, done.stdout) == (0, "bookbound 0.1.0\n")
+
+
+COMMANDS = ("demo", "index", "ask", "search", "serve", "eval", "calibrate", "status", "report")
+LOG_COMMANDS = ("log purge", "log upgrade", "log downgrade")
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *LOG_COMMANDS])
+def test_the_help_of_each_command_has_an_example(command: str) -> None:
+    done = CliRunner().invoke(app, [*command.split(), "--help"], obj=bootstrap)
+    assert done.exit_code == 0
+    assert f"Example: bookbound {command}" in done.stdout
+
+
+@pytest.mark.parametrize(("group", "named"), [((), (*COMMANDS, "log")), (("log",), LOG_COMMANDS)])
+def test_the_help_lists_each_command(group: tuple[str, ...], named: tuple[str, ...]) -> None:
+    lines = CliRunner().invoke(app, [*group, "--help"], obj=bootstrap).stdout.splitlines()
+    first = {words[1] for line in lines if len(words := line.split()) > 2 and words[0] == "│"}
+    assert first >= {name.split()[-1] for name in named}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["ask", "--help"], ["status"], ["log", "--help"], ["report", "--help"]]
+)
+def test_commands_that_need_no_network_do_not_load_one(arguments: list[str], tmp_path: Path) -> None:
+    script = f"""
+import sys
+sys.argv = ["bookbound", *{arguments!r}]
+from bookbound.bootstrap import main
+try:
+    main()
+except SystemExit:
+    print("LOADED", [name for name in {HEAVY_MODULES!r} if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.endswith("LOADED []\n")

@@ -1,0 +1,224 @@
+"""Indexing, indexing again, several books, and watching a source."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+Watching = Callable[..., AbstractContextManager[tuple[Iterator[str], Iterator[str]]]]
+
+
+@pytest.fixture
+def watching(tmp_path: Path, environment: dict[str, str]) -> Watching:
+    """Watches a source until Ctrl-C: its lines about published indexes, and its lines about errors."""
+
+    @contextmanager
+    def watch(source: Path, warning_count: int = 0) -> Iterator[tuple[Iterator[str], Iterator[str]]]:
+        command = [sys.executable, "-u", "-m", "bookbound", "index", str(source), "--watch", "--index", "i"]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as process:
+            assert process.stdout
+            assert process.stderr
+            out, err = iter(process.stdout.readline, ""), iter(process.stderr.readline, "")
+            assert "Watching" in [next(err) for _ in range(warning_count + 1)][-1]
+            yield (line for line in out if line.startswith("Published")), (line for line in err if "Error" in line)
+            os.kill(process.pid, signal.SIGINT)
+            process.communicate(timeout=60)
+        assert process.returncode == 130
+
+    return watch
+
+
+def test_indexing_again_shows_the_changes_and_embeds_only_them(bookbound: Run, book: Path, tmp_path: Path) -> None:
+    first = bookbound("index", str(book), cwd=tmp_path)
+    assert "2 pages added" in first.stdout
+    assert "none; the published index stays as it is" in bookbound("index", str(book), cwd=tmp_path).stdout
+    (book / "new.md").write_text("# New\n\nA page more.\n")
+    would = bookbound("index", str(book), "--dry-run", cwd=tmp_path)
+    assert "1 page added; not published (dry run)" in would.stdout
+    assert "added  new.md" in would.stdout
+    found = json.loads(bookbound("index", str(book), "--json", cwd=tmp_path).stdout)
+    assert (found["changes"]["added"], found["embedded"], found["published"]) == (["new.md"], 1, True)
+
+
+def test_another_book_needs_its_own_name_in_the_same_index(bookbound: Run, book: Path, tmp_path: Path) -> None:
+    bookbound("index", str(book), cwd=tmp_path)
+    (other := tmp_path / "other").mkdir()
+    (other / "ants.md").write_text("# Ants\n\nAn ant has six legs.\n")
+    refused = bookbound("index", str(other), cwd=tmp_path)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "--force" in refused.stderr
+    assert "--book NAME" in refused.stderr
+    assert bookbound("index", str(other), "--book", "ants", "--edition", "1.0", cwd=tmp_path).returncode == 0
+    found = json.loads(bookbound("status", "--book", "ants", "--edition", "1.0", "--json", cwd=tmp_path).stdout)
+    assert (found["title"], found["books"]) == ("Other", ["", "ants@1.0"])
+    found = json.loads(bookbound("search", "legs of an ant", "--book", "ants", "--json", cwd=tmp_path).stdout)
+    assert found["passages"][0]["file"] == "ants.md"
+    every = json.loads(bookbound("search", "legs of an ant", "--book", "all", "--json", cwd=tmp_path).stdout)
+    assert "ants" in {passage["book"] for passage in every["passages"]}
+    missing = bookbound("status", "--book", "bees", cwd=tmp_path)
+    assert (missing.returncode, "--book ants --edition 1.0" in missing.stderr) == (2, True)
+    for name in ("../up", "all"):
+        assert bookbound("index", str(other), "--book", name, cwd=tmp_path).returncode == 4
+    (tmp_path / ".bookbound" / "books" / "ants (copy)").mkdir()
+    assert bookbound("status", cwd=tmp_path).returncode == 0
+
+
+def test_a_page_that_cannot_be_read_exits_with_5_and_the_rest_is_indexed(
+    bookbound: Run, book: Path, tmp_path: Path
+) -> None:
+    (book / "broken.md").write_bytes(b"# Broken\n\0\0\0")
+    done = bookbound("index", str(book), cwd=tmp_path)
+    assert done.returncode == 5
+    assert "broken.md" in done.stderr
+    assert bookbound("status", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [("index",), ("index", "book", "--site", "http://x"), ("index", "--site", "http://x", "--watch")]
+)
+def test_exactly_one_source_is_indexed_and_a_site_cannot_be_watched(
+    bookbound: Run, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    assert bookbound(*arguments, cwd=tmp_path).returncode == 2
+
+
+def test_a_watched_book_is_published_after_each_change(book: Path, watching: Watching) -> None:
+    with watching(book) as (published, _):
+        (book / "new.md").write_text("# New\n\nA page more.\n")
+        assert "1 page added" in next(published)
+        (book / "new.md").write_bytes(b"\0")
+        (book / "newer.md").write_text("# Newer\n\nAnother page.\n")
+        assert "removed" in next(published)
+
+
+@pytest.mark.slow
+def test_a_watched_file_and_its_folder_may_be_replaced(tmp_path: Path, watching: Watching) -> None:
+    (folder := tmp_path / "notes").mkdir()
+    (note := folder / "note.md").write_text("# Note\n\nThe first words.\n")
+    with watching(note) as (published, errors):
+        for words in ("second", "third"):
+            (fresh := folder / "fresh").write_text(f"# Note\n\nThe {words} words.\n")
+            fresh.replace(note)
+            assert "1 page changed" in next(published)
+        folder.rename(tmp_path / "away")
+        assert "Error" in next(errors)
+        folder.mkdir()
+        note.write_text("# Note\n\nThe last words.\n")
+        assert "1 page changed" in next(published)
+
+
+@pytest.mark.slow
+def test_a_configuration_above_the_watched_folder_is_watched_too(tmp_path: Path, watching: Watching) -> None:
+    (docs := tmp_path / "site" / "docs").mkdir(parents=True)
+    (config := tmp_path / "site" / "mkdocs.yml").write_text("site_name: One\nnav: [index.md]\n")
+    (docs / "index.md").write_text("# Start\n\nSome words.\n")
+    (docs / "bad.md").write_bytes(b"\0")
+    with watching(docs, warning_count=1) as (published, _):
+        config.write_text("site_name: Another\nnav: [index.md, more.md]\n")
+        (docs / "more.md").write_text("# More\n\nMore words.\n")
+        assert "Published" in next(published)
+        config.write_text("site_name: A third\nnav: [more.md, index.md]\n")
+        assert "Published" in next(published)
+
+
+def test_watch_and_dry_run_exclude_each_other(bookbound: Run, book: Path, tmp_path: Path) -> None:
+    refused = bookbound("index", str(book), "--watch", "--dry-run", cwd=tmp_path)
+    assert (refused.returncode, "--dry-run" in refused.stderr) == (2, True)
+
+
+@pytest.mark.slow
+def test_a_watched_folder_may_be_moved_away_and_back_and_be_hidden(tmp_path: Path, watching: Watching) -> None:
+    (folder := tmp_path / ".hidden").mkdir()
+    (note := folder / "note.md").write_text("# Note\n\nThe first words.\n")
+    with watching(folder) as (published, errors):
+        note.write_text("# Note\n\nThe second words.\n")
+        assert "1 page changed" in next(published)
+        folder.rename(tmp_path / "away")
+        assert "Error" in next(errors)
+        (tmp_path / "away").rename(folder)
+        for words in ("third", "fourth"):
+            note.write_text(f"# Note\n\nThe {words} words.\n")
+            assert "1 page changed" in next(published)
+
+
+def test_index_prints_a_summary_and_the_next_step(bookbound: Run, little_book: Path, tmp_path: Path) -> None:
+    done = bookbound("index", str(little_book), "--index", str(tmp_path / "index"))
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line)
+    assert rows["Pages"] == "2"
+    assert rows["Index"] == str(tmp_path / "index")
+    assert rows["Next:"] == f'bookbound ask "your question" --index {tmp_path / "index"}'
+
+
+def test_index_in_json_has_the_manifest_the_notices_and_the_time(
+    bookbound: Run, little_book: Path, tmp_path: Path
+) -> None:
+    (book := tmp_path / "book").mkdir()
+    (book / "fine.md").write_bytes((little_book / "drives.md").read_bytes())
+    (book / "odd.md").write_bytes("# Café\n\nThe café opens at nine.\n".encode("latin-1"))
+    done = bookbound("index", "book", "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["pages"]) == (0, 2)
+    assert [notice["file"] for notice in found["notices"]] == ["odd.md"]
+    assert found["seconds"] > 0
+    assert (tmp_path / ".bookbound").is_dir()
+
+
+def test_a_file_with_an_unclear_encoding_is_a_warning(bookbound: Run, tmp_path: Path) -> None:
+    (tmp_path / "odd.md").write_bytes("# Café\n\nThe café opens at nine.\n".encode("latin-1"))
+    done = bookbound("index", ".", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.startswith("Warning: odd.md: ")
+
+
+def test_a_warning_about_a_file_name_with_a_line_break_is_one_line(bookbound: Run, tmp_path: Path) -> None:
+    (tmp_path / "od\nd.md").write_bytes("# Café\n\nThe café opens at nine.\n".encode("latin-1"))
+    done = bookbound("index", ".", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.startswith("Warning: od\\nd.md: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [("ask", "why?"), ("status",), ("index", ".")])
+def test_an_index_location_that_is_a_file_is_an_error(bookbound: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "page.md").write_text("# Words\n\nThat are no index.\n")
+    done = bookbound(*command, "--index", "page.md", cwd=tmp_path)
+    found = "Error: page.md is not a folder. Name a folder for the index: --index DIR\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", found)
+
+
+@pytest.mark.parametrize(
+    "command", [("index", ""), ("index", ".", "--index", ""), ("ask", "why?", "--index", ""), ("serve", "--source", "")]
+)
+def test_an_empty_path_is_not_the_working_directory(bookbound: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "page.md").write_text("# Words\n\nThis page is not the source.\n")
+    done = bookbound(*command, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "The path is empty." in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["page.md"]
+
+
+def test_a_missing_source_exits_with_2(bookbound: Run, tmp_path: Path) -> None:
+    done = bookbound("index", "nowhere", "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)["error"]
+    assert (done.returncode, found["type"]) == (2, "SourceError")
+    assert found["message"].startswith("nowhere: ")
+
+
+def test_an_index_that_another_process_writes_exits_with_2(bookbound: Run, little_book: Path, tmp_path: Path) -> None:
+    bookbound("index", str(little_book), cwd=tmp_path)
+    with (tmp_path / ".bookbound" / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = bookbound("index", str(little_book), "--force", "--json", cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout)["error"]["type"]) == (2, "IndexLockedError")
