@@ -1,4 +1,4 @@
-"""Examples as token ids: what one pass over the data reads, in batches of like length."""
+"""Builds the examples of one pass over the data as token ids, in batches of equal length."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import tokenizers
 from numpy.typing import NDArray
-from training.shape import CLS, LONGEST, LONGEST_QUESTION, SEP
+from training.constants import CLS, MAX_QUESTION_TOKENS, MAX_TOKENS, SEP
 
 OUT = Path("training/out")
-TOKENS_A_BATCH = 24576
+MAX_BATCH_TOKENS = 24576
 NEGATIVES = OUT / "negatives.json"
-NEITHER = -1.0
+NO_LABEL = -1.0
 Array = NDArray[Any]
 Row = dict[str, Any]
-# How often an example of a source is read in one pass; the rest of the time it is left out.
-SHARE = {
+SOURCE_SHARES = {
     "squadshifts_amazon_reviews": 0.2,
     "squadshifts_reddit": 0.2,
     "squadshifts_new_wiki": 0.5,
@@ -33,144 +32,146 @@ SHARE = {
     "mctest_statements": 0.5,
     "fever_dev": 0.6,
 }
+"""The share of a source's examples that one pass reads; other sources are read completely."""
 
 
-def rows(name: str) -> list[Row]:
+def load_rows(name: str) -> list[Row]:
     with lzma.open(OUT / f"{name}.jsonl.xz", "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
-class Words:
-    """Texts as word pieces, each text once, with where each piece stands."""
+class TokenCache:
+    """Tokenizes each text once, with the character span of each token."""
 
     def __init__(self, file: Path) -> None:
         self._tokenizer = tokenizers.Tokenizer.from_file(str(file))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        self._kept: dict[str, tuple[Array, Array]] = {}
+        self._encoded: dict[str, tuple[Array, Array]] = {}
 
-    def learn(self, texts: list[str]) -> None:
-        new = list(dict.fromkeys(text for text in texts if text not in self._kept))
+    def encode_all(self, texts: list[str]) -> None:
+        new = list(dict.fromkeys(text for text in texts if text not in self._encoded))
         for text, found in zip(new, self._tokenizer.encode_batch(new, add_special_tokens=False), strict=True):
-            self._kept[text] = (np.array(found.ids, np.int32), np.array(found.offsets, np.int32).reshape(-1, 2))
+            self._encoded[text] = (np.array(found.ids, np.int32), np.array(found.offsets, np.int32).reshape(-1, 2))
 
     def __getitem__(self, text: str) -> tuple[Array, Array]:
-        if text not in self._kept:
-            self.learn([text])
-        return self._kept[text]
+        if text not in self._encoded:
+            self.encode_all([text])
+        return self._encoded[text]
 
 
 class Example(NamedTuple):
-    """A pair as the network reads it; `starts` and `ends` are the allowed ends of the answer's span."""
+    """A pair of texts for the network; `starts` and `ends` are the first and last tokens of each accepted answer."""
 
     ids: Array
-    second: int
+    second_start: int
     starts: tuple[int, ...] = ()
     ends: tuple[int, ...] = ()
-    answers: float = NEITHER
-    supported: float = NEITHER
+    answers: float = NO_LABEL
+    supported: float = NO_LABEL
 
 
-def pair(first: Array, second: Array) -> tuple[Array, int]:
-    """[CLS] first [SEP] second [SEP], cut to what the network reads, and where the second begins."""
-    first = first[:LONGEST_QUESTION]
-    second = second[: LONGEST - len(first) - 3]
+def join_texts(first: Array, second: Array) -> tuple[Array, int]:
+    """[CLS] first [SEP] second [SEP], cut to the length of the network, and the start of the second."""
+    first = first[:MAX_QUESTION_TOKENS]
+    second = second[: MAX_TOKENS - len(first) - 3]
     ids = np.concatenate([[CLS], first, [SEP], second, [SEP]]).astype(np.int32)
     return ids, len(first) + 2
 
 
 @dataclass
-class Library:
-    """Everything that can be read, and how it is put together."""
+class ExampleBuilder:
+    """Builds examples from passages, questions and claims."""
 
-    words: Words
+    tokens: TokenCache
     passages: list[Row]
     negatives: dict[int, list[int]] = field(default_factory=dict)
 
-    def example(self, question: str, passage: int, row: Row | None, pathless: bool = False) -> Example:
-        """A question with a passage: its own (`row` says what is there) or one that does not answer."""
-        before = self.over(passage)[: 0 if pathless else None]
-        ids, offsets = self.words[self.passages[passage]["text"]]
-        both, at = pair(self.words[question][0], np.concatenate([before, ids]))
+    @classmethod
+    def load(cls, tokenizer: Path, reading: list[Row], support: list[Row]) -> ExampleBuilder:
+        """Loads all passages and tokenizes them with these questions and claims in one batch."""
+        tokens, passages = TokenCache(tokenizer), load_rows("passages")
+        tokens.encode_all([row["question"] for row in reading] + [row["claim"] for row in support])
+        tokens.encode_all([row["premise"] for row in support] + [row["text"] for row in passages])
+        tokens.encode_all([row["path"] + "\n" for row in passages if row["path"]])
+        return cls(tokens, passages)
+
+    def reading_example(self, question: str, passage: int, row: Row | None, omit_path: bool = False) -> Example:
+        """A question with its own passage (`row`), or with one that does not answer (None)."""
+        before = self.heading_tokens(passage)[: 0 if omit_path else None]
+        ids, offsets = self.tokens[self.passages[passage]["text"]]
+        both, at = join_texts(self.tokens[question][0], np.concatenate([before, ids]))
         if row is None or not row["answerable"]:
             return Example(both, at, answers=0.0)
         shift, last = at + len(before), len(both) - 2
-        ends = [tokens(offsets, start, end) for start, end in row["spans"]]
+        ends = [token_range(offsets, start, end) for start, end in row["spans"]]
         kept_ends = [(s + shift, e + shift) for s, e in ends if s <= e and e + shift <= last]
         if not kept_ends:
-            return Example(both, at, answers=NEITHER)
+            return Example(both, at, answers=NO_LABEL)
         starts, stops = zip(*kept_ends, strict=True)
         return Example(both, at, tuple(starts), tuple(stops), 1.0)
 
-    def pieces(self, passage: int) -> Array:
-        """A passage as the embedder reads it: its path, then its words."""
-        return np.concatenate([self.over(passage), self.words[self.passages[passage]["text"]][0]])
+    def passage_tokens(self, passage: int) -> Array:
+        """A passage for the embedder: its heading path, then its text."""
+        return np.concatenate([self.heading_tokens(passage), self.tokens[self.passages[passage]["text"]][0]])
 
-    def over(self, passage: int) -> Array:
-        """The heading path that stands over a passage, as word pieces."""
+    def heading_tokens(self, passage: int) -> Array:
+        """The tokens of a passage's heading path."""
         path = self.passages[passage]["path"]
-        return self.words[path + "\n"][0] if path else np.empty(0, np.int32)
+        return self.tokens[path + "\n"][0] if path else np.empty(0, np.int32)
 
     def without_sentence(self, row: Row) -> Example | None:
-        """The passage with the sentence that answers taken out of it: then it does not."""
-        ids, offsets = self.words[self.passages[row["passage"]]["text"]]
-        first, last = tokens(offsets, *row["sentence"])
+        """The passage without the sentence that answers."""
+        ids, offsets = self.tokens[self.passages[row["passage"]]["text"]]
+        first, last = token_range(offsets, *row["sentence"])
         if last - first + 1 > len(ids) // 2:
             return None
-        both, at = pair(self.words[row["question"]][0], np.concatenate([ids[:first], ids[last + 1 :]]))
+        both, at = join_texts(self.tokens[row["question"]][0], np.concatenate([ids[:first], ids[last + 1 :]]))
         return Example(both, at, answers=0.0)
 
-    def claim(self, row: Row) -> Example:
-        both, at = pair(self.words[row["claim"]][0], self.words[row["premise"]][0])
+    def claim_example(self, row: Row) -> Example:
+        both, at = join_texts(self.tokens[row["claim"]][0], self.tokens[row["premise"]][0])
         return Example(both, at, supported=float(row["supported"]))
 
 
-def library(tokenizer: Path, reading: list[Row], support: list[Row]) -> Library:
-    words, passages = Words(tokenizer), rows("passages")
-    words.learn([row["question"] for row in reading] + [row["claim"] for row in support])
-    words.learn([row["premise"] for row in support] + [row["text"] for row in passages])
-    words.learn([row["path"] + "\n" for row in passages if row["path"]])
-    return Library(words, passages)
-
-
-def tokens(offsets: Array, start: int, end: int) -> tuple[int, int]:
-    """The first and last piece that characters `start` to `end` touch."""
+def token_range(offsets: Array, start: int, end: int) -> tuple[int, int]:
+    """The first and last token that overlap characters `start` to `end`."""
     first = int(np.searchsorted(offsets[:, 1], start, "right"))
     last = int(np.searchsorted(offsets[:, 0], end, "left")) - 1
     return first, last
 
 
-def epoch(library: Library, reading: list[Row], support: list[Row], rng: random.Random) -> list[Example]:
-    """One pass: every book question with hard negatives, a share of the other sources, and the claims."""
+def build_epoch(builder: ExampleBuilder, reading: list[Row], support: list[Row], rng: random.Random) -> list[Example]:
+    """One pass: all questions about books with hard negatives, a share of the other sources, and the claims."""
     found: list[Example | None] = []
     for i, row in enumerate(reading):
         of_books = row["source"] in ("book_reading", "written")
-        if not of_books and rng.random() > SHARE.get(row["source"], 1.0):
+        if not of_books and rng.random() > SOURCE_SHARES.get(row["source"], 1.0):
             continue
-        found.append(library.example(row["question"], row["passage"], row, rng.random() < 0.3))
-        others = library.negatives.get(i, [])
+        found.append(builder.reading_example(row["question"], row["passage"], row, rng.random() < 0.3))
+        others = builder.negatives.get(i, [])
         wanted = (3 if row["source"] == "written" else 2) if of_books else int(rng.random() < 0.35)
         for other in rng.sample(others, min(wanted, len(others))):
-            found.append(library.example(row["question"], other, None, rng.random() < 0.3))
+            found.append(builder.reading_example(row["question"], other, None, rng.random() < 0.3))
         if of_books and row["answerable"] and row["sentence"] and rng.random() < 0.3:
-            found.append(library.without_sentence(row))
+            found.append(builder.without_sentence(row))
         if row["source"] == "written":
-            found.append(library.example(row["question"], row["passage"], row))
+            found.append(builder.reading_example(row["question"], row["passage"], row))
     for row in support:
-        if rng.random() <= SHARE.get(row["source"], 1.0):
-            found.append(library.claim(row))
+        if rng.random() <= SOURCE_SHARES.get(row["source"], 1.0):
+            found.append(builder.claim_example(row))
     return [example for example in found if example]
 
 
-def batches(examples: list[Example], rng: random.Random) -> list[list[Example]]:
-    """Batches of one length each, so that nothing is padded, in random order."""
+def make_batches(examples: list[Example], rng: random.Random) -> list[list[Example]]:
+    """Batches in random order, each of one length, so that nothing is padded."""
     lengths: dict[int, list[Example]] = defaultdict(list)
     for example in examples:
         lengths[len(example.ids)].append(example)
     groups = []
     for length, same in lengths.items():
         rng.shuffle(same)
-        size = TOKENS_A_BATCH // length
+        size = MAX_BATCH_TOKENS // length
         groups += [same[at : at + size] for at in range(0, len(same), size)]
     rng.shuffle(groups)
     return groups

@@ -1,8 +1,7 @@
-"""`python -m training.calibrate`: what turns the reader's logits into probabilities, fitted on the books held out.
+"""`python -m training.calibrate`: turns the reader's logits into probabilities, fitted on the held-out books.
 
-Four small models: whether a passage answers, whether a claim is supported (a scale and a shift each), how a passage's
-place in the search weighs on its reading, and whether the answer that would be given is right, by what was read in all
-the passages that were found for the question.
+There are four small models: whether a passage answers and whether a claim is supported (a scale and a shift each), how
+the search rank of a passage changes its reading, and whether the answer is right, from the readings of all passages.
 """
 
 from __future__ import annotations
@@ -18,22 +17,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from training.batches import NEGATIVES, Library, Row, library, rows
-from training.evaluate import Network
-from training.measure import auc
-from training.shelf import RELEVANT, Read, Shelf
+from training.batches import NEGATIVES, ExampleBuilder, Row, load_rows
+from training.evaluate import OnnxReader
+from training.held_out_index import RELEVANCE_THRESHOLD, HeldOutIndex, QuestionReading
+from training.reader_metrics import auc
 
 from bookbound.answering.reading.answerability import QuestionFeatures
 from bookbound.answering.reading.cross_encoder import log_odds, logistic_probability
 
 Array = NDArray[Any]
-SEED, STRANGERS = 7, 100
-FILES = Path("src/bookbound/models")
-PLACE, WEIGHED = ("odds", "place"), ("best", "sharpness", "score", "rank", "length")
+SEED, FOREIGN_QUESTION_COUNT = 7, 100
+MODELS = Path("src/bookbound/models")
+RANK_FEATURES, QUESTION_FEATURES = ("odds", "place"), ("best", "sharpness", "score", "rank", "length")
 
 
-def fit(table: Array, labels: Array, ridge: float = 1.0) -> Array:
-    """Logistic weights by Newton's method, the constant last; the ridge holds in standardised units."""
+def fit_logistic(table: Array, labels: Array, ridge: float = 1.0) -> Array:
+    """Logistic weights by Newton's method, the constant last; the ridge applies to standardised features."""
     mean, spread = table.mean(0), table.std(0) + 1e-9
     z = np.column_stack([(table - mean) / spread, np.ones(len(table))])
     w = np.zeros(z.shape[1])
@@ -48,100 +47,111 @@ def fit(table: Array, labels: Array, ridge: float = 1.0) -> Array:
     return np.array([*slopes, w[-1] - slopes @ mean])
 
 
-def scale(logits: Array, labels: Array) -> dict[str, float]:
-    slope, constant = fit(logits[:, None], labels)
+def fit_scale(logits: Array, labels: Array) -> dict[str, float]:
+    slope, constant = fit_logistic(logits[:, None], labels)
     return {"scale": round(float(slope), 4), "shift": round(float(constant), 4)}
 
 
-def passages(kept: Library, network: Network, reading: list[Row]) -> dict[str, float]:
-    """Own passages that answer against near misses and the most similar others."""
-    own = [kept.example(row["question"], row["passage"], row) for row in reading]
-    asked = [(i, row) for i, row in enumerate(reading) if row["answerable"] and kept.negatives.get(i)]
-    others = [kept.example(row["question"], kept.negatives[i][0], None) for i, row in asked]
+def calibrate_passages(builder: ExampleBuilder, network: OnnxReader, reading: list[Row]) -> dict[str, float]:
+    """Fits on passages that answer, near misses and the most similar other passages."""
+    own = [builder.reading_example(row["question"], row["passage"], row) for row in reading]
+    asked = [(i, row) for i, row in enumerate(reading) if row["answerable"] and builder.negatives.get(i)]
+    others = [builder.reading_example(row["question"], builder.negatives[i][0], None) for i, row in asked]
     labels = [row["answerable"] for row in reading] + [False] * len(others)
-    return scale(network([*own, *others])[2], np.array(labels, float))
+    return fit_scale(network([*own, *others])[2], np.array(labels, float))
 
 
-def claims(kept: Library, network: Network, support: list[Row]) -> dict[str, float]:
-    """Claims of the books, supported and not weighing the same."""
-    found = network([kept.claim(row) for row in support])[3]
+def calibrate_claims(builder: ExampleBuilder, network: OnnxReader, support: list[Row]) -> dict[str, float]:
+    """Fits on claims about books, as many supported as unsupported."""
+    logits = network([builder.claim_example(row) for row in support])[3]
     labels = np.array([row["supported"] for row in support])
-    even = random.Random(SEED).sample(list(np.flatnonzero(~labels)), int(labels.sum()))
-    chosen = np.array([*np.flatnonzero(labels), *even])
-    return scale(found[chosen], labels[chosen].astype(float))
+    unsupported = random.Random(SEED).sample(list(np.flatnonzero(~labels)), int(labels.sum()))
+    chosen = np.array([*np.flatnonzero(labels), *unsupported])
+    return fit_scale(logits[chosen], labels[chosen].astype(float))
 
 
-def place(found: Sequence[Read]) -> dict[str, float]:
-    """How the odds of a reading and its passage's place in the search together tell what answers."""
+def fit_rank_weights(readings: Sequence[QuestionReading]) -> dict[str, float]:
+    """The weights of a reading's log-odds and of the passage's search rank."""
     pairs = [
-        (log_odds(reading.probability), np.log(1 + i)) for read in found for i, reading in enumerate(read.readings)
+        (log_odds(passage.probability), np.log(1 + rank))
+        for reading in readings
+        for rank, passage in enumerate(reading.assessments)
     ]
-    labels = [holds for read in found for holds in read.holding]
-    return named(PLACE, fit(np.array(pairs), np.array(labels, float)))
+    labels = [has_answer for reading in readings for has_answer in reading.has_answer]
+    return name_weights(RANK_FEATURES, fit_logistic(np.array(pairs), np.array(labels, float)))
 
 
-def named(names: Sequence[str], weights: Array) -> dict[str, float]:
+def name_weights(names: Sequence[str], weights: Array) -> dict[str, float]:
     return dict(zip((*names, "constant"), (round(float(w), 5) for w in weights), strict=True))
 
 
-def question(
-    features: Sequence[QuestionFeatures], found: Sequence[Read], right: Sequence[bool]
+def fit_question_weights(
+    features: Sequence[QuestionFeatures], readings: Sequence[QuestionReading], is_right: Sequence[bool]
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """The weights of a question's features, and how well those fitted on the other books tell each book's questions."""
-    table = np.array([[each[name] for name in WEIGHED] for each in features])
-    labels = np.array(right, float)
-    books = np.array([read.book for read in found])
-    held_out = {}
+    """The weights of a question's features, and the AUC on each book with weights fitted on the others."""
+    table = np.array([[each[name] for name in QUESTION_FEATURES] for each in features])
+    labels = np.array(is_right, float)
+    books = np.array([reading.book for reading in readings])
+    book_aucs = {}
     for book in sorted(set(books)):
         here = books == book
         if 20 < labels[here].sum() < here.sum():
-            weights = fit(table[~here], labels[~here])
-            said = table[here] @ weights[:-1] + weights[-1]
-            held_out[str(book)] = round(auc(said[labels[here] == 1], said[labels[here] == 0]), 4)
-    weights = fit(table, labels)
-    return named(WEIGHED, weights), held_out
+            weights = fit_logistic(table[~here], labels[~here])
+            scores = table[here] @ weights[:-1] + weights[-1]
+            book_aucs[str(book)] = round(auc(scores[labels[here] == 1], scores[labels[here] == 0]), 4)
+    weights = fit_logistic(table, labels)
+    return name_weights(QUESTION_FEATURES, weights), book_aucs
+
+
+def calibrate_logits(builder: ExampleBuilder, reading: list[Row], support: list[Row]) -> dict[str, Any]:
+    """The scales of the two heads that decide about one pair of texts."""
+    network = OnnxReader(MODELS / "reader-int8.onnx", threads=2)
+    claims = [row for row in support if row["part"] == "test" and row["source"] == "book_claims"]
+    return {
+        "answers": calibrate_passages(builder, network, reading),
+        "supported": calibrate_claims(builder, network, claims),
+    }
+
+
+def calibrate_questions(readings: Sequence[QuestionReading]) -> dict[str, Any]:
+    """The weights of search ranks and of question features; prints how well they separate right answers."""
+    rank_weights = fit_rank_weights(readings)
+    features = [reading.features(rank_weights) for reading in readings]
+    is_right = np.array([asyncio.run(reading.is_answered_right(rank_weights)) for reading in readings])
+    print(f"{is_right.sum()} of {len(readings)} questions are answered right")
+    question_weights, book_aucs = fit_question_weights(features, readings, is_right.tolist())
+    for name, scores in (
+        ("the best passage alone", np.array([each["best"] for each in features])),
+        ("all features", np.array([logistic_probability(question_weights, each) for each in features])),
+    ):
+        print(f"AUC on the questions by {name}: {auc(scores[is_right], scores[~is_right]):.4f}")
+    print("AUC on each book with weights fitted on the others:", book_aucs)
+    return {"place": rank_weights, "question": question_weights}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sample", type=int, default=700, help="questions to ask for the last two of the four")
+    parser.add_argument("--sample", type=int, default=700, help="how many questions to ask for the last two models")
     options = parser.parse_args()
     rng = random.Random(SEED)
-    everything, support = rows("reading"), rows("support")
-    kept = library(FILES / "tokenizer.json", [], [])
-    held = [(i, r) for i, r in enumerate(everything) if r["part"] == "test" and r["source"] == "book_reading"]
+    rows = load_rows("reading")
+    held_out = [i for i, row in enumerate(rows) if row["part"] == "test" and row["source"] == "book_reading"]
+    reading = [rows[i] for i in held_out]
     negatives = json.loads(NEGATIVES.read_text())
-    kept.negatives = {j: negatives[i] for j, (i, _) in enumerate(held)}
-    reading = [row for _, row in held]
-    network = Network(FILES / "reader-int8.onnx", threads=2)
-    fitted: dict[str, Any] = {
-        "answers": passages(kept, network, reading),
-        "supported": claims(
-            kept, network, [row for row in support if row["part"] == "test" and row["source"] == "book_claims"]
-        ),
-    }
+    builder = ExampleBuilder.load(MODELS / "tokenizer.json", [], [])
+    builder.negatives = {j: negatives[i] for j, i in enumerate(held_out)}
+    fitted = calibrate_logits(builder, reading, load_rows("support"))
     print(fitted, flush=True)
-    strangers = [r for r in everything if r["part"] == "train" and r["source"] == "book_reading"]
+    foreign = [row for row in rows if row["part"] == "train" and row["source"] == "book_reading"]
     asked = [(row, True) for row in rng.sample(reading, min(options.sample, len(reading)))]
-    asked += [(row, False) for row in rng.sample(strangers, STRANGERS)]
-    file = FILES / "reader.json"
-    shipped = json.loads(file.read_text()) if file.exists() else {"point": {"answered": 0.5, "relevant": RELEVANT}}
-    file.write_text(
-        json.dumps({"place": {"constant": 0.0}, "question": {"constant": 0.0}} | shipped | fitted, indent=1) + "\n"
-    )
+    asked += [(row, False) for row in rng.sample(foreign, FOREIGN_QUESTION_COUNT)]
+    file = MODELS / "reader.json"
+    default = {"point": {"answered": 0.5, "relevant": RELEVANCE_THRESHOLD}}
+    shipped = json.loads(file.read_text()) if file.exists() else default
+    unweighted = {"place": {"constant": 0.0}, "question": {"constant": 0.0}}
+    file.write_text(json.dumps(unweighted | shipped | fitted, indent=1) + "\n")  # the index below reads it
     with tempfile.TemporaryDirectory() as folder:
-        found = asyncio.run(Shelf(kept, reading, Path(folder)).read(asked))
-    fitted["place"] = place(found)
-    features = [read.features(fitted["place"]) for read in found]
-    there = np.array([asyncio.run(read.right(fitted["place"])) for read in found])
-    print(f"{there.sum()} of {len(found)} questions would be answered right")
-    fitted["question"], held_out = question(features, found, there.tolist())
-    for name, said in (
-        ("the best passage alone", np.array([each["best"] for each in features])),
-        ("all of it", np.array([logistic_probability(fitted["question"], each) for each in features])),
-    ):
-        print(f"AUC of the questions by {name}: {auc(said[there], said[~there]):.4f}")
-    print("AUC of each book by weights fitted on the others:", held_out)
+        fitted |= calibrate_questions(asyncio.run(HeldOutIndex(builder, reading, Path(folder)).read(asked)))
     file.write_text(json.dumps(shipped | fitted, indent=1) + "\n")
     print(fitted)
 

@@ -1,8 +1,7 @@
-"""`python -m training.data SHARED`: every source as one set of examples, written to training/out.
+"""`python -m training.data SHARED`: writes all sources as one set of examples to training/out.
 
-Passages stand once in `passages`, and examples point at them: `reading` (question and passage), `support` (claim and
-premise) and `pairs` (question and text, for the embedder). A part of each is kept from training: whole books, all of
-SQuAD's half B, and one premise in ten.
+Examples refer to `passages`: `reading` (question and passage), `support` (claim and premise) and `pairs` (question and
+text, for the embedder). Whole books, half B of SQuAD and one premise in ten are is_test out.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bookbound.indexing.embed.onnx_embedder import OnnxEmbedder
 from bookbound.indexing.split import split_page
+from bookbound.models.onnx import OnnxEmbedder
 from bookbound.sources import parse_book
 
 HELD_OUT = ("moveit2_tutorials", "openstax_philosophy", "raspberrypi_docs", "typescript_handbook")
@@ -33,17 +32,17 @@ Row = dict[str, Any]
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*(?![\w])")
 _CODE = re.compile(r"`[^`\s]{2,40}`|\b\w+(?:_\w+)+\b|\b[a-z]+(?:[A-Z][a-z]+)+\b|\b\w+\.\w+\(\)?")
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][A-Za-z]{2,}(?: [A-Z][a-z]{2,})*")
-KINDS = (_NUMBER, _CODE, _NAME)
+TERM_PATTERNS = (_NUMBER, _CODE, _NAME)
 
 
-class Shelf:
-    """Passages, each kept once, with the group that its hard negatives come from."""
+class PassageTable:
+    """Collects each passage once, with the group that its hard negatives come from."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
         self._seen: dict[tuple[str, str, str], int] = {}
 
-    def put(self, text: str, group: str, path: str = "") -> int:
+    def add(self, text: str, group: str, path: str = "") -> int:
         key = (group, path, text)
         if key not in self._seen:
             self._seen[key] = len(self.rows)
@@ -51,41 +50,45 @@ class Shelf:
         return self._seen[key]
 
 
-def lines(file: Path) -> Iterator[Row]:
+def read_gzipped_rows(file: Path) -> Iterator[Row]:
     with gzip.open(file, "rt", encoding="utf-8") as opened:
         yield from map(json.loads, opened)
 
 
-def reading(folder: Path, shelf: Shelf) -> Iterator[Row]:
-    """Questions with their passage; answers as character spans, all that were given."""
+def load_reading(folder: Path, table: PassageTable) -> Iterator[Row]:
+    """Questions with their passage and the character spans of all their answers."""
     for file in sorted(folder.glob("*.jsonl.gz")):
         name = file.name.removesuffix(".jsonl.gz")
         if name.startswith("pairs_"):
             continue
-        for row in lines(file):
+        for row in read_gzipped_rows(file):
             group = row.get("book") or f"{name}/{row.get('title') or row.get('doc') or ''}"
             found = {(a["start"], a["start"] + len(a["text"])) for a in row["answers"] if a["start"] >= 0}
             if row["answerable"] and not found:
-                continue  # yes and no, or words that do not stand there: nothing to point at
+                continue  # yes and no, or words that are not in the passage
             yield {
                 "source": name,
                 "group": group,
                 "question": row["question"],
-                "passage": shelf.put(row["context"], group),
+                "passage": table.add(row["context"], group),
                 "answerable": row["answerable"],
                 "spans": sorted(found),
-                "sentence": _sentence(row),
+                "sentence": _sentence_span(row),
                 "part": "test" if name in TEST_ONLY or row.get("book") in HELD_OUT else "train",
             }
 
 
-def _sentence(row: Row) -> list[int] | None:
-    kept = row.get("sentence")
-    return [kept["start"], kept["start"] + len(kept["text"])] if kept and kept.get("start", -1) >= 0 else None
+def _sentence_span(row: Row) -> list[int] | None:
+    sentence = row.get("sentence")
+    return (
+        [sentence["start"], sentence["start"] + len(sentence["text"])]
+        if sentence and sentence.get("start", -1) >= 0
+        else None
+    )
 
 
-def written(books: Path, shelf: Shelf) -> Iterator[Row]:
-    """Our own questions, over the chunks that Bookbound itself makes of the licensed books."""
+def load_written(books: Path, table: PassageTable) -> Iterator[Row]:
+    """Our own questions about the chunks that Bookbound makes of the licensed books."""
     items: dict[str, list[Row]] = defaultdict(list)
     for line in WRITTEN.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
@@ -94,9 +97,11 @@ def written(books: Path, shelf: Shelf) -> Iterator[Row]:
     for book, rows in sorted(items.items()):
         assert book not in DEV_BOOKS
         chunks = [
-            c for page in parse_book(books / book).pages for c in split_page(page, embedder.tokens, embedder.budget)
+            c
+            for page in parse_book(books / book).pages
+            for c in split_page(page, embedder.count_tokens, embedder.max_tokens)
         ]
-        placed = {chunk.id: shelf.put(chunk.text, book, " > ".join(chunk.place.path)) for chunk in chunks}
+        placed = {chunk.id: table.add(chunk.text, book, " > ".join(chunk.place.heading_path)) for chunk in chunks}
         for row in rows:
             home = next((c for c in chunks if c.place.file == row["file"] and row["near"] in c.text), None)
             quotes = [(home.text.find(q), q) for q in row["quotes"]] if home else []
@@ -119,23 +124,24 @@ def written(books: Path, shelf: Shelf) -> Iterator[Row]:
             }
 
 
-def altered(rows: Iterable[Row], shelf: Shelf, rng: random.Random) -> Iterator[Row]:
-    """Questions of books with one number, identifier or name exchanged for another of the same book."""
+def alter_questions(rows: Iterable[Row], table: PassageTable, rng: random.Random) -> Iterator[Row]:
+    """Questions with one number, identifier or name replaced by another one of the same book."""
     rows = [row for row in rows if row["source"] in ("book_reading", "written") and row["part"] == "train"]
     pools: dict[tuple[str, int], list[str]] = defaultdict(list)
     for row in rows:
-        for i, kind in enumerate(KINDS):
+        for i, kind in enumerate(TERM_PATTERNS):
             pools[row["group"], i] += kind.findall(row["question"])
     for row in rows:
-        text = shelf.rows[row["passage"]]["text"]
-        if row["answerable"] and (question := _exchanged(row["question"], text, row["group"], pools, rng)):
+        text = table.rows[row["passage"]]["text"]
+        if row["answerable"] and (question := _swap_term(row["question"], text, row["group"], pools, rng)):
             yield row | {"source": "altered", "question": question, "answerable": False, "spans": [], "sentence": None}
 
 
-def _exchanged(
+def _swap_term(
     words: str, text: str, group: str, pools: dict[tuple[str, int], list[str]], rng: random.Random
 ) -> str | None:
-    for i, kind in enumerate(KINDS):
+    """Replaces the first number, identifier or name by one of the group that the text does not contain."""
+    for i, kind in enumerate(TERM_PATTERNS):
         found = kind.search(words)
         others = [other for other in pools[group, i] if other.lower() not in text.lower() and other not in words]
         if found and others:
@@ -143,28 +149,28 @@ def _exchanged(
     return None
 
 
-def support(folder: Path) -> Iterator[Row]:
-    """Claims with their premise; one premise in ten is kept for measuring."""
-    tested = {row["premise"] for row in lines(folder / "fever_symmetric.jsonl.gz")}
+def load_support(folder: Path) -> Iterator[Row]:
+    """Claims with their premise; one premise in ten is is_test out."""
+    tested = {row["premise"] for row in read_gzipped_rows(folder / "fever_symmetric.jsonl.gz")}
     for file in sorted(folder.glob("*.jsonl.gz")):
         name = file.name.removesuffix(".jsonl.gz")
-        for row in lines(file):
+        for row in read_gzipped_rows(file):
             book = row.get("book")
-            held = book in HELD_OUT if book else zlib.crc32(row["premise"].encode()) % 10 == 0
+            is_test = book in HELD_OUT if book else zlib.crc32(row["premise"].encode()) % 10 == 0
             if name == "fever_symmetric" or (name == "fever_dev" and row["premise"] in tested):
-                held = True
+                is_test = True
             yield {
                 "source": name,
                 "claim": row["claim"],
                 "premise": row["premise"],
                 "supported": row["label"] == "supported",
-                "part": "test" if held else "train",
+                "part": "test" if is_test else "train",
             }
 
 
-def claims(shelf: Shelf) -> Iterator[Row]:
-    """Our own claims over passages of the books that are trained on."""
-    passages = {(row["group"], row["text"][:80]): row["text"] for row in shelf.rows}
+def load_claims(table: PassageTable) -> Iterator[Row]:
+    """Our own claims about passages of the training books."""
+    passages = {(row["group"], row["text"][:80]): row["text"] for row in table.rows}
     for line in CLAIMS.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         assert row["book"] not in HELD_OUT
@@ -178,29 +184,29 @@ def claims(shelf: Shelf) -> Iterator[Row]:
         }
 
 
-def altered_claims(rows: Iterable[Row], shelf: Shelf, rng: random.Random) -> Iterator[Row]:
-    """The book's own sentences, which hold, and the same with a number, identifier or name exchanged, which do not."""
+def alter_claims(rows: Iterable[Row], table: PassageTable, rng: random.Random) -> Iterator[Row]:
+    """Sentences of the book, and the same with a number, identifier or name replaced, which are not supported."""
     rows = [r for r in rows if r["source"] in ("book_reading", "written") and r["part"] == "train" and r["sentence"]]
     pools: dict[tuple[str, int], list[str]] = defaultdict(list)
     sentences = {(r["passage"], *r["sentence"]): r for r in rows}
     for row in sentences.values():
-        for i, kind in enumerate(KINDS):
-            pools[row["group"], i] += kind.findall(shelf.rows[row["passage"]]["text"])
+        for i, kind in enumerate(TERM_PATTERNS):
+            pools[row["group"], i] += kind.findall(table.rows[row["passage"]]["text"])
     for row in sentences.values():
-        text = shelf.rows[row["passage"]]["text"]
+        text = table.rows[row["passage"]]["text"]
         claim = text[slice(*row["sentence"])]
         if len(claim) > 400:
             continue
         same = {"source": "altered", "premise": text, "part": "train"}
         if rng.random() < 0.25:
             yield same | {"claim": claim, "supported": True}
-        if other := _exchanged(claim, text, row["group"], pools, rng):
+        if other := _swap_term(claim, text, row["group"], pools, rng):
             yield same | {"claim": other, "supported": False}
 
 
-def pairs(folder: Path) -> Iterator[Row]:
+def load_pairs(folder: Path) -> Iterator[Row]:
     for file in sorted(folder.glob("pairs_*.jsonl.gz")):
-        for row in lines(file):
+        for row in read_gzipped_rows(file):
             if "medquad" not in file.name:
                 yield {
                     "source": file.name.removesuffix(".jsonl.gz"),
@@ -209,7 +215,7 @@ def pairs(folder: Path) -> Iterator[Row]:
                 }
 
 
-def write(name: str, rows: Iterable[Row]) -> None:
+def write_rows(name: str, rows: Iterable[Row]) -> None:
     rows = list(rows)
     with lzma.open(OUT / f"{name}.jsonl.xz", "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -221,16 +227,16 @@ def write(name: str, rows: Iterable[Row]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("shared", type=Path, help="the folder that holds data/")
+    parser.add_argument("shared", type=Path, help="the folder with data/")
     data = parser.parse_args().shared / "data"
     OUT.mkdir(parents=True, exist_ok=True)
-    rng, shelf = random.Random(SEED), Shelf()
-    read_rows = [*reading(data / "reading", shelf), *written(data / "books", shelf)]
-    read_rows += altered(read_rows, shelf, rng)
-    write("support", [*support(data / "support"), *claims(shelf), *altered_claims(read_rows, shelf, rng)])
-    write("reading", read_rows)
-    write("passages", shelf.rows)
-    write("pairs", pairs(data / "reading"))
+    rng, table = random.Random(SEED), PassageTable()
+    read_rows = [*load_reading(data / "reading", table), *load_written(data / "books", table)]
+    read_rows += alter_questions(read_rows, table, rng)
+    write_rows("support", [*load_support(data / "support"), *load_claims(table), *alter_claims(read_rows, table, rng)])
+    write_rows("reading", read_rows)
+    write_rows("passages", table.rows)
+    write_rows("pairs", load_pairs(data / "reading"))
 
 
 if __name__ == "__main__":

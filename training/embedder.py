@@ -1,7 +1,7 @@
-"""`python -m training.embedder`: tune the embedder on questions and the passages that answer them.
+"""`python -m training.embedder`: fine-tunes the embedder on questions and the passages that answer them.
 
-Each question must find its passage among those of its batch and the most similar wrong one. What is kept lies between
-the published weights and the tuned ones: such a mean holds up better on books of another kind.
+Each question must find its passage among those of its batch and the most similar wrong one. The result is a mean of the
+published and the tuned weights, which is better on other kinds of books.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional
-from training.batches import NEGATIVES, Array, Example, Library, Row, library, rows
-from training.negatives import vectors
+from training.batches import NEGATIVES, Array, ExampleBuilder, Row, load_rows
+from training.constants import IMPOSSIBLE_LOGIT
+from training.negatives import embed_texts
 from training.network import Embedder, Encoder
-from training.shape import CLS, LONGEST_TEXT, SEP
-from training.tensors import DEVICE, together
+from training.tensors import DEVICE, collate_texts
 
-BATCH, SHARPNESS, BETWEEN = 384, 20.0, (0.0, 0.25, 0.5, 0.75, 1.0)
-SHARE = {
+BATCH_SIZE, SCORE_SCALE, TUNED_SHARES = 384, 20.0, (0.0, 0.25, 0.5, 0.75, 1.0)
+Triple = tuple[Array, Array, Array | None]
+"""A question, the passage that answers it, and a similar one that does not."""
+SOURCE_SHARES = {
     "squadshifts_amazon_reviews": 0.15,
     "squadshifts_reddit": 0.15,
     "squadshifts_new_wiki": 0.5,
@@ -33,78 +35,86 @@ SHARE = {
 }
 
 
-def together_(texts: list[Array]) -> tuple[Tensor, Tensor]:
-    batch = together([Example(np.concatenate([[CLS], ids[:LONGEST_TEXT], [SEP]]), 0) for ids in texts], DEVICE)
-    return batch["ids"], batch["mask"]
-
-
-def recall(embedder: Embedder, kept: Library, reading: list[Row]) -> dict[str, float]:
-    """Mean reciprocal rank and recall in the first five, in each book held out whole."""
-    found = {}
+def measure_retrieval(embedder: Embedder, builder: ExampleBuilder, reading: list[Row]) -> dict[str, float]:
+    """Mean reciprocal rank and recall at 5 in each held-out book."""
+    metrics = {}
     for book in sorted({row["group"] for row in reading if row["part"] == "test" and row["source"] == "book_reading"}):
         asked = [
             row for row in reading if row["group"] == book and row["answerable"] and row["source"] == "book_reading"
         ]
-        shelf = [i for i, row in enumerate(kept.passages) if row["group"] == book]
-        passages = vectors(embedder, [kept.pieces(i) for i in shelf])
-        questions = vectors(embedder, [kept.words[row["question"]][0] for row in asked])
+        candidates = [i for i, row in enumerate(builder.passages) if row["group"] == book]
+        passages = embed_texts(embedder, [builder.passage_tokens(i) for i in candidates])
+        questions = embed_texts(embedder, [builder.tokens[row["question"]][0] for row in asked])
         scores = questions @ passages.T
-        own = torch.tensor([shelf.index(row["passage"]) for row in asked], device=DEVICE)
+        own = torch.tensor([candidates.index(row["passage"]) for row in asked], device=DEVICE)
         ranks = (scores > scores.gather(1, own[:, None])).sum(1) + 1
-        found[f"{book}: MRR"] = round((1 / ranks.float()).mean().item(), 4)
-        found[f"{book}: recall@5"] = round((ranks <= 5).float().mean().item(), 4)
-    return found
+        metrics[f"{book}: MRR"] = round((1 / ranks.float()).mean().item(), 4)
+        metrics[f"{book}: recall@5"] = round((ranks <= 5).float().mean().item(), 4)
+    return metrics
 
 
-def train(model: Embedder, kept: Library, reading: list[Row], options: argparse.Namespace) -> None:
+def train(model: Embedder, builder: ExampleBuilder, reading: list[Row], options: argparse.Namespace) -> None:
     rng = random.Random(options.seed)
-    lessons = [(i, row) for i, row in enumerate(reading) if row["part"] == "train" and row["answerable"]]
-    lessons = [(i, row) for i, row in lessons if kept.negatives.get(i)]
-    pairs = rows("pairs")
-    kept.words.learn([row[name] for row in pairs for name in ("question", "text")])
-    steps = int(options.passes * (len(lessons) * 0.6 + len(pairs)) / BATCH) + 1
+    questions = [
+        (i, row)
+        for i, row in enumerate(reading)
+        if row["part"] == "train" and row["answerable"] and builder.negatives.get(i)
+    ]
+    pairs = load_rows("pairs")
+    builder.tokens.encode_all([row[name] for row in pairs for name in ("question", "text")])
+    steps = int(options.passes * (len(questions) * 0.6 + len(pairs)) / BATCH_SIZE) + 1
     for name in Encoder.TABLES:
         model.encoder.get_parameter(name).requires_grad_(False)
-    learnt = [part for part in model.parameters() if part.requires_grad]
-    optimiser = torch.optim.AdamW(learnt, lr=options.rate, weight_decay=0.01)
+    trainable = [part for part in model.parameters() if part.requires_grad]
+    optimizer = torch.optim.AdamW(trainable, lr=options.rate, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda s: min((s + 1) / (0.1 * steps), max(0.0, 1.1 * (1 - s / steps)))
+        optimizer, lambda s: min((s + 1) / (0.1 * steps), max(0.0, 1.1 * (1 - s / steps)))
     )
     model.train()
     step = 0
     while step < steps:
-        chosen: list[tuple[Array, Array, Array | None]] = []
-        for i, row in lessons:
-            if rng.random() < SHARE.get(row["source"], 1.0):
-                wrong = kept.pieces(rng.choice(kept.negatives[i][:4]))
-                chosen.append((kept.words[row["question"]][0], kept.pieces(row["passage"]), wrong))
-        chosen += [(kept.words[row["question"]][0], kept.words[row["text"]][0], None) for row in pairs]
-        rng.shuffle(chosen)
-        for at in range(0, len(chosen) - BATCH, BATCH):
+        triples = sample_triples(builder, questions, pairs, rng)
+        for at in range(0, len(triples) - BATCH_SIZE, BATCH_SIZE):
             if step >= steps:
                 break
-            part = chosen[at : at + BATCH]
-            wrong_ones = [wrong for _, _, wrong in part if wrong is not None]
-            with torch.autocast(DEVICE, torch.bfloat16):
-                asked = model(*together_([one for one, _, _ in part]))
-                found = model(*together_([other for _, other, _ in part] + wrong_ones))
-            scores = SHARPNESS * asked.float() @ found.float().T
-            keys = np.array([zlib.crc32(text.tobytes()) for text in [*(other for _, other, _ in part), *wrong_ones]])
-            alike = keys[: len(part), None] == keys[None, :]
-            np.fill_diagonal(alike, False)
-            same = torch.from_numpy(alike)
-            total = functional.cross_entropy(
-                scores.masked_fill(same.to(DEVICE), -1e4), torch.arange(len(part), device=DEVICE)
-            )
-            optimiser.zero_grad(set_to_none=True)
-            total.backward()
-            torch.nn.utils.clip_grad_norm_(learnt, 1.0)
-            optimiser.step()
+            loss = contrastive_loss(model, triples[at : at + BATCH_SIZE])
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(trainable, 1.0)
+            optimizer.step()
             schedule.step()
             if step % 50 == 0:
-                print(f"{options.name} step {step} of {steps}, loss {total.item():.3f}", flush=True)
+                print(f"{options.name} step {step} of {steps}, loss {loss.item():.3f}", flush=True)
             step += 1
     model.eval()
+
+
+def sample_triples(
+    builder: ExampleBuilder, questions: list[tuple[int, Row]], pairs: list[Row], rng: random.Random
+) -> list[Triple]:
+    """The shuffled triples of one pass: a share of the questions, each with one of its negatives, and all pairs."""
+    triples: list[Triple] = []
+    for i, row in questions:
+        if rng.random() < SOURCE_SHARES.get(row["source"], 1.0):
+            wrong = builder.passage_tokens(rng.choice(builder.negatives[i][:4]))
+            triples.append((builder.tokens[row["question"]][0], builder.passage_tokens(row["passage"]), wrong))
+    triples += [(builder.tokens[row["question"]][0], builder.tokens[row["text"]][0], None) for row in pairs]
+    rng.shuffle(triples)
+    return triples
+
+
+def contrastive_loss(model: Embedder, triples: list[Triple]) -> Tensor:
+    """How badly each question finds its passage among all passages of the batch; equal passages do not compete."""
+    passages = [right for _, right, _ in triples] + [wrong for _, _, wrong in triples if wrong is not None]
+    with torch.autocast(DEVICE, torch.bfloat16):
+        question_vectors = model(*collate_texts([question for question, _, _ in triples]))
+        passage_vectors = model(*collate_texts(passages))
+    scores = SCORE_SCALE * question_vectors.float() @ passage_vectors.float().T
+    keys = np.array([zlib.crc32(text.tobytes()) for text in passages])
+    is_equal = keys[: len(triples), None] == keys[None, :]
+    np.fill_diagonal(is_equal, False)
+    competing = scores.masked_fill(torch.from_numpy(is_equal).to(DEVICE), IMPOSSIBLE_LOGIT)
+    return functional.cross_entropy(competing, torch.arange(len(triples), device=DEVICE))
 
 
 def main() -> None:
@@ -117,18 +127,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("training/out"))
     options = parser.parse_args()
     torch.manual_seed(options.seed)
-    reading = rows("reading")
-    kept = library(options.models / "tokenizer.json", reading, [])
+    reading = load_rows("reading")
+    builder = ExampleBuilder.load(options.models / "tokenizer.json", reading, [])
     published = Encoder.pretrained(options.models / "minilm-l6-fp16.safetensors")
     tuned = Embedder(copy.deepcopy(published)).to(DEVICE).eval()
-    kept.negatives = dict(enumerate(json.loads(NEGATIVES.read_text())))
-    train(tuned, kept, reading, options)
+    builder.negatives = dict(enumerate(json.loads(NEGATIVES.read_text())))
+    train(tuned, builder, reading, options)
     figures = {}
     theirs, ours = published.state_dict(), tuned.encoder.state_dict()
-    for share in BETWEEN:
+    for share in TUNED_SHARES:
         mean = Encoder()
         mean.load_state_dict({name: torch.lerp(theirs[name], ours[name].cpu(), share) for name in ours})
-        figures[str(share)] = recall(Embedder(mean).to(DEVICE).eval(), kept, reading)
+        figures[str(share)] = measure_retrieval(Embedder(mean).to(DEVICE).eval(), builder, reading)
     save_file(
         {name: part.half().cpu().contiguous() for name, part in ours.items()},
         options.out / f"{options.name}.safetensors",

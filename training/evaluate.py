@@ -1,4 +1,4 @@
-"""`python -m training.evaluate`: the figures of an exported reader on what was held out, and beside full precision."""
+"""`python -m training.evaluate`: measures an exported reader on held-out data and against full precision."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime
-from training.batches import NEGATIVES, Array, Example, library, rows
-from training.measure import Logits, all_figures
+from training.batches import NEGATIVES, Array, Example, ExampleBuilder, load_rows
+from training.reader_metrics import Logits, measure_reader
 
-AGREEMENT = 400
+AGREEMENT_SAMPLE_SIZE = 400
 MODELS = Path("src/bookbound/models")
 
 
-class Network:
-    """An exported reader: one example a call, as it is used."""
+class OnnxReader:
+    """Runs an exported reader with one example per call, as in production."""
 
     def __init__(self, file: Path, threads: int = 1) -> None:
         options = onnxruntime.SessionOptions()
@@ -33,23 +33,25 @@ class Network:
 
     def _read(self, example: Example) -> tuple[Array, Array, float, float]:
         ids = example.ids[None].astype(np.int64)
-        types = (np.arange(ids.shape[1]) >= example.second)[None].astype(np.int64)
+        types = (np.arange(ids.shape[1]) >= example.second_start)[None].astype(np.int64)
         given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
         start, end, answers, supported = self._session.run(None, given)
         return start[0], end[0], float(answers[0]), float(supported[0])
 
 
-def agreement(one: Logits, other: Logits) -> dict[str, float]:
-    """How far two networks say the same of the same examples."""
+def measure_agreement(one: Logits, other: Logits) -> dict[str, float]:
+    """How far two networks agree on the same examples."""
     same_span = [
         a.argmax() == b.argmax() and c.argmax() == d.argmax()
         for a, b, c, d in zip(one[0], other[0], one[1], other[1], strict=True)
     ]
     figures = {"same span": float(np.mean(same_span))}
     for i, name in ((2, "answers"), (3, "supported")):
-        chances = [1 / (1 + np.exp(-np.array(side[i]))) for side in (one, other)]
-        figures[f"{name}: same verdict"] = float(np.mean((chances[0] > 0.5) == (chances[1] > 0.5)))
-        figures[f"{name}: mean difference of the probabilities"] = float(np.abs(chances[0] - chances[1]).mean())
+        probabilities = [1 / (1 + np.exp(-np.array(side[i]))) for side in (one, other)]
+        figures[f"{name}: same verdict"] = float(np.mean((probabilities[0] > 0.5) == (probabilities[1] > 0.5)))
+        figures[f"{name}: mean difference of the probabilities"] = float(
+            np.abs(probabilities[0] - probabilities[1]).mean()
+        )
     return {name: round(value, 4) for name, value in figures.items()}
 
 
@@ -61,25 +63,31 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--sample", type=float, default=1.0, help="measure on this share of the held-out examples")
     options = parser.parse_args()
-    reading, support = rows("reading"), rows("support")
-    kept = library(options.models / "tokenizer.json", [], [])
-    kept.negatives = dict(enumerate(json.loads(NEGATIVES.read_text())))
-    small = Network(options.small, options.threads)
+    reading, support = load_rows("reading"), load_rows("support")
+    builder = ExampleBuilder.load(options.models / "tokenizer.json", [], [])
+    builder.negatives = dict(enumerate(json.loads(NEGATIVES.read_text())))
+    small = OnnxReader(options.small, options.threads)
     rng = random.Random(7)
     if options.full.exists():
         tested = [row for row in reading if row["part"] == "test"]
-        chosen = [kept.example(r["question"], r["passage"], r) for r in rng.sample(tested, AGREEMENT)]
-        chosen += [kept.claim(r) for r in rng.sample([r for r in support if r["part"] == "test"], AGREEMENT)]
+        chosen = [
+            builder.reading_example(r["question"], r["passage"], r) for r in rng.sample(tested, AGREEMENT_SAMPLE_SIZE)
+        ]
+        chosen += [
+            builder.claim_example(r)
+            for r in rng.sample([r for r in support if r["part"] == "test"], AGREEMENT_SAMPLE_SIZE)
+        ]
         print(
-            json.dumps(agreement(small(chosen), Network(options.full, options.threads)(chosen)), indent=1), flush=True
+            json.dumps(measure_agreement(small(chosen), OnnxReader(options.full, options.threads)(chosen)), indent=1),
+            flush=True,
         )
     for row in reading + support:
         if row["part"] == "test" and rng.random() > options.sample:
             row["part"] = "left out"
     reading = [row | {"source": "left out"} if row["part"] == "left out" else row for row in reading]
     scale = json.loads((MODELS / "reader.json").read_text())["supported"]
-    cut = -scale["shift"] / scale["scale"]
-    print(json.dumps(all_figures(kept, small, reading, support, cut), indent=1))
+    threshold = -scale["shift"] / scale["scale"]
+    print(json.dumps(measure_reader(builder, small, reading, support, threshold), indent=1))
 
 
 if __name__ == "__main__":

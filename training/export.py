@@ -1,7 +1,7 @@
-"""`python -m training.export`: trained weights as an ONNX network, in full precision and in eight bits.
+"""`python -m training.export`: exports trained weights as ONNX networks, in full precision and in int8.
 
-The graph is written with the fused operators of onnxruntime, so that quantising finds them; weights are quantised per
-channel, activations on the fly.
+The graph uses the fused operators of onnxruntime, which the quantiser recognises. Weights are quantised per channel,
+activations dynamically.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from safetensors.numpy import load_file
-from training.shape import FAR, HEADS, HIDDEN, LAYERS
+from training.constants import HEADS, HIDDEN, IMPOSSIBLE_LOGIT, LAYERS
 
 Array = NDArray[Any]
 Weights = dict[str, Array]
@@ -26,7 +26,7 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 class Graph:
-    """A graph under construction: each operator's output is named after what it holds."""
+    """Builds a graph; each operator's output is named after its content."""
 
     def __init__(self, weights: Weights) -> None:
         self.weights = weights
@@ -37,20 +37,20 @@ class Graph:
         self.nodes.append(helper.make_node(operator, inputs, [output], output, domain=domain, **attributes))
         return output
 
-    def hold(self, name: str, values: Array) -> str:
+    def constant(self, name: str, values: Array) -> str:
         self.constants[name] = numpy_helper.from_array(np.array(values, order="C"), name)
         return name
 
-    def weight(self, name: str, turned: bool = False) -> str:
+    def weight(self, name: str, transposed: bool = False) -> str:
         values = self.weights[name].astype(np.float32)
-        return self.hold(name, values.T if turned else values)
+        return self.constant(name, values.T if transposed else values)
 
     def linear(self, x: str, name: str, output: str) -> str:
-        product = self.put("MatMul", [x, self.weight(f"{name}.weight", turned=True)], f"{output}.product")
+        product = self.put("MatMul", [x, self.weight(f"{name}.weight", transposed=True)], f"{output}.product")
         return self.put("Add", [product, self.weight(f"{name}.bias")], output)
 
     def add_and_norm(self, x: str, other: str, bias: str, norm: str, output: str) -> str:
-        # Three operators are quicker here than the fused one.
+        # Three operators are faster here than the fused one.
         x = self.put("Add", [x, self.weight(bias)], f"{output}.biased")
         x = self.put("Add", [x, other], f"{output}.sum")
         names = [x, self.weight(f"{norm}.weight"), self.weight(f"{norm}.bias")]
@@ -58,15 +58,17 @@ class Graph:
 
 
 def encoder(graph: Graph, types: str | None) -> str:
-    """Word pieces to vectors; without types all are of the first."""
+    """Embeds tokens; without types all belong to the first text."""
     shape = graph.put("Shape", ["input_ids"], "shape")
-    length = graph.put("Gather", [shape, graph.hold("one", np.array(1))], "length")
-    places = graph.put("Range", [graph.hold("zero", np.array(0)), length, "one"], "places")
+    length = graph.put("Gather", [shape, graph.constant("one", np.array(1))], "length")
+    places = graph.put("Range", [graph.constant("zero", np.array(0)), length, "one"], "places")
     words = graph.put("Gather", [graph.weight("encoder.words.weight"), "input_ids"], "words")
-    kept = graph.put("Gather", [graph.weight("encoder.places.weight"), places], "placed")
-    x = graph.put("Add", [words, kept], "placed_words")
+    positions = graph.put("Gather", [graph.weight("encoder.places.weight"), places], "placed")
+    x = graph.put("Add", [words, positions], "placed_words")
     if types is None:
-        x = graph.put("Add", [x, graph.hold("type", graph.weights["encoder.types.weight"][0].astype(np.float32))], "x")
+        x = graph.put(
+            "Add", [x, graph.constant("type", graph.weights["encoder.types.weight"][0].astype(np.float32))], "x"
+        )
     else:
         x = graph.put("Add", [x, graph.put("Gather", [graph.weight("encoder.types.weight"), types], "typed")], "x")
     norm = [graph.weight("encoder.norm.weight"), graph.weight("encoder.norm.bias")]
@@ -78,13 +80,13 @@ def encoder(graph: Graph, types: str | None) -> str:
 
 
 def layer(graph: Graph, x: str, mask: str, name: str) -> str:
-    qkv = [graph.weight(f"{name}.qkv.weight", turned=True), graph.weight(f"{name}.qkv.bias")]
+    qkv = [graph.weight(f"{name}.qkv.weight", transposed=True), graph.weight(f"{name}.qkv.bias")]
     seen = graph.put("Attention", [x, *qkv, mask], f"{name}.seen", "com.microsoft", num_heads=HEADS)
-    out = graph.put("MatMul", [seen, graph.weight(f"{name}.out.weight", turned=True)], f"{name}.attended")
+    out = graph.put("MatMul", [seen, graph.weight(f"{name}.out.weight", transposed=True)], f"{name}.attended")
     x = graph.add_and_norm(out, x, f"{name}.out.bias", f"{name}.norm1", f"{name}.between")
-    inner = graph.put("MatMul", [x, graph.weight(f"{name}.inner.weight", turned=True)], f"{name}.wide")
+    inner = graph.put("MatMul", [x, graph.weight(f"{name}.inner.weight", transposed=True)], f"{name}.wide")
     inner = graph.put("BiasGelu", [inner, graph.weight(f"{name}.inner.bias")], f"{name}.bent", "com.microsoft")
-    outer = graph.put("MatMul", [inner, graph.weight(f"{name}.outer.weight", turned=True)], f"{name}.narrow")
+    outer = graph.put("MatMul", [inner, graph.weight(f"{name}.outer.weight", transposed=True)], f"{name}.narrow")
     return graph.add_and_norm(outer, x, f"{name}.outer.bias", f"{name}.norm2", f"{name}.end")
 
 
@@ -97,11 +99,11 @@ def reader(weights: Weights) -> onnx.ModelProto:
     both = graph.linear(x, "span", "span")
     pointed = []
     for i, name in enumerate(("start", "end")):
-        logits = graph.put("Gather", [both, graph.hold(f"at_{name}", np.array(i))], f"{name}_everywhere", axis=2)
-        far = graph.hold("far", np.array(FAR, np.float32))
+        logits = graph.put("Gather", [both, graph.constant(f"at_{name}", np.array(i))], f"{name}_everywhere", axis=2)
+        far = graph.constant("far", np.array(IMPOSSIBLE_LOGIT, np.float32))
         logits = graph.put("Where", [outside, far, logits], name)
         chance = graph.put("Softmax", [logits], f"{name}_chance", axis=1)
-        axes = graph.hold("axis", np.array([1]))
+        axes = graph.constant("axis", np.array([1]))
         row = graph.put("Unsqueeze", [chance, axes], f"{name}_row")
         pointed.append(graph.put("Squeeze", [graph.put("MatMul", [row, x], f"{name}_mean"), axes], f"{name}_vector"))
     together = graph.put("Concat", [first, *pointed], "together", axis=1)
@@ -112,20 +114,22 @@ def reader(weights: Weights) -> onnx.ModelProto:
 
 
 def head(graph: Graph, x: str, name: str) -> None:
-    half = graph.hold("half", np.array(0.5, np.float32))
+    half = graph.constant("half", np.array(0.5, np.float32))
     wide = graph.linear(x, f"{name}.0", f"{name}.wide")
-    root = graph.put("Div", [wide, graph.hold("root", np.array(2**0.5, np.float32))], f"{name}.root")
+    root = graph.put("Div", [wide, graph.constant("root", np.array(2**0.5, np.float32))], f"{name}.root")
     share = graph.put(
-        "Add", [graph.put("Erf", [root], f"{name}.erf"), graph.hold("unit", np.array(1, np.float32))], f"{name}.share"
+        "Add",
+        [graph.put("Erf", [root], f"{name}.erf"), graph.constant("unit", np.array(1, np.float32))],
+        f"{name}.share",
     )
     bent = graph.put("Mul", [graph.put("Mul", [wide, share], f"{name}.twice"), half], f"{name}.bent")
-    graph.put("Squeeze", [graph.linear(bent, f"{name}.2", f"{name}.one"), graph.hold("axis", np.array([1]))], name)
+    graph.put("Squeeze", [graph.linear(bent, f"{name}.2", f"{name}.one"), graph.constant("axis", np.array([1]))], name)
 
 
 def embedder(weights: Weights) -> onnx.ModelProto:
     graph = Graph(weights)
     x = encoder(graph, None)
-    axes = graph.hold("axis", np.array([1]))
+    axes = graph.constant("axis", np.array([1]))
     mask = graph.put("Cast", ["attention_mask"], "weight", to=TensorProto.FLOAT)
     row = graph.put("Unsqueeze", [mask, axes], "row")
     total = graph.put("Squeeze", [graph.put("MatMul", [row, x], "sums"), axes], "sum")
@@ -134,15 +138,15 @@ def embedder(weights: Weights) -> onnx.ModelProto:
 
 
 def model(graph: Graph, inputs: tuple[str, ...], outputs: Mapping[str, Sequence[str | int]]) -> onnx.ModelProto:
-    given = [helper.make_tensor_value_info(name, TensorProto.INT64, ["rows", "length"]) for name in inputs]
-    found = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()]
-    made = helper.make_graph(graph.nodes, "bookbound", given, found, list(graph.constants.values()))
+    input_infos = [helper.make_tensor_value_info(name, TensorProto.INT64, ["rows", "length"]) for name in inputs]
+    output_infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()]
+    made = helper.make_graph(graph.nodes, "bookbound", input_infos, output_infos, list(graph.constants.values()))
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
     return helper.make_model(made, opset_imports=opsets, ir_version=8)
 
 
-def quantise(full: Path, small: Path) -> None:
-    """Eight bits a weight, per channel; the heads, which are small, stay in full precision."""
+def quantize(full: Path, small: Path) -> None:
+    """Quantises to int8 per channel; the small heads stay in full precision."""
     nodes = onnx.load(full).graph.node
     heads = [node.name for node in nodes if node.op_type == "MatMul" and not node.name.startswith("encoder.")]
     quantize_dynamic(
@@ -156,24 +160,26 @@ def quantise(full: Path, small: Path) -> None:
     )
 
 
-def settle(file: Path) -> None:
-    """The network with what any machine may simplify simplified, so that opening it takes less time."""
+def optimize(file: Path) -> None:
+    """Applies the simplifications that are valid on every machine, so that the network opens faster."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-    settled = file.with_suffix(".settled")
-    options.optimized_model_filepath = str(settled)
+    optimized = file.with_suffix(".optimized")
+    options.optimized_model_filepath = str(optimized)
     providers, left = ["CPUExecutionProvider"], ["SkipLayerNormFusion"]
     onnxruntime.InferenceSession(file, options, providers=providers, disabled_optimizers=left)
-    settled.replace(file)
+    optimized.replace(file)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=("reader", "embedder"))
     parser.add_argument("weights", type=Path)
-    parser.add_argument("--tables", type=Path, help="the pretrained encoder, whose word tables were not trained")
     parser.add_argument(
-        "--share", type=float, default=1.0, help="how far from the pretrained encoder to the trained one"
+        "--tables", type=Path, help="the pretrained encoder, for the token tables, which are not trained"
+    )
+    parser.add_argument(
+        "--share", type=float, default=1.0, help="the share of the trained weights in the mean with the pretrained ones"
     )
     parser.add_argument("--out", type=Path, default=Path("training/out"))
     options = parser.parse_args()
@@ -181,11 +187,11 @@ def main() -> None:
     if options.kind == "embedder":
         weights = {f"encoder.{name}": value for name, value in weights.items()}
     if options.tables:
-        weights = between(pretrained(options.tables), weights, options.share)
+        weights = interpolate(pretrained(options.tables), weights, options.share)
     full, small = options.out / f"{options.kind}-fp32.onnx", options.out / f"{options.kind}-int8.onnx"
     onnx.save((reader if options.kind == "reader" else embedder)(weights), full)
-    quantise(full, small)
-    settle(small)
+    quantize(full, small)
+    optimize(small)
     print(small, small.stat().st_size)
 
 
@@ -195,8 +201,8 @@ def pretrained(file: Path) -> Weights:
     return {f"encoder.{name}": value.numpy() for name, value in Encoder.pretrained(file).state_dict().items()}
 
 
-def between(theirs: Weights, ours: Weights, share: float) -> Weights:
-    """Their weights where we have none, and a point on the line between where we have."""
+def interpolate(theirs: Weights, ours: Weights, share: float) -> Weights:
+    """The pretrained weights, or a mean of both if there are trained ones."""
     mixed = {
         name: (1 - share) * theirs[name] + share * ours[name].astype(np.float32) if name in ours else theirs[name]
         for name in theirs

@@ -1,49 +1,51 @@
-"""`python -m training.grounding`: how the liberties of a sentence weigh against the reading of it.
+"""`python -m training.grounding`: fits how much each deviation of a paraphrase counts against it.
 
-Fitted on the part of `evals/hostile.jsonl` that was written for development, since the claims of the support sets are
-paraphrases that may leave the terms of their passage, which a writer is told to keep. The bar is where no false
-sentence of that part passes.
+The data is the development part of `evals/hostile.jsonl`: claims of the support sets may use other terms than their
+passage, but a writer must not. The constant is such that no false sentence of that part passes.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
-from evals.hostile import Case, cases
-from training.calibrate import FILES, fit, named
+from evals.hostile import Case, load_cases
+from training.calibrate import MODELS, fit_logistic, name_weights
 
 from bookbound.answering.grounding.verifier import CrossEncoderVerifier, check_paraphrase, find_verbatim
 from bookbound.answering.reading.cross_encoder import CrossEncoder, log_odds, logistic_probability
 
-WEIGHED = ("read", "new", "misplaced", "apart", "turned")
+PARAPHRASE_FEATURES = ("read", "new", "misplaced", "apart", "turned")
 MARGIN = 0.2
-"""By how much, in log-odds, the surest false sentence stays below the bar."""
+"""Margin in log-odds between the threshold and the best false sentence."""
 
 
-async def weigh(given: Sequence[Case]) -> list[dict[str, float]]:
-    """What speaks for each sentence; nothing for one that a check contradicts."""
+async def compute_features(cases: Sequence[Case]) -> list[dict[str, float]]:
+    """The features of each sentence; empty if a check rejects it."""
     verifier = CrossEncoderVerifier(CrossEncoder())
-    held = [(case.text, check_paraphrase(case.text, case.evidence)) for case in given]
-    return [await verifier.weighed(text, found) if found else {} for text, found in held]
+    checked = [(case.text, check_paraphrase(case.text, case.evidence)) for case in cases]
+    return [await verifier.compute_features(text, found) if found else {} for text, found in checked]
 
 
 def main() -> None:
-    given = [
-        case for case in cases() if case.part == "dev" and case.evidence and not find_verbatim(case.text, case.evidence)
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    cases = [
+        case
+        for case in load_cases()
+        if case.part == "dev" and case.evidence and not find_verbatim(case.text, case.evidence)
     ]
-    weighed = asyncio.run(weigh(given))
-    kept = [(case.true, found) for case, found in zip(given, weighed, strict=True) if found]
-    table = np.array([[found[name] for name in WEIGHED] for _, found in kept])
-    weights = named(WEIGHED, fit(table, np.array([float(true) for true, _ in kept])))
-    surest = max(log_odds(logistic_probability(weights, found)) for true, found in kept if not true)
-    weights["constant"] = round(weights["constant"] - surest - MARGIN, 5)
-    passed = sum(logistic_probability(weights, found) >= 0.5 for true, found in kept if true)
-    print(f"{passed} of {sum(case.true for case in given)} true sentences in other words pass:", weights)
-    file = Path(FILES) / "reader.json"
+    features = asyncio.run(compute_features(cases))
+    checked = [(case.true, each) for case, each in zip(cases, features, strict=True) if each]
+    table = np.array([[each[name] for name in PARAPHRASE_FEATURES] for _, each in checked])
+    weights = name_weights(PARAPHRASE_FEATURES, fit_logistic(table, np.array([float(true) for true, _ in checked])))
+    highest = max(log_odds(logistic_probability(weights, each)) for true, each in checked if not true)
+    weights["constant"] = round(weights["constant"] - highest - MARGIN, 5)
+    passed = sum(logistic_probability(weights, each) >= 0.5 for true, each in checked if true)
+    print(f"{passed} of {sum(case.true for case in cases)} true sentences in other words pass:", weights)
+    file = MODELS / "reader.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"retold": weights}, indent=1) + "\n")
 
 

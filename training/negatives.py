@@ -1,4 +1,4 @@
-"""`python -m training.negatives`: for each question the most similar passages that do not answer it."""
+"""`python -m training.negatives`: finds for each question the most similar passages that do not answer it."""
 
 from __future__ import annotations
 
@@ -7,68 +7,68 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
-from training.batches import NEGATIVES, Array, Example, Library, Row, library, rows
+from training.batches import NEGATIVES, Array, ExampleBuilder, Row, load_rows
+from training.constants import HIDDEN
 from training.network import Embedder, Encoder
-from training.shape import CLS, LONGEST_TEXT, SEP
-from training.tensors import DEVICE, together
+from training.tensors import DEVICE, collate_texts
 
-MOST = 8
+NEGATIVES_PER_QUESTION = 8
 
 
 @torch.inference_mode()
-def vectors(embedder: Embedder, texts: list[Array]) -> Tensor:
-    """A vector for each text of word pieces."""
+def embed_texts(embedder: Embedder, texts: list[Array]) -> Tensor:
+    """One vector per tokenized text."""
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-    found = torch.empty(len(texts), 384, device=DEVICE)
+    vectors = torch.empty(len(texts), HIDDEN, device=DEVICE)
     for at in range(0, len(order), 512):
         chosen = order[at : at + 512]
-        batch = together([Example(np.concatenate([[CLS], texts[i][:LONGEST_TEXT], [SEP]]), 0) for i in chosen], DEVICE)
         with torch.autocast(DEVICE, torch.bfloat16):
-            found[chosen] = embedder(batch["ids"], batch["mask"]).float()
-    return found
+            vectors[chosen] = embedder(*collate_texts([texts[i] for i in chosen])).float()
+    return vectors
 
 
-def mine(kept: Library, reading: list[Row], embedder: Embedder) -> list[list[int]]:
-    """The most similar passages of a question's group, but its own and those that hold its answer's words."""
+def mine_negatives(builder: ExampleBuilder, reading: list[Row], embedder: Embedder) -> list[list[int]]:
+    """The most similar passages of a question's group, without its own and those that contain the answer."""
     groups = {row["group"] for row in reading}
-    wanted = [i for i, row in enumerate(kept.passages) if row["group"] in groups]
-    passages = torch.zeros(len(kept.passages), 384, device=DEVICE)
-    passages[wanted] = vectors(embedder, [kept.pieces(i) for i in wanted])
-    questions = vectors(embedder, [kept.words[row["question"]][0] for row in reading])
-    shelves, asked = defaultdict(list), defaultdict(list)
-    for i, row in enumerate(kept.passages):
-        shelves[row["group"]].append(i)
+    wanted = [i for i, row in enumerate(builder.passages) if row["group"] in groups]
+    passages = torch.zeros(len(builder.passages), HIDDEN, device=DEVICE)
+    passages[wanted] = embed_texts(embedder, [builder.passage_tokens(i) for i in wanted])
+    questions = embed_texts(embedder, [builder.tokens[row["question"]][0] for row in reading])
+    group_passages, group_questions = defaultdict(list), defaultdict(list)
+    for i, row in enumerate(builder.passages):
+        group_passages[row["group"]].append(i)
     for i, row in enumerate(reading):
-        asked[row["group"]].append(i)
-    found: list[list[int]] = [[] for _ in reading]
-    for group, those in asked.items():
-        shelf = shelves[group]
-        near = (questions[those] @ passages[shelf].T).topk(min(len(shelf), MOST + 6)).indices.tolist()
-        for i, best in zip(those, near, strict=True):
-            found[i] = _wrong(kept, reading[i], [shelf[j] for j in best])
-    return found
+        group_questions[row["group"]].append(i)
+    negatives: list[list[int]] = [[] for _ in reading]
+    for group, asked in group_questions.items():
+        candidates = group_passages[group]
+        similarity = questions[asked] @ passages[candidates].T
+        nearest = similarity.topk(min(len(candidates), NEGATIVES_PER_QUESTION + 6)).indices.tolist()
+        for i, best in zip(asked, nearest, strict=True):
+            negatives[i] = _drop_answering(builder, reading[i], [candidates[j] for j in best])
+    return negatives
 
 
-def _wrong(kept: Library, row: Row, best: list[int]) -> list[int]:
-    own = kept.passages[row["passage"]]["text"]
+def _drop_answering(builder: ExampleBuilder, row: Row, best: list[int]) -> list[int]:
+    own = builder.passages[row["passage"]]["text"]
     answers = [own[start:end].lower() for start, end in row["spans"]]
-    others = [j for j in best if kept.passages[j]["text"] != own]
-    return [j for j in others if not any(a in kept.passages[j]["text"].lower() for a in answers)][:MOST]
+    texts = {j: builder.passages[j]["text"] for j in best}
+    wrong = [j for j, text in texts.items() if text != own and not any(each in text.lower() for each in answers)]
+    return wrong[:NEGATIVES_PER_QUESTION]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", type=Path, help="the folder of the pretrained encoder and its tokenizer")
-    parser.add_argument("--held-out", action="store_true", help="only for the questions of the books held out")
+    parser.add_argument("--held-out", action="store_true", help="only for questions of held-out books")
     options = parser.parse_args()
-    models, reading = options.models, rows("reading")
-    kept = library(models / "tokenizer.json", reading, [])
+    models, reading = options.models, load_rows("reading")
+    builder = ExampleBuilder.load(models / "tokenizer.json", reading, [])
     embedder = Embedder(Encoder.pretrained(models / "minilm-l6-fp16.safetensors")).to(DEVICE).eval()
     asked = [not options.held_out or (row["part"] == "test" and row["source"] == "book_reading") for row in reading]
-    found = iter(mine(kept, [row for row, wanted in zip(reading, asked, strict=True) if wanted], embedder))
+    found = iter(mine_negatives(builder, [row for row, wanted in zip(reading, asked, strict=True) if wanted], embedder))
     NEGATIVES.write_text(json.dumps([next(found) if wanted else [] for wanted in asked]))
 
 

@@ -1,4 +1,4 @@
-"""The networks in plain PyTorch: the encoder they start from, and the reader's heads on it."""
+"""The networks in PyTorch: the encoder, and the heads of the reader."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
-from training.shape import FAR, HEADS, HIDDEN, INNER, LAYERS, PLACES, WORDS
+from training.constants import FEED_FORWARD, HEADS, HIDDEN, IMPOSSIBLE_LOGIT, LAYERS, MAX_POSITIONS, VOCABULARY_SIZE
 
 DROPOUT = 0.1
 
 
 class Layer(nn.Module):
-    """One layer of the encoder: attention, then a feed-forward net, each added to its input and normalised."""
+    """One layer: attention and a feed-forward network, each with a residual connection and normalisation."""
 
     def __init__(self) -> None:
         super().__init__()
         self.qkv = nn.Linear(HIDDEN, 3 * HIDDEN)
         self.out = nn.Linear(HIDDEN, HIDDEN)
-        self.inner = nn.Linear(HIDDEN, INNER)
-        self.outer = nn.Linear(INNER, HIDDEN)
+        self.inner = nn.Linear(HIDDEN, FEED_FORWARD)
+        self.outer = nn.Linear(FEED_FORWARD, HIDDEN)
         self.norm1, self.norm2 = nn.LayerNorm(HIDDEN, 1e-12), nn.LayerNorm(HIDDEN, 1e-12)
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
@@ -35,20 +35,20 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """MiniLM-L6: word pieces to one vector each."""
+    """MiniLM-L6: one vector per token."""
 
     TABLES = ("words.weight", "places.weight", "types.weight")
 
     def __init__(self) -> None:
         super().__init__()
-        self.words = nn.Embedding(WORDS, HIDDEN)
-        self.places = nn.Embedding(PLACES, HIDDEN)
+        self.words = nn.Embedding(VOCABULARY_SIZE, HIDDEN)
+        self.places = nn.Embedding(MAX_POSITIONS, HIDDEN)
         self.types = nn.Embedding(2, HIDDEN)
         self.norm = nn.LayerNorm(HIDDEN, 1e-12)
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
 
     def forward(self, ids: Tensor, mask: Tensor | None, types: Tensor) -> Tensor:
-        """A vector for each word piece; without a mask all of them are read."""
+        """One vector per token; without a mask all tokens are read."""
         places = torch.arange(ids.shape[1], device=ids.device)
         x = self.norm(self.words(ids) + self.places(places) + self.types(types))
         x = functional.dropout(x, DROPOUT, self.training)
@@ -59,15 +59,15 @@ class Encoder(nn.Module):
 
     @classmethod
     def pretrained(cls, file: Path) -> Encoder:
-        """The encoder with the weights it was published with."""
-        given = {name: value.float() for name, value in load_file(file).items()}
+        """Loads the published weights."""
+        published = {name: value.float() for name, value in load_file(file).items()}
         encoder = cls()
-        kept = {
-            "words.weight": given["embeddings.word_embeddings.weight"],
-            "places.weight": given["embeddings.position_embeddings.weight"],
-            "types.weight": given["embeddings.token_type_embeddings.weight"],
-            "norm.weight": given["embeddings.LayerNorm.weight"],
-            "norm.bias": given["embeddings.LayerNorm.bias"],
+        weights = {
+            "words.weight": published["embeddings.word_embeddings.weight"],
+            "places.weight": published["embeddings.position_embeddings.weight"],
+            "types.weight": published["embeddings.token_type_embeddings.weight"],
+            "norm.weight": published["embeddings.LayerNorm.weight"],
+            "norm.bias": published["embeddings.LayerNorm.bias"],
         }
         names = {
             "out": "attention.output.dense",
@@ -79,15 +79,17 @@ class Encoder(nn.Module):
         for i in range(LAYERS):
             theirs = f"encoder.layer.{i}"
             for end in ("weight", "bias"):
-                parts = [given[f"{theirs}.attention.self.{part}.{end}"] for part in ("query", "key", "value")]
-                kept[f"layers.{i}.qkv.{end}"] = torch.cat(parts)
-                kept |= {f"layers.{i}.{our}.{end}": given[f"{theirs}.{their}.{end}"] for our, their in names.items()}
-        encoder.load_state_dict(kept)
+                parts = [published[f"{theirs}.attention.self.{part}.{end}"] for part in ("query", "key", "value")]
+                weights[f"layers.{i}.qkv.{end}"] = torch.cat(parts)
+                weights |= {
+                    f"layers.{i}.{our}.{end}": published[f"{theirs}.{their}.{end}"] for our, their in names.items()
+                }
+        encoder.load_state_dict(weights)
         return encoder
 
 
 class Embedder(nn.Module):
-    """The mean of a text's word vectors, at length one."""
+    """The normalised mean of a text's token vectors."""
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__()
@@ -100,7 +102,7 @@ class Embedder(nn.Module):
 
 
 class Reader(nn.Module):
-    """Reads a pair of texts: where an answer starts and ends, whether there is one, whether a claim is supported.
+    """Reads a pair of texts: start and end of an answer, whether there is one, whether a claim is supported.
 
     Whether there is an answer is said from the first vector and from the words that the span heads point at.
     """
@@ -115,7 +117,7 @@ class Reader(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor | None, types: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         x = self.encoder(ids, mask, types)
         inside = (types if mask is None else types * mask)[..., None].float()
-        logits = self.span(x).float() * inside + FAR * (1 - inside)
+        logits = self.span(x).float() * inside + IMPOSSIBLE_LOGIT * (1 - inside)
         weights = logits.softmax(1).to(x.dtype)
         pointed = torch.einsum("btc,bth->bch", weights, x).flatten(1)
         first = functional.dropout(x[:, 0], DROPOUT, self.training)

@@ -1,7 +1,8 @@
-"""`python -m training.ship`: the exported networks become the package's, and their digests with them."""
+"""`python -m training.ship`: copies the exported networks and their digests into the package."""
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import shutil
@@ -12,6 +13,7 @@ EXPORTED, SHIPPED = ("reader-int8.onnx", "embedder-int8.onnx"), ("tokenizer.json
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     for name in EXPORTED:
         shutil.copy(OUT / name, MODELS / name)
     digests = {name: hashlib.sha256((MODELS / name).read_bytes()).hexdigest() for name in (*EXPORTED, *SHIPPED)}

@@ -1,4 +1,4 @@
-"""What the training reads must be what the product reads."""
+"""The training reads texts like the product."""
 
 from __future__ import annotations
 
@@ -9,79 +9,90 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from training.batches import TOKENS_A_BATCH, Example, Library, Row, Words, batches, pair, tokens
-from training.measure import auc, best_span, f1
+from training.batches import (
+    MAX_BATCH_TOKENS,
+    Example,
+    ExampleBuilder,
+    Row,
+    TokenCache,
+    join_texts,
+    make_batches,
+    token_range,
+)
+from training.reader_metrics import auc, best_span, word_f1
 
 from bookbound.answering.reading import cross_encoder
 from bookbound.models import MODELS_FOLDER, TOKENIZER_FILE
-from training import shape
+from training import constants
 
 
 @pytest.fixture(scope="module")
-def words() -> Words:
-    return Words(MODELS_FOLDER / TOKENIZER_FILE)
+def tokens() -> TokenCache:
+    return TokenCache(MODELS_FOLDER / TOKENIZER_FILE)
 
 
-def row(text: str, answer: str, question: str = "How fast is it?") -> tuple[Library, Row]:
+def make_row(text: str, answer: str, question: str = "How fast is it?") -> tuple[ExampleBuilder, Row]:
     start = text.index(answer)
     span = [start, start + len(answer)]
-    kept = Library(Words(MODELS_FOLDER / TOKENIZER_FILE), [{"text": text, "group": "", "path": "Gaits > Trot"}])
-    return kept, {"question": question, "passage": 0, "answerable": True, "spans": [span], "sentence": span}
+    builder = ExampleBuilder(
+        TokenCache(MODELS_FOLDER / TOKENIZER_FILE), [{"text": text, "group": "", "path": "Gaits > Trot"}]
+    )
+    return builder, {"question": question, "passage": 0, "answerable": True, "spans": [span], "sentence": span}
 
 
-def test_the_network_reads_as_many_pieces_in_training_as_in_use() -> None:
-    assert (shape.LONGEST, shape.LONGEST_QUESTION) == (
+def test_training_and_product_read_the_same_number_of_tokens() -> None:
+    assert (constants.MAX_TOKENS, constants.MAX_QUESTION_TOKENS) == (
         cross_encoder.MAX_WINDOW_TOKENS,
         cross_encoder.MAX_FIRST_TEXT_TOKENS,
     )
 
 
-def test_the_pieces_of_an_answer_are_those_that_hold_its_characters(words: Words) -> None:
+def test_the_tokens_of_an_answer_cover_its_characters(tokens: TokenCache) -> None:
     text = "The trot reaches 2.5 m/s on flat ground."
-    _, offsets = words[text]
-    first, last = tokens(offsets, text.index("2.5"), text.index(" on flat"))
+    _, offsets = tokens[text]
+    first, last = token_range(offsets, text.index("2.5"), text.index(" on flat"))
     assert text[offsets[first][0] : offsets[last][1]] == "2.5 m/s"
 
 
 def test_an_answer_is_marked_behind_question_and_heading_path() -> None:
-    kept, asked = row("The trot reaches 2.5 m/s on flat ground.", "flat ground")
-    example = kept.example(asked["question"], 0, asked)
-    ids, _ = kept.words["flat ground"]
+    builder, asked = make_row("The trot reaches 2.5 m/s on flat ground.", "flat ground")
+    example = builder.reading_example(asked["question"], 0, asked)
+    ids, _ = builder.tokens["flat ground"]
     assert list(example.ids[example.starts[0] : example.ends[0] + 1]) == list(ids)
     assert example.answers == 1.0
-    assert kept.example(asked["question"], 0, None).answers == 0.0
+    assert builder.reading_example(asked["question"], 0, None).answers == 0.0
 
 
-def test_an_answer_that_was_cut_off_says_nothing() -> None:
-    kept, asked = row("robot " * 400 + "stops", "stops")
-    assert kept.example(asked["question"], 0, asked).answers < 0
+def test_an_answer_that_is_cut_off_has_no_label() -> None:
+    builder, asked = make_row("robot " * 400 + "stops", "stops")
+    assert builder.reading_example(asked["question"], 0, asked).answers < 0
 
 
 def test_without_its_sentence_a_passage_does_not_answer() -> None:
-    kept, asked = row(
+    builder, asked = make_row(
         "A gait is a pattern of steps. It reaches 2.5 m/s. Horses know several of them.", "It reaches 2.5 m/s."
     )
-    example = kept.without_sentence(asked)
+    example = builder.without_sentence(asked)
     assert example is not None
     assert example.answers == 0.0
-    removed = kept.words["reaches"][0][0]
+    removed = builder.tokens["reaches"][0][0]
     assert removed not in example.ids
 
 
 @given(st.integers(0, 200), st.integers(0, 600))
-def test_a_pair_is_never_longer_than_the_network_reads(first: int, second: int) -> None:
-    ids, at = pair(np.full(first, 7, np.int32), np.full(second, 8, np.int32))
-    assert len(ids) <= shape.LONGEST
-    assert (ids[0], ids[at - 1], ids[-1]) == (shape.CLS, shape.SEP, shape.SEP)
+def test_a_pair_is_never_longer_than_the_network_allows(first: int, second: int) -> None:
+    ids, at = join_texts(np.full(first, 7, np.int32), np.full(second, 8, np.int32))
+    assert len(ids) <= constants.MAX_TOKENS
+    assert (ids[0], ids[at - 1], ids[-1]) == (constants.CLS, constants.SEP, constants.SEP)
 
 
 @given(st.lists(st.integers(5, 60), max_size=60), st.integers(0, 9))
 def test_every_example_is_read_once_in_a_batch_of_its_length(lengths: list[int], seed: int) -> None:
     examples = [Example(np.full(length, i, np.int32), 2) for i, length in enumerate(lengths)]
-    groups = batches(examples, random.Random(seed))
+    groups = make_batches(examples, random.Random(seed))
     assert sorted(int(each.ids[0]) for group in groups for each in group) == list(range(len(lengths)))
     assert all(len({len(each.ids) for each in group}) == 1 for group in groups)
-    assert all(sum(len(each.ids) for each in group) <= TOKENS_A_BATCH for group in groups)
+    assert all(sum(len(each.ids) for each in group) <= MAX_BATCH_TOKENS for group in groups)
 
 
 def test_the_area_under_the_curve_counts_ties_as_half() -> None:
@@ -90,18 +101,18 @@ def test_the_area_under_the_curve_counts_ties_as_half() -> None:
     assert auc(np.array([0.0]), np.array([1.0])) == 0.0
 
 
-def test_a_span_ends_where_it_starts_or_after() -> None:
+def test_a_span_does_not_end_before_it_starts() -> None:
     starts, ends = np.array([0.0, 0.0, 9.0]), np.array([9.0, 0.0, 1.0])
     assert best_span(starts, ends) == (2, 2)
 
 
-def test_overlap_leaves_articles_and_punctuation_out() -> None:
-    assert f1("the trot.", "Trot") == 1.0
-    assert f1("a fast trot", "trot") == pytest.approx(2 / 3)
-    assert f1("", "trot") == 0.0
+def test_word_overlap_ignores_articles_and_punctuation() -> None:
+    assert word_f1("the trot.", "Trot") == 1.0
+    assert word_f1("a fast trot", "trot") == pytest.approx(2 / 3)
+    assert word_f1("", "trot") == 0.0
 
 
-def test_what_was_written_names_no_book_that_is_measured_on() -> None:
+def test_our_questions_are_not_about_evaluation_books() -> None:
     folder = Path(__file__).resolve().parents[2] / "training"
     for name in ("written.jsonl", "claims.jsonl"):
         text = (folder / name).read_text(encoding="utf-8")

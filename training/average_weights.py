@@ -1,7 +1,7 @@
-"""`python -m training.mean OUT FILE FILE …`: the mean of readers that began from the same weights.
+"""`python -m training.average_weights OUT FILE FILE …`: averages readers that started from the same weights.
 
-Readers that were trained from one beginning, each with its own order of examples, err in different places; their mean
-reads better than any of them, at the price of one.
+Readers with the same start and different orders of examples make different mistakes. Their mean is better than each of
+them and costs the same.
 """
 
 from __future__ import annotations
