@@ -1,21 +1,31 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+PYTEST  = $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
           --no-emit-index-url --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench load chaos eval lock clean
+.PHONY: help demo quick test test-slow check tour bench load chaos eval lock clean
 
 help:            ## say what each target does
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 demo: $(VENV)/.run    ## index the example book and take questions
 	$(BIN)/bookbound demo
 
-test: check      ## run every check and every test
+quick: $(VENV)/.dev   ## run the unit and contract tests (under 90 s on 2 cores)
+	$(PYTEST) -m "not slow and not integration"
+
+test: check      ## run every check and every test but the slow ones
 	$(BIN)/python -m compileall -q src tests
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m "not slow"
+
+test-slow: $(VENV)/.dev   ## run the slow tests: kills, hostile sources, real books, load
+	$(PYTEST) -m slow
+
+tour: $(VENV)/.dev    ## follow a question and a page through the code
+	$(BIN)/python -m evals.tour
 
 check: $(VENV)/.dev   ## format, lint and types
 	$(BIN)/ruff format --check .

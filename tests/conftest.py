@@ -1,4 +1,4 @@
-"""What tests share: the folder of real books, where it is at hand."""
+"""Fixtures for all tests: the folder of real books, and the example book with its index."""
 
 from __future__ import annotations
 
@@ -12,18 +12,43 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
-LONGEST = ("indexing/store/test_kills", "test_readme", "server/test_faults", "server/test_openapi", "sources/test_hostile_files")
-"""The files that take longest. They are begun first, so that no process is left with one of them at the end."""
+SLOWEST = (
+    "indexing/store/test_kills",
+    "test_readme",
+    "server/test_faults",
+    "server/test_openapi",
+    "sources/test_hostile_files",
+)
+"""The slowest files. They run first, so that no process starts one of them at the end."""
+
+INTEGRATION = (
+    "answering/writers/test_language_model",
+    "bootstrap/",
+    "cli/",
+    "contracts/test_grounded_agent",
+    "deploy/",
+    "evals/",
+    "indexing/embed/",
+    "indexing/store/test_all_stores",
+    "indexing/store/test_qdrant",
+    "server/query_log/",
+    "server/test_admission",
+    "server/test_real_server",
+    "server/test_startup_checks",
+    "testing/",
+    "training/",
+)
+"""Tests of whole commands, processes and servers. `make quick` leaves them out."""
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of real books and question sets, or a skip that says how to name it."""
+    """The folder of real books and question sets; without it the test is skipped."""
     folder = Path(os.environ.get("BOOKBOUND_SHARED", REPOSITORY.parent / "shared"))
     if not (folder / "data" / "books").is_dir():
-        pytest.skip("no real books here: set BOOKBOUND_SHARED to the folder that holds data/books")
+        pytest.skip("There are no real books. Set BOOKBOUND_SHARED to the folder that contains data/books.")
     return folder
 
 
@@ -33,9 +58,24 @@ def example_book() -> Path:
     return REPOSITORY / "examples" / "book"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    def rank(item: pytest.Item) -> int:
-        file = item.nodeid.partition("::")[0]
-        return next((n for n, name in enumerate(LONGEST) if file == f"tests/{name}.py"), len(LONGEST))
+@pytest.fixture(scope="session")
+def example_index(example_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index of the example book, for tests that only read it."""
+    from bookbound import bootstrap
+    from bookbound.settings import Settings
 
-    items.sort(key=rank)
+    folder = tmp_path_factory.mktemp("example") / "index"
+    bootstrap.index_book(example_book, Settings(index=folder))
+    return folder
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def position(item: pytest.Item) -> int:
+        file = item.nodeid.partition("::")[0]
+        return next((n for n, name in enumerate(SLOWEST) if file == f"tests/{name}.py"), len(SLOWEST))
+
+    items.sort(key=position)
+    for item in items:
+        if item.nodeid.removeprefix("tests/").startswith(INTEGRATION):
+            item.add_marker("integration")
