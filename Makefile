@@ -50,7 +50,7 @@ lock: $(VENV)/.dev    ## pin every dependency again, with hashes
 	$(COMPILE) --all-extras --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:           ## remove what the other targets made
-	rm -rf $(VENV) .bookbound evals/out
+	rm -rf $(VENV) .bookbound/demo evals/out
 
 $(VENV)/.run: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -181,13 +181,22 @@ def test_settings_do_not_change() -> None:
     ],
 )
 def test_a_variable_of_another_system_is_a_fallback_for_ours(tmp_path: Path, variable: str, name: str) -> None:
-    theirs, ours = {variable: "theirs"}, {ENVIRONMENT_PREFIX + name.upper(): "ours"}
-    assert getattr(load_settings(theirs, tmp_path), name) == "theirs"
+    value = {"DATABASE_URL": "postgresql://theirs", "QDRANT_URL": "http://theirs"}.get(variable, "theirs")
+    theirs, ours = {variable: value}, {ENVIRONMENT_PREFIX + name.upper(): "ours"}
+    assert getattr(load_settings(theirs, tmp_path), name) == value
     assert find_origins(theirs, tmp_path)[name] == variable
     assert getattr(load_settings(theirs | ours, tmp_path), name) == "ours"
     assert getattr(load_settings({variable: ""}, tmp_path), name) is None
     (tmp_path / "bookbound.toml").write_text(f'{name} = "file"')
     assert getattr(load_settings(theirs, tmp_path), name) == "file"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "name"),
+    [("DATABASE_URL", "mysql://user:secret@host/shop", "query_log_url"), ("QDRANT_URL", "host:6334", "qdrant_url")],
+)
+def test_a_fallback_that_bookbound_cannot_use_is_ignored(tmp_path: Path, variable: str, value: str, name: str) -> None:
+    assert getattr(load_settings({variable: value}, tmp_path), name) is None
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,10 @@ ENVIRONMENT_PREFIX, SETTINGS_FILE, SECRET_SUFFIXES = "BOOKBOUND_", "bookbound.to
 COMMAND_LINE_ORIGIN = "command line"
 OTHER_VARIABLES = {"BOOKBOUND_DEBUG"}
 """Variables with our prefix that are not settings."""
+_FALLBACK_SCHEMES = {
+    "DATABASE_URL": ("postgres://", "postgresql://", "postgresql+"),
+    "QDRANT_URL": ("http://", "https://"),
+}
 _SERVICE_URLS = {"OPENAI_API_KEY": "https://api.openai.com/v1", "OPENROUTER_API_KEY": "https://openrouter.ai/api/v1"}
 """The service that a key from another system's variable belongs to."""
 
@@ -181,11 +185,16 @@ def _add_fallbacks(found: dict[str, tuple[Any, str]], environment: Mapping[str, 
             if each.name in found or not environment.get(variable):
                 continue
             url, _ = found.get(each.name.replace("_key", "_url"), ("", ""))
-            if not _belongs_to_service(variable, str(url)):
+            if not _belongs_to_service(variable, str(url)) or not _is_usable(variable, environment[variable]):
                 continue
             found[each.name] = environment[variable], variable
             if variable == "OPENROUTER_API_KEY" and "llm_model" in found:
                 found["llm_url"] = _SERVICE_URLS[variable], variable
+
+
+def _is_usable(variable: str, value: str) -> bool:
+    """Another program may use the same variable for something that Bookbound cannot use, such as a MySQL database."""
+    return value.startswith(_FALLBACK_SCHEMES.get(variable, ""))
 
 
 def _belongs_to_service(variable: str, url: str) -> bool:

@@ -10,7 +10,7 @@ from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import AnswerSpan, Assessment, Judgement, PassageAssessment, RefusalReason
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
 
-POINT = OperatingPoint(answered=0.5, relevant=0.4)
+POINT = OperatingPoint(answer_threshold=0.5, relevance_threshold=0.4)
 Make = Callable[..., Passage]
 
 

@@ -25,8 +25,8 @@ from bookbound.evaluation.threshold_curve import CurvePoint, choose_threshold
 from bookbound.models import CONSTANTS_FILE, DIGESTS_FILE, EMBEDDER_FILE, MODELS_FOLDER, READER_FILE
 from bookbound.settings import Settings
 
-SHIPPED = DefaultOperatingPoint(OperatingPoint(answered=0.3, relevant=0.2, drafted=0.1), "judge-1")
-CHOSEN = Calibration(0.62, "judge-1", 133, 0.9, 0.91, 0.7, "g1", "2026-01-01T00:00:00+00:00", "Drives", "mdbook")
+SHIPPED = DefaultOperatingPoint(OperatingPoint(0.3, 0.2, 0.1), "model-1")
+CHOSEN = Calibration(0.62, "model-1", 133, 0.9, 0.91, 0.7, "g1", "2026-01-01T00:00:00+00:00", "Drives", "mdbook")
 BOOK = Manifest("Drives", "mdbook", "embedder", 2, "splitter", 1.0, pages=1, chunks=1)
 
 
@@ -39,20 +39,20 @@ def test_the_default_point_is_used_without_a_calibration(tmp_path: Path) -> None
 def test_a_calibration_next_to_the_index_sets_the_threshold(tmp_path: Path) -> None:
     save_calibration(CHOSEN, [], tmp_path / OPERATING_POINT_FILE)
     active = resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK)
-    assert active.point == replace(SHIPPED.point, answered=0.62, drafted=0.62)
+    assert active.point == replace(SHIPPED.point, answer_threshold=0.62, reply_threshold=0.62)
     assert active.origin == "calibrated on 133 questions"
 
 
 def test_a_setting_overrides_the_calibration(tmp_path: Path) -> None:
     (tmp_path / OPERATING_POINT_FILE).write_text("damaged")
     active = resolve_operating_point(Settings(index=tmp_path, answer_threshold=0.8), SHIPPED, BOOK)
-    assert (active.point.answered, active.origin) == (0.8, "setting")
+    assert (active.point.answer_threshold, active.origin) == (0.8, "setting")
 
 
-def test_a_calibration_for_another_judge_is_not_used(tmp_path: Path) -> None:
-    save_calibration(replace(CHOSEN, judge="judge-0"), [], tmp_path / OPERATING_POINT_FILE)
+def test_a_calibration_for_another_model_is_not_used(tmp_path: Path) -> None:
+    save_calibration(replace(CHOSEN, model_fingerprint="model-0"), [], tmp_path / OPERATING_POINT_FILE)
     active = resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK)
-    assert (active.point, active.outdated) == (SHIPPED.point, "another judge")
+    assert (active.point, active.outdated) == (SHIPPED.point, "another model")
 
 
 @pytest.mark.parametrize("parts", [{"embedder": "cohere"}, {"reranker": "cohere"}])
@@ -60,10 +60,10 @@ def test_a_calibration_with_the_local_models_is_not_used_for_others(tmp_path: Pa
     default = resolve_operating_point(Settings(index=tmp_path, **parts), SHIPPED, BOOK)
     assert default.origin == "default; it was chosen with the local embedder and reranker"
     save_calibration(CHOSEN, [], tmp_path / OPERATING_POINT_FILE)
-    assert resolve_operating_point(Settings(index=tmp_path, **parts), SHIPPED, BOOK).outdated == "another judge"
-    save_calibration(replace(CHOSEN, judge=default.judge), [], tmp_path / OPERATING_POINT_FILE)
-    assert resolve_operating_point(Settings(index=tmp_path, **parts), SHIPPED, BOOK).point.answered == 0.62
-    assert resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK).outdated == "another judge"
+    assert resolve_operating_point(Settings(index=tmp_path, **parts), SHIPPED, BOOK).outdated == "another model"
+    save_calibration(replace(CHOSEN, model_fingerprint=default.model_fingerprint), [], tmp_path / OPERATING_POINT_FILE)
+    assert resolve_operating_point(Settings(index=tmp_path, **parts), SHIPPED, BOOK).point.answer_threshold == 0.62
+    assert resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK).outdated == "another model"
 
 
 @pytest.mark.parametrize("other", [{"title": "Nodes"}, {"kind": "sphinx"}])
@@ -79,21 +79,21 @@ def test_a_calibration_that_names_no_book_is_used(tmp_path: Path) -> None:
     kept = json.loads((tmp_path / OPERATING_POINT_FILE).read_text())
     assert (kept.pop("title"), kept.pop("kind")) == ("Drives", "mdbook")
     (tmp_path / OPERATING_POINT_FILE).write_text(json.dumps(kept))
-    assert resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK).point.answered == 0.62
+    assert resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK).point.answer_threshold == 0.62
 
 
 def test_by_default_the_threshold_of_a_reply_is_lower_than_that_of_a_confident_answer(tmp_path: Path) -> None:
-    save_calibration(replace(CHOSEN, judge="judge-0"), [], tmp_path / OPERATING_POINT_FILE)
+    save_calibration(replace(CHOSEN, model_fingerprint="model-0"), [], tmp_path / OPERATING_POINT_FILE)
     for folder in (tmp_path, tmp_path / "nowhere"):
         active = resolve_operating_point(Settings(index=folder), SHIPPED, BOOK)
-        assert (active.point.offered, active.point.answered) == (0.1, 0.3)
+        assert (active.point.effective_reply_threshold, active.point.answer_threshold) == (0.1, 0.3)
 
 
 def test_below_a_chosen_threshold_there_is_no_reply(tmp_path: Path) -> None:
     save_calibration(CHOSEN, [], tmp_path / OPERATING_POINT_FILE)
     for answered, expected in ((None, 0.62), (0.8, 0.8), (0.3, 0.3), (0.0, 0.0)):
         active = resolve_operating_point(Settings(index=tmp_path, answer_threshold=answered), SHIPPED, BOOK)
-        assert active.point.offered == active.point.answered == expected
+        assert active.point.effective_reply_threshold == active.point.answer_threshold == expected
 
 
 def test_one_question_is_counted_in_the_singular(tmp_path: Path) -> None:
@@ -127,6 +127,13 @@ def test_a_saved_calibration_is_loaded_again(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [OPERATING_POINT_FILE]
 
 
+def test_the_files_keep_their_keys(tmp_path: Path) -> None:
+    save_calibration(CHOSEN, [], tmp_path / OPERATING_POINT_FILE)
+    kept = json.loads((tmp_path / OPERATING_POINT_FILE).read_text())
+    assert list(kept)[:3] == ["answered", "judge", "questions"]
+    assert SHIPPED.point.to_json() == {"answered": 0.3, "relevant": 0.2, "drafted": 0.1}
+
+
 @pytest.mark.parametrize(
     "content", ["", "nonsense", "[]", "{}", "null", '{"answered": 0.5}', "[" * 100_000, b"\xff".decode("latin-1")]
 )
@@ -138,37 +145,41 @@ def test_a_damaged_calibration_is_reported_with_what_to_do(tmp_path: Path, conte
 
 @pytest.mark.parametrize("answered", [-0.1, 1.1, "0.5", None, True, float("nan")])
 def test_a_threshold_that_is_not_a_probability_is_damage(tmp_path: Path, answered: Any) -> None:
-    save_calibration(replace(CHOSEN, answered=answered), [], tmp_path / OPERATING_POINT_FILE)
+    save_calibration(replace(CHOSEN, answer_threshold=answered), [], tmp_path / OPERATING_POINT_FILE)
     with pytest.raises(ConfigError):
         load_calibration(tmp_path / OPERATING_POINT_FILE)
 
 
-def judge(folder: Path, networks: dict[str, str] | None = None, **active: Any) -> DefaultOperatingPoint:
-    """The judge of a folder with these constants and with networks of these digests."""
+def load_default(folder: Path, networks: dict[str, str] | None = None, **active: Any) -> DefaultOperatingPoint:
+    """The default of a folder with these constants and with networks of these digests."""
     point = {"answered": 0.3, "relevant": 0.2, "drafted": 0.1}
     (folder / CONSTANTS_FILE).write_text(json.dumps({"weights": [1, 2], "point": point} | active))
     (folder / DIGESTS_FILE).write_text(json.dumps({READER_FILE: "r1", EMBEDDER_FILE: "e1"} | (networks or {})))
     return DefaultOperatingPoint.load(folder)
 
 
-def test_the_fingerprint_of_a_judge_covers_what_was_fitted_and_not_the_threshold(tmp_path: Path) -> None:
-    first = judge(tmp_path)
+def test_the_fingerprint_of_the_models_covers_what_was_fitted_and_not_the_threshold(tmp_path: Path) -> None:
+    first = load_default(tmp_path)
     assert first.point == SHIPPED.point
     point = {"answered": 0.4, "relevant": 0.2, "drafted": 0.3}
-    assert judge(tmp_path, point=point, curve=[1], held_out={}, wanted=0.6).judge == first.judge
-    assert judge(tmp_path, weights=[1, 3]).judge != first.judge
+    recalibrated = load_default(tmp_path, point=point, curve=[1], held_out={}, wanted=0.6)
+    assert recalibrated.model_fingerprint == first.model_fingerprint
+    assert load_default(tmp_path, weights=[1, 3]).model_fingerprint != first.model_fingerprint
 
 
-def test_another_relevance_threshold_makes_another_judge(tmp_path: Path) -> None:
-    assert judge(tmp_path, point={"answered": 0.3, "relevant": 0.1, "drafted": 0.1}).judge != judge(tmp_path).judge
+def test_another_relevance_threshold_makes_another_model(tmp_path: Path) -> None:
+    other = load_default(tmp_path, point={"answered": 0.3, "relevant": 0.1, "drafted": 0.1})
+    assert other.model_fingerprint != load_default(tmp_path).model_fingerprint
 
 
 @pytest.mark.parametrize("network", [READER_FILE, EMBEDDER_FILE])
 def test_a_calibration_with_another_network_is_outdated(tmp_path: Path, network: str) -> None:
-    first = judge(tmp_path)
-    save_calibration(replace(CHOSEN, judge=first.judge), [], tmp_path / OPERATING_POINT_FILE)
+    first = load_default(tmp_path)
+    save_calibration(replace(CHOSEN, model_fingerprint=first.model_fingerprint), [], tmp_path / OPERATING_POINT_FILE)
     assert not resolve_operating_point(Settings(index=tmp_path), first, BOOK).outdated
-    assert resolve_operating_point(Settings(index=tmp_path), judge(tmp_path, {network: "another"}), BOOK).outdated
+    assert resolve_operating_point(
+        Settings(index=tmp_path), load_default(tmp_path, {network: "another"}), BOOK
+    ).outdated
 
 
 @pytest.mark.parametrize(
@@ -187,13 +198,13 @@ def test_a_calibration_with_another_network_is_outdated(tmp_path: Path, network:
 )
 def test_an_invalid_point_is_damage(tmp_path: Path, point: Any) -> None:
     with pytest.raises(ConfigError, match=f"{CONSTANTS_FILE} is damaged. Install bookbound again"):
-        judge(tmp_path, point=point)
+        load_default(tmp_path, point=point)
 
 
 @pytest.mark.parametrize("name", [CONSTANTS_FILE, DIGESTS_FILE])
 @pytest.mark.parametrize("content", ["", "{", "{}", "[]", "null", "[" * 100_000, b"\xff".decode("latin-1")])
 def test_a_damaged_model_file_is_named(tmp_path: Path, name: str, content: str) -> None:
-    judge(tmp_path)
+    load_default(tmp_path)
     (tmp_path / name).write_bytes(content.encode("latin-1"))
     with pytest.raises(ConfigError, match=f"^The model file {name} is damaged. Install bookbound again.$"):
         DefaultOperatingPoint.load(tmp_path)
@@ -201,7 +212,7 @@ def test_a_damaged_model_file_is_named(tmp_path: Path, name: str, content: str) 
 
 @pytest.mark.parametrize("name", [CONSTANTS_FILE, DIGESTS_FILE])
 def test_a_missing_model_file_is_named(tmp_path: Path, name: str) -> None:
-    judge(tmp_path)
+    load_default(tmp_path)
     (tmp_path / name).unlink()
     with pytest.raises(ConfigError, match=f"{name} is missing. Install bookbound again"):
         DefaultOperatingPoint.load(tmp_path)
@@ -213,5 +224,5 @@ def test_the_shipped_thresholds_follow_from_the_shipped_curve(tmp_path: Path) ->
     rows = [CurvePoint(row.pop("answered"), row.pop("given"), **row) for row in kept["curve"]]
     choice = choose_threshold(rows, kept["wanted"])
     assert choice is not None
-    assert choice.threshold == active.point.answered
-    assert find_draft_threshold(rows).threshold == active.point.offered
+    assert choice.threshold == active.point.answer_threshold
+    assert find_draft_threshold(rows).threshold == active.point.effective_reply_threshold

@@ -151,11 +151,11 @@ def test_a_threshold_above_every_score_refuses(runner: asyncio.Runner, pipeline:
 
 
 def test_an_unsupported_draft_becomes_a_refusal(runner: asyncio.Runner, pipeline: Pipeline) -> None:
-    class Doubter:
+    class RejectingVerifier:
         async def support(self, sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport:
             return SentenceSupport(0.49, tuple(evidence))
 
-    reply = runner.run(with_engine(pipeline, verifier=Doubter()).ask(Question(GEAR_QUESTION)))
+    reply = runner.run(with_engine(pipeline, verifier=RejectingVerifier()).ask(Question(GEAR_QUESTION)))
     assert isinstance(reply, Refusal)
     assert reply.kind is RefusalReason.INSUFFICIENT_GROUNDING
 
@@ -209,7 +209,7 @@ class FirstPartOnly:
 
 def test_an_answer_that_omits_an_answered_part_is_partial(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     asked = Question("What is a harmonic drive? What is the reality gap?")
-    lenient = with_point(pipeline, answered=0.0, relevant=0.0)
+    lenient = with_point(pipeline, answer_threshold=0.0, relevance_threshold=0.0)
     whole = runner.run(lenient.ask(asked))
     assert isinstance(whole, Answer)
     assert {evidence.part for evidence in whole.judgement.evidence} == {0, 1}
@@ -317,7 +317,7 @@ def test_between_the_thresholds_quotes_have_a_reservation_and_a_model_s_answer_h
     runner: asyncio.Runner, pipeline: Pipeline
 ) -> None:
     chance = ask_gear_question(runner, pipeline).judgement.probability
-    between = with_point(pipeline, answered=chance + 1e-6, drafted=chance)
+    between = with_point(pipeline, answer_threshold=chance + 1e-6, reply_threshold=chance)
     offered = ask_gear_question(runner, between)
     assert isinstance(offered, Answer)
     assert (offered.is_sure, offered.reservation) == (False, UNSURE_ANSWER_MESSAGE)
@@ -328,11 +328,10 @@ def test_between_the_thresholds_quotes_have_a_reservation_and_a_model_s_answer_h
     quoted = ask_gear_question(runner, with_fallback(between, FakeWriter(0, UNREACHABLE)))
     assert isinstance(quoted, Answer)
     assert (quoted.is_sure, quoted.trace.degraded) == (False, True)
-    below = with_point(pipeline, answered=1.0, drafted=chance + 1e-6)
+    below = with_point(pipeline, answer_threshold=1.0, reply_threshold=chance + 1e-6)
     assert isinstance(ask_gear_question(runner, below), Refusal)
-    assert isinstance(
-        ask_gear_question(runner, with_point(pipeline, answered=1.0, relevant=0.0, drafted=None)), Refusal
-    )
+    without = with_point(pipeline, answer_threshold=1.0, relevance_threshold=0.0, reply_threshold=None)
+    assert isinstance(ask_gear_question(runner, without), Refusal)
 
 
 @pytest.mark.parametrize("pieces", [0, 1])

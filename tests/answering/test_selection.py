@@ -1,4 +1,4 @@
-"""Retrieval from a real index with the real embedder."""
+"""Finding selected text in the book."""
 
 from __future__ import annotations
 

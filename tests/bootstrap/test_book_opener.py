@@ -77,9 +77,9 @@ def test_quotes_and_a_language_model_have_the_same_operating_point(index: Path) 
     shipped = bootstrap.load_operating_point(Settings(index=index), open_and_close(index=index).book.manifest).point
     points = [open_and_close(index=index, **chosen).book.operating_point for chosen in ({}, MODEL)]
     assert points == [shipped, shipped]
-    assert shipped.offered < shipped.answered
+    assert shipped.effective_reply_threshold < shipped.answer_threshold
     chosen = open_and_close(index=index, answer_threshold=0.25, **MODEL).book.operating_point
-    assert chosen.offered == chosen.answered == 0.25
+    assert chosen.effective_reply_threshold == chosen.answer_threshold == 0.25
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_missing_extra_is_reported_with_the_command_that_installs_it(
     for adapter in ADAPTERS:
         monkeypatch.delitem(sys.modules, f"bookbound.{adapter}", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ConfigError, match=re.escape(f"bookbound[{extra}]")):
+    with pytest.raises(ConfigError, match=re.escape(f"pip install '.[{extra}]'")):
         open_and_close(index=index, **chosen)
 
 

@@ -155,8 +155,8 @@ def test_a_calibration_for_another_judge_is_a_warning_and_not_used(bookbound: Ru
     (index / FILE).write_text(json.dumps(kept | {"judge": "another", "answered": 1.0}))
     done = bookbound("ask", ROWS[0]["question"], "--index", str(index))
     assert done.returncode == 0
-    assert "is for another judge." in done.stderr
-    assert "another judge" in str(operating_point(bookbound, index)["origin"])
+    assert "is for another model." in done.stderr
+    assert "another model" in str(operating_point(bookbound, index)["origin"])
 
 
 def test_a_damaged_calibration_is_an_error_until_it_is_repeated(bookbound: Run, calibrate: Run, index: Path) -> None:
@@ -185,7 +185,7 @@ def test_a_precision_that_is_not_a_share_is_bad_use(calibrate: Run, precision: s
 
 
 def test_for_an_index_on_a_server_the_setting_is_shown(tmp_path: Path) -> None:
-    found = Calibration(0.62, "judge", 133, 0.9, 0.91, 0.7, "g1", "2026-01-01")
+    found = Calibration(0.62, "model", 133, 0.9, 0.91, 0.7, "g1", "2026-01-01")
     settings = Settings(index=tmp_path, qdrant_url="http://127.0.0.1:9")
     words = "\n".join(line.text for line in _save_calibration(found, [], settings, None))
     assert (

@@ -94,16 +94,16 @@ def test_a_report_is_about_the_given_book_and_edition(run: Run, several: Path) -
         return json.loads(run("report", "--index", str(several), "--format", "json", *names).stdout)
 
     ants = found("--book", "ants")
-    assert (ants["volume"], ants["book"]["title"], ants["questions"]["asked"]) == ("ants", "Other", 2)
-    assert ants["chapters"]["gone"] == ants["chapters"]["never"] == []
+    assert (ants["book_ref"], ants["book"]["title"], ants["questions"]["asked"]) == ("ants", "Other", 2)
+    assert ants["chapters"]["removed"] == ants["chapters"]["uncited"] == []
     first = found("--book", "ants", "--edition", "1.0")
     assert (first["questions"]["answered"], first["questions"]["refused"]) == (0, 1)
-    assert first["chapters"]["never"] == ["Ants"]
+    assert first["chapters"]["uncited"] == ["Ants"]
     withdrawn = found("--book", "withdrawn")
     assert (withdrawn["book"], withdrawn["questions"]["asked"]) == (None, 1)
     everything = found("--book", "all", "--edition", "1.0")
     assert everything["questions"]["asked"] == 5
-    assert {each["volume"] for each in everything["by_book"]} == {"", "ants@1.0", "ants@2.0", "withdrawn", "all"}
+    assert {each["book_ref"] for each in everything["by_book"]} == {"", "ants@1.0", "ants@2.0", "withdrawn", "all"}
 
 
 def test_a_report_about_all_books_is_also_text_and_a_page(run: Run, several: Path) -> None:

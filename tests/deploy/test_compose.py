@@ -78,7 +78,7 @@ def test_the_proxy_finds_the_replicas_and_clients_cannot_choose_their_address() 
     assert int(largest[1]) * 1024 == Settings().max_body_bytes
 
 
-def test_requests_that_change_the_index_are_sent_once_and_no_replica_is_sources_out() -> None:
+def test_requests_that_change_the_index_are_sent_once_and_no_replica_is_taken_out() -> None:
     proxy = (REPOSITORY / "deploy" / "proxy" / "nginx.conf").read_text(encoding="utf-8")
     places = dict(re.findall(r"location ([^{]+) \{(.*?)\n        \}", proxy, re.DOTALL))
     (pattern,) = (place.removeprefix("~ ") for place in places if place.startswith("~ "))

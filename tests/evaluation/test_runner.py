@@ -77,14 +77,14 @@ def test_an_unsure_answer_counts_as_refused_and_is_asked_again_without_a_thresho
     runner: asyncio.Runner, pipeline: Pipeline
 ) -> None:
     question = make_question("What does a harmonic drive consist of?", CONSISTS)
-    (unsure,) = ask(runner, with_point(pipeline, answered=1.0, drafted=0.0), question)
+    (unsure,) = ask(runner, with_point(pipeline, answer_threshold=1.0, reply_threshold=0.0), question)
     assert isinstance(unsure.result.reply, Answer)
     assert (unsure.result.is_answered, unsure.result.cites_evidence, unsure.result_without_threshold.is_answered) == (
         False,
         False,
         True,
     )
-    (outcome,) = ask(runner, with_point(pipeline, answered=1.0, drafted=None), question)
+    (outcome,) = ask(runner, with_point(pipeline, answer_threshold=1.0, reply_threshold=None), question)
     assert isinstance(outcome.result.reply, Refusal)
     assert (outcome.result.has_required_text, outcome.result.token_f1) == (False, 0.0)
     assert isinstance(outcome.result_without_threshold.reply, Answer)
@@ -93,7 +93,7 @@ def test_an_unsure_answer_counts_as_refused_and_is_asked_again_without_a_thresho
 
 def test_removing_the_answer_threshold_keeps_the_relevance_threshold(pipeline: Pipeline) -> None:
     point = pipeline.book.operating_point
-    assert remove_answer_threshold(pipeline).book.operating_point == replace(point, answered=0.0)
+    assert remove_answer_threshold(pipeline).book.operating_point == replace(point, answer_threshold=0.0)
 
 
 def test_each_evidence_quote_has_its_own_rank(runner: asyncio.Runner, pipeline: Pipeline) -> None:

@@ -33,20 +33,20 @@ def test_a_named_kind_overrides_detection(site: Site) -> None:
 
 
 def test_the_error_for_an_unknown_kind_lists_the_known_ones(site: Site) -> None:
-    with pytest.raises(SourceError, match=r"docusaurus, .*markdown"):
+    with pytest.raises(SourceError, match=r"Unknown source format 'word'\. .*docusaurus, .*markdown"):
         parse_book(site({"a.md": "a"}), "word")
 
 
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("docusaurus", r"kind docusaurus was found.*docusaurus\.config"),
-        ("mkdocs", r"kind mkdocs was found.*mkdocs\.yml: is neither"),
-        ("mdbook", r"kind mdbook was found.*SUMMARY\.md"),
-        ("hugo", "kind hugo was found.*Hugo"),
-        ("text", "kind text was found"),
-        ("pdf", "kind pdf is one file"),
-        ("epub", "kind epub is one file"),
+        ("docusaurus", r"format docusaurus was found.*docusaurus\.config"),
+        ("mkdocs", r"format mkdocs was found.*mkdocs\.yml: is neither"),
+        ("mdbook", r"format mdbook was found.*SUMMARY\.md"),
+        ("hugo", "format hugo was found.*Hugo"),
+        ("text", "format text was found"),
+        ("pdf", "format pdf is one file"),
+        ("epub", "format epub is one file"),
     ],
 )
 def test_the_error_for_a_wrong_kind_says_what_is_missing(site: Site, kind: str, message: str) -> None:

@@ -64,8 +64,8 @@ def test_each_other_kind_of_file_is_reported_once_with_a_count(site: Site) -> No
         (".", message, False)
         for message in (
             "1 file is of another kind, text, and left out (name one to read it by itself): d.txt",
-            "1 file is of another kind, jupyter, and left out (--as jupyter reads such files): c.ipynb",
-            "2 files are of another kind, html, and left out (--as html reads such files): e.html, f.htm",
+            "1 file is of another kind, jupyter, and left out (--source-format jupyter reads such files): c.ipynb",
+            "2 files are of another kind, html, and left out (--source-format html reads such files): e.html, f.htm",
             "7 files are of another kind, epub, and left out (name one to read it by itself):"
             " x/0.epub, x/1.epub, x/2.epub, x/3.epub, x/4.epub and 2 more",
             "1 file is of another kind, pdf, and left out (name one to read it by itself): g.pdf",
@@ -83,7 +83,7 @@ def test_a_folder_of_only_pages_has_no_notices(site: Site) -> None:
 def test_a_named_kind_leaves_other_kinds_out_and_reports_them(site: Site) -> None:
     root = site({"a.md": "a", "b.txt": "b"})
     assert [(page.file, page.text) for page in parse_book(root, "text").pages] == [("b.txt", "b")]
-    assert "(--as markdown reads such files): a.md" in parse_book(root, "text").notices[0].message
+    assert "(--source-format markdown reads such files): a.md" in parse_book(root, "text").notices[0].message
 
 
 def test_the_error_for_a_folder_of_single_file_books_says_so(site: Site) -> None:

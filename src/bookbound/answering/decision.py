@@ -30,10 +30,11 @@ def decide(question: Question, retrieval: Retrieval, assessment: Assessment, poi
     words for the answered parts are evidence.
     """
     read = list(zip(retrieval.passages, assessment.readings, strict=True))
-    relevant = [(passage, reading) for passage, reading in read if reading.probability >= point.relevant]
+    relevant = [(passage, reading) for passage, reading in read if reading.probability >= point.relevance_threshold]
     probability = max(assessment.probability, *assessment.parts, 0.0)
-    refusal = _choose_refusal(question, retrieval.passages, bool(relevant), probability >= point.offered)
-    answered = {part for part, chance in enumerate(assessment.parts) if chance >= point.offered}
+    has_reply = probability >= point.effective_reply_threshold
+    refusal = _choose_refusal(question, retrieval.passages, bool(relevant), has_reply)
+    answered = {part for part, chance in enumerate(assessment.parts) if chance >= point.effective_reply_threshold}
     # If no part reaches the point by itself, the question as a whole does.
     is_partial = refusal is None and 0 < len(answered) < len(assessment.parts)
     mean = sum(reading.probability for _, reading in relevant) / len(relevant) if relevant else 0.0
@@ -44,7 +45,7 @@ def decide(question: Question, retrieval: Retrieval, assessment: Assessment, poi
         quality=_rate_quality(len(relevant), mean, refusal is None),
         refusal=refusal,
         is_partial=is_partial,
-        is_sure=probability >= point.answered,
+        is_sure=probability >= point.answer_threshold,
     )
 
 

@@ -25,14 +25,16 @@ OPERATING_POINT_FILE = "operating-point.json"
 CALIBRATION_KEYS = ("point", "wanted", "curve", "held_out")
 OPTIONAL_FIELDS = ("title", "kind")
 """Fields that older files do not have."""
+CALIBRATION_FILE_KEYS = {"answer_threshold": "answered", "model_fingerprint": "judge"}
+"""The names of fields in a file, if they differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A threshold that was chosen on a question set for one judge and book, and what it reached there."""
+    """A threshold that was chosen on a question set for one model and book, and what it reached there."""
 
-    answered: float
-    judge: str
+    answer_threshold: float
+    model_fingerprint: str
     questions: int
     wanted: float
     precision: float
@@ -47,24 +49,35 @@ class Calibration:
 class OperatingPoint:
     """The probabilities from which a question counts as answered with confidence, and a passage as relevant.
 
-    From `drafted` on there is a reply: a language model writes and may find no answer, or the quotes come with a
-    reservation. Without it there is no reply below `answered`.
+    From `reply_threshold` on there is a reply: a language model writes and may find no answer, or the quotes come with
+    a reservation. Without it there is no reply below `answer_threshold`.
     """
 
-    answered: float
-    relevant: float
-    drafted: float | None = None
+    answer_threshold: float
+    relevance_threshold: float
+    reply_threshold: float | None = None
 
     @property
-    def offered(self) -> float:
-        return self.answered if self.drafted is None else min(self.drafted, self.answered)
+    def effective_reply_threshold(self) -> float:
+        """The probability from which there is a reply, which is never above the answer threshold."""
+        if self.reply_threshold is None:
+            return self.answer_threshold
+        return min(self.reply_threshold, self.answer_threshold)
+
+    def to_json(self) -> dict[str, float | None]:
+        """Returns the thresholds under the keys that files, reports and `status --json` use."""
+        return {
+            "answered": self.answer_threshold,
+            "relevant": self.relevance_threshold,
+            "drafted": self.reply_threshold,
+        }
 
 
 class DefaultOperatingPoint(NamedTuple):
-    """The operating point that ships with a judge, and the fingerprint of the judge."""
+    """The operating point that ships with the models, and the fingerprint of these models."""
 
     point: OperatingPoint
-    judge: str
+    model_fingerprint: str
 
     @classmethod
     def load(cls, models: Path) -> Self:
@@ -75,37 +88,39 @@ class DefaultOperatingPoint(NamedTuple):
         if point is None or None in networks:
             raise damaged_model_error(CONSTANTS_FILE if point is None else DIGESTS_FILE)
         fitted = {name: value for name, value in constants.items() if name not in CALIBRATION_KEYS}
-        fingerprint = json.dumps([fitted, point.relevant, networks], sort_keys=True)
+        fingerprint = json.dumps([fitted, point.relevance_threshold, networks], sort_keys=True)
         return cls(point, hashlib.sha256(fingerprint.encode()).hexdigest()[:16])
 
 
 class ActiveOperatingPoint(NamedTuple):
-    """The operating point in use, its origin in words, and its judge.
+    """The operating point in use, its origin in words, and the fingerprint of its models.
 
     `outdated` says what a calibration next to the index is for if it does not fit.
     """
 
     point: OperatingPoint
     origin: str
-    judge: str
+    model_fingerprint: str
     outdated: str = ""
 
 
 def resolve_operating_point(settings: Settings, shipped: DefaultOperatingPoint, book: Manifest) -> ActiveOperatingPoint:
-    """Returns the point of the setting, or of the calibration for this judge and book, or the default."""
-    # Another embedder or reranker finds and ranks other passages, so it makes another judge.
-    judge = "+".join([shipped.judge, *(part for part in (settings.embedder, settings.reranker) if part != "local")])
+    """Returns the point of the setting, or of the calibration for these models and this book, or the default."""
+    # Another embedder or reranker finds and ranks other passages, so it counts as another model.
+    services = [part for part in (settings.embedder, settings.reranker) if part != "local"]
+    fingerprint = "+".join([shipped.model_fingerprint, *services])
     default = shipped.point
     if settings.answer_threshold is not None:
-        return ActiveOperatingPoint(_with_threshold(default, settings.answer_threshold), "setting", judge)
+        return ActiveOperatingPoint(_with_threshold(default, settings.answer_threshold), "setting", fingerprint)
     calibration = None if settings.qdrant_url else load_calibration(settings.index / OPERATING_POINT_FILE)
     if calibration is None:
-        note = "" if judge == shipped.judge else "; it was chosen with the local embedder and reranker"
-        return ActiveOperatingPoint(default, f"default{note}", judge)
-    if other := _describe_mismatch(calibration, judge, book):
-        return ActiveOperatingPoint(default, f"default; the calibration is for {other}", judge, outdated=other)
+        note = "; it was chosen with the local embedder and reranker" if services else ""
+        return ActiveOperatingPoint(default, f"default{note}", fingerprint)
+    if other := _describe_mismatch(calibration, fingerprint, book):
+        return ActiveOperatingPoint(default, f"default; the calibration is for {other}", fingerprint, outdated=other)
     questions = f"{calibration.questions} question" + "s" * (calibration.questions != 1)
-    return ActiveOperatingPoint(_with_threshold(default, calibration.answered), f"calibrated on {questions}", judge)
+    point = _with_threshold(default, calibration.answer_threshold)
+    return ActiveOperatingPoint(point, f"calibrated on {questions}", fingerprint)
 
 
 def recalibration_hint(index: Path) -> str:
@@ -121,8 +136,8 @@ def load_calibration(file: Path) -> Calibration | None:
     try:
         values = json.loads(content)
         names = [name for name in Calibration.__slots__ if name in values or name not in OPTIONAL_FIELDS]
-        calibration = Calibration(**{name: values[name] for name in names})
-        if not _is_probability(calibration.answered):
+        calibration = Calibration(**{name: values[CALIBRATION_FILE_KEYS.get(name, name)] for name in names})
+        if not _is_probability(calibration.answer_threshold):
             raise ValueError
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ConfigError(
@@ -135,7 +150,8 @@ def save_calibration(calibration: Calibration, curve: list[dict[str, Any]], file
     """Writes a calibration with its curve atomically; a link stays a link, and its target is written."""
     from bookbound import filesystem
 
-    content = (json.dumps({**asdict(calibration), "curve": curve}, indent=1) + "\n").encode()
+    values = {CALIBRATION_FILE_KEYS.get(name, name): value for name, value in asdict(calibration).items()}
+    content = (json.dumps({**values, "curve": curve}, indent=1) + "\n").encode()
     if file.exists() and not file.is_file():  # a device or a pipe must be written and not replaced
         file.write_bytes(content)
     else:
@@ -144,20 +160,23 @@ def save_calibration(calibration: Calibration, curve: list[dict[str, Any]], file
 
 def _with_threshold(default: OperatingPoint, threshold: float) -> OperatingPoint:
     """Returns a chosen point, below which there is no reply."""
-    return replace(default, answered=threshold, drafted=threshold)
+    return replace(default, answer_threshold=threshold, reply_threshold=threshold)
 
 
-def _describe_mismatch(calibration: Calibration, judge: str, book: Manifest) -> str:
-    if calibration.judge != judge:
-        return "another judge"
+def _describe_mismatch(calibration: Calibration, fingerprint: str, book: Manifest) -> str:
+    if calibration.model_fingerprint != fingerprint:
+        return "another model"
     fits_book = calibration.title in (None, book.title) and calibration.kind in (None, book.kind)
     return "" if fits_book else "another book"
 
 
 def _parse_operating_point(values: Any) -> OperatingPoint | None:
-    if not isinstance(values, dict) or set(values) != set(OperatingPoint.__slots__):
+    """Returns the point with the keys of `OperatingPoint.to_json`, or None if it is damaged."""
+    if not isinstance(values, dict) or set(values) != {"answered", "relevant", "drafted"}:
         return None
-    return OperatingPoint(**values) if all(map(_is_probability, values.values())) else None
+    if not all(map(_is_probability, values.values())):
+        return None
+    return OperatingPoint(values["answered"], values["relevant"], values["drafted"])
 
 
 def _is_probability(value: Any) -> bool:

@@ -36,11 +36,10 @@ def find_book(wanted: BookRef, books: Sequence[BookRef]) -> BookRef:
         return found
     if not books:
         raise IndexNotFoundError(NO_INDEX_MESSAGE)
-    listed = "; ".join(ref.cli_options or "one without a name" for ref in books[:MAX_LISTED_BOOKS])
+    listed = "; ".join(ref.cli_options or "the unnamed book" for ref in books[:MAX_LISTED_BOOKS])
     more = f" and {len(books) - MAX_LISTED_BOOKS} more" if len(books) > MAX_LISTED_BOOKS else ""
-    raise BookNotFoundError(
-        f"There is no such book here{'' if wanted.book else ' without a name'}. There is: {listed}{more}"
-    )
+    missing = "such book or edition" if wanted.book else "unnamed book"
+    raise BookNotFoundError(f"This index has no {missing}. Choose one of: {listed}{more}")
 
 
 async def resolve_book_settings(settings: Settings) -> Settings:

@@ -119,7 +119,7 @@ def build_other_editions(settings: Settings, others: Sequence[BookRef]) -> Other
     return OtherEditions(open_indexes)
 
 
-async def open_index(settings: Settings, engine: Engine) -> OpenBook:
+async def open_published_book(settings: Settings, engine: Engine) -> OpenBook:
     """Opens the book that the settings name, or all books, for questions to an engine."""
     if settings.book == ALL_BOOKS:
         return await _open_all_books(settings, engine)
@@ -139,7 +139,7 @@ async def _open_all_books(settings: Settings, engine: Engine) -> OpenBook:
     books: dict[str, OpenBook] = {}
     async with AsyncExitStack() as opened:
         for ref in list_newest_editions(await list_books(settings)):
-            book = await open_index(settings.with_book(ref), engine)
+            book = await open_published_book(settings.with_book(ref), engine)
             opened.push_async_callback(book.close)
             title = book.manifest.title
             books[ref.book or (f"{title} (without a name)" if title in books else title)] = book
@@ -174,7 +174,7 @@ async def open_pipeline(settings: Settings) -> Pipeline:
     await _require_book(settings)
     engine = await open_engine(settings)
     try:
-        return Pipeline(engine, await open_index(settings, engine))
+        return Pipeline(engine, await open_published_book(settings, engine))
     except BaseException:
         await engine.close()
         raise
@@ -207,7 +207,7 @@ def build_book_pool(settings: Settings) -> BookPool:
 
     return BookPool(
         lambda: open_engine(settings),
-        lambda ref, engine: open_index(settings.with_book(ref), engine),
+        lambda ref, engine: open_published_book(settings.with_book(ref), engine),
         find_version,
         settings.book_ref,
     )

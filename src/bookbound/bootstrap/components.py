@@ -98,7 +98,9 @@ def require_extra(name: str, setting: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "bookbound":
             raise
-        raise ConfigError(f'The setting `{setting}` needs more packages: pip install "bookbound[{name}]"') from error
+        raise ConfigError(
+            f"The setting `{setting}` needs more packages. Install them in the checkout: pip install '.[{name}]'"
+        ) from error
 
 
 def build_store(settings: Settings) -> IndexStore:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 PLACEHOLDER_ADDRESS = "::"
 
 
-def check_server_settings(settings: Settings, workers: int = 1) -> None:
+def check_server_services(settings: Settings, workers: int = 1) -> None:
     """Checks rate limits, telemetry and query log before the server starts.
 
     A wrong setting is an error. A service that is unreachable is a warning, because questions can be answered.

@@ -66,10 +66,10 @@ class ContractReply(NamedTuple):
     lines: Iterable[StyledLine]
 
 
-BookOpener = Callable[[], Book]
+BookFactory = Callable[[], Book]
 
 
-def ask_by_contract(contract: ContractName, arguments: AskArguments, opener: BookOpener) -> ContractReply:
+def ask_by_contract(contract: ContractName, arguments: AskArguments, opener: BookFactory) -> ContractReply:
     """Ask by the rules of a contract; arguments that break one raise `InvalidInputError` before the book is opened."""
     match contract:
         case ContractName.AGENT:
@@ -89,7 +89,7 @@ def serialize_contract_error(contract: ContractName, error: Exception) -> JsonOb
     return _serialize_agent_error(agent.error_from_exception(error))
 
 
-def _ask_canonical(arguments: AskArguments, opener: BookOpener) -> ContractReply:
+def _ask_canonical(arguments: AskArguments, opener: BookFactory) -> ContractReply:
     text, selection, k, threshold, verbose = arguments
     question = Question(text, selection, AnswerScope.SELECTION, k, threshold or 0.0)
     reply = opener().ask(question.text, selection=question.selection, k=k, threshold=threshold or 0.0)
@@ -97,7 +97,7 @@ def _ask_canonical(arguments: AskArguments, opener: BookOpener) -> ContractReply
     return ContractReply(isinstance(reply, Answer), serialization.serialize_reply(reply), lines)
 
 
-def _ask_agent(arguments: AskArguments, opener: BookOpener) -> ContractReply:
+def _ask_agent(arguments: AskArguments, opener: BookFactory) -> ContractReply:
     from bookbound.contracts import agent
 
     threshold = agent.DEFAULT_RELEVANCE_THRESHOLD if arguments.threshold is None else arguments.threshold
@@ -109,7 +109,7 @@ def _ask_agent(arguments: AskArguments, opener: BookOpener) -> ContractReply:
     return ContractReply(reply.has_relevant_context, asdict(reply), lines)
 
 
-def _ask_grounded_agent(arguments: AskArguments, opener: BookOpener) -> ContractReply:
+def _ask_grounded_agent(arguments: AskArguments, opener: BookFactory) -> ContractReply:
     from bookbound.contracts import grounded_agent
 
     threshold = grounded_agent.DEFAULT_SCORE_THRESHOLD if arguments.threshold is None else arguments.threshold

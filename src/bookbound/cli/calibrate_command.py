@@ -109,8 +109,8 @@ def calibrate(
         elif not writes:
             print_to_stderr(f"Nothing was written. To use the threshold {choice.threshold:.2f} anyway, add --force.")
         else:
-            judge = ctx.obj.load_operating_point(asked_settings, pipeline.book.manifest).judge
-            found = _build_calibration(choice, min_precision, len(items), pipeline, judge)
+            fingerprint = ctx.obj.load_operating_point(asked_settings, pipeline.book.manifest).model_fingerprint
+            found = _build_calibration(choice, min_precision, len(items), pipeline, fingerprint)
             print_lines(_save_calibration(found, rows, settings, output_file))
     exit_without_cleanup(EXIT_ANSWERED if writes else EXIT_REFUSED)
 
@@ -124,12 +124,12 @@ def _warn_weak_set(size: int, measures_refusal: bool) -> None:
 
 
 def _build_calibration(
-    choice: CurvePoint, wanted: float, questions: int, pipeline: Pipeline, judge: str
+    choice: CurvePoint, wanted: float, questions: int, pipeline: Pipeline, model_fingerprint: str
 ) -> Calibration:
     manifest = pipeline.book.manifest
     return Calibration(
-        answered=choice.threshold,
-        judge=judge,
+        answer_threshold=choice.threshold,
+        model_fingerprint=model_fingerprint,
         questions=questions,
         wanted=wanted,
         precision=round(choice.precision or 0.0, 4),
@@ -145,7 +145,7 @@ def _save_calibration(
     found: Calibration, rows: Sequence[CurvePoint], settings: Settings, output_file: Path | None
 ) -> Iterator[StyledLine]:
     """Store the choice; the lines say what was chosen and how it takes effect."""
-    threshold = f"{found.answered:.2f}"
+    threshold = f"{found.answer_threshold:.2f}"
     yield styled(
         "Answer threshold ",
         (threshold, "bold"),

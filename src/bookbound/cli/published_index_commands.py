@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +69,7 @@ async def _load_status(bootstrap: Bootstrap, settings: Settings) -> JsonObject:
         "generations": [
             {"generation": each.generation, "created": each.created, "chunks": each.chunks} for each in generations
         ],
-        "operating_point": {**asdict(point.point), "origin": point.origin},
+        "operating_point": {**point.point.to_json(), "origin": point.origin},
         "writer": bootstrap.writer_name(settings),
         "books": [str(each) for each in books],
     }

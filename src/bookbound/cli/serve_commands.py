@@ -74,7 +74,7 @@ def serve(
         with open_book(ctx.obj, settings) as opened:  # an error shows here, not in a worker
             title = opened.manifest.title
         books = asyncio.run(ctx.obj.list_books(settings))
-        ctx.obj.check_server_settings(settings, workers)
+        ctx.obj.check_server_services(settings, workers)
         url = uvicorn_server.socket_url(socket)
         if logs_json:
             sys.stdout.write(format_message("serving", book=title, address=url))

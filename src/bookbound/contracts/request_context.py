@@ -44,7 +44,7 @@ class RequestRecord:
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """Who sends a request and to which book, the key that was accepted for it, and the record of what happens to it."""
+    """The sender, book, accepted key and record of a request."""
 
     record: RequestRecord = field(default_factory=RequestRecord)
     book: BookRef | None = None

@@ -48,7 +48,7 @@ class BookRef(NamedTuple):
         return self.book == ALL_BOOKS or (self.book == other.book and self.edition in ("", other.edition))
 
 
-UNNAMED_EDITION_LABEL = "the one without a name"
+UNNAMED_EDITION_LABEL = "the unnamed edition"
 """Shown in place of the name of an edition without one."""
 UNNAMED_BOOK = BookRef()
 """The book that was indexed without a name."""

@@ -17,7 +17,7 @@ class RefusalReason(StrEnum):
     EMPTY_RETRIEVAL = "empty_retrieval"
     LOW_RELEVANCE = "low_relevance"
     INSUFFICIENT_GROUNDING = "insufficient_grounding"
-    SELECTED_TEXT_MISSING = "selected_text_missing"
+    SELECTED_TEXT_MISSING = "selected_text_missing"  # the selected text does not answer the question
 
 
 @dataclass(frozen=True, slots=True)

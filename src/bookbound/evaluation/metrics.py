@@ -219,6 +219,6 @@ def build_evaluation_report(pipeline: Pipeline, outcomes: Outcomes, active: Acti
             "embedder": manifest.embedder,
             "chunks": manifest.chunks,
         },
-        "operating_point": {**asdict(active.point), "origin": active.origin},
+        "operating_point": {**active.point.to_json(), "origin": active.origin},
         **compute_metrics(outcomes),
     }

@@ -105,7 +105,7 @@ class CachedAssessor:
 
 def remove_answer_threshold(pipeline: Pipeline) -> Pipeline:
     """The pipeline with the lowest threshold: it refuses only if no passage is relevant."""
-    point = replace(pipeline.book.operating_point, answered=0.0)
+    point = replace(pipeline.book.operating_point, answer_threshold=0.0)
     return replace(pipeline, book=replace(pipeline.book, operating_point=point))
 
 
@@ -117,7 +117,7 @@ async def _run_question(
     reply = await pipeline.ask(question)
     milliseconds = (perf_counter() - start) * 1000
     result = without_threshold = await _grade_reply(item, reply, quotes, locator)
-    if not result.is_answered and pipeline.book.operating_point.answered > 0:
+    if not result.is_answered and pipeline.book.operating_point.answer_threshold > 0:
         reply = await remove_answer_threshold(pipeline).ask(question)
         without_threshold = await _grade_reply(item, reply, quotes, locator)
     retrieval = await pipeline.search(replace(question, k=MAX_PASSAGES))

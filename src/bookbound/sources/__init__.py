@@ -42,7 +42,7 @@ def parse_book(
         book = reader.read(source, edition if edition in editions else None)
     if not book.pages:
         raise SourceError(
-            f"No page of a book of the kind {book.kind} was found. Name the folder that contains its pages,"
+            f"No page in the format {book.kind} was found. Name the folder that contains its pages,"
             f" not a hidden or built one.{files.summarize_notices(book.notices)}"
         )
     return replace(book, outside_files=fingerprints.list_outside_files(source, opened))

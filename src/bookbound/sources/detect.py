@@ -121,9 +121,9 @@ def _reader_by_name(source: Path, kind: str) -> BookReader:
     reader = next((reader for reader in BOOK_READERS if reader.kind == kind.lower()), None)
     if reader is None:
         kinds = ", ".join(reader.kind for reader in BOOK_READERS)
-        raise SourceError(f"There is no such kind of book. Choose one of {kinds}.")
+        raise SourceError(f"Unknown source format {kind!r}. Choose one of {kinds}.")
     if reader.is_single_file and files.is_folder(source):
-        raise SourceError(f"A book of the kind {reader.kind} is one file. Name that file instead of a folder.")
+        raise SourceError(f"A book in the format {reader.kind} is one file. Name that file instead of a folder.")
     return reader
 
 

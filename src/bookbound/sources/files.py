@@ -145,7 +145,9 @@ def report_other_formats(root: Path, read: frozenset[str]) -> list[SourceNotice]
         names = [path.relative_to(root).as_posix() for path in found if path.suffix.lower() in suffixes]
         if names:
             count = "1 file is" if len(names) == 1 else f"{len(names)} files are"
-            advice = f"--as {kind} reads such files" if kind in _FOLDER_KINDS else "name one to read it by itself"
+            advice = (
+                f"--source-format {kind} reads such files" if kind in _FOLDER_KINDS else "name one to read it by itself"
+            )
             message = f"{count} of another kind, {kind}, and left out ({advice}): {join_first_names(names)}"
             notices.append(SourceNotice(".", message))
     return notices

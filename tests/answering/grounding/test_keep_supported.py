@@ -123,13 +123,13 @@ def test_a_sentence_is_aligned_once_and_off_the_event_loop(
 
 
 def test_a_sentence_without_supporting_units_is_dropped_whatever_its_probability(passage: Make) -> None:
-    class Trusting:
+    class AcceptingVerifier:
         async def support(self, sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport:
             return SentenceSupport(1.0, tuple(evidence[1:]))
 
     one, two = whole(passage("It walks.")), whole(passage("It runs.", "c2"))
     drafted = AnswerSentence("It walks.", (one,)), AnswerSentence("It runs.", (one, two))
-    (kept,) = asyncio.run(grounded(*drafted, verifier=Trusting()))
+    (kept,) = asyncio.run(grounded(*drafted, verifier=AcceptingVerifier()))
     assert kept == AnswerSentence("It runs.", (two,), 1.0)
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.troubles import EVERYWHERE
+from tests.service_faults import ERROR_BY_FAULT
 
 from bookbound.answering.decision import decide, rank_passages
 from bookbound.answering.operating_point import OperatingPoint
@@ -314,8 +314,8 @@ KEY = "co-key-that-nobody-may-see"
 LATE = "The battery takes 40 minutes to charge with the new charger."
 QUESTION = "How long does the battery take to charge?"
 RELEVANCE = {GAIT: 0.2, POWER: 0.9, SEEING: 0.4, LATE: 0.95}
-POINT = OperatingPoint(answered=0.5, relevant=0.3)
-FAULTS = EVERYWHERE | {
+POINT = OperatingPoint(answer_threshold=0.5, relevance_threshold=0.3)
+FAULTS = ERROR_BY_FAULT | {
     Fault.TOO_FEW: ServiceResponseError,
     Fault.NOT_NUMBERS: ServiceResponseError,
 }

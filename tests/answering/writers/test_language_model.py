@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.answering.writers.conftest import make_passage
-from tests.troubles import EVERYWHERE
+from tests.service_faults import ERROR_BY_FAULT
 
 from bookbound.answering.writers.language_model import LanguageModelAgent, LanguageModelWriter
 from bookbound.answering.writers.openai_agents import LanguageModel
@@ -485,7 +485,7 @@ def test_a_malformed_tool_call_is_an_unusable_reply(services: ScriptedServices, 
 
 # Trouble
 
-TROUBLES: dict[Fault, type[ServiceError]] = EVERYWHERE | {
+TROUBLES: dict[Fault, type[ServiceError]] = ERROR_BY_FAULT | {
     Fault.CLOSED: ServiceUnreachableError,
     Fault.EMPTY_TEXT: ServiceResponseError,
     Fault.REFUSAL: ServiceResponseError,
@@ -661,7 +661,7 @@ def test_a_wrong_url_names_the_setting(services: ScriptedServices) -> None:
 def test_redirects_are_not_followed(services: ScriptedServices) -> None:
     services.reply_with(reply(GAP), always=True)
 
-    class Elsewhere(BaseHTTPRequestHandler):
+    class RedirectingHandler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))
             self.send_response(307)
@@ -672,7 +672,7 @@ def test_redirects_are_not_followed(services: ScriptedServices) -> None:
         def log_message(self, *_: Any) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), RedirectingHandler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         with pytest.raises(ServiceError, match="`llm_url`"):
             run_writer(services, url=f"http://127.0.0.1:{server.server_port}/v1")

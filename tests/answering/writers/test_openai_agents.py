@@ -113,7 +113,7 @@ def refusing() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """The URL of an endpoint that rejects these parameters by name."""
     asked: list[dict[str, Any]] = []
 
-    class Refusing(BaseHTTPRequestHandler):
+    class RejectingHandler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
             named = next((name for name in LEFT_OUT if name in asked[-1]), None)
@@ -128,7 +128,7 @@ def refusing() -> Iterator[tuple[str, list[dict[str, Any]]]]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), RejectingHandler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/v1", asked
         server.shutdown()

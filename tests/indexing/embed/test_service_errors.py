@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from tests.indexing.embed.adapters import KEY, make_embedder, run_and_close
-from tests.troubles import EVERYWHERE
+from tests.service_faults import ERROR_BY_FAULT
 
 from bookbound.domain.errors import (
     ServiceAuthenticationError,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 QUESTION = "What does only the reader know?"
 ENDPOINTS = {"cohere": ("embed", "cohere"), "openai": ("embeddings", "embeddings")}
-FAULTS = EVERYWHERE | {
+FAULTS = ERROR_BY_FAULT | {
     Fault.CLOSED: ServiceResponseError,
     Fault.TOO_FEW: ServiceResponseError,
     Fault.NOT_NUMBERS: ServiceResponseError,

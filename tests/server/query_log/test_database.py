@@ -44,7 +44,7 @@ def test_an_unreachable_server_is_an_error_without_its_address(tmp_path: Path) -
 
 def test_a_missing_driver_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "find_spec", lambda name: None if name == "psycopg" else util.find_spec(name))
-    with pytest.raises(ConfigError, match=r'pip install "bookbound\[postgres\]"'):
+    with pytest.raises(ConfigError, match=r"pip install '\.\[postgres\]'"):
         QueryLogDatabase("postgresql://host/db", tmp_path)
 
 

@@ -123,8 +123,8 @@ def test_chapters_are_listed_by_answers_and_those_without_any_apart(tmp_path: Pa
             {"book": "", "chapter": "Gaits", "answers": 2},
             {"book": "", "chapter": "Gone", "answers": 1},
         ],
-        "never": ["Intro", "Drives"],
-        "gone": ["Gone"],
+        "uncited": ["Intro", "Drives"],
+        "removed": ["Gone"],
     }
     assert report["book"] == {"title": "A Book", "generation": "g1"}
 
@@ -133,7 +133,7 @@ def test_an_empty_log_has_a_report(tmp_path: Path) -> None:
     report = build_report(tmp_path, [])
     assert report["questions"]["asked"] == 0
     assert report["latency_ms"] == {"p50": None, "p95": None}
-    assert (report["by_day"], report["unanswered"]["groups"], report["chapters"]["never"]) == ([], [], None)
+    assert (report["by_day"], report["unanswered"]["groups"], report["chapters"]["uncited"]) == ([], [], None)
 
 
 BOOKS = {
@@ -152,41 +152,41 @@ ENTRIES = [
 
 def test_a_report_is_about_one_book_and_counts_questions_to_others(tmp_path: Path) -> None:
     report = build_report(tmp_path, ENTRIES, BOOKS)
-    assert (report["volume"], report["book"]["title"], report["questions"]["asked"]) == ("", "Little", 1)
+    assert (report["book_ref"], report["book"]["title"], report["questions"]["asked"]) == ("", "Little", 1)
     assert report["questions"]["of_other_books"] == 4
     assert report["chapters"] == {
         "answered": [{"book": "", "chapter": "Hello", "answers": 1}],
-        "never": [],
-        "gone": [],
+        "uncited": [],
+        "removed": [],
     }
     assert report["unanswered"]["questions"] == 0
 
 
 def test_editions_have_a_common_report_and_one_each(tmp_path: Path) -> None:
     report = build_report(tmp_path, ENTRIES, BOOKS, book_ref=BookRef("robots"))
-    assert (report["volume"], report["book"]["title"], report["questions"]["of_other_books"]) == (
+    assert (report["book_ref"], report["book"]["title"], report["questions"]["of_other_books"]) == (
         "robots",
         "Robots 2",
         2,
     )
-    assert [(each["volume"], each["asked"], each["refused"]) for each in report["by_book"]] == [
+    assert [(each["book_ref"], each["asked"], each["refused"]) for each in report["by_book"]] == [
         ("robots@2.0", 2, 1),
         ("robots@1.0", 1, 0),
     ]
-    assert (report["chapters"]["never"], report["chapters"]["gone"]) == (["Drives", "New"], ["Gone"])
+    assert (report["chapters"]["uncited"], report["chapters"]["removed"]) == (["Drives", "New"], ["Gone"])
     first = build_report(tmp_path, [], BOOKS, book_ref=BookRef("robots", "1.0"))
-    assert (first["volume"], first["book"]["title"], first["questions"]["asked"]) == ("robots@1.0", "Robots", 1)
-    assert (first["chapters"]["never"], first["chapters"]["gone"]) == (["Gaits"], ["Gone"])
+    assert (first["book_ref"], first["book"]["title"], first["questions"]["asked"]) == ("robots@1.0", "Robots", 1)
+    assert (first["chapters"]["uncited"], first["chapters"]["removed"]) == (["Gaits"], ["Gone"])
 
 
 def test_a_report_on_all_books_lists_each_book(tmp_path: Path) -> None:
     report = build_report(tmp_path, ENTRIES, BOOKS, book_ref=BookRef("all"))
-    assert (report["volume"], report["book"], report["questions"]["asked"]) == ("all", None, 5)
+    assert (report["book_ref"], report["book"], report["questions"]["asked"]) == ("all", None, 5)
     assert report["by_book"] == [
-        {"volume": "robots@2.0", "title": "Robots 2", "asked": 2, "answered": 1, "refused": 1, "errors": 0},
-        {"volume": "", "title": "Little", "asked": 1, "answered": 1, "refused": 0, "errors": 0},
-        {"volume": "all", "title": None, "asked": 1, "answered": 0, "refused": 1, "errors": 0},
-        {"volume": "robots@1.0", "title": "Robots", "asked": 1, "answered": 1, "refused": 0, "errors": 0},
+        {"book_ref": "robots@2.0", "title": "Robots 2", "asked": 2, "answered": 1, "refused": 1, "errors": 0},
+        {"book_ref": "", "title": "Little", "asked": 1, "answered": 1, "refused": 0, "errors": 0},
+        {"book_ref": "all", "title": None, "asked": 1, "answered": 0, "refused": 1, "errors": 0},
+        {"book_ref": "robots@1.0", "title": "Robots", "asked": 1, "answered": 1, "refused": 0, "errors": 0},
     ]
     assert {(each["book"], each["chapter"]) for each in report["chapters"]["answered"]} == {
         ("", "Hello"),
@@ -194,4 +194,4 @@ def test_a_report_on_all_books_lists_each_book(tmp_path: Path) -> None:
         ("robots", "Gone"),
         ("robots", "Gaits"),
     }
-    assert (report["chapters"]["never"], report["chapters"]["gone"]) == (None, None)
+    assert (report["chapters"]["uncited"], report["chapters"]["removed"]) == (None, None)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bookbound.answering.grounding.quantities import convert_number_words
 from bookbound.domain.chunk import QuotableUnit
 from bookbound.domain.judgement import Evidence
-from bookbound.text.tokens import extract_terms as extract_all_terms
+from bookbound.text.tokens import extract_terms
 
 MAX_SUBJECT_TERMS = 4
 """The first terms of a clause, which may name its subject."""
@@ -55,12 +55,12 @@ class Clause(NamedTuple):
     refers_back: bool = False
 
 
-def extract_terms(text: str) -> tuple[str, ...]:
+def extract_clause_terms(text: str) -> tuple[str, ...]:
     """Returns the stems of content words in order; "off-policy" and "act as" are one term each, and "two" is "2"."""
     for phrase, word in _PHRASE_REPLACEMENTS:
         text = phrase.sub(word, text)
     words = convert_number_words(_PREFIX.sub(r"\1", text))
-    return tuple(term for term in extract_all_terms(words) if term not in _IGNORED_STEMS)
+    return tuple(term for term in extract_terms(words) if term not in _IGNORED_STEMS)
 
 
 def are_parallel(one: Clause, other: Clause) -> bool:
@@ -73,7 +73,7 @@ def split_clauses(text: str) -> list[Clause]:
     """Splits text into clauses; one that is too short is joined with its neighbour."""
     found: list[Clause] = []
     for words in filter(None, _CLAUSE_BOUNDARY.split(text)):
-        own = extract_terms(words)
+        own = extract_clause_terms(words)
         if found and min(len(own), len(found[-1].terms)) < 2:
             words = f"{found[-1].text}, {words}"
             own = found.pop().terms + own
@@ -87,8 +87,8 @@ def split_evidence(piece: Evidence, units: Sequence[QuotableUnit], number: int =
     These are the first terms of its unit, those before a unit that refers back, those that introduce its list or head
     its table, and those of the headings that the text itself never uses.
     """
-    said = set(extract_terms(piece.text))
-    named = tuple(term for term in extract_terms(" ".join(piece.place.heading_path)) if term not in said)
+    said = set(extract_clause_terms(piece.text))
+    named = tuple(term for term in extract_clause_terms(" ".join(piece.place.heading_path)) if term not in said)
     before: tuple[str, ...] = ()
     introduced: tuple[str, ...] = ()
     for place, unit in enumerate(units):
@@ -103,7 +103,7 @@ def split_evidence(piece: Evidence, units: Sequence[QuotableUnit], number: int =
             yield clause._replace(context_terms=context, piece=number, unit=place, refers_back=bool(back))
         before = (*back, *first[:MAX_SUBJECT_TERMS])[: 2 * MAX_SUBJECT_TERMS]
         if words.endswith(":") or (unit.kind == "row" and not introduced):
-            introduced = extract_terms(words)[: 2 * MAX_SUBJECT_TERMS]
+            introduced = extract_clause_terms(words)[: 2 * MAX_SUBJECT_TERMS]
         elif unit.kind not in _LIST_KINDS:
             introduced = ()
 
@@ -160,12 +160,12 @@ def order_as_active(text: str) -> tuple[str, ...]:
     """Returns the terms of a clause in active order; nothing for a passive without an agent."""
     passive = _PASSIVE.search(text)
     if not passive:
-        return extract_terms(text)
+        return extract_clause_terms(text)
     by = _AGENT_PHRASE.search(text, passive.end())
     if not by:
         return ()
     patient, between, after = text[: passive.start()], text[passive.end() : by.start()], text[by.end() :]
-    return extract_terms(f"{by['doer']} {passive['done']} {patient} {between} {after}")
+    return extract_clause_terms(f"{by['doer']} {passive['done']} {patient} {between} {after}")
 
 
 def swaps_sides(said: Sequence[str], book: Sequence[str]) -> bool:

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 from bookbound.answering.grounding.alignment import ClauseMatch, SentenceAlignment
-from bookbound.answering.grounding.clauses import Clause, extract_terms
+from bookbound.answering.grounding.clauses import Clause, extract_clause_terms
 
 _NEGATION = r"not(?!\s+(?:just|only|merely))|never|no|none|nor|neither|nothing|cannot|can['’]t|\w+n['’]t|without"
 _NEGATIVE_WORD = re.compile(
@@ -74,7 +74,7 @@ def _find_weak_negations(text: str) -> set[str]:
 
 def _find_negated_terms(clause: Clause) -> set[str]:
     """Returns the terms right after a negation."""
-    found = (extract_terms(clause.text[negation.end() :])[:1] for negation in _NEGATIVE_WORD.finditer(clause.text))
+    found = (extract_clause_terms(clause.text[word.end() :])[:1] for word in _NEGATIVE_WORD.finditer(clause.text))
     return {term for each in found for term in each}
 
 
@@ -182,16 +182,17 @@ MIN_KNOWN_SHARE = 0.5
 
 def has_same_hedging(alignment: SentenceAlignment) -> bool:
     """Returns whether the supporting text has all words about the truth of a sentence, and most of what follows it."""
-    book = {*extract_terms(alignment.supporting_text())}
+    book = {*extract_clause_terms(alignment.supporting_text())}
     frames = [found["said"] for frame in (_TRUTH_FRAME, _OPENING_ADVERB) if (found := frame.match(alignment.sentence))]
-    about = {term for word in (*_TRUTH_WORD.findall(alignment.sentence), *frames) for term in extract_terms(word)}
+    words = (*_TRUTH_WORD.findall(alignment.sentence), *frames)
+    about = {term for word in words for term in extract_clause_terms(word)}
     return about <= book and all(
         _is_mostly_known(words, alignment) for words in _NEXT_STATEMENT.split(alignment.sentence)[1:]
     )
 
 
 def _is_mostly_known(words: str, alignment: SentenceAlignment) -> bool:
-    said = extract_terms(words)
+    said = extract_clause_terms(words)
     return sum(map(alignment.has_term, said)) >= MIN_KNOWN_SHARE * len(said)
 
 

@@ -28,7 +28,7 @@ class CheckedParaphrase(NamedTuple):
 class CrossEncoderVerifier:
     """Supports a sentence that its evidence contains word for word, or that follows from it.
 
-    A paraphrase must pass the exact checks, and is supported the more the closer it keeps to the words of the book.
+    A paraphrase must pass the exact checks. Its support rises with its closeness to the book's words.
     The checks know only English, so in other languages only the book's own words are supported.
     """
 

@@ -11,7 +11,7 @@ from bookbound.answering.grounding.alignment import ClauseMatch, SentenceAlignme
 from bookbound.answering.grounding.clauses import (
     Clause,
     are_parallel,
-    extract_terms,
+    extract_clause_terms,
     order_as_active,
     swaps_sides,
     turns_active_into_passive,
@@ -110,7 +110,7 @@ def _misplaces_name(match: ClauseMatch) -> bool:
     """Returns whether the supporting units lack a name of the clause, or have it in another unit than the rest."""
     last = match.supporting[-1]
     gathered = last.unit != match.supporting[0].unit and not last.refers_back
-    named = {term for name in find_proper_names(match.clause.text) for term in extract_terms(name)}
+    named = {term for name in find_proper_names(match.clause.text) for term in extract_clause_terms(name)}
     unit = {
         term
         for each in match.supporting
@@ -122,11 +122,11 @@ def _misplaces_name(match: ClauseMatch) -> bool:
 
 def _reverses_comparison(alignment: SentenceAlignment) -> bool:
     """Returns whether the sides of a "than" are exchanged."""
-    *before, after = (set(extract_terms(words)) for words in _THAN.split(alignment.sentence, maxsplit=1))
+    *before, after = (set(extract_clause_terms(words)) for words in _THAN.split(alignment.sentence, maxsplit=1))
     if not before:
         return False
     for unit in filter(_THAN.search, alignment.supporting_text().split("\n")):
-        less, more = (set(extract_terms(words)) for words in _THAN.split(unit, maxsplit=1))
+        less, more = (set(extract_clause_terms(words)) for words in _THAN.split(unit, maxsplit=1))
         if (before[0] & more) - less and (after & less) - more:
             return True
     return False

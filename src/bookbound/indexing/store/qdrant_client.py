@@ -64,7 +64,9 @@ def connect_client(url: str, key: str | None, seconds: float) -> AsyncQdrantClie
         from httpx import Limits
         from qdrant_client import AsyncQdrantClient
     except ImportError as error:
-        raise ConfigError("A Qdrant server needs one more package: pip install 'bookbound[qdrant]'") from error
+        raise ConfigError(
+            "A Qdrant server needs one more package. Install it in the checkout: pip install '.[qdrant]'"
+        ) from error
     quiet_loggers("httpx", "httpcore")
     return AsyncQdrantClient(
         url=validate_url(url, "qdrant_url"),

@@ -16,7 +16,7 @@ from bookbound.contracts.request_context import RequestContext
 from bookbound.server import telemetry
 from bookbound.server.api_keys import KeyKind
 from bookbound.server.middleware.client_identity import PUBLIC_PATHS, KeyChecker, KeyNotAllowedError
-from bookbound.server.telemetry.log_format import describe_location
+from bookbound.server.telemetry.log_format import describe_traceback
 
 BODY_TIMEOUT_SECONDS = 10
 SECURITY_HEADERS = {
@@ -49,7 +49,7 @@ class RequestGuardMiddleware:
         except Exception as error:
             if not isinstance(error, HTTPException):
                 request_id = scope["state"]["context"].id
-                log.error("request %s: %s in %s", request_id, type(error).__name__, describe_location(error))
+                log.error("request %s: %s in %s", request_id, type(error).__name__, describe_traceback(error))
             if response.started:
                 raise ConnectionAbortedError("the response was interrupted") from None
             await self._build_error_response(error, scope)(scope, receive, response)

@@ -91,7 +91,7 @@ def create_postgres_engine(url: URL) -> Engine:
     """An engine for a PostgreSQL database."""
     if find_spec(POSTGRES_DRIVER) is None:
         raise ConfigError(
-            'A query log in PostgreSQL needs an extra package. Install it: pip install "bookbound[postgres]"'
+            "A query log in PostgreSQL needs an extra package. Install it in the checkout: pip install '.[postgres]'"
         )
     timeouts = {name: value for name, value in CONNECTION_TIMEOUTS.items() if name not in url.query}
     engine = create_engine(url.set(drivername=f"postgresql+{POSTGRES_DRIVER}"), connect_args=timeouts, pool_size=1)

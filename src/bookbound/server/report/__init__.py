@@ -96,7 +96,7 @@ def summarize_log(
         {
             "bookbound": bookbound.__version__,
             "format": REPORT_FORMAT,
-            "volume": str(book_ref),
+            "book_ref": str(book_ref),
             "book": {"title": manifest.title, "generation": manifest.generation} if manifest else None,
             "since": since.isoformat(timespec="seconds"),
             "until": until.isoformat(timespec="seconds"),
@@ -109,7 +109,7 @@ def summarize_log(
             },
             "by_book": [
                 {
-                    "volume": str(each),
+                    "book_ref": str(each),
                     "title": books[each].title if each in books else None,
                     **_count_statuses(statuses),
                 }
@@ -151,13 +151,13 @@ def _count_chapters(citations: Counter[tuple[str, str]], manifest: Manifest | No
     """Chapters by the number of answers that cite them; those that never answer are in the order of the book."""
     answered = [{"book": book, "chapter": title, "answers": count} for (book, title), count in citations.most_common()]
     if manifest is None:
-        return {"answered": answered, "never": None, "gone": None}
+        return {"answered": answered, "uncited": None, "removed": None}
     cited = [title for _, title in citations]
     known = {title for each in books.values() for title in _chapter_titles(each)}
     return {
         "answered": answered,
-        "never": [title for title in _chapter_titles(manifest) if title not in cited],
-        "gone": [title for title in cited if title not in known],
+        "uncited": [title for title in _chapter_titles(manifest) if title not in cited],
+        "removed": [title for title in cited if title not in known],
     }
 
 

@@ -41,7 +41,7 @@ def render_report(report: MetricsDict) -> str:
 
 def report_title(report: MetricsDict) -> str:
     """The title with the title of the book, or else its name."""
-    book_ref, book = BookRef.parse(report["volume"]), report["book"]
+    book_ref, book = BookRef.parse(report["book_ref"]), report["book"]
     if book_ref.book == ALL_BOOKS:
         return "What readers ask all books"
     edition = f", edition {book_ref.edition}" if book_ref.edition else ""
@@ -106,7 +106,7 @@ def _position_days(days: list[MetricsDict]) -> list[tuple[int, MetricsDict]]:
 
 def report_tables(report: MetricsDict) -> Iterator[MetricTable]:
     """The numbers of the report except the days and the unanswered questions."""
-    counts, all_books = report["questions"], report["volume"] == ALL_BOOKS
+    counts, all_books = report["questions"], report["book_ref"] == ALL_BOOKS
     rows = [(name, _format_share(counts[name], counts["asked"])) for name in ("answered", "refused", "errors")]
     rows += [("of a selection", str(counts["of_a_selection"])), ("sessions", str(counts["sessions"]))]
     if counts["lost"]:
@@ -126,19 +126,21 @@ def report_tables(report: MetricsDict) -> Iterator[MetricTable]:
 
 
 def _chapter_tables(chapters: MetricsDict, all_books: bool) -> Iterator[MetricTable]:
-    removed = set(chapters["gone"] or ())
+    removed = set(chapters["removed"] or ())
     rows = []
     for each in chapters["answered"]:
         book = f"{each['book'] or NO_BOOK_NAME}: " if all_books else ""
         note = " (no longer in the index)" if each["chapter"] in removed else ""
         rows.append((f"{book}{each['chapter'] or NO_CHAPTER}{note}", str(each["answers"])))
     yield MetricTable("Chapters that answer", ("", "answers"), rows or [("none yet", "")])
-    if chapters["never"]:
-        yield MetricTable("Chapters that never answer", ("",), [(title or NO_CHAPTER,) for title in chapters["never"]])
+    if chapters["uncited"]:
+        yield MetricTable(
+            "Chapters that never answer", ("",), [(title or NO_CHAPTER,) for title in chapters["uncited"]]
+        )
 
 
 def _book_name(counts: MetricsDict) -> str:
-    name, title = counts["volume"], counts["title"]
+    name, title = counts["book_ref"], counts["title"]
     if name == ALL_BOOKS:
         return "all books together"
     return f"{name} ({title})" if name and title else name or title or NO_BOOK_NAME

@@ -27,7 +27,7 @@ LOGGED_REQUEST_ID: ContextVar[str] = ContextVar("logged_request_id", default="")
 log = logging.getLogger("bookbound.server")
 
 
-def describe_location(error: BaseException) -> str:
+def describe_traceback(error: BaseException) -> str:
     """The innermost places of an error's traceback."""
     frames = traceback.extract_tb(error.__traceback__)[-MAX_FRAMES:]
     return " > ".join(f"{frame.name} ({frame.filename}:{frame.lineno})" for frame in frames)
@@ -87,7 +87,7 @@ def collect_fields(record: logging.LogRecord) -> LogFields:
         line["request_id"] = request_id
     line |= getattr(record, "event", {})
     if record.exc_info and (error := record.exc_info[1]):
-        line |= {"error": type(error).__name__, "where": describe_location(error)}
+        line |= {"error": type(error).__name__, "where": describe_traceback(error)}
     return line
 
 

@@ -1,4 +1,4 @@
-"""What a fault of a service comes to, whichever service it is and whoever asked."""
+"""The error that each service fault raises."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bookbound.domain.errors import (
 )
 from bookbound.testing.scripted_services import Fault
 
-EVERYWHERE: dict[Fault, type[ServiceError]] = {
+ERROR_BY_FAULT: dict[Fault, type[ServiceError]] = {
     Fault.RESET: ServiceUnreachableError,
     Fault.BAD_REQUEST: ServiceError,
     Fault.UNAUTHORIZED: ServiceAuthenticationError,
