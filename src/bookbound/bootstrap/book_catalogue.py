@@ -44,12 +44,11 @@ def find_book(wanted: BookRef, books: Sequence[BookRef]) -> BookRef:
 
 async def resolve_book_settings(settings: Settings) -> Settings:
     """Returns the settings with the exact edition that they mean."""
-    return (await resolve_editions(settings))[0]
+    return resolve_editions(settings, await list_books(settings))[0]
 
 
-async def resolve_editions(settings: Settings) -> tuple[Settings, list[BookRef]]:
+def resolve_editions(settings: Settings, books: Sequence[BookRef]) -> tuple[Settings, list[BookRef]]:
     """Returns the settings with the exact edition that they mean, and its newest other editions."""
-    books = await list_books(settings)
     ref = find_book(settings.book_ref, books)
     return settings.with_book(ref), list_other_editions(ref, books)
 

@@ -119,11 +119,11 @@ def build_other_editions(settings: Settings, others: Sequence[BookRef]) -> Other
     return OtherEditions(open_indexes)
 
 
-async def open_published_book(settings: Settings, engine: Engine) -> OpenBook:
-    """Opens the book that the settings name, or all books, for questions to an engine."""
+async def open_published_book(settings: Settings, engine: Engine, books: Sequence[BookRef]) -> OpenBook:
+    """Opens the one of the published books that the settings name, or all of them, for questions to an engine."""
     if settings.book == ALL_BOOKS:
-        return await _open_all_books(settings, engine)
-    settings, others = await resolve_editions(settings)
+        return await _open_all_books(settings, engine, books)
+    settings, others = resolve_editions(settings, books)
     index = await build_store(settings).open()
     try:
         point = _load_matching_operating_point(settings, index, engine.embedder.name)
@@ -133,19 +133,19 @@ async def open_published_book(settings: Settings, engine: Engine) -> OpenBook:
     return OpenBook(index, point.point, settings.book_ref.edition, build_other_editions(settings, others))
 
 
-async def _open_all_books(settings: Settings, engine: Engine) -> OpenBook:
+async def _open_all_books(settings: Settings, engine: Engine, books: Sequence[BookRef]) -> OpenBook:
     from bookbound.answering.several_books import MultiBookIndex
 
-    books: dict[str, OpenBook] = {}
+    named: dict[str, OpenBook] = {}
     async with AsyncExitStack() as opened:
-        for ref in list_newest_editions(await list_books(settings)):
-            book = await open_published_book(settings.with_book(ref), engine)
+        for ref in list_newest_editions(books):
+            book = await open_published_book(settings.with_book(ref), engine, books)
             opened.push_async_callback(book.close)
             title = book.manifest.title
-            books[ref.book or (f"{title} (without a name)" if title in books else title)] = book
+            named[ref.book or (f"{title} (without a name)" if title in named else title)] = book
         opened.pop_all()
-    first = next(iter(books.values()))
-    return OpenBook(MultiBookIndex({name: book.index for name, book in books.items()}), first.operating_point)
+    first = next(iter(named.values()))
+    return OpenBook(MultiBookIndex({name: book.index for name, book in named.items()}), first.operating_point)
 
 
 def _load_matching_operating_point(settings: Settings, index: Index, embedder: str) -> ActiveOperatingPoint:
@@ -163,18 +163,14 @@ def _load_matching_operating_point(settings: Settings, index: Index, embedder: s
     return active
 
 
-async def _require_book(settings: Settings) -> None:
+async def open_pipeline(settings: Settings) -> Pipeline:
+    """Opens an engine and the book of the settings; a missing book is reported before the networks are loaded."""
     books = await list_books(settings)
     if not books or settings.book != ALL_BOOKS:
         find_book(settings.book_ref, books)
-
-
-async def open_pipeline(settings: Settings) -> Pipeline:
-    """Opens an engine and the book of the settings; a missing book is reported before the networks are loaded."""
-    await _require_book(settings)
     engine = await open_engine(settings)
     try:
-        return Pipeline(engine, await open_published_book(settings, engine))
+        return Pipeline(engine, await open_published_book(settings, engine, books))
     except BaseException:
         await engine.close()
         raise
@@ -205,9 +201,12 @@ def build_book_pool(settings: Settings) -> BookPool:
             return ""
         return await catalogue.generations([found, *list_other_editions(found, await catalogue.books())])
 
+    async def open_(ref: BookRef, engine: Engine) -> OpenBook:
+        return await open_published_book(settings.with_book(ref), engine, await list_books(settings))
+
     return BookPool(
         lambda: open_engine(settings),
-        lambda ref, engine: open_published_book(settings.with_book(ref), engine),
+        open_,
         find_version,
         settings.book_ref,
     )
