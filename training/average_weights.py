@@ -1,26 +1,41 @@
-"""`python -m training.average_weights OUT FILE FILE …`: averages readers that started from the same weights.
+"""`python -m training.average_weights OUT FILE FILE …`: averages networks that started from the same weights.
 
-Readers with the same start and different orders of examples make different mistakes. Their mean is better than each of
-them and costs the same.
+Networks with the same start and different training make different mistakes. Their mean is better than each of them and
+costs the same. With `--shares`, they count differently.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import load_file, save_file
+from training.packed_weights import load_weights, save_weights
+from training.quantization import Weights
+
+WORD_TABLE = "words.weight"
+
+
+def average(parts: Sequence[Weights], shares: Sequence[float]) -> Weights:
+    """The weighted mean of networks, without their word table, which is not trained."""
+    names = [name for name in parts[0] if not name.endswith(WORD_TABLE)]
+    if any({name for name in part if not name.endswith(WORD_TABLE)} != set(names) for part in parts):
+        raise SystemExit("These files have different weights. Average networks of one kind.")
+    if len(shares) != len(parts) or abs(sum(shares) - 1) > 1e-6:
+        raise SystemExit("Give one share per file; together they must be 1.")
+    weighted = list(zip(shares, parts, strict=True))
+    return {name: np.sum([share * part[name] for share, part in weighted], 0) for name in names}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("--shares", type=float, nargs="+", help="the share of each file; equal if not given")
     options = parser.parse_args()
-    parts = [load_file(file) for file in options.files]
-    mean = {name: np.mean([part[name].astype(np.float32) for part in parts], 0) for name in parts[0]}
-    save_file({name: np.ascontiguousarray(values.astype(np.float16)) for name, values in mean.items()}, options.out)
+    parts = [load_weights(file) for file in options.files]
+    save_weights(average(parts, options.shares or [1 / len(parts)] * len(parts)), options.out)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import tokenizers
 from numpy.typing import NDArray
-from training.constants import CLS, MAX_QUESTION_TOKENS, MAX_TOKENS, SEP
+from training.constants import CLS, MAX_QUESTION_TOKENS, MAX_TOKENS, OUT, SEP
 
-OUT = Path("training/out")
 MAX_BATCH_TOKENS = 24576
 NEGATIVES = OUT / "negatives.json"
 NO_LABEL = -1.0
@@ -38,6 +37,11 @@ SOURCE_SHARES = {
 def load_rows(name: str) -> list[Row]:
     with lzma.open(OUT / f"{name}.jsonl.xz", "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
+
+
+def load_negatives() -> dict[int, list[int]]:
+    """The hard negatives of each question, by its number in the data."""
+    return dict(enumerate(json.loads(NEGATIVES.read_text())))
 
 
 class TokenCache:
@@ -141,7 +145,9 @@ def token_range(offsets: Array, start: int, end: int) -> tuple[int, int]:
     return first, last
 
 
-def build_epoch(builder: ExampleBuilder, reading: list[Row], support: list[Row], rng: random.Random) -> list[Example]:
+def build_epoch(
+    builder: ExampleBuilder, reading: list[Row], support: list[Row], rng: random.Random, extra_negatives: int = 0
+) -> list[Example]:
     """One pass: all questions about books with hard negatives, a share of the other sources, and the claims."""
     found: list[Example | None] = []
     for i, row in enumerate(reading):
@@ -150,7 +156,8 @@ def build_epoch(builder: ExampleBuilder, reading: list[Row], support: list[Row],
             continue
         found.append(builder.reading_example(row["question"], row["passage"], row, rng.random() < 0.3))
         others = builder.negatives.get(i, [])
-        wanted = (3 if row["source"] == "written" else 2) if of_books else int(rng.random() < 0.35)
+        of_a_book = extra_negatives + (3 if row["source"] == "written" else 2)
+        wanted = of_a_book if of_books else int(rng.random() < 0.35)
         for other in rng.sample(others, min(wanted, len(others))):
             found.append(builder.reading_example(row["question"], other, None, rng.random() < 0.3))
         if of_books and row["answerable"] and row["sentence"] and rng.random() < 0.3:

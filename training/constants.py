@@ -1,7 +1,17 @@
-"""Constants that the training shares with the product."""
+"""Constants of the training: token ids, lengths and files."""
 
-LAYERS, HIDDEN, HEADS, FEED_FORWARD, VOCABULARY_SIZE, MAX_POSITIONS = 6, 384, 12, 1536, 30522, 512
-MAX_TOKENS, MAX_QUESTION_TOKENS, MAX_TEXT_TOKENS = 320, 64, 254
+from pathlib import Path
+
+MAX_TOKENS, MAX_QUESTION_TOKENS, MAX_TEXT_TOKENS = 352, 64, 254
+"""How much a reader reads of a pair and of its first text, and the embedder of a text, without its special tokens."""
 CLS, SEP = 101, 102
 IMPOSSIBLE_LOGIT = -1e4
 """The logit of a token that cannot be in an answer."""
+OUT = Path("training/out")
+BASE = OUT / "base"
+MODELS = Path("src/bookbound/models")
+TOKENIZER = MODELS / "tokenizer.json"
+STRONG_READER, STRONG_WORDS = "strong-reader.onnx", "strong-reader-words.bin"
+FAST_READER, EMBEDDER = "fast-reader.onnx", "embedder.onnx"
+NETWORK_FILES = (STRONG_READER, STRONG_WORDS, FAST_READER, EMBEDDER)
+MAX_FILE_BYTES = 95_000_000

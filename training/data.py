@@ -1,7 +1,7 @@
 """`python -m training.data SHARED`: writes all sources as one set of examples to training/out.
 
 Examples refer to `passages`: `reading` (question and passage), `support` (claim and premise) and `pairs` (question and
-text, for the embedder). Whole books, half B of SQuAD and one premise in ten are is_test out.
+text, for the embedder). Whole books, half B of SQuAD and one premise in ten are held out.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from training.constants import OUT
+
 from bookbound.indexing.split import split_page
 from bookbound.models.onnx import OnnxEmbedder
 from bookbound.sources import parse_book
@@ -25,7 +27,7 @@ from bookbound.sources import parse_book
 HELD_OUT = ("moveit2_tutorials", "openstax_philosophy", "raspberrypi_docs", "typescript_handbook")
 DEV_BOOKS = ("byte_of_python", "hf_deep_rl_course", "ros2_docs")
 TEST_ONLY = ("squad2_dev_B", "fever_symmetric", "clapnq_dev")
-SEED, OUT = 7, Path("training/out")
+SEED = 7
 WRITTEN, CLAIMS = Path(__file__).parent / "written.jsonl", Path(__file__).parent / "claims.jsonl"
 Row = dict[str, Any]
 
@@ -150,7 +152,7 @@ def _swap_term(
 
 
 def load_support(folder: Path) -> Iterator[Row]:
-    """Claims with their premise; one premise in ten is is_test out."""
+    """Claims with their premise; one premise in ten is held out."""
     tested = {row["premise"] for row in read_gzipped_rows(folder / "fever_symmetric.jsonl.gz")}
     for file in sorted(folder.glob("*.jsonl.gz")):
         name = file.name.removesuffix(".jsonl.gz")

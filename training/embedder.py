@@ -11,20 +11,23 @@ import copy
 import json
 import random
 import zlib
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional
-from training.batches import NEGATIVES, Array, ExampleBuilder, Row, load_rows
-from training.constants import IMPOSSIBLE_LOGIT
+from training.batches import Array, ExampleBuilder, Row, load_negatives, load_rows
+from training.constants import BASE, IMPOSSIBLE_LOGIT, OUT, TOKENIZER
 from training.negatives import embed_texts
-from training.network import Embedder, Encoder
+from training.network import TABLES, Embedder, Encoder, save_trained
+from training.reader_metrics import HeldOut
+from training.retrieval_metrics import measure_retrieval
 from training.tensors import DEVICE, collate_texts
 
-BATCH_SIZE, SCORE_SCALE, TUNED_SHARES = 384, 20.0, (0.0, 0.25, 0.5, 0.75, 1.0)
+ENCODER = "gte"
+BATCH_SIZE, SCORE_SCALE, TUNED_SHARES = 384, 20.0, (0.0, 0.5, 0.75, 0.8, 1.0)
 Triple = tuple[Array, Array, Array | None]
 """A question, the passage that answers it, and a similar one that does not."""
 SOURCE_SHARES = {
@@ -33,24 +36,6 @@ SOURCE_SHARES = {
     "squadshifts_new_wiki": 0.5,
     "fairytaleqa": 0.3,
 }
-
-
-def measure_retrieval(embedder: Embedder, builder: ExampleBuilder, reading: list[Row]) -> dict[str, float]:
-    """Mean reciprocal rank and recall at 5 in each held-out book."""
-    metrics = {}
-    for book in sorted({row["group"] for row in reading if row["part"] == "test" and row["source"] == "book_reading"}):
-        asked = [
-            row for row in reading if row["group"] == book and row["answerable"] and row["source"] == "book_reading"
-        ]
-        candidates = [i for i, row in enumerate(builder.passages) if row["group"] == book]
-        passages = embed_texts(embedder, [builder.passage_tokens(i) for i in candidates])
-        questions = embed_texts(embedder, [builder.tokens[row["question"]][0] for row in asked])
-        scores = questions @ passages.T
-        own = torch.tensor([candidates.index(row["passage"]) for row in asked], device=DEVICE)
-        ranks = (scores > scores.gather(1, own[:, None])).sum(1) + 1
-        metrics[f"{book}: MRR"] = round((1 / ranks.float()).mean().item(), 4)
-        metrics[f"{book}: recall@5"] = round((ranks <= 5).float().mean().item(), 4)
-    return metrics
 
 
 def train(model: Embedder, builder: ExampleBuilder, reading: list[Row], options: argparse.Namespace) -> None:
@@ -63,7 +48,8 @@ def train(model: Embedder, builder: ExampleBuilder, reading: list[Row], options:
     pairs = load_rows("pairs")
     builder.tokens.encode_all([row[name] for row in pairs for name in ("question", "text")])
     steps = int(options.passes * (len(questions) * 0.6 + len(pairs)) / BATCH_SIZE) + 1
-    for name in Encoder.TABLES:
+    steps = min(steps, options.steps or steps)
+    for name in TABLES:
         model.encoder.get_parameter(name).requires_grad_(False)
     trainable = [part for part in model.parameters() if part.requires_grad]
     optimizer = torch.optim.AdamW(trainable, lr=options.rate, weight_decay=0.01)
@@ -117,33 +103,45 @@ def contrastive_loss(model: Embedder, triples: list[Triple]) -> Tensor:
     return functional.cross_entropy(competing, torch.arange(len(triples), device=DEVICE))
 
 
+def measure_shares(
+    published: Encoder, tuned: Encoder, builder: ExampleBuilder, books: list[Row]
+) -> dict[str, dict[str, float]]:
+    """The retrieval figures of several means of the published and the tuned weights."""
+    figures = {}
+    theirs, ours = published.state_dict(), tuned.state_dict()
+    for share in TUNED_SHARES:
+        mean = Encoder(ENCODER)
+        mean.load_state_dict({name: torch.lerp(theirs[name], ours[name].cpu(), share) for name in ours})
+        embedder = Embedder(mean).to(DEVICE).eval()
+        figures[str(share)] = measure_retrieval(partial(embed_to_numpy, embedder), builder, books)
+    return figures
+
+
+def embed_to_numpy(embedder: Embedder, texts: list[Array]) -> Array:
+    vectors: Array = embed_texts(embedder, texts).cpu().numpy()
+    return vectors
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("models", type=Path, help="the folder of the pretrained encoder and its tokenizer")
     parser.add_argument("--name", default="embedder")
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--passes", type=float, default=3)
+    parser.add_argument("--passes", type=float, default=4)
     parser.add_argument("--rate", type=float, default=6e-5)
-    parser.add_argument("--out", type=Path, default=Path("training/out"))
+    parser.add_argument("--steps", type=int, help="stop after this many batches")
+    parser.add_argument("--base", type=Path, default=BASE, help="the folder that training.base_weights wrote")
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     reading = load_rows("reading")
-    builder = ExampleBuilder.load(options.models / "tokenizer.json", reading, [])
-    published = Encoder.pretrained(options.models / "minilm-l6-fp16.safetensors")
+    builder = ExampleBuilder.load(TOKENIZER, reading, [])
+    builder.negatives = load_negatives()
+    published = Encoder.pretrained(ENCODER, options.base)
     tuned = Embedder(copy.deepcopy(published)).to(DEVICE).eval()
-    builder.negatives = dict(enumerate(json.loads(NEGATIVES.read_text())))
     train(tuned, builder, reading, options)
-    figures = {}
-    theirs, ours = published.state_dict(), tuned.encoder.state_dict()
-    for share in TUNED_SHARES:
-        mean = Encoder()
-        mean.load_state_dict({name: torch.lerp(theirs[name], ours[name].cpu(), share) for name in ours})
-        figures[str(share)] = measure_retrieval(Embedder(mean).to(DEVICE).eval(), builder, reading)
-    save_file(
-        {name: part.half().cpu().contiguous() for name, part in ours.items()},
-        options.out / f"{options.name}.safetensors",
-    )
-    (options.out / f"{options.name}.json").write_text(json.dumps(figures, indent=1) + "\n")
+    save_trained(tuned.encoder, OUT / f"{options.name}.safetensors")
+    books = [row for _, row in HeldOut.select(reading, []).books]
+    figures = measure_shares(published, tuned.encoder, builder, books)
+    (OUT / f"{options.name}.json").write_text(json.dumps(figures, indent=1) + "\n")
     print(options.name, json.dumps(figures, indent=1))
 
 

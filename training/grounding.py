@@ -46,7 +46,9 @@ def main() -> None:
     passed = sum(logistic_probability(weights, each) >= 0.5 for true, each in checked if true)
     print(f"{passed} of {sum(case.true for case in cases)} true sentences in other words pass:", weights)
     file = MODELS / "reader.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"retold": weights}, indent=1) + "\n")
+    constants = json.loads(file.read_text())
+    constants["strong"]["paraphrase"] = weights
+    file.write_text(json.dumps(constants, indent=1) + "\n")
 
 
 if __name__ == "__main__":

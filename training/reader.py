@@ -1,7 +1,7 @@
-"""`python -m training.reader`: trains the reader, alone or with teachers.
+"""`python -m training.reader strong|fast`: trains a reader on the labels, alone or with a teacher.
 
-A teacher is the same network with another seed. A student learns from the labels and, with more weight, from the logits
-of its teachers, which also corrects wrong labels.
+A student learns from the labels and from the logits of its teacher, which also corrects wrong labels. The strong reader
+learns from an earlier one of its kind, the fast one from the strong one.
 """
 
 from __future__ import annotations
@@ -11,85 +11,61 @@ import copy
 import json
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.nn import functional
 from torch.utils.data import DataLoader, IterableDataset
 from training.batches import (
     MAX_BATCH_TOKENS,
-    NEGATIVES,
     Array,
     Example,
     ExampleBuilder,
     Row,
     build_epoch,
+    load_negatives,
     load_rows,
     make_batches,
 )
-from training.network import Encoder, Reader
-from training.reader_metrics import Logits, measure_reader
+from training.constants import BASE, OUT, TOKENIZER
+from training.network import TABLES, WORD_TABLE, Encoder, Reader, save_trained
+from training.reader_loss import compute_loss
+from training.reader_metrics import HeldOut, Logits, measure_reader
+from training.shapes import READER_ENCODERS
 from training.tensors import DEVICE, Batch, collate
 
-EMA_DECAY, DISTILLATION_WEIGHT = 0.999, 0.7
-PACE_STEPS = (600, 1600)
+EMA_DECAY, PREDICTED_AT_ONCE = 0.998, 128
+DISTILLATION_WEIGHTS = {"strong": 0.5, "fast": 0.85}
+PACE_STEPS = (60, 160)
 """Between these steps the speed is measured, to stop in time for `--seconds`."""
-PRETRAINED_FILE = "minilm-l6-fp16.safetensors"
 
 
 class EpochDataset(IterableDataset[Batch]):
     """Yields batches of several passes; each worker prepares one pass."""
 
-    def __init__(self, builder: ExampleBuilder, reading: list[Row], support: list[Row], seed: int) -> None:
-        self._data, self._seed = (builder, reading, support), seed
+    def __init__(
+        self, builder: ExampleBuilder, reading: list[Row], support: list[Row], options: argparse.Namespace
+    ) -> None:
+        self._data, self._seed, self._extra_negatives = (builder, reading, support), options.seed, options.negatives
 
     def __iter__(self) -> Iterator[Batch]:
         worker = torch.utils.data.get_worker_info()
         rng = random.Random(self._seed * 1000 + (worker.id if worker else 0))
-        yield from (collate(group, "cpu") for group in make_batches(build_epoch(*self._data, rng), rng))
+        yield from (collate(group, "cpu") for group in self.batches(rng))
 
-
-def label_loss(logits: Sequence[Tensor], batch: Batch, balance: float) -> Tensor:
-    """The loss of span, answerability and support, as far as the example has labels for them."""
-    starts, ends, answers, supported = logits
-    has_answer = batch["starts"].any(1)
-    total = starts.new_zeros(())
-    for predicted, allowed in ((starts, batch["starts"]), (ends, batch["ends"])):
-        is_counted = allowed | ~has_answer[:, None]
-        log_probability = predicted.log_softmax(1).masked_fill(~is_counted, -torch.inf).logsumexp(1)
-        total = total - 0.5 * (log_probability * has_answer).mean()
-    for predicted, name, weight in ((answers, "answers", 1.0), (supported, "supported", balance)):
-        weights = torch.where(batch[name] > 0.5, weight, 1.0) * (batch[name] >= 0)
-        total = total + functional.binary_cross_entropy_with_logits(predicted, batch[name].clamp(0), weights)
-    return total
-
-
-def distillation_loss(logits: Sequence[Tensor], teachers: Sequence[Sequence[Tensor]], batch: Batch) -> Tensor:
-    """The distance of a student from the mean of its teachers."""
-    is_reading = batch["supported"] < 0
-    total = logits[0].new_zeros(())
-    inside = batch["types"].bool()
-    has_answer = torch.stack([teacher[2] for teacher in teachers]).mean(0).sigmoid() * is_reading
-    for i in (0, 1):
-        target = torch.stack([teacher[i].softmax(1) for teacher in teachers]).mean(0)
-        distance = -(target * logits[i].log_softmax(1).masked_fill(~inside, 0)).sum(1)
-        total = total + 0.5 * (distance * has_answer).mean()
-    for i, is_counted in ((2, is_reading), (3, ~is_reading)):
-        target = torch.stack([teacher[i].sigmoid() for teacher in teachers]).mean(0)
-        distance = functional.binary_cross_entropy_with_logits(logits[i], target, reduction="none")
-        total = total + (distance * is_counted).mean()
-    return total
+    def batches(self, rng: random.Random) -> list[list[Example]]:
+        """The batches of one pass."""
+        return make_batches(build_epoch(*self._data, rng, self._extra_negatives), rng)
 
 
 class MasterWeights:
     """The weights in full precision, next to the network that computes in half precision."""
 
     def __init__(self, model: Reader, rate: float) -> None:
-        names = [name for name, _ in model.named_parameters() if name.removeprefix("encoder.") not in Encoder.TABLES]
+        names = [name for name, part in model.named_parameters() if part.requires_grad]
         self._live = [model.get_parameter(name) for name in names]
         self._full = [part.detach().float().clone() for part in self._live]
         self.average = [part.clone() for part in self._full]
@@ -114,65 +90,51 @@ class MasterWeights:
         return dict(zip(self._names, self.average, strict=True))
 
 
-def train(model: Reader, data: EpochDataset, options: argparse.Namespace, steps: int, teachers: list[Reader]) -> Reader:
-    """Returns a running average of the weights, which is better than the last weights.
-
-    The embedding tables of tokens, positions and types stay as published.
-    """
+def train(model: Reader, teacher: Reader | None, data: EpochDataset, options: argparse.Namespace, steps: int) -> Reader:
+    """Returns a running average of the weights, which is better than the last weights."""
     trained = copy.deepcopy(model)
     model = model.to(torch.bfloat16).train()
-    for name in Encoder.TABLES:
-        model.encoder.get_parameter(name).requires_grad_(False)
     weights = MasterWeights(model, options.rate)
     warmup = max(1, int(0.06 * steps))
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        weights.optimizer, lambda step: min((step + 1) / warmup, max(0.0, (steps - step) / (steps - warmup)))
+        weights.optimizer, lambda step: min((step + 1) / warmup, max(0.0, (steps - step) / max(1, steps - warmup)))
     )
-    teachers = [teacher.to(torch.bfloat16) for teacher in teachers]
     start = pace_start = perf_counter()
     loader = DataLoader(
         data, batch_size=None, num_workers=options.passes, pin_memory=DEVICE == "cuda", prefetch_factor=8
     )
     for step, loaded in enumerate(loader):
         batch = {name: part.to(DEVICE, non_blocking=True) for name, part in loaded.items()}
-        loss = compute_loss(model, teachers, batch, options.balance)
+        loss = compute_loss(model, teacher, batch, options.distillation_weight)
         (loss * batch["ids"].numel() / MAX_BATCH_TOKENS).backward()  # the last batch of a length is smaller
         weights.step(step)
         schedule.step()
-        if step % 500 == 0:
-            elapsed = perf_counter() - start
-            print(f"{options.name} step {step} of {steps}, loss {loss.item():.3f}, {elapsed:.0f} s", flush=True)
         if step == PACE_STEPS[0]:
             pace_start = perf_counter()
         if step == PACE_STEPS[1] and options.seconds:
             seconds_per_step = (perf_counter() - pace_start) / (PACE_STEPS[1] - PACE_STEPS[0])
             steps = min(steps, step + int((options.seconds - (perf_counter() - start)) / seconds_per_step))
+        if step % 500 == 0 or step + 1 >= steps:
+            elapsed = perf_counter() - start
+            print(f"{options.name} step {step + 1} of {steps}, loss {loss.item():.3f}, {elapsed:.0f} s", flush=True)
         if step + 1 >= steps:
             break
     trained.load_state_dict(weights.averaged(), strict=False)
     return trained.eval()
 
 
-def compute_loss(model: Reader, teachers: Sequence[Reader], batch: Batch, balance: float) -> Tensor:
-    """The loss on the labels, mixed with the distance from the teachers if there are any."""
-    logits = [part.float() for part in model(batch["ids"], None, batch["types"])]
-    loss = label_loss(logits, batch, balance)
-    if not teachers:
-        return loss
-    with torch.no_grad():
-        taught = [[part.float() for part in teacher(batch["ids"], None, batch["types"])] for teacher in teachers]
-    return (1 - DISTILLATION_WEIGHT) * loss + DISTILLATION_WEIGHT * distillation_loss(logits, taught, batch)
-
-
 @torch.inference_mode()
-def predict(model: Reader, examples: Sequence[Example]) -> Logits:
+def predict(model: Reader, examples: Sequence[Example], precision: torch.dtype = torch.bfloat16) -> Logits:
+    """Reads examples, on a GPU in half precision."""
     order = sorted(range(len(examples)), key=lambda i: len(examples[i].ids))
     starts: list[Array] = [np.empty(0)] * len(examples)
     ends, answers, supported = list(starts), np.empty(len(examples)), np.empty(len(examples))
-    for at in range(0, len(order), 128):
-        chosen = order[at : at + 128]
+    for at in range(0, len(order), PREDICTED_AT_ONCE):
+        chosen = order[at : at + PREDICTED_AT_ONCE]
         batch = collate([examples[i] for i in chosen], DEVICE)
-        found = [part.float().cpu().numpy() for part in model(batch["ids"], batch["mask"], batch["types"])]
+        with torch.autocast(DEVICE, precision) if DEVICE == "cuda" else nullcontext():
+            logits = model(batch["ids"], batch["mask"], batch["types"])
+        found = [part.float().cpu().numpy() for part in logits]
         for row, i in enumerate(chosen):
             n = len(examples[i].ids)
             starts[i], ends[i] = found[0][row, :n], found[1][row, :n]
@@ -180,34 +142,59 @@ def predict(model: Reader, examples: Sequence[Example]) -> Logits:
     return starts, ends, answers, supported
 
 
-def load_reader(file: Path, models: Path) -> Reader:
-    """Loads a trained reader; the file may leave out the token tables, which are not trained."""
-    reader = Reader(Encoder.pretrained(models / PRETRAINED_FILE))
-    reader.load_state_dict({name: part.float() for name, part in load_file(file).items()}, strict=False)
-    return reader.to(DEVICE).eval()
+def open_model(options: argparse.Namespace) -> Reader:
+    """The reader to train, with its tables frozen."""
+    kind = READER_ENCODERS[options.kind]
+    if options.start:
+        model = Reader.load(options.start, options.base)
+    else:
+        model = Reader(Encoder.pretrained(kind, options.base))
+    # MPNet is published without token types, so its first run trains all tables but that of the words.
+    for name in TABLES if options.start or kind != "mpnet" else (WORD_TABLE,):
+        model.encoder.get_parameter(name).requires_grad_(False)
+    return model.to(DEVICE)
 
 
-def save_reader(reader: Reader, file: Path) -> None:
-    """Writes the weights in half precision, without the token tables, which are as published."""
-    tables = tuple(f"encoder.{name}" for name in Encoder.TABLES)
-    trained = {name: part for name, part in reader.state_dict().items() if name not in tables}
-    save_file({name: part.half().contiguous() for name, part in trained.items()}, file)
+def open_teacher(options: argparse.Namespace) -> Reader | None:
+    if not options.teacher:
+        return None
+    return Reader.load(options.teacher, options.base).to(DEVICE, torch.bfloat16).eval().requires_grad_(False)
+
+
+def open_data(
+    builder: ExampleBuilder, options: argparse.Namespace, reading: list[Row], support: list[Row]
+) -> EpochDataset:
+    """The questions and claims to train on, with the hard negatives of the questions."""
+    chosen = [i for i, row in enumerate(reading) if row["part"] == "train"]
+    claims = [row for row in support if row["part"] == "train"]
+    if options.sample:
+        rng = random.Random(options.seed)
+        chosen, claims = rng.sample(chosen, options.sample), rng.sample(claims, options.sample)
+    negatives = {j: builder.negatives[i] for j, i in enumerate(chosen)}
+    lessons = ExampleBuilder(builder.tokens, builder.passages, negatives)
+    return EpochDataset(lessons, [reading[i] for i in chosen], claims, options)
 
 
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("models", type=Path, help="the folder of the pretrained encoder and its tokenizer")
-    parser.add_argument("--name", default="reader")
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--passes", type=int, default=6)
+    parser.add_argument("kind", choices=READER_ENCODERS)
+    parser.add_argument("--name", help="the name of the weights and figures in training/out; the kind if not given")
+    parser.add_argument("--start", type=Path, help="start from these weights instead of the published encoder")
+    parser.add_argument("--teacher", type=Path, help="learn from this reader, too")
+    parser.add_argument("--distillation-weight", type=float, help="the share of the teacher; 0.5 strong, 0.85 fast")
+    parser.add_argument("--negatives", type=int, default=0, help="so many hard negatives more than 2 or 3 per question")
     parser.add_argument("--rate", type=float, default=1e-4)
-    parser.add_argument("--balance", type=float, default=1.5, help="the weight of a supported claim")
-    parser.add_argument("--teachers", type=Path, nargs="*", default=[])
-    parser.add_argument("--start", type=Path, help="start from these weights instead of the pretrained encoder")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--passes", type=int, default=4)
     parser.add_argument("--steps", type=int, help="stop after this many batches")
     parser.add_argument("--seconds", type=float, help="stop after about this many seconds; the log shows the step")
-    parser.add_argument("--out", type=Path, default=Path("training/out"))
-    return parser.parse_args()
+    parser.add_argument("--sample", type=int, help="try it on so many questions and claims only")
+    parser.add_argument("--base", type=Path, default=BASE, help="the folder that training.base_weights wrote")
+    options = parser.parse_args()
+    options.name = options.name or options.kind
+    if options.distillation_weight is None:
+        options.distillation_weight = DISTILLATION_WEIGHTS[options.kind]
+    return options
 
 
 def main() -> None:
@@ -215,26 +202,17 @@ def main() -> None:
     torch.manual_seed(options.seed)
     torch.backends.cuda.matmul.allow_tf32 = True
     reading, support = load_rows("reading"), load_rows("support")
-    builder = ExampleBuilder.load(options.models / "tokenizer.json", reading, support)
-    builder.negatives = dict(enumerate(json.loads(NEGATIVES.read_text())))
-    train_indexes = [i for i, row in enumerate(reading) if row["part"] == "train"]
-    negatives = {j: builder.negatives[i] for j, i in enumerate(train_indexes) if i in builder.negatives}
-    train_builder = ExampleBuilder(builder.tokens, builder.passages, negatives)
-    questions = [reading[i] for i in train_indexes]
-    claims = [row for row in support if row["part"] == "train"]
-    data = EpochDataset(train_builder, questions, claims, options.seed)
-    rng = random.Random(0)
-    steps = options.passes * len(make_batches(build_epoch(train_builder, questions, claims, rng), rng))
-    teachers = [load_reader(file, options.models) for file in options.teachers]
-    model = (
-        load_reader(options.start, options.models)
-        if options.start
-        else Reader(Encoder.pretrained(options.models / PRETRAINED_FILE)).to(DEVICE)
-    )
-    trained = train(model, data, options, min(steps, options.steps or steps), teachers)
-    save_reader(trained, options.out / f"{options.name}.safetensors")
-    figures = measure_reader(builder, lambda examples: predict(trained, examples), reading, support)
-    (options.out / f"{options.name}.json").write_text(json.dumps(figures, indent=1) + "\n")
+    builder = ExampleBuilder.load(TOKENIZER, [] if options.sample else reading, [] if options.sample else support)
+    builder.negatives = load_negatives()
+    data = open_data(builder, options, reading, support)
+    batches_per_pass = len(data.batches(random.Random(0)))
+    steps = options.passes * batches_per_pass
+    print(f"{options.name}: {batches_per_pass} batches per pass", flush=True)
+    trained = train(open_model(options), open_teacher(options), data, options, min(steps, options.steps or steps))
+    save_trained(trained, OUT / f"{options.name}.safetensors")
+    held_out = HeldOut.select(reading, support, options.sample)
+    figures = measure_reader(builder, lambda examples: predict(trained, examples), held_out)
+    (OUT / f"{options.name}.json").write_text(json.dumps(figures, indent=1) + "\n")
     print(options.name, json.dumps(figures, indent=1))
 
 

@@ -2,23 +2,53 @@
 
 from __future__ import annotations
 
+import random
 import re
 import string
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from training.batches import Array, Example, ExampleBuilder, Row
 
 MAX_SPAN_TOKENS = 60
+T = TypeVar("T")
 Logits = tuple[list[Array], list[Array], Array, Array]
 """The logits of examples: starts and ends (one row per example), answers, supported."""
 Predict = Callable[[Sequence[Example]], Logits]
+SEED = 7
+
+
+class HeldOut(NamedTuple):
+    """The held-out rows; questions about books keep their number in the data, which their hard negatives have too."""
+
+    books: list[tuple[int, Row]]
+    squad: list[Row]
+    claims: list[Row]
+
+    @classmethod
+    def select(cls, reading: Sequence[Row], support: Sequence[Row], sample: int | None = None) -> HeldOut:
+        """All held-out rows, or at most `sample` of the books, of SQuAD and of each source of claims."""
+        rng = random.Random(SEED)
+        tested = [row for row in support if row["part"] == "test"]
+        by_source = [[row for row in tested if row["source"] == name] for name in sorted({r["source"] for r in tested})]
+        numbered = [
+            (i, row) for i, row in enumerate(reading) if row["part"] == "test" and row["source"] == "book_reading"
+        ]
+        squad = [row for row in reading if row["source"] == "squad2_dev_B"]
+        claims = [row for rows in by_source for row in _sample(rows, sample, rng)]
+        return cls(_sample(numbered, sample, rng), _sample(squad, sample, rng), claims)
+
+
+def _sample(rows: list[T], size: int | None, rng: random.Random) -> list[T]:
+    return rows if size is None or size >= len(rows) else rng.sample(rows, size)
 
 
 def auc(good: Array, bad: Array) -> float:
-    """The probability that a positive scores above a negative."""
+    """The probability that a positive scores above a negative; not a number if there is no pair of them."""
+    if not len(good) or not len(bad):
+        return float("nan")
     scores = np.concatenate([good, bad])
     order = scores.argsort(kind="stable")
     ranks = np.empty(len(scores))
@@ -137,13 +167,10 @@ def balanced_accuracy(found: Sequence[tuple[bool, bool]]) -> float:
 
 
 def measure_reader(
-    builder: ExampleBuilder, predict: Predict, reading: list[Row], support: list[Row], support_threshold: float = 0.0
+    builder: ExampleBuilder, predict: Predict, held_out: HeldOut, support_threshold: float = 0.0
 ) -> dict[str, Any]:
     """All metrics; a claim counts as supported if its logit is above `support_threshold`."""
     metrics = ReaderMetrics(builder, predict, support_threshold)
-    books = [(i, row) for i, row in enumerate(reading) if row["part"] == "test" and row["source"] == "book_reading"]
-    figures = metrics.measure_books(books) | metrics.measure_squad(
-        [row for row in reading if row["source"] == "squad2_dev_B"]
-    )
-    figures |= metrics.measure_claims([row for row in support if row["part"] == "test"])
+    figures = metrics.measure_books(held_out.books) | metrics.measure_squad(held_out.squad)
+    figures |= metrics.measure_claims(held_out.claims)
     return {name: round(value, 4) for name, value in figures.items()}

@@ -8,16 +8,24 @@ import json
 import shutil
 from pathlib import Path
 
-OUT, MODELS = Path("training/out"), Path("src/bookbound/models")
-EXPORTED, SHIPPED = ("reader-int8.onnx", "embedder-int8.onnx"), ("tokenizer.json",)
+from training.constants import MAX_FILE_BYTES, MODELS, NETWORK_FILES, OUT, TOKENIZER
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    for name in EXPORTED:
-        shutil.copy(OUT / name, MODELS / name)
-    digests = {name: hashlib.sha256((MODELS / name).read_bytes()).hexdigest() for name in (*EXPORTED, *SHIPPED)}
-    (MODELS / "digests.json").write_text(json.dumps(digests, indent=1) + "\n")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--exported", type=Path, default=OUT, help="the folder of the exported networks")
+    parser.add_argument("--models", type=Path, default=MODELS, help="the folder of the package to copy them to")
+    options = parser.parse_args()
+    for name in NETWORK_FILES:
+        size = (options.exported / name).stat().st_size
+        if size > MAX_FILE_BYTES:
+            raise SystemExit(
+                f"{name} has {size} bytes, more than {MAX_FILE_BYTES}. Store it in fewer bits or two files."
+            )
+        shutil.copy(options.exported / name, options.models / name)
+    names = (*NETWORK_FILES, TOKENIZER.name)
+    digests = {name: hashlib.sha256((options.models / name).read_bytes()).hexdigest() for name in names}
+    (options.models / "digests.json").write_text(json.dumps(digests, indent=1) + "\n")
     print(json.dumps(digests, indent=1))
 
 

@@ -15,6 +15,7 @@ from training.batches import (
     ExampleBuilder,
     Row,
     TokenCache,
+    build_epoch,
     join_texts,
     make_batches,
     token_range,
@@ -40,11 +41,9 @@ def make_row(text: str, answer: str, question: str = "How fast is it?") -> tuple
     return builder, {"question": question, "passage": 0, "answerable": True, "spans": [span], "sentence": span}
 
 
-def test_training_and_product_read_the_same_number_of_tokens() -> None:
-    assert (constants.MAX_TOKENS, constants.MAX_QUESTION_TOKENS) == (
-        cross_encoder.MAX_WINDOW_TOKENS,
-        cross_encoder.MAX_FIRST_TEXT_TOKENS,
-    )
+def test_the_product_reads_no_more_tokens_than_the_training() -> None:
+    assert cross_encoder.MAX_WINDOW_TOKENS <= constants.MAX_TOKENS
+    assert cross_encoder.MAX_FIRST_TEXT_TOKENS == constants.MAX_QUESTION_TOKENS
 
 
 def test_the_tokens_of_an_answer_cover_its_characters(tokens: TokenCache) -> None:
@@ -77,6 +76,16 @@ def test_without_its_sentence_a_passage_does_not_answer() -> None:
     assert example.answers == 0.0
     removed = builder.tokens["reaches"][0][0]
     assert removed not in example.ids
+
+
+@pytest.mark.parametrize("extra", [0, 3])
+def test_a_question_about_a_book_is_read_with_its_hard_negatives(extra: int) -> None:
+    builder, asked = make_row("The trot reaches 2.5 m/s on flat ground.", "flat ground")
+    builder.passages += [{"text": f"Gait {i} is slow.", "group": "", "path": ""} for i in range(8)]
+    builder.negatives = {0: list(range(1, 9))}
+    row = asked | {"source": "book_reading", "sentence": None}
+    examples = build_epoch(builder, [row], [], random.Random(1), extra)
+    assert sorted(each.answers for each in examples) == [0.0] * (2 + extra) + [1.0]
 
 
 @given(st.integers(0, 200), st.integers(0, 600))

@@ -1,0 +1,40 @@
+"""Weights in few bits are close to the original, and stay the same when they are stored again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from training.quantization import LARGEST_7_BIT, LARGEST_8_BIT, Array, dequantize_rows, quantize_rows
+from training.shapes import RELATIVE_BUCKETS, relative_buckets
+
+MATRICES = arrays(np.float32, (4, 6), elements=st.floats(-100, 100, width=32, allow_subnormal=False))
+
+
+@given(MATRICES, st.sampled_from([LARGEST_7_BIT, LARGEST_8_BIT]))
+def test_a_weight_moves_by_at_most_half_a_step(matrix: Array, largest: int) -> None:
+    rows, scales = quantize_rows(matrix, largest)
+    assert np.abs(rows).max() <= largest
+    assert np.all(np.abs(dequantize_rows(rows, scales) - matrix) <= 0.501 * scales[:, None])
+
+
+@given(MATRICES)
+def test_storing_again_changes_nothing(matrix: Array) -> None:
+    rows, scales = quantize_rows(matrix, LARGEST_8_BIT)
+    assert np.array_equal(quantize_rows(dequantize_rows(rows, scales), LARGEST_8_BIT)[0], rows)
+
+
+def test_seven_bits_never_overflow_a_sum_of_two_products() -> None:
+    assert 2 * 255 * LARGEST_7_BIT <= np.iinfo(np.int16).max < 2 * 255 * LARGEST_8_BIT
+
+
+@pytest.mark.parametrize(
+    ("distance", "bucket"),
+    [(0, 0), (7, 7), (8, 8), (11, 8), (16, 10), (127, 15), (500, 15), (-1, 17), (-7, 23), (-8, 24), (-500, 31)],
+)
+def test_distances_share_buckets_as_in_mpnet(distance: int, bucket: int) -> None:
+    buckets = relative_buckets(514)
+    assert buckets[distance + 514] == bucket
+    assert buckets.max() == RELATIVE_BUCKETS - 1

@@ -1,0 +1,91 @@
+"""Builds an ONNX graph node by node, with the two ways to store and compute a linear layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from training.packed_weights import MIN_PACKED_SIZE
+from training.quantization import LARGEST_7_BIT, LARGEST_8_BIT, Array, Weights, quantize_rows
+
+OPSET, IR_VERSION = 20, 9
+
+
+class Graph:
+    """The nodes and tensors of a network; each method returns the name of what it adds."""
+
+    def __init__(self, weights: Weights) -> None:
+        self.weights = weights
+        self._nodes: list[onnx.NodeProto] = []
+        self._tensors: dict[str, onnx.TensorProto] = {}
+        self._quantized: dict[str, tuple[str, str, str]] = {}
+
+    def add(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
+        output = output or f"v{len(self._nodes)}"
+        self._nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
+        return output
+
+    def tensor(self, name: str, values: Array) -> str:
+        self._tensors.setdefault(name, numpy_helper.from_array(np.array(values, order="C"), name))
+        return name
+
+    def integer(self, value: int) -> str:
+        return self.tensor(f"int_{value}", np.array(value, np.int64))
+
+    def integers(self, *values: int) -> str:
+        return self.tensor("ints_" + "_".join(map(str, values)), np.array(values, np.int64))
+
+    def number(self, value: float) -> str:
+        return self.tensor(f"float_{value}", np.array(value, np.float32))
+
+    def weight(self, name: str) -> str:
+        return self.tensor(name, self.weights[name].astype(np.float32))
+
+    def norm(self, x: str, name: str, epsilon: float) -> str:
+        weight, bias = self.weight(f"{name}.weight"), self.weight(f"{name}.bias")
+        return self.add("LayerNormalization", x, weight, bias, axis=-1, epsilon=epsilon)
+
+    def gather_rows(self, name: str, ids: str) -> str:
+        """Rows of a table that is stored in 8 bits with one scale per row."""
+        rows, scales = quantize_rows(self.weights[name], LARGEST_8_BIT)
+        row = self.add("Cast", self.add("Gather", self.tensor(name, rows), ids, axis=0), to=TensorProto.FLOAT)
+        scale = self.add("Gather", self.tensor(f"{name}.scale", scales), ids, axis=0)
+        return self.add("Mul", row, self.add("Unsqueeze", scale, self.integers(-1)))
+
+    def float_linear(self, x: str, name: str) -> str:
+        """A layer that computes in full precision; large weights are stored in 8 bits and converted when opened."""
+        matrix = self.weights[f"{name}.weight"]
+        if matrix.size > MIN_PACKED_SIZE:
+            rows, scales = quantize_rows(matrix, LARGEST_8_BIT)
+            stored = self.tensor(f"{name}.weight", rows.T)
+            scale = self.tensor(f"{name}.weight.scale", scales[None])
+            weight = self.add("Mul", self.add("Cast", stored, to=TensorProto.FLOAT), scale)
+        else:
+            weight = self.tensor(f"{name}.weight", matrix.astype(np.float32).T)
+        return self.add("Add", self.add("MatMul", x, weight), self.weight(f"{name}.bias"))
+
+    def integer_linear(self, x: str, name: str) -> str:
+        """A layer that multiplies integers: 7-bit weights and activations that are quantised to 8 bits on the way."""
+        rows, scales = quantize_rows(self.weights[f"{name}.weight"], LARGEST_7_BIT)
+        stored, scale = self.tensor(f"{name}.weight", rows.T), self.tensor(f"{name}.weight.scale", scales)
+        zero = self.tensor(f"{name}.weight.zero", np.zeros(len(scales), np.int8))
+        x_rows, x_scale, x_zero = self._quantize(x)
+        product = self.add("Cast", self.add("MatMulInteger", x_rows, stored, x_zero, zero), to=TensorProto.FLOAT)
+        scaled = self.add("Mul", product, self.add("Mul", x_scale, scale))
+        return self.add("Add", scaled, self.weight(f"{name}.bias"))
+
+    def _quantize(self, x: str) -> tuple[str, str, str]:
+        if x not in self._quantized:
+            outputs = (f"{x}.rows", f"{x}.scale", f"{x}.zero")
+            self._nodes.append(helper.make_node("DynamicQuantizeLinear", [x], list(outputs)))
+            self._quantized[x] = outputs
+        return self._quantized[x]
+
+    def model(self, inputs: list[str], outputs: dict[str, list[str | int]]) -> onnx.ModelProto:
+        given = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"]) for name in inputs]
+        made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()]
+        graph = helper.make_graph(self._nodes, "bookbound", given, made, list(self._tensors.values()))
+        opsets = [helper.make_opsetid("", OPSET)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)

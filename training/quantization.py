@@ -1,0 +1,26 @@
+"""Stores a matrix as small integers with one scale per row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Weights = dict[str, Array]
+LARGEST_8_BIT, LARGEST_7_BIT = 127, 63
+"""Some CPUs add two products in 16 bits: that fits with 7-bit weights (2 * 255 * 63 < 32768), not with 8-bit ones."""
+
+
+def quantize_rows(matrix: Array, largest: int) -> tuple[Array, Array]:
+    """The rows as integers from -largest to largest, and the scale of each row."""
+    matrix = matrix.astype(np.float32)
+    scales = np.abs(matrix).max(1) / np.float32(largest)
+    scales[scales == 0] = 1
+    return np.clip(np.round(matrix / scales[:, None]), -largest, largest).astype(np.int8), scales
+
+
+def dequantize_rows(rows: Array, scales: Array) -> Array:
+    """The matrix that the rows and their scales stand for."""
+    return rows.astype(np.float32) * scales[:, None]
