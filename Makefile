@@ -35,7 +35,7 @@ check: $(VENV)/.dev   ## format, lint and types
 eval: $(VENV)/.dev    ## measure retrieval, answers and refusals on the question sets
 	$(BIN)/python -m evals
 
-bench: $(VENV)/.dev   ## measure speed, as ratios in one run
+bench: $(VENV)/.dev   ## measure speed, memory and load, and print the bars
 	$(BIN)/python -m evals.bench
 
 load: $(VENV)/.dev    ## 16 readers against 2 workers, PostgreSQL and Redis for 10 minutes

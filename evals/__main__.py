@@ -17,7 +17,14 @@ from bookbound.evaluation.metrics import RECALL_DEPTHS, build_evaluation_report
 from bookbound.evaluation.runner import QuestionOutcome
 from bookbound.settings import Settings
 from evals.hostile import build_hostile_table
-from evals.sets import OUT, QuestionSet, ask_question_set, index_question_set, list_question_sets
+from evals.sets import (
+    OUT,
+    QuestionSet,
+    ask_question_set,
+    index_question_set,
+    list_development_sets,
+    list_question_sets,
+)
 from evals.sources import Sources, is_verbatim, is_verbatim_or_substituted
 
 
@@ -53,7 +60,7 @@ def build_column(metrics: MetricsDict) -> dict[str, str]:
         "answerable: evidence cited": format_share(answers["evidence_found"]),
         "answerable: correct and cited": format_share(answers["correct_and_cited"]),
         "correct of the answers": format_share(answers["precision"]),
-        **_count_unsure(metrics),
+        **{f"unsure: {group}": format_share(share) for group, share in metrics["unsure"].items()},
         "answered: token F1 with the evidence": format_share(answers["where_answered"]["token_f1"]),
         "unanswerable: refused": format_share(refusals["recall"]),
         **{
@@ -67,16 +74,28 @@ def build_column(metrics: MetricsDict) -> dict[str, str]:
     }
 
 
-def _count_unsure(metrics: MetricsDict) -> dict[str, str]:
-    """The results if unsure answers count as answers: the point of the curve with the lowest threshold."""
-    point = metrics["operating_point"]
-    lowest = min(point["answered"], point["drafted"])
-    row = next(row for row in metrics["curve"] if row["answered"] >= lowest)
+def average_columns(metrics: dict[str, MetricsDict]) -> dict[str, dict[str, str]]:
+    """One column with all development questions together, if there are several sets."""
+    names = [each.name for each in list_development_sets() if each.name in metrics]
+    if len(names) < 2:
+        return {}
+    rows = [row for name in names for row in metrics[name]["rows"]]
+    answerable = [row for row in rows if row["answerable"]]
+    answers = [row for row in rows if row["status"] == "answered"]
+    refused = [row["status"] != "answered" for row in rows if not row["answerable"]]
+    right = sum(row["verdict"] == "right" for row in answerable)
     return {
-        "with unsure answers: answered": format_share(row["coverage"]),
-        "with unsure answers: correct and cited": format_share(row["correct"]),
-        "with unsure answers: correct of the answers": format_share(row["precision"]),
-        "with unsure answers: unanswerable refused": format_share(row["refused_all"]),
+        "development": {
+            "questions": str(len(rows)),
+            "evidence in the first 5": format_share(
+                sum(metrics[name]["retrieval"]["by_question"]["recall@5"] for name in names) / len(names)
+            ),
+            "answerable: answered": format_share(sum(row in answers for row in answerable) / len(answerable)),
+            "answerable: correct and cited": format_share(right / len(answerable)),
+            "correct of the answers": format_share(sum(row["verdict"] == "right" for row in answers) / len(answers)),
+            "unanswerable: refused": format_share(sum(refused) / len(refused)),
+            "expected calibration error": "",
+        }
     }
 
 
@@ -84,6 +103,7 @@ def build_table(metrics: dict[str, MetricsDict]) -> Table:
     """One column for each set."""
     columns = {name: build_column(each) for name, each in metrics.items()}
     table = Table("measure", title="Bookbound on its question sets")
+    columns |= average_columns(metrics)
     for name in columns:
         table.add_column(name, justify="right")
     for row in dict.fromkeys(row for column in columns.values() for row in column):

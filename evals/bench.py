@@ -1,80 +1,130 @@
-"""`python -m evals.bench`: measures speed as ratios within one run, because absolute times vary by machine."""
+"""`python -m evals.bench`: measures speed, memory and load, and prints the bars next to the figures. Linux only.
+
+The exit status says nothing about times, because they vary by machine.
+"""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
-import os
-import resource
+import random
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 from bookbound import bootstrap
-from bookbound.answering.pipeline import Pipeline
-from bookbound.domain.question import Question
-from bookbound.evaluation import question_set
+from bookbound.domain.reply import Answer, Reply
+from bookbound.evaluation.question_set import load_question_set
 from bookbound.settings import Settings
-from evals import bench_index, bench_server
-from evals.bench_index import time_seconds
+from evals import bench_index, bench_networks, bench_server, node
+from evals.bench_timing import describe_machine, median_seconds, p95
 from evals.figures import print_figures
+from evals.offtopic import MESSAGES, load_messages
 from evals.sets import BOOK, EXAMPLE
 
-BASELINE = "import onnxruntime, tokenizers, numpy"
-RUNS, QUESTION_COUNT = 7, 30
+COLD_RUNS, OFFTOPIC_COUNT, SERVER_QUESTION_COUNT, WARMUP_COUNT, THREADS = 5, 60, 30, 3, 2
+COLD_QUESTION = "What is a harmonic drive?"
 
 
-def time_cold(*command: str) -> float:
-    """The median time of a command in a new process."""
+class TimedReply(NamedTuple):
+    """A reply and its time in milliseconds."""
 
-    def run() -> object:
-        return subprocess.run(command, capture_output=True, check=False)
-
-    run()
-    return statistics.median(time_seconds(run) for _ in range(RUNS))
+    ms: float
+    reply: Reply
 
 
-async def time_retrieval(settings: Settings) -> list[float]:
-    """Milliseconds of each search of the question set, warm, without reading passages."""
-    pipeline: Pipeline = await bootstrap.open_pipeline(settings)
-    questions = [Question(item.question) for item in question_set.load_question_set(EXAMPLE)]
-    times = []
-    for question in questions + questions:
-        start = perf_counter()
-        await pipeline.candidates(question)
-        times.append((perf_counter() - start) * 1000)
-    await pipeline.close()
-    return times[len(questions) :]
+def time_replies(index: Path, reader: str, questions: Sequence[str]) -> list[TimedReply]:
+    """Asks the questions one at a time, warm."""
+    with bootstrap.open_book(Settings(index=index, reader=reader, model_threads=THREADS)) as book:
+
+        def ask(question: str) -> TimedReply:
+            start = perf_counter()
+            reply = book.ask(question)
+            return TimedReply((perf_counter() - start) * 1000, reply)
+
+        for question in questions[:WARMUP_COUNT]:
+            ask(question)
+        return [ask(question) for question in questions]
 
 
-def measure(book: Path, folder: Path) -> dict[str, float]:
-    settings = Settings(index=folder)
-    bootstrap.index_book(book, settings)
-    baseline = time_cold(sys.executable, "-c", BASELINE)
-    ask_time = time_cold(sys.executable, "-m", "bookbound", "ask", "What is a harmonic drive?", "--index", str(folder))
-    searches = asyncio.run(time_retrieval(settings))
+def measure_questions(index: Path, questions: Sequence[str]) -> dict[str, float]:
+    """Milliseconds per question with each reader, and per off-topic message that is not answered."""
+    messages = [message.question for message in load_messages(MESSAGES)]
+    messages = random.Random(0).sample(messages, min(OFFTOPIC_COUNT, len(questions)))
+    strong, fast = (time_replies(index, reader, questions) for reader in ("strong", "fast"))
+    refused = [each.ms for each in time_replies(index, "strong", messages) if not isinstance(each.reply, Answer)]
     return {
-        "cold `bookbound ask` / cold import of its models' libraries (at most 3.5)": ask_time / baseline,
-        "warm retrieval p50, ms": statistics.median(searches),
-        "warm retrieval p95, ms": statistics.quantiles(searches, n=20)[-1],
-        "peak memory of a cold `bookbound ask`, MB": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
-        **bench_server.measure(
-            folder, [item.question for item in question_set.load_question_set(EXAMPLE)][:QUESTION_COUNT]
-        ),
-        "peak memory of indexing and asking, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "questions": len(questions),
+        "reader=strong: p50, ms (at most 800 ms)": statistics.median(each.ms for each in strong),
+        "reader=strong: p95, ms (at most 1,600 ms)": p95([each.ms for each in strong]),
+        "reader=fast: p50, ms (at most 250 ms)": statistics.median(each.ms for each in fast),
+        "retrieval alone: p50, ms": statistics.median(each.reply.trace.retrieval_ms for each in strong),
+        f"off-topic messages not answered, of {len(messages)}": len(refused),
+        "off-topic messages not answered: p50, ms (at most 350 ms)": statistics.median(refused),
     }
 
 
-def main() -> None:
+def measure_cold_start(index: Path) -> dict[str, float]:
+    """The time of `bookbound ask` in a new process, with its files in the page cache."""
+    command = [sys.executable, "-m", "bookbound", "ask", COLD_QUESTION, "--index", str(index)]
+    seconds = median_seconds(lambda: subprocess.run(command, capture_output=True, check=True), COLD_RUNS)
+    return {f"median of {COLD_RUNS}, s (at most 2.5 s)": seconds}
+
+
+def measure_memory(index: Path, questions: Sequence[str]) -> dict[str, float]:
+    """The memory of servers with one and with two workers after questions of many clients.
+
+    That of one process is its resident memory. With two workers, memory that processes share counts once.
+    """
+
+    def serve(workers: int) -> tuple[float, list[float]]:
+        with bench_server.run_server(index, "--workers", str(workers)) as address:
+            for _ in range(2):  # the second worker may still start while the first one answers
+                bench_server.ask_all(address, questions, bench_server.CLIENTS)
+            processes = node.child_processes()
+            return node.memory(processes, "Rss"), [node.memory([process]) for process in processes]
+
+    (resident, alone), (_, together) = serve(1), serve(2)
+    supervisor, *workers = together
+    return {
+        "one process, MB (at most 1,000 MB)": resident,
+        "2 workers: the larger one, MB (at most 700 MB)": max(workers),
+        "2 workers: their supervisor, MB": supervisor,
+        "2 workers with their supervisor minus one process, MB (at most 700 MB)": sum(together) - sum(alone),
+    }
+
+
+Section = Callable[[Path, Sequence[str]], dict[str, float]]
+SECTIONS: dict[str, tuple[str, Section]] = {
+    "questions": (f"Questions one at a time, {THREADS} threads", measure_questions),
+    "cold": ("Cold `bookbound ask`", lambda index, _: measure_cold_start(index)),
+    "networks": (f"Networks, {bench_networks.THREADS} threads", lambda *_: bench_networks.measure()),
+    "memory": ("Memory of a server", lambda index, texts: measure_memory(index, texts[:SERVER_QUESTION_COUNT])),
+    "server": ("POST /v1/answers", lambda index, texts: bench_server.measure(index, texts[:SERVER_QUESTION_COUNT])),
+    "index": ("Indexing", lambda *_: bench_index.measure()),
+}
+"""The title and the measurement of each section, for the index and the questions of the example book."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--book", type=Path, default=BOOK)
-    options = parser.parse_args()
+    parser.add_argument("sections", nargs="*", choices=SECTIONS, help="measure only these")
+    parser.add_argument("--limit", type=int, help="ask only so many questions (at least 2), to try the benchmark")
+    parser.add_argument("--note", default="", help="a remark on the machine, printed with it")
+    options = parser.parse_args(arguments)
+    cpu_info = Path("/proc/cpuinfo").read_text()
+    questions = [item.question for item in load_question_set(EXAMPLE)][: options.limit]
     with tempfile.TemporaryDirectory() as folder:
-        figures = measure(options.book, Path(folder) / "index")
-    print_figures(f"Bookbound on {os.cpu_count()} cores", bench_index.measure() | figures)
+        index = Path(folder) / "index"
+        bootstrap.index_book(BOOK, Settings(index=index))
+        for name, (title, measure) in SECTIONS.items():
+            if not options.sections or name in options.sections:
+                machine = " ".join(filter(None, (describe_machine(cpu_info), options.note)))
+                print_figures(f"{title}: {machine}", measure(index, questions))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
-"""`python -m evals.bench_index`: measures how fast books are parsed, split, indexed and indexed again."""
+"""Measures how fast books are parsed, split, embedded, indexed and indexed again."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
-import os
 import statistics
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from operator import truediv
 from pathlib import Path
 from time import perf_counter
 
@@ -20,7 +19,7 @@ from bookbound.domain.errors import SourceError
 from bookbound.domain.ports import Embedder
 from bookbound.settings import Settings
 from bookbound.sources import parse_book
-from evals.figures import print_figures
+from evals.bench_timing import time_seconds
 from evals.sets import BOOK, DATA, split_book
 
 ROUNDS, PAGES = 3, 400
@@ -59,12 +58,6 @@ def generate_books(folder: Path) -> Iterator[Path]:
     yield from (folder / kind for kind in ("html", "jupyter", "hugo", "text"))
 
 
-def time_seconds(work: Callable[[], object]) -> float:
-    start = perf_counter()
-    work()
-    return perf_counter() - start
-
-
 def measure_parsing(books: list[Path], embedder: Embedder) -> dict[str, float]:
     """Pages parsed and chunks split per second, for each format; the last book of a format counts."""
     figures: dict[str, float] = {}
@@ -87,19 +80,24 @@ def measure_parsing(books: list[Path], embedder: Embedder) -> dict[str, float]:
 
 
 def measure_indexing(book: Path, embedder: Embedder, folder: Path) -> dict[str, float]:
-    """The time to index a book, and to index it again unchanged, as ratios."""
+    """The time to embed a book, and as ratios to index it and to index it again unchanged."""
     texts = [chunk.embedding_text for chunk in split_book(parse_book(book), embedder)]
-    first, again = [], []
+    embedding, first, again = list[float](), list[float](), list[float]()
     for number in range(ROUNDS):
         settings = Settings(index=folder / str(number))
-        raw = time_seconds(lambda: asyncio.run(embedder.embed(texts)))
-        whole = time_seconds(lambda settings=settings: bootstrap.index_book(book, settings))  # type: ignore[misc]
-        first.append(whole / raw)
-        again.append(time_seconds(lambda settings=settings: bootstrap.index_book(book, settings)) / whole)  # type: ignore[misc]
+
+        def index(settings: Settings = settings) -> None:
+            bootstrap.index_book(book, settings)
+
+        embedding.append(time_seconds(lambda: asyncio.run(embedder.embed(texts))))
+        first.append(time_seconds(index))
+        again.append(time_seconds(index))
     return {
         "chunks of the book": len(texts),
-        "index time / raw embedding time (at most 1.15)": statistics.median(first),
-        "indexing it again unchanged / first time (at most 0.05)": statistics.median(again),
+        "tokens of a chunk": statistics.mean(map(embedder.count_tokens, texts)),
+        "embedding 1,000 chunks, s": statistics.median(embedding) / len(texts) * 1000,
+        "index time / raw embedding time (at most 1.15)": statistics.median(map(truediv, first, embedding)),
+        "indexing it again unchanged / first time (at most 0.05)": statistics.median(map(truediv, again, first)),
     }
 
 
@@ -135,12 +133,3 @@ def measure() -> dict[str, float]:
             **measure_indexing(book, embedder, folder / "indexes"),
             **measure_update(book, embedder, folder / "update"),
         }
-
-
-def main() -> None:
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    print_figures(f"Indexing on {os.cpu_count()} cores", measure())
-
-
-if __name__ == "__main__":
-    main()

@@ -1,8 +1,7 @@
-"""Measures the server with one client and with many, compared with the engine alone."""
+"""Measures the server with one client and with many."""
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
 import os
@@ -10,79 +9,116 @@ import re
 import statistics
 import subprocess
 import sys
-import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from operator import sub
 from pathlib import Path
+from tempfile import TemporaryFile
 from time import perf_counter
+from typing import Any
 
-from bookbound import bootstrap
-from bookbound.domain.question import Question
-from bookbound.settings import Settings
+from evals.bench_timing import p95
 
 CLIENTS, ROUNDS = 16, 3
 UNLIMITED = {"BOOKBOUND_RATE_LIMITS": "off"}
+STAGES = ("retrieve", "judge", "answer")
+"""The timings of a reply that together are its whole work."""
 
 
 @contextmanager
 def run_server(index: Path, *options: str, **environment: str) -> Iterator[str]:
-    """Runs the server in its own process on a free port, without rate limits, and yields its address."""
+    """Runs the server in its own process on a free port, without rate limits, and yields its address.
+
+    Its log is shown only if it does not start.
+    """
     command = [sys.executable, "-u", "-m", "bookbound", "serve", "--index", str(index), "--port", "0", *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | UNLIMITED | environment)
-    try:
-        assert process.stdout is not None
-        found = re.search(r"http://[\d.]+:\d+", process.stdout.readline())
-        assert found, "the server prints its address"
-        yield found[0]
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
-    assert process.returncode in (0, -15, 143)
+    with TemporaryFile("w+") as log:
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=log, text=True, env=os.environ | UNLIMITED | environment
+        )
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http://[\d.]+:\d+", process.stdout.readline())
+            assert found, f"the server did not start: {log.seek(0) or log.read()}"
+            yield found[0]
+        finally:
+            process.terminate()
+            process.communicate(timeout=30)
+        assert process.returncode in (0, -15, 143)
 
 
-class Client(threading.local):
-    """One open connection for each thread, as in a browser."""
+def ask(address: str, question: str) -> dict[str, Any]:
+    """Returns the reply to a question; an error status raises."""
+    with closing(http.client.HTTPConnection(address.removeprefix("http://"), timeout=120)) as connection:
+        body, headers = json.dumps({"question": question}), {"Content-Type": "application/json"}
+        connection.request("POST", "/v1/answers", body, headers)
+        response = connection.getresponse()
+        if response.status != 200:
+            raise http.client.HTTPException(f"/v1/answers replies with status {response.status}")
+        reply: dict[str, Any] = json.load(response)
+        return reply
 
-    def __init__(self, address: str) -> None:
-        self._connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=120)
 
-    def ask(self, question: str) -> None:
-        headers = {"Content-Type": "application/json"}
-        self._connection.request("POST", "/v1/answers", json.dumps({"question": question}), headers)
-        response = self._connection.getresponse()
-        response.read()
-        assert response.status == 200, response.status
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """How long all questions took together; for each reply its time and how much of it was spent in the queue."""
+
+    seconds: float
+    total_ms: Sequence[float]
+    wait_ms: Sequence[float]
+    failures: Sequence[str]
+
+    @property
+    def per_second(self) -> float:
+        return len(self.total_ms) / self.seconds
+
+
+def ask_all(address: str, questions: Sequence[str], clients: int) -> LoadResult:
+    """Asks the questions with some clients at once.
+
+    The wait in the queue is the time that the client measures without the work that the reply reports.
+    """
+    total_ms, wait_ms, failures = list[float](), list[float](), list[str]()
+
+    def time_reply(question: str) -> None:
+        start = perf_counter()
+        try:
+            timings = ask(address, question)["trace"]["milliseconds"]
+        except (OSError, http.client.HTTPException) as error:
+            failures.append(f"{type(error).__name__}: {error}")
+            return
+        total = (perf_counter() - start) * 1000
+        total_ms.append(total)
+        wait_ms.append(total - sum(timings.get(stage, 0.0) for stage in STAGES))
+
+    start = perf_counter()
+    with ThreadPoolExecutor(clients) as pool:
+        list(pool.map(time_reply, questions))
+    return LoadResult(perf_counter() - start, total_ms, wait_ms, failures)
 
 
 def measure(index: Path, questions: Sequence[str]) -> dict[str, float]:
-    """Milliseconds per question, and the ratio of server and engine time, measured alternately."""
-    with run_server(index) as address, asyncio.Runner() as runner:
-        pipeline = runner.run(bootstrap.open_pipeline(Settings(index=index)))
-        client = Client(address)
-
-        def ask_server(question: str) -> float:
-            start = perf_counter()
-            client.ask(question)
-            return (perf_counter() - start) * 1000
-
-        async def ask_engine(question: str) -> float:
-            start = perf_counter()
-            await pipeline.ask(Question(question))
-            return (perf_counter() - start) * 1000
-
-        for question in questions[:10]:
-            ask_server(question), runner.run(ask_engine(question))
-        pairs = [(ask_server(each), runner.run(ask_engine(each))) for _ in range(ROUNDS) for each in questions]
-        with ThreadPoolExecutor(CLIENTS) as clients:
-            many = list(clients.map(ask_server, list(questions) * ROUNDS))
-        runner.run(pipeline.close())
-    alone = [server_ms for server_ms, _ in pairs]
+    """Times and throughput of the server at one client and at many."""
+    with run_server(index) as address:
+        ask_all(address, questions[:10], 1)
+        alone = ask_all(address, questions, 1)
+        many = ask_all(address, list(questions) * ROUNDS, CLIENTS)
+    for failure, count in Counter([*alone.failures, *many.failures]).items():
+        print(f"{count} times: {failure}", file=sys.stderr)
     return {
-        "POST /v1/answers at 1 client, p50 ms": statistics.median(alone),
-        "POST /v1/answers at 1 client, p95 ms": statistics.quantiles(alone, n=20)[-1],
-        f"POST /v1/answers at {CLIENTS} clients, p50 ms": statistics.median(many),
-        f"POST /v1/answers at {CLIENTS} clients, p95 ms": statistics.quantiles(many, n=20)[-1],
-        "POST /v1/answers / the engine alone, at 1 client (at most 1.25)": statistics.median(alone)
-        / statistics.median(engine_ms for _, engine_ms in pairs),
+        "1 client: p50, ms": statistics.median(alone.total_ms),
+        "1 client: p95, ms": p95(alone.total_ms),
+        "1 client: time of a request / work of the engine (at most 1.25)": statistics.median(alone.total_ms)
+        / statistics.median(map(sub, alone.total_ms, alone.wait_ms)),
+        f"{CLIENTS} clients: questions": len(questions) * ROUNDS,
+        f"{CLIENTS} clients: failures (none)": len(many.failures),
+        f"{CLIENTS} clients: p50, ms": statistics.median(many.total_ms),
+        f"{CLIENTS} clients: p95, ms": p95(many.total_ms),
+        f"{CLIENTS} clients: p50 of the wait in the queue, ms": statistics.median(many.wait_ms),
+        f"{CLIENTS} clients: p95 of the wait in the queue, ms": p95(many.wait_ms),
+        "questions a second, 1 client": alone.per_second,
+        f"questions a second, {CLIENTS} clients / 1 client": many.per_second / alone.per_second,
     }

@@ -1,4 +1,4 @@
-"""`python -m evals.calibrate --out FILE`: chooses the default operating point on all question sets.
+"""`python -m evals.calibrate --out FILE`: chooses the default operating point on the development sets.
 
 FILE is the JSON of the fitted constants; it gets the point, its curve and the `wanted` precision. Every question is
 asked with the lowest threshold; then every threshold is tried on the outcomes. `held_out` has the result of each book
@@ -25,10 +25,10 @@ from bookbound.evaluation.threshold_curve import (
     evaluate_threshold,
     find_most_precise_threshold,
 )
-from evals.sets import ask_question_set, list_question_sets
+from evals.sets import ask_question_set, list_development_sets
 
-MIN_REFUSED_SHARE = 0.9
-"""The share of unanswerable questions that no language model should see."""
+MIN_REFUSED_SHARE = 0.8
+"""The share of unanswerable questions that are refused plainly, and that no language model should see."""
 
 
 def evaluate_held_out(outcomes_by_set: dict[str, list[QuestionOutcome]], precision: float) -> dict[str, Any]:
@@ -41,8 +41,8 @@ def evaluate_held_out(outcomes_by_set: dict[str, list[QuestionOutcome]], precisi
     return rows
 
 
-def find_draft_threshold(curve: Sequence[CurvePoint]) -> CurvePoint:
-    """The lowest threshold that refuses enough unanswerable questions; from there a language model is asked."""
+def find_unsure_threshold(curve: Sequence[CurvePoint]) -> CurvePoint:
+    """The lowest threshold that refuses enough unanswerable questions; from there a reply may be unsure."""
     return next((point for point in curve if (point.refused_all or 0.0) >= MIN_REFUSED_SHARE), curve[-1])
 
 
@@ -51,7 +51,7 @@ def update_calibration(
 ) -> dict[str, Any]:
     """The stored numbers with the chosen point and how it was chosen."""
     return stored | {
-        "point": stored["point"] | {"answered": choice.threshold, "drafted": find_draft_threshold(curve).threshold},
+        "point": stored["point"] | {"answered": choice.threshold, "unsure": find_unsure_threshold(curve).threshold},
         "wanted": wanted,
         "held_out": held_out,
         "curve": [point.to_json() for point in curve],
@@ -64,7 +64,7 @@ def main() -> None:
     parser.add_argument("--precision", type=float, default=0.9, help="the share of answers that must be right")
     options = parser.parse_args()
     with Progress(console=Console(stderr=True)) as progress:
-        outcomes = {each.name: ask_question_set(each, progress, 0.0)[1] for each in list_question_sets()}
+        outcomes = {each.name: ask_question_set(each, progress, 0.0)[1] for each in list_development_sets()}
     curve = build_threshold_curve([outcome for group in outcomes.values() for outcome in group])
     choice = choose_threshold(curve, options.precision)
     held_out = evaluate_held_out(outcomes, options.precision)

@@ -11,11 +11,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
 from bookbound.evaluation import question_set
-from evals.bench_server import CLIENTS, Client, run_server
+from evals.bench_server import CLIENTS, ask, run_server
 from evals.figures import print_figures
 from evals.sets import BOOK, EXAMPLE
 
@@ -37,10 +38,10 @@ def child_processes() -> list[int]:
     return list(process_tree(os.getpid()))[1:]
 
 
-def memory(processes: list[int]) -> float:
-    """The memory of the processes in MB; shared memory counts once."""
+def memory(processes: list[int], kind: str = "Pss") -> float:
+    """The memory of the processes in MB; `Pss` counts shared memory once, `Rss` in each process."""
     rolled = [Path(f"/proc/{each}/smaps_rollup").read_text().splitlines() for each in processes]
-    return sum(int(line.split()[1]) for lines in rolled for line in lines if line.startswith("Pss:")) * 1024 / MB
+    return sum(int(line.split()[1]) for lines in rolled for line in lines if line.startswith(f"{kind}:")) * 1024 / MB
 
 
 def processor_seconds(processes: list[int]) -> float:
@@ -72,9 +73,9 @@ def measure_serving(index: Path, workers: int, questions: list[str]) -> dict[str
     """The cost of answering, warm, with many clients."""
     with run_server(index, "--workers", str(workers)) as address, ThreadPoolExecutor(CLIENTS) as clients:
         name = f"{workers} worker{'s' * (workers > 1)}"
-        list(clients.map(Client(address).ask, questions))
+        list(clients.map(partial(ask, address), questions))
         spent, start = processor_seconds(child_processes()), perf_counter()
-        list(clients.map(Client(address).ask, questions * ROUNDS))
+        list(clients.map(partial(ask, address), questions * ROUNDS))
         elapsed, many = perf_counter() - start, len(questions) * ROUNDS
         spent = processor_seconds(child_processes()) - spent
         return {

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from rich.progress import Progress
 
@@ -23,16 +25,23 @@ ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "evals" / "out"
 EXAMPLE, BOOK = ROOT / "evals" / "example.jsonl", ROOT / "examples" / "book"
 DATA = Path(os.environ.get("BOOKBOUND_SHARED", ROOT.parent / "shared")) / "data"
-"""Real books and their question sets, which are not part of the repository."""
+"""Real books and question sets about three of them, which are not part of the repository."""
+QUESTIONS = ROOT / "evals" / "questions"
+FITTED_SETS, COUNTED_SETS = ("learn2love", "mkdocs_docs"), ("mdbook_guide", "python_robotics_docs")
+"""Our own sets about other real books: those on which constants are fitted, and those that only count."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """The questions about a book and its source; its index goes into `OUT`."""
+    """The questions about a book and its source; its index goes into `OUT`.
+
+    The operating point is chosen on the development sets.
+    """
 
     name: str
     questions: Path
     source: Path
+    role: Literal["development", "fitted", "counted"] = "development"
 
     @property
     def index(self) -> Path:
@@ -43,7 +52,19 @@ def list_question_sets() -> list[QuestionSet]:
     """Every set, the example first."""
     files = sorted((DATA / "questions").glob("*.jsonl"))
     real = [QuestionSet(file.stem, file, DATA / "books" / file.stem) for file in files]
-    return [QuestionSet("example", EXAMPLE, BOOK), *real]
+    return [QuestionSet("example", EXAMPLE, BOOK), *real, *_list_own_sets()]
+
+
+def list_development_sets() -> list[QuestionSet]:
+    return [each for each in list_question_sets() if each.role == "development"]
+
+
+def _list_own_sets() -> Iterator[QuestionSet]:
+    """Our own sets about real books, if the books are there."""
+    for name in (*FITTED_SETS, *COUNTED_SETS):
+        if (source := DATA / "books" / name).is_dir():
+            role: Literal["fitted", "counted"] = "fitted" if name in FITTED_SETS else "counted"
+            yield QuestionSet(name, QUESTIONS / f"{name}.jsonl", source, role)
 
 
 def split_book(book: ParsedBook, embedder: Embedder) -> list[Chunk]:

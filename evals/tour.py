@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import tempfile
 import threading
@@ -55,6 +56,7 @@ class HopRecorder:
 def record_hops() -> Iterator[HopRecorder]:
     """Record this thread and every thread that starts meanwhile."""
     recorder = HopRecorder()
+    gc.collect()  # Otherwise what ran before may be finalized during the journey.
     threading.setprofile(recorder)
     sys.setprofile(recorder)
     try:

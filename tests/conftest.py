@@ -26,6 +26,7 @@ INTEGRATION = (
     "bootstrap/",
     "cli/",
     "contracts/test_grounded_agent",
+    "contracts/test_score_thresholds",
     "deploy/",
     "evals/",
     "indexing/embed/",

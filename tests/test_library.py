@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import cast
+from typing import cast, get_args
 
 import pytest
 
@@ -52,8 +52,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def book(folder: Path) -> Iterator[Book]:
-    with bookbound.open(folder) as opened:
-        yield opened
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BOOKBOUND_ANSWER_THRESHOLD", "0.3")
+        with bookbound.open(folder) as opened:
+            yield opened
 
 
 def test_an_answer_has_words_of_the_book_and_their_place(book: Book) -> None:
@@ -73,8 +75,12 @@ def test_a_question_that_the_book_does_not_answer_is_refused(book: Book) -> None
 
 def test_an_answer_to_a_selection_comes_from_it_alone(book: Book) -> None:
     reply = book.ask("How much does the lens weigh?", selection="The wick of the lamp is trimmed every 12 hours.")
-    assert isinstance(reply, Refusal)
+    assert not isinstance(reply, Answer)
     assert reply.kind is RefusalReason.SELECTED_TEXT_MISSING
+
+
+def test_the_package_exports_the_kinds_of_reply() -> None:
+    assert set(get_args(bookbound.Reply)) == {bookbound.Answer, bookbound.Unsure, bookbound.Refusal}
 
 
 def test_a_search_gives_at_most_k_passages_with_scores(book: Book) -> None:

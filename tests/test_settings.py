@@ -43,6 +43,13 @@ def test_text_is_converted_to_the_type_of_the_setting(tmp_path: Path) -> None:
     assert (found.answer_threshold, found.index, found.model_threads) == (0.25, Path("a/b"), 1)
 
 
+def test_the_reader_is_the_strong_one_unless_a_setting_names_the_fast_one(tmp_path: Path) -> None:
+    assert load_settings({}, tmp_path).reader == "strong"
+    (tmp_path / "bookbound.toml").write_text('reader = "fast"\n')
+    assert load_settings({}, tmp_path).reader == "fast"
+    assert load_settings({"BOOKBOUND_READER": "strong"}, tmp_path).reader == "strong"
+
+
 def test_a_whole_number_in_the_file_is_accepted_for_a_number(tmp_path: Path) -> None:
     (tmp_path / "bookbound.toml").write_text("answer_threshold = 1\n")
     assert load_settings({}, tmp_path).answer_threshold == 1.0
@@ -61,6 +68,7 @@ def test_a_whole_number_in_the_file_is_accepted_for_a_number(tmp_path: Path) -> 
         ({"BOOKBOUND_LLM_TEMPERATURE": "nan"}, "`llm_temperature` must be from 0 to 2"),
         ({"BOOKBOUND_ANSWER_TIMEOUT_SECONDS": "0"}, "`answer_timeout_seconds` must be from 0.1 to 600"),
         ({"BOOKBOUND_LLM_API": "legacy"}, "`llm_api` must be one of chat, responses"),
+        ({"BOOKBOUND_READER": "weak"}, "`reader` must be one of strong, fast"),
         ({"BOOKBOUND_RERANKER": "openai"}, "`reranker` must be one of local, cohere"),
         ({"BOOKBOUND_QUERY_LOG_DAYS": "1.5"}, "`query_log_days` must be a whole number"),
     ],

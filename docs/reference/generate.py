@@ -54,7 +54,7 @@ CLI_NOTES = """\
 | exit code | meaning |
 |---|---|
 | 0 | answered, or done |
-| 1 | refused; `eval`: a requirement is missed; `calibrate`: nothing is written |
+| 1 | unsure or refused; `eval`: a requirement is missed; `calibrate`: nothing is written |
 | 2 | bad use or configuration, an unreadable book, a full disk, or an index that cannot be used |
 | 3 | a service could not be reached, is late, rejects the key, sets a limit or gives an unusable answer |
 | 4 | invalid input: a question, selection, number of passages, threshold or question set that breaks a rule |

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bookbound.domain.reply import Answer, Refusal, Reply, Unsure
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from bookbound.library import Book
 
 
+__all__ = ["Answer", "Refusal", "Reply", "Unsure", "index", "open"]
 __version__ = "0.1.0"
 
 

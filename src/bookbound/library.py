@@ -50,7 +50,7 @@ class Book:
         threshold: float = 0.0,
         allow_fallback: bool = True,
     ) -> Reply:
-        """Returns an answer with its citations, or a refusal; with a selection the answer comes from it alone.
+        """Returns an answer with its citations, an unsure reply or a refusal; a selection is answered from it alone.
 
         It is a refusal if no passage is as similar to the question as `threshold`. If a language model fails, the
         answer quotes the book; without `allow_fallback` the error is raised.

@@ -63,6 +63,11 @@ class Settings:
     embedder_url: str | None = _setting(None, "Address of `openai` embeddings, up to `/v1`. Default: OpenAI.")
     embedder_key: str | None = _setting(None, "Key of `openai` embeddings.", fallbacks=("OPENAI_API_KEY",))
     query_cache_size: int = _setting(1024, "Questions whose remote vectors are kept in memory.", limits=(0, 1 << 20))
+    reader: str = _setting(
+        "strong",
+        "Who reads the passages: `strong` has the strong reader read the best ones, `fast` only uses the fast reader.",
+        choices=("strong", "fast"),
+    )
     reranker: str = _setting("local", "What orders the passages before they are read.", choices=("local", "cohere"))
     reranker_model: str = _setting("rerank-v3.5", "Model of a remote reranker.")
     cohere_key: str | None = _setting(None, "Key of Cohere.", fallbacks=("COHERE_API_KEY",))

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
 from bookbound.answering.grounding.verifier import find_verbatim
-from bookbound.answering.reading.cross_encoder import CrossEncoder
+from bookbound.answering.reading.cross_encoder import CrossEncoder, ReaderConstants
 from bookbound.domain.chunk import Chunk, Passage, Place
 from bookbound.domain.document import SourceSpan
-from bookbound.domain.judgement import Evidence, SentenceSupport
+from bookbound.domain.judgement import AnswerSpan, Evidence, PassageAssessment, SentenceSupport
 from bookbound.models.onnx import ModelRuntime
 from bookbound.text.sentences import split_sentences
 
@@ -19,6 +20,33 @@ class VerbatimVerifier:
     async def support(self, sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport:
         found = find_verbatim(sentence, evidence)
         return SentenceSupport(float(bool(found)), found)
+
+
+class ScriptedReader(CrossEncoder):
+    """A reader that finds the first letter of each passage with a fixed probability, and records what it reads.
+
+    Its weights change no probability, and a question is as probable as its best reading.
+    """
+
+    def __init__(self, probabilities: Mapping[str, float] | float) -> None:
+        self._probabilities = probabilities
+        self.calls: list[list[str]] = []
+        shipped, weights = ReaderConstants.load(ModelRuntime(), "fast"), {"best": 1.0, "constant": 0.0}
+        self.constants = replace(shipped, rank={"odds": 1.0, "constant": 0.0}, question=weights, selection=weights)
+
+    @property
+    def names(self) -> list[str]:
+        """The chunks that were read, in order."""
+        return [name for call in self.calls for name in call]
+
+    async def read(self, question: str, chunks: Sequence[Chunk]) -> tuple[PassageAssessment, ...]:
+        self.calls.append([chunk.id for chunk in chunks])
+        return tuple(self._read_scripted(chunk.id) for chunk in chunks)
+
+    def _read_scripted(self, name: str) -> PassageAssessment:
+        known = self._probabilities
+        probability = known if isinstance(known, float) else known.get(name, 0.01)
+        return PassageAssessment(probability, (AnswerSpan(0, 1, probability),))
 
 
 @pytest.fixture
@@ -40,5 +68,10 @@ def models() -> ModelRuntime:
 
 @pytest.fixture(scope="session")
 def reader(models: ModelRuntime) -> CrossEncoder:
-    """The network that ships with the package."""
-    return CrossEncoder(models)
+    """The strong reader that ships with the package."""
+    return CrossEncoder(models, "strong")
+
+
+@pytest.fixture(scope="session")
+def fast_reader(models: ModelRuntime) -> CrossEncoder:
+    return CrossEncoder(models, "fast")

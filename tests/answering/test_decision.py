@@ -15,11 +15,15 @@ Make = Callable[..., Passage]
 
 
 def judge(
-    passages: list[Passage], relevances: list[float], whole: float, question: Question | None = None
+    passages: list[Passage],
+    relevances: list[float],
+    whole: float,
+    question: Question | None = None,
+    point: OperatingPoint = POINT,
 ) -> Judgement:
     readings = tuple(PassageAssessment(p, (AnswerSpan(0, 4, p),)) for p in relevances)
     retrieval = Retrieval(tuple(passages))
-    return decide(question or Question("How?"), retrieval, Assessment(whole, readings), POINT)
+    return decide(question or Question("How?"), retrieval, Assessment(whole, readings), point)
 
 
 def test_an_empty_retrieval_is_refused() -> None:
@@ -36,6 +40,34 @@ def test_a_question_just_below_the_threshold_is_refused(passage: Make) -> None:
     judgement = judge([passage("Walk on.")], [0.4], 0.499)
     assert judgement.refusal is RefusalReason.INSUFFICIENT_GROUNDING
     assert not judgement.answer_present
+
+
+UNSURE_POINT = OperatingPoint(answer_threshold=0.5, relevance_threshold=0.4, unsure_threshold=0.2)
+
+
+@pytest.mark.parametrize(("whole", "is_unsure"), [(0.5, False), (0.499, True), (0.2, True), (0.199, False)])
+def test_a_question_is_unsure_from_the_unsure_threshold_to_the_answer_threshold(
+    passage: Make, whole: float, is_unsure: bool
+) -> None:
+    judgement = judge([passage("Walk on.")], [0.4], whole, point=UNSURE_POINT)
+    assert judgement.is_unsure is is_unsure
+    assert judgement.answer_present is (whole >= 0.5)
+    if is_unsure:
+        assert judgement.refusal is RefusalReason.INSUFFICIENT_GROUNDING
+        assert judgement.evidence
+
+
+def test_an_unsure_selection_has_its_own_reason(passage: Make) -> None:
+    question = Question("How?", "Walk on.", AnswerScope.SELECTION)
+    judgement = judge([passage("Walk on.")], [0.4], 0.3, question, UNSURE_POINT)
+    assert (judgement.refusal, judgement.is_unsure) == (RefusalReason.SELECTED_TEXT_MISSING, True)
+
+
+def test_without_a_relevant_or_similar_passage_no_question_is_unsure(passage: Make) -> None:
+    for question in (Question("How?"), Question("How?", threshold=0.5)):
+        assert not judge([passage("Walk on.")], [0.39], 0.3, question, UNSURE_POINT).is_unsure
+    assert not judge([passage("Walk on.")], [0.9], 0.3, Question("How?", threshold=0.7), UNSURE_POINT).is_unsure
+    assert not judge([], [], 0.3, point=UNSURE_POINT).is_unsure
 
 
 def test_a_question_without_a_relevant_passage_is_refused_for_low_relevance(passage: Make) -> None:
@@ -91,30 +123,44 @@ def judge_parts(
     whole: float,
     parts: tuple[float, ...],
     spans: tuple[AnswerSpan, ...] = (AnswerSpan(0, 4, 0.9), AnswerSpan(5, 7, 0.8, 1)),
+    point: OperatingPoint = POINT,
 ) -> Judgement:
     assessment = Assessment(whole, (PassageAssessment(0.9, spans),), parts)
-    return decide(Question("Who, and how?"), Retrieval((passage("Walk on."),)), assessment, POINT)
+    return decide(Question("Who, and how?"), Retrieval((passage("Walk on."),)), assessment, point)
 
 
 def test_a_question_with_one_answered_part_is_answered_partially(passage: Make) -> None:
-    judgement = judge_parts(passage, 0.2, (0.1, 0.7))
-    assert (judgement.refusal, judgement.is_partial, judgement.probability) == (None, True, 0.7)
+    judgement = judge_parts(passage, 0.5, (0.1, 0.99))
+    assert (judgement.refusal, judgement.is_partial, judgement.probability) == (None, True, 0.5)
 
 
 def test_a_partial_answer_has_evidence_only_for_answered_parts(passage: Make) -> None:
-    (evidence,) = judge_parts(passage, 0.2, (0.1, 0.7)).evidence
+    (evidence,) = judge_parts(passage, 0.5, (0.1, 0.99)).evidence
     assert (evidence.text, evidence.part) == ("on", 1)
 
 
 def test_a_question_with_all_parts_answered_is_not_partial(passage: Make) -> None:
-    judgement = judge_parts(passage, 0.2, (0.5, 0.7))
+    judgement = judge_parts(passage, 0.6, (0.7, 0.9))
     assert (judgement.refusal, judgement.is_partial) == (None, False)
     assert [evidence.part for evidence in judgement.evidence] == [0, 1]
 
 
-def test_a_question_answered_only_as_a_whole_is_not_partial(passage: Make) -> None:
-    judgement = judge_parts(passage, 0.6, (0.4, 0.3))
-    assert (judgement.refusal, judgement.is_partial, len(judgement.evidence)) == (None, False, 2)
+def test_the_probability_of_the_whole_question_decides_and_not_that_of_a_part(passage: Make) -> None:
+    judgement = judge_parts(passage, 0.49, (0.6, 0.8))
+    assert (judgement.refusal, judgement.is_partial) == (RefusalReason.INSUFFICIENT_GROUNDING, False)
+
+
+def test_a_part_may_be_unsure_although_another_is_answered(passage: Make) -> None:
+    judgement = judge_parts(passage, 0.5, (0.3, 0.99), point=UNSURE_POINT)
+    assert (judgement.answer_present, judgement.is_unsure, judgement.is_partial) == (True, False, False)
+    assert (judgement.unsure_parts, [evidence.part for evidence in judgement.evidence]) == ((0,), [0, 1])
+    assert judge_parts(passage, 0.5, (0.1, 0.99), point=UNSURE_POINT).unsure_parts == ()
+
+
+def test_an_unsure_question_with_a_part_that_is_not_answered_is_partial(passage: Make) -> None:
+    judgement = judge_parts(passage, 0.2, (0.1, 0.4), point=UNSURE_POINT)
+    assert (judgement.is_unsure, judgement.is_partial, judgement.unsure_parts) == (True, True, ())
+    assert [evidence.part for evidence in judgement.evidence] == [1]
 
 
 def test_a_question_without_an_answered_part_is_refused(passage: Make) -> None:

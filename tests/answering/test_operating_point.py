@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evals.calibrate import find_draft_threshold
+from evals.calibrate import find_unsure_threshold
 
 from bookbound import bootstrap
 from bookbound.answering.operating_point import (
@@ -22,7 +22,14 @@ from bookbound.answering.operating_point import (
 from bookbound.domain.errors import ConfigError
 from bookbound.domain.manifest import Manifest
 from bookbound.evaluation.threshold_curve import CurvePoint, choose_threshold
-from bookbound.models import CONSTANTS_FILE, DIGESTS_FILE, EMBEDDER_FILE, MODELS_FOLDER, READER_FILE
+from bookbound.models import (
+    CONSTANTS_FILE,
+    DIGESTS_FILE,
+    EMBEDDER_FILE,
+    FAST_READER_FILE,
+    MODELS_FOLDER,
+    STRONG_READER_FILE,
+)
 from bookbound.settings import Settings
 
 SHIPPED = DefaultOperatingPoint(OperatingPoint(0.3, 0.2, 0.1), "model-1")
@@ -39,7 +46,7 @@ def test_the_default_point_is_used_without_a_calibration(tmp_path: Path) -> None
 def test_a_calibration_next_to_the_index_sets_the_threshold(tmp_path: Path) -> None:
     save_calibration(CHOSEN, [], tmp_path / OPERATING_POINT_FILE)
     active = resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK)
-    assert active.point == replace(SHIPPED.point, answer_threshold=0.62, reply_threshold=0.62)
+    assert active.point == OperatingPoint(0.62, SHIPPED.point.relevance_threshold, SHIPPED.point.unsure_threshold)
     assert active.origin == "calibrated on 133 questions"
 
 
@@ -66,6 +73,17 @@ def test_a_calibration_with_the_local_models_is_not_used_for_others(tmp_path: Pa
     assert resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK).outdated == "another model"
 
 
+def test_a_calibration_with_the_strong_reader_is_not_used_for_the_fast_one(tmp_path: Path) -> None:
+    fast = Settings(index=tmp_path, reader="fast")
+    default = resolve_operating_point(fast, SHIPPED, BOOK)
+    assert default.origin == "default; it was chosen with the strong reader"
+    save_calibration(CHOSEN, [], tmp_path / OPERATING_POINT_FILE)
+    assert resolve_operating_point(fast, SHIPPED, BOOK).outdated == "another model"
+    save_calibration(replace(CHOSEN, model_fingerprint=default.model_fingerprint), [], tmp_path / OPERATING_POINT_FILE)
+    assert resolve_operating_point(fast, SHIPPED, BOOK).point.answer_threshold == 0.62
+    assert resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK).outdated == "another model"
+
+
 @pytest.mark.parametrize("other", [{"title": "Nodes"}, {"kind": "sphinx"}])
 def test_a_calibration_for_another_book_is_not_used(tmp_path: Path, other: dict[str, Any]) -> None:
     save_calibration(replace(CHOSEN, **other), [], tmp_path / OPERATING_POINT_FILE)
@@ -82,18 +100,17 @@ def test_a_calibration_that_names_no_book_is_used(tmp_path: Path) -> None:
     assert resolve_operating_point(Settings(index=tmp_path), SHIPPED, BOOK).point.answer_threshold == 0.62
 
 
-def test_by_default_the_threshold_of_a_reply_is_lower_than_that_of_a_confident_answer(tmp_path: Path) -> None:
-    save_calibration(replace(CHOSEN, model_fingerprint="model-0"), [], tmp_path / OPERATING_POINT_FILE)
-    for folder in (tmp_path, tmp_path / "nowhere"):
-        active = resolve_operating_point(Settings(index=folder), SHIPPED, BOOK)
-        assert (active.point.effective_reply_threshold, active.point.answer_threshold) == (0.1, 0.3)
-
-
-def test_below_a_chosen_threshold_there_is_no_reply(tmp_path: Path) -> None:
+def test_a_chosen_answer_threshold_keeps_the_unsure_threshold_or_caps_it(tmp_path: Path) -> None:
     save_calibration(CHOSEN, [], tmp_path / OPERATING_POINT_FILE)
-    for answered, expected in ((None, 0.62), (0.8, 0.8), (0.3, 0.3), (0.0, 0.0)):
+    for answered, point in ((None, (0.62, 0.1)), (0.8, (0.8, 0.1)), (0.05, (0.05, 0.05)), (0.0, (0.0, 0.0))):
         active = resolve_operating_point(Settings(index=tmp_path, answer_threshold=answered), SHIPPED, BOOK)
-        assert active.point.effective_reply_threshold == active.point.answer_threshold == expected
+        assert (active.point.answer_threshold, active.point.unsure_threshold) == point
+
+
+def test_the_unsure_threshold_is_never_above_the_answer_threshold() -> None:
+    assert OperatingPoint(0.3, 0.2).unsure_threshold == 0.3
+    assert OperatingPoint(0.3, 0.2, 0.4).unsure_threshold == 0.3
+    assert replace(OperatingPoint(0.3, 0.2, 0.1), answer_threshold=0.05).unsure_threshold == 0.05
 
 
 def test_one_question_is_counted_in_the_singular(tmp_path: Path) -> None:
@@ -131,7 +148,7 @@ def test_the_files_keep_their_keys(tmp_path: Path) -> None:
     save_calibration(CHOSEN, [], tmp_path / OPERATING_POINT_FILE)
     kept = json.loads((tmp_path / OPERATING_POINT_FILE).read_text())
     assert list(kept)[:3] == ["answered", "judge", "questions"]
-    assert SHIPPED.point.to_json() == {"answered": 0.3, "relevant": 0.2, "drafted": 0.1}
+    assert SHIPPED.point.to_json() == {"answered": 0.3, "relevant": 0.2, "unsure": 0.1}
 
 
 @pytest.mark.parametrize(
@@ -152,27 +169,28 @@ def test_a_threshold_that_is_not_a_probability_is_damage(tmp_path: Path, answere
 
 def load_default(folder: Path, networks: dict[str, str] | None = None, **active: Any) -> DefaultOperatingPoint:
     """The default of a folder with these constants and with networks of these digests."""
-    point = {"answered": 0.3, "relevant": 0.2, "drafted": 0.1}
+    point = {"answered": 0.3, "relevant": 0.2, "unsure": 0.1}
     (folder / CONSTANTS_FILE).write_text(json.dumps({"weights": [1, 2], "point": point} | active))
-    (folder / DIGESTS_FILE).write_text(json.dumps({READER_FILE: "r1", EMBEDDER_FILE: "e1"} | (networks or {})))
+    digests = {FAST_READER_FILE: "r1", STRONG_READER_FILE: "r2", EMBEDDER_FILE: "e1"}
+    (folder / DIGESTS_FILE).write_text(json.dumps(digests | (networks or {})))
     return DefaultOperatingPoint.load(folder)
 
 
 def test_the_fingerprint_of_the_models_covers_what_was_fitted_and_not_the_threshold(tmp_path: Path) -> None:
     first = load_default(tmp_path)
     assert first.point == SHIPPED.point
-    point = {"answered": 0.4, "relevant": 0.2, "drafted": 0.3}
+    point = {"answered": 0.4, "relevant": 0.2, "unsure": 0.3}
     recalibrated = load_default(tmp_path, point=point, curve=[1], held_out={}, wanted=0.6)
     assert recalibrated.model_fingerprint == first.model_fingerprint
     assert load_default(tmp_path, weights=[1, 3]).model_fingerprint != first.model_fingerprint
 
 
 def test_another_relevance_threshold_makes_another_model(tmp_path: Path) -> None:
-    other = load_default(tmp_path, point={"answered": 0.3, "relevant": 0.1, "drafted": 0.1})
+    other = load_default(tmp_path, point={"answered": 0.3, "relevant": 0.1, "unsure": 0.1})
     assert other.model_fingerprint != load_default(tmp_path).model_fingerprint
 
 
-@pytest.mark.parametrize("network", [READER_FILE, EMBEDDER_FILE])
+@pytest.mark.parametrize("network", [FAST_READER_FILE, STRONG_READER_FILE, EMBEDDER_FILE])
 def test_a_calibration_with_another_network_is_outdated(tmp_path: Path, network: str) -> None:
     first = load_default(tmp_path)
     save_calibration(replace(CHOSEN, model_fingerprint=first.model_fingerprint), [], tmp_path / OPERATING_POINT_FILE)
@@ -188,10 +206,10 @@ def test_a_calibration_with_another_network_is_outdated(tmp_path: Path, network:
         {},
         {"answered": 0.4},
         {"answered": 0.4, "relevant": 0.1},
-        {"answered": 0.4, "relevant": 0.1, "drafted": None},
-        {"answered": 0.4, "relevant": 0.1, "drafted": 0.2, "more": 0.3},
-        {"answered": "0.4", "relevant": 0.1, "drafted": 0.2},
-        {"answered": 2, "relevant": 0.1, "drafted": 0.2},
+        {"answered": 0.4, "relevant": 0.1, "unsure": None},
+        {"answered": 0.4, "relevant": 0.1, "unsure": 0.2, "more": 0.3},
+        {"answered": "0.4", "relevant": 0.1, "unsure": 0.2},
+        {"answered": 2, "relevant": 0.1, "unsure": 0.2},
         None,
         [1],
     ],
@@ -225,4 +243,4 @@ def test_the_shipped_thresholds_follow_from_the_shipped_curve(tmp_path: Path) ->
     choice = choose_threshold(rows, kept["wanted"])
     assert choice is not None
     assert choice.threshold == active.point.answer_threshold
-    assert find_draft_threshold(rows).threshold == active.point.effective_reply_threshold
+    assert find_unsure_threshold(rows).threshold == active.point.unsure_threshold

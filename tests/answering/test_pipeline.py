@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from evals.sources import Sources, is_verbatim
-from tests.pipelines import with_engine, with_point
+from tests.pipelines import RememberingAssessor, with_engine, with_point
 
 from bookbound import bootstrap
 from bookbound.answering.pipeline import Pipeline
@@ -21,19 +21,36 @@ from bookbound.domain.errors import (
     ServiceTimeoutError,
     ServiceUnreachableError,
 )
-from bookbound.domain.judgement import Evidence, Judgement, RefusalReason, SentenceSupport
+from bookbound.domain.judgement import (
+    Assessment,
+    Evidence,
+    Judgement,
+    PassageAssessment,
+    RefusalReason,
+    SentenceSupport,
+)
 from bookbound.domain.ports import BookSearch
-from bookbound.domain.question import MAX_PASSAGES, NO_DEADLINE, AnswerScope, Deadline, Question, Retrieval
+from bookbound.domain.question import (
+    MAX_PASSAGES,
+    NO_DEADLINE,
+    SELECTION_CHUNK_ID,
+    AnswerScope,
+    Deadline,
+    Question,
+    Retrieval,
+)
 from bookbound.domain.reply import (
     NOT_IN_BOOK_MESSAGE,
     PARTIAL_ANSWER_MESSAGE,
     SEARCH_TOOL_NAME,
-    UNSURE_ANSWER_MESSAGE,
+    UNSURE_MESSAGE,
+    UNSURE_SELECTION_MESSAGE,
     Answer,
     AnswerSentence,
     MissingPart,
     Refusal,
     Reply,
+    Unsure,
     WriterEvent,
 )
 from bookbound.domain.trace import TokenUsage
@@ -51,12 +68,18 @@ def runner() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def settings(example_index: Path) -> Settings:
-    return Settings(index=example_index)
+    return Settings(index=example_index, answer_threshold=0.3)
 
 
 @pytest.fixture(scope="module")
-def pipeline(runner: asyncio.Runner, settings: Settings) -> Pipeline:
+def fresh_pipeline(runner: asyncio.Runner, settings: Settings) -> Pipeline:
+    """A pipeline that reads the passages of every question."""
     return runner.run(bootstrap.open_pipeline(settings))
+
+
+@pytest.fixture(scope="module")
+def pipeline(fresh_pipeline: Pipeline) -> Pipeline:
+    return with_engine(fresh_pipeline, assessor=RememberingAssessor(fresh_pipeline.engine.assessor))
 
 
 def test_an_answer_quotes_the_book_with_exact_places(
@@ -80,9 +103,9 @@ def test_a_question_about_something_else_is_refused(runner: asyncio.Runner, pipe
     assert reply.trace.retrieval.passages
 
 
-def test_the_same_question_gets_the_same_answer(runner: asyncio.Runner, pipeline: Pipeline) -> None:
-    first, second = (ask_gear_question(runner, pipeline) for _ in range(2))
-    assert first.text == second.text
+def test_the_same_question_gets_the_same_answer(runner: asyncio.Runner, fresh_pipeline: Pipeline) -> None:
+    first, second = (ask_gear_question(runner, fresh_pipeline) for _ in range(2))
+    assert (first.text, first.judgement) == (second.text, second.judgement)
     assert first.trace.retrieval.passages == second.trace.retrieval.passages
 
 
@@ -123,6 +146,24 @@ def test_the_search_alone_finds_more_passages_than_the_question_asks_for(
     candidates = runner.run(pipeline.candidates(question)).passages
     assert len(candidates) == MAX_PASSAGES
     assert set(runner.run(pipeline.search(question)).passages) <= set(candidates)
+
+
+def test_a_score_is_the_similarity_on_the_scale_of_the_embedder(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    embedder = pipeline.engine.embedder
+
+    class UnscaledEmbedder:
+        embed_question = embedder.embed_question
+
+        def score_similarity(self, cosine: float) -> float:
+            return cosine
+
+    question = Question(GEAR_QUESTION)
+    scores, cosines = (
+        [passage.score for passage in runner.run(each.candidates(question)).passages]
+        for each in (pipeline, with_engine(pipeline, embedder=UnscaledEmbedder()))
+    )
+    assert scores == [embedder.score_similarity(cosine) for cosine in cosines]
+    assert scores != cosines
 
 
 def test_an_answer_from_a_selection_cites_its_place_in_the_book(
@@ -193,6 +234,52 @@ def test_a_question_at_the_limits_is_valid() -> None:
     assert (len(question.text), len(question.selection or "")) == (2000, 10000)
     assert Question("x", k=1, threshold=0.0).scope is AnswerScope.BOOK
     assert Question("x", "  ", AnswerScope.SELECTION).scope is AnswerScope.BOOK
+
+
+class RecordingAssessor:
+    """Finds nothing, and records what it is asked."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, list[str]]] = []
+
+    async def assess(self, question: str, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE) -> Assessment:
+        self.calls.append((question, [passage.chunk.id for passage in passages]))
+        return Assessment(0.0, (PassageAssessment(0.0),) * len(passages))
+
+
+def test_each_part_of_a_question_is_searched_and_read_by_itself(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    parts = ["What is a harmonic drive?", "What is the reality gap?"]
+    assessor = RecordingAssessor()
+    runner.run(with_engine(pipeline, assessor=assessor).ask(Question(" ".join(parts))))
+    found = [runner.run(pipeline.candidates(Question(part))).passages for part in parts]
+    assert assessor.calls == [
+        (part, [passage.chunk.id for passage in passages]) for part, passages in zip(parts, found, strict=True)
+    ]
+    assert assessor.calls[0][1] != assessor.calls[1][1]
+
+
+def test_each_part_of_a_question_about_a_selection_is_asked_of_the_selection(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    assessor = RecordingAssessor()
+    asked = Question("How far do whales sing? How deep do whales dive?", "Whales sing.", AnswerScope.SELECTION)
+    runner.run(with_engine(pipeline, assessor=assessor).ask(asked))
+    assert assessor.calls == [
+        ("How far do whales sing?", [SELECTION_CHUNK_ID]),
+        ("How deep do whales dive?", [SELECTION_CHUNK_ID]),
+    ]
+
+
+def test_a_question_with_a_part_that_the_book_lacks_is_answered_in_part(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    asked = f"{GEAR_QUESTION} {UNRELATED_QUESTION}"
+    reply = runner.run(with_point(pipeline, answer_threshold=0.2, unsure_threshold=0.15).ask(Question(asked)))
+    assert isinstance(reply, Answer)
+    assert reply.is_partial
+    assert {evidence.part for evidence in reply.judgement.evidence} == {0}
+    alone = runner.run(pipeline.ask(Question(GEAR_QUESTION)))
+    assert reply.judgement.probability == pytest.approx(alone.judgement.probability / 2, abs=0.02)
 
 
 class FirstPartOnly:
@@ -313,25 +400,85 @@ def test_supported_sentences_are_kept_if_the_writer_fails_later(runner: asyncio.
     assert (len(reply.sentences), reply.trace.degraded, reply.trace.writer) == (1, True, "writer")
 
 
-def test_between_the_thresholds_quotes_have_a_reservation_and_a_model_s_answer_has_none(
+def make_unsure_pipeline(runner: asyncio.Runner, pipeline: Pipeline) -> Pipeline:
+    """The pipeline with an answer threshold just above the gear question, which is unsure then."""
+    chance = ask_gear_question(runner, pipeline).judgement.probability
+    return with_point(pipeline, answer_threshold=chance + 1e-6, unsure_threshold=chance)
+
+
+def test_between_the_thresholds_the_reply_is_unsure_and_shows_the_closest_quotes(
+    runner: asyncio.Runner, pipeline: Pipeline, example_book: Path
+) -> None:
+    reply = ask_gear_question(runner, make_unsure_pipeline(runner, pipeline))
+    assert isinstance(reply, Unsure)
+    assert (reply.text, reply.kind) == (UNSURE_MESSAGE, RefusalReason.INSUFFICIENT_GROUNDING)
+    assert (reply.judgement.answer_present, reply.judgement.is_unsure, reply.citations) == (False, True, ())
+    assert 1 <= len({quote.chunk_id for quote in reply.closest}) <= 3
+    sources = Sources(example_book)
+    assert all(is_verbatim(quote, sources) for quote in reply.closest)
+    assert "answer" not in reply.trace.milliseconds
+
+
+def test_below_the_unsure_threshold_the_reply_is_a_refusal_with_the_closest_sections(
     runner: asyncio.Runner, pipeline: Pipeline
 ) -> None:
-    chance = ask_gear_question(runner, pipeline).judgement.probability
-    between = with_point(pipeline, answer_threshold=chance + 1e-6, reply_threshold=chance)
-    offered = ask_gear_question(runner, between)
-    assert isinstance(offered, Answer)
-    assert (offered.is_sure, offered.reservation) == (False, UNSURE_ANSWER_MESSAGE)
-    assert offered.full_text.endswith(UNSURE_ANSWER_MESSAGE)
-    written = ask_gear_question(runner, with_engine(between, writer=FakeWriter()))
+    reply = ask_gear_question(runner, with_point(pipeline, answer_threshold=1.0, unsure_threshold=1.0))
+    assert isinstance(reply, Refusal)
+    assert (reply.text, reply.judgement.is_unsure) == (NOT_IN_BOOK_MESSAGE, False)
+    assert 1 <= len(reply.closest) == len({place.link for place in reply.closest}) <= 3
+
+
+def test_a_stream_has_no_sentences_of_an_unsure_reply(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    unsure = make_unsure_pipeline(runner, pipeline)
+
+    async def collect() -> list[type]:
+        return [type(step) async for step in unsure.steps(Question(GEAR_QUESTION))]
+
+    assert runner.run(collect()) == [Retrieval, Judgement, Unsure]
+
+
+def test_a_language_model_may_answer_what_the_judge_is_unsure_of(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    unsure = make_unsure_pipeline(runner, pipeline)
+    written = ask_gear_question(runner, with_engine(unsure, writer=FakeWriter()))
     assert isinstance(written, Answer)
-    assert (written.is_sure, written.reservation) == (True, "")
-    quoted = ask_gear_question(runner, with_fallback(between, FakeWriter(0, UNREACHABLE)))
-    assert isinstance(quoted, Answer)
-    assert (quoted.is_sure, quoted.trace.degraded) == (False, True)
-    below = with_point(pipeline, answer_threshold=1.0, reply_threshold=chance + 1e-6)
-    assert isinstance(ask_gear_question(runner, below), Refusal)
-    without = with_point(pipeline, answer_threshold=1.0, relevance_threshold=0.0, reply_threshold=None)
-    assert isinstance(ask_gear_question(runner, without), Refusal)
+    assert (written.judgement.answer_present, written.judgement.is_unsure, written.reservation) == (True, False, "")
+    conversation = conversed(runner, unsure, FakeAgent(GEAR_QUESTION))
+    assert isinstance(conversation, Answer)
+    assert conversation.judgement.answer_present
+
+
+def test_if_a_language_model_writes_nothing_an_unsure_question_stays_unsure(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    unsure = make_unsure_pipeline(runner, pipeline)
+    assert isinstance(ask_gear_question(runner, with_engine(unsure, writer=FakeWriter(0))), Unsure)
+    assert isinstance(conversed(runner, unsure, FakeSilentAgent()), Unsure)
+
+
+def test_the_fallback_does_not_quote_what_the_judge_is_unsure_of(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    unsure = make_unsure_pipeline(runner, pipeline)
+    reply = ask_gear_question(runner, with_fallback(unsure, FakeWriter(0, UNREACHABLE)))
+    assert isinstance(reply, Unsure)
+    assert (reply.trace.degraded, reply.trace.writer) == (True, "writer")
+
+
+def test_an_agent_does_not_read_withheld_passages_of_an_unsure_question(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    agent = FakeAgent(GEAR_QUESTION)
+    unsure = with_engine(make_unsure_pipeline(runner, pipeline), agent=agent)
+    reply = runner.run(unsure.converse(Question(GEAR_QUESTION), lambda _: ()))
+    assert isinstance(reply, Refusal)
+    assert (reply.kind, agent.texts) == (RefusalReason.LOW_RELEVANCE, [()])
+
+
+def test_a_selection_may_be_unsure_too(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    asked = Question("How fast does the horse run?", "A horse runs 70 km in an hour.", AnswerScope.SELECTION)
+    lowest = with_point(pipeline, answer_threshold=1.0, unsure_threshold=0.0, relevance_threshold=0.0)
+    reply = runner.run(lowest.ask(asked))
+    assert isinstance(reply, Unsure)
+    assert (reply.text, reply.kind) == (UNSURE_SELECTION_MESSAGE, RefusalReason.SELECTED_TEXT_MISSING)
+    assert [quote.text for quote in reply.closest] == ["A horse runs 70 km in an hour."]
 
 
 @pytest.mark.parametrize("pieces", [0, 1])
@@ -386,6 +533,7 @@ def test_every_question_has_its_own_deadline(runner: asyncio.Runner, pipeline: P
 def test_a_search_has_its_own_deadline(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     class Remaining:
         name, dimension, max_tokens = pipeline.engine.embedder.name, 0, 0
+        score_similarity = pipeline.engine.embedder.score_similarity
 
         async def embed_question(self, text: str, deadline: Deadline = NO_DEADLINE) -> object:
             if deadline.limit(60.0) <= 0:
@@ -425,6 +573,16 @@ class FakeAgent:
         yield AnswerSentence("The moon is made of cheese.", tuple(evidence))
         if self._missing:
             yield MissingPart()
+
+
+class FakeSilentAgent(FakeAgent):
+    """An agent that searches and then writes nothing."""
+
+    async def converse(
+        self, question: Question, search: BookSearch, deadline: Deadline = NO_DEADLINE, *, must_search: bool = True
+    ) -> AsyncGenerator[WriterEvent]:
+        await search(question.text, 3)
+        yield TokenUsage(1, 900, 1)
 
 
 def whole(retrieval: Retrieval) -> list[str]:
@@ -494,9 +652,9 @@ def test_a_query_that_copies_the_book_does_not_pass_the_threshold_of_the_questio
     own = runner.run(pipeline.candidates(Question(GEAR_QUESTION))).passages
     nearest = max(passage.score for passage in own)
     copied = own[0].chunk.text
-    copy = runner.run(pipeline.candidates(Question(copied))).passages
-    assert max(passage.score for passage in copy) > nearest + 0.1
-    for threshold, answered in ((nearest, True), (nearest + 0.01, False)):
+    copy = max(passage.score for passage in runner.run(pipeline.candidates(Question(copied))).passages)
+    assert copy > nearest
+    for threshold, answered in ((nearest, True), ((nearest + copy) / 2, False)):
         agent = FakeAgent(copied)
         asked = Question(GEAR_QUESTION, threshold=threshold)
         reply = runner.run(with_engine(pipeline, agent=agent).converse(asked, whole))

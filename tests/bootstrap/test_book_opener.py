@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bookbound import bootstrap
+from bookbound.answering.operating_point import OPERATING_POINT_FILE, Calibration, save_calibration
 from bookbound.answering.pipeline import Pipeline
 from bookbound.answering.writers.quotes import QuoteWriter
 from bookbound.domain.errors import ConfigError, EmbedderMismatchError
 from bookbound.indexing.embed.embedding_cache import CachingEmbedder
+from bookbound.models import EXTRA_FILES, MODELS_FOLDER, STRONG_READER_FILE
+from bookbound.models.onnx import ModelRuntime
 from bookbound.settings import Settings
 from bookbound.testing.scripted_services import ScriptedServices
 
@@ -77,9 +83,40 @@ def test_quotes_and_a_language_model_have_the_same_operating_point(index: Path) 
     shipped = bootstrap.load_operating_point(Settings(index=index), open_and_close(index=index).book.manifest).point
     points = [open_and_close(index=index, **chosen).book.operating_point for chosen in ({}, MODEL)]
     assert points == [shipped, shipped]
-    assert shipped.effective_reply_threshold < shipped.answer_threshold
+    assert shipped.unsure_threshold < shipped.answer_threshold
     chosen = open_and_close(index=index, answer_threshold=0.25, **MODEL).book.operating_point
-    assert chosen.effective_reply_threshold == chosen.answer_threshold == 0.25
+    assert chosen.unsure_threshold <= chosen.answer_threshold == 0.25
+
+
+@pytest.fixture
+def without_strong_reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Networks are opened from a folder that has all files but those of the strong reader."""
+    files = shutil.ignore_patterns(STRONG_READER_FILE, *EXTRA_FILES[STRONG_READER_FILE])
+    folder = shutil.copytree(MODELS_FOLDER, tmp_path / "models", copy_function=os.symlink, ignore=files)
+    monkeypatch.setattr("bookbound.models.onnx.ModelRuntime", partial(ModelRuntime, folder))
+
+
+@pytest.mark.usefixtures("without_strong_reader")
+def test_the_fast_reader_answers_and_verifies_without_the_file_of_the_strong_one(index: Path) -> None:
+    with bootstrap.open_book(Settings(index=index, reader="fast", answer_threshold=0.0)) as book:
+        assert "12 hours" in book.ask("How often is the wick trimmed?").text
+
+
+@pytest.mark.usefixtures("without_strong_reader")
+def test_the_default_reader_needs_the_file_of_the_strong_one(index: Path) -> None:
+    with pytest.raises(ConfigError, match=r"The model file strong-reader.* is missing\. Install bookbound again\."):
+        open_and_close(index=index)
+
+
+def test_a_calibration_for_one_reader_does_not_count_for_the_other(index: Path, tmp_path: Path) -> None:
+    manifest = open_and_close(index=index, reader="fast").book.manifest
+    readers = [Settings(index=tmp_path, reader=reader) for reader in ("strong", "fast")]
+    for settings, other in (readers, reversed(readers)):
+        fingerprint = bootstrap.load_operating_point(settings, manifest).model_fingerprint
+        chosen = Calibration(0.77, fingerprint, 40, 0.9, 0.95, 0.5, manifest.generation, manifest.created)
+        save_calibration(chosen, [], tmp_path / OPERATING_POINT_FILE)
+        assert bootstrap.load_operating_point(settings, manifest).point.answer_threshold == 0.77
+        assert bootstrap.load_operating_point(other, manifest).outdated == "another model"
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,12 @@ def bookbound(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture(scope="session")
+def answering(bookbound: Run) -> Run:
+    """Runs the command line with an answer threshold of 0, so that only a question without a relevant passage fails."""
+    return partial(bookbound, BOOKBOUND_ANSWER_THRESHOLD="0")
+
+
+@pytest.fixture(scope="session")
 def process(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Runs the command line in its own process, for tests in which that matters."""
     empty = tmp_path_factory.mktemp("empty")

@@ -26,8 +26,8 @@ def as_json(done: subprocess.CompletedProcess[str]) -> Any:
     return json.loads(done.stdout)
 
 
-def test_an_answer_has_citation_marks_and_then_the_citations(bookbound: Run, little_index: Path) -> None:
-    done = bookbound("ask", PARTS, "--index", str(little_index))
+def test_an_answer_has_citation_marks_and_then_the_citations(answering: Run, little_index: Path) -> None:
+    done = answering("ask", PARTS, "--index", str(little_index))
     assert done.returncode == 0
     assert done.stderr == ""
     assert f"{STATES} [" in done.stdout
@@ -35,22 +35,22 @@ def test_an_answer_has_citation_marks_and_then_the_citations(bookbound: Run, lit
     assert "#harmonic-drive\n    drives.md:" in done.stdout
 
 
-def test_a_refusal_has_a_reason_and_the_nearest_sections(bookbound: Run, little_index: Path) -> None:
+def test_a_refusal_has_a_reason_and_the_closest_sections(bookbound: Run, little_index: Path) -> None:
     done = bookbound("ask", FOREIGN, "--index", str(little_index))
     assert done.returncode == 1
     assert done.stdout.startswith("This information is not available in the book.\n")
-    assert "The nearest sections" in done.stdout
+    assert "The closest sections" in done.stdout
     assert "Drives › Harmonic drive" in done.stdout
 
 
-def test_code_in_an_answer_keeps_its_lines(bookbound: Run, little_index: Path) -> None:
-    done = bookbound("ask", "How are the running nodes of the robot listed?", "--index", str(little_index))
+def test_code_in_an_answer_keeps_its_lines(answering: Run, little_index: Path) -> None:
+    done = answering("ask", "How are the running nodes of the robot listed?", "--index", str(little_index))
     assert done.returncode == 0
     assert "source /opt/robot/setup.bash\nrobot node list --all\n" in done.stdout
 
 
-def test_the_quotes_in_json_are_in_the_source(bookbound: Run, little_index: Path, little_book: Path) -> None:
-    done = bookbound("ask", PARTS, "--index", str(little_index), "--json")
+def test_the_quotes_in_json_are_in_the_source(answering: Run, little_index: Path, little_book: Path) -> None:
+    done = answering("ask", PARTS, "--index", str(little_index), "--json")
     reply = as_json(done)
     assert (done.returncode, reply["status"], reply["refusal"]) == (0, "answered", None)
     assert STATES in reply["answer"]
@@ -68,13 +68,13 @@ def test_a_refusal_in_json_has_a_kind_and_no_answer(bookbound: Run, little_index
     assert reply["refusal"]["message"] == "This information is not available in the book."
 
 
-def test_a_dash_reads_the_question_from_standard_input(bookbound: Run, little_index: Path) -> None:
-    done = bookbound("ask", "-", "--index", str(little_index), stdin=f"{PARTS}\n")
+def test_a_dash_reads_the_question_from_standard_input(answering: Run, little_index: Path) -> None:
+    done = answering("ask", "-", "--index", str(little_index), stdin=f"{PARTS}\n")
     assert done.returncode == 0
     assert STATES in done.stdout
 
 
-def test_a_selection_from_standard_input_is_answered_and_found_in_the_book(bookbound: Run, little_index: Path) -> None:
+def test_a_selection_from_standard_input_is_answered_and_found_in_the_book(answering: Run, little_index: Path) -> None:
     selection = "The flexspline is lubricated with grease every 500 hours of operation."
     arguments = (
         "ask",
@@ -84,7 +84,7 @@ def test_a_selection_from_standard_input_is_answered_and_found_in_the_book(bookb
         "--index",
         str(little_index),
     )
-    done = bookbound(*arguments, stdin=selection)
+    done = answering(*arguments, stdin=selection)
     assert done.returncode == 0, done.stdout
     assert "500 hours" in done.stdout
     assert "The selected text is in Drives › Lubrication" in done.stdout
@@ -176,8 +176,8 @@ def test_a_search_in_json_has_as_many_passages_as_requested(bookbound: Run, litt
     assert [passage["rank"] for passage in as_json(done)["passages"]] == [1, 2]
 
 
-def test_output_to_a_pipe_has_no_colours_and_no_wrapped_links(bookbound: Run, little_index: Path) -> None:
-    done = bookbound("ask", PARTS, "--index", str(little_index), COLUMNS="30", FORCE_COLOR="1")
+def test_output_to_a_pipe_has_no_colours_and_no_wrapped_links(answering: Run, little_index: Path) -> None:
+    done = answering("ask", PARTS, "--index", str(little_index), COLUMNS="30", FORCE_COLOR="1")
     assert "\x1b" not in done.stdout
     assert any(line.endswith("/drives#harmonic-drive") for line in done.stdout.splitlines())
 

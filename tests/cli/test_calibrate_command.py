@@ -49,10 +49,11 @@ def test_the_choice_is_stored_next_to_the_index_and_used_from_then_on(
     assert kept["precision"] >= 0.1
     assert len(kept["curve"]) == 101
     assert f"Answer threshold {kept['answered']:.2f}: " in done.stdout
-    assert operating_point(bookbound, index) | {"relevant": 0, "drafted": 0} == {
+    assert "Unsure replies from " in done.stdout
+    assert operating_point(bookbound, index) | {"relevant": 0, "unsure": 0} == {
         "answered": kept["answered"],
         "relevant": 0,
-        "drafted": 0,
+        "unsure": 0,
         "origin": "calibrated on 3 questions",
     }
     assert "(calibrated on 3 questions)" in bookbound("status", "--index", str(index)).stdout
@@ -144,7 +145,7 @@ def test_a_calibration_for_another_book_is_a_warning_with_the_command_to_run(
     kept = json.loads((index / FILE).read_text())
     (index / FILE).write_text(json.dumps(kept | {"title": "another", "answered": 1.0}))
     done = bookbound("ask", ROWS[0]["question"], "--index", str(index))
-    assert done.returncode == 0
+    assert operating_point(bookbound, index)["answered"] != 1.0
     assert "is for another book." in done.stderr
     assert done.stderr.endswith(f"bookbound calibrate --questions FILE --index {index}\n")
 
@@ -154,7 +155,7 @@ def test_a_calibration_for_another_judge_is_a_warning_and_not_used(bookbound: Ru
     kept = json.loads((index / FILE).read_text())
     (index / FILE).write_text(json.dumps(kept | {"judge": "another", "answered": 1.0}))
     done = bookbound("ask", ROWS[0]["question"], "--index", str(index))
-    assert done.returncode == 0
+    assert operating_point(bookbound, index)["answered"] != 1.0
     assert "is for another model." in done.stderr
     assert "another model" in str(operating_point(bookbound, index)["origin"])
 

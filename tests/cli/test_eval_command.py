@@ -25,7 +25,17 @@ def run_eval(bookbound: Run, questions: Path, little_index: Path, tmp_path: Path
 def test_the_figures_are_tables_on_standard_output(run_eval: Run) -> None:
     done = run_eval()
     assert (done.returncode, done.stderr) == (0, "")
-    for words in ("Retrieval", "recall@5", "MRR", "Answers", "Refusals", "off_topic", "Citations", "Milliseconds"):
+    for words in (
+        "Retrieval",
+        "recall@5",
+        "MRR",
+        "Answers",
+        "Unsure",
+        "Refusals",
+        "off_topic",
+        "Citations",
+        "Milliseconds",
+    ):
         assert words in done.stdout
     assert "\x1b" not in done.stdout
     assert "3, 2 of them answerable" in done.stdout
@@ -43,6 +53,7 @@ def test_figures_and_report_are_written_to_files(run_eval: Run, tmp_path: Path) 
         "questions",
         "retrieval",
         "answers",
+        "unsure",
         "refusals",
         "citations",
         "latency_ms",

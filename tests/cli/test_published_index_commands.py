@@ -17,7 +17,7 @@ from bookbound.models import CONSTANTS_FILE, MODELS_FOLDER
 def test_status_shows_the_index(bookbound: Run, little_index: Path) -> None:
     done = bookbound("status", "--index", str(little_index))
     assert done.returncode == 0
-    for words in ("Pages", "Embedder", "bookbound-MiniLM-L6-int8@", "(1 kept)", "MB", "Chapters", "1 page, 2 chunks"):
+    for words in ("Pages", "Embedder", "bookbound-gte-small@", "(1 kept)", "MB", "Chapters", "1 page, 2 chunks"):
         assert words in done.stdout
     assert dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if " " in line)["Writer"] == "quotes"
 
@@ -62,6 +62,14 @@ def test_status_shows_where_each_setting_comes_from_but_no_secret(
     assert found["allowed_origins"] == {"origin": "bookbound.toml", "value": ["https://a.example", "https://b.example"]}
     assert found["llm_key"] == found["embedder_key"] == {"origin": "OPENAI_API_KEY"}
     assert "secret" not in text + done.stdout
+
+
+def test_status_shows_that_only_the_fast_reader_reads(bookbound: Run, little_index: Path) -> None:
+    command = ("status", "--index", str(little_index))
+    text = bookbound(*command, BOOKBOUND_READER="fast").stdout
+    assert "  reader = fast  from BOOKBOUND_READER\n" in text
+    assert "(default; it was chosen with the strong reader)\n" in text
+    assert "the strong reader" not in bookbound(*command).stdout
 
 
 def test_status_in_json_counts_generations_and_bytes(bookbound: Run, little_book: Path, tmp_path: Path) -> None:
@@ -131,7 +139,7 @@ def test_an_index_of_another_embedder_exits_with_2(bookbound: Run, little_book: 
     bookbound("index", str(little_book), cwd=tmp_path)
     (manifest,) = (tmp_path / ".bookbound").glob("generations/*/manifest.json")
     made = manifest.read_bytes()
-    other = made.replace(b"bookbound-MiniLM", b"some-other")
+    other = made.replace(b"bookbound-gte-small", b"some-other")
     manifest.write_bytes(other)
     current = tmp_path / ".bookbound" / "current"
     before, after = (hashlib.sha256(each).hexdigest() for each in (made, other))

@@ -11,7 +11,7 @@ from bookbound.domain.chunk import Chunk, Passage, Place, QuotableUnit
 from bookbound.domain.document import SourceSpan
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
 from bookbound.domain.question import Retrieval
-from bookbound.domain.reply import Answer, AnswerSentence, Refusal
+from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Unsure
 from bookbound.domain.trace import StageTiming, TokenUsage, Trace
 
 PLACE = Place("a.md", "/a", "Part", "Page", ("Section",), "section", 10, 80)
@@ -74,13 +74,42 @@ def test_a_quote_is_shown_only_if_the_sentence_differs_from_it() -> None:
     assert "“First words.”" in text_of([AnswerSentence("It says so first.", (found,))])
 
 
-def test_a_refusal_lists_at_most_three_different_sections() -> None:
-    places = [replace(PLACE, anchor=name) for name in ("one", "one", "two", "three", "four")]
-    found = [passage(name=f"c{i}", place=place) for i, place in enumerate(places)]
-    refusal = Refusal(RefusalReason.LOW_RELEVANCE, judgement(RefusalReason.LOW_RELEVANCE), trace(*found))
+def test_a_refusal_lists_the_closest_sections() -> None:
+    places = tuple(replace(PLACE, anchor=name) for name in ("one", "two"))
+    found = judgement(RefusalReason.LOW_RELEVANCE)
+    refusal = Refusal(RefusalReason.LOW_RELEVANCE, found, trace(passage()), places)
     text = "\n".join(line.text for line in reply_view.format_reply(refusal))
     assert text.startswith("This information is not available in the book.\nNo passage of the book is about this.")
-    assert [line.strip() for line in text.splitlines() if "#" in line] == ["/a#one", "/a#two", "/a#three"]
+    assert [line.strip() for line in text.splitlines() if "#" in line] == ["/a#one", "/a#two"]
+    without = replace(refusal, closest=())
+    assert not any("sections" in line.text for line in reply_view.format_reply(without))
+
+
+def test_an_unsure_reply_shows_the_closest_quotes_with_their_places() -> None:
+    found = replace(judgement(RefusalReason.INSUFFICIENT_GROUNDING), is_unsure=True)
+    quotes = evidence("First words."), evidence("sudo make install\n    --all")
+    unsure = Unsure(RefusalReason.INSUFFICIENT_GROUNDING, found, trace(passage()), quotes)
+    assert [line.text for line in reply_view.format_reply(unsure)] == [
+        "I am not sure the book answers this. The closest passages:",
+        "",
+        "[1] Part › Page › Section",
+        "    /a#section",
+        "    a.md:10-22",
+        "    “First words.”",
+        "",
+        "[2] Part › Page › Section",
+        "    /a#section",
+        "    a.md:38-65",
+        "    “sudo make install\n        --all”",
+    ]
+
+
+def test_an_unsure_reply_without_its_language_model_says_so() -> None:
+    degraded = replace(trace(passage()), degraded=True)
+    unsure = Unsure(RefusalReason.SELECTED_TEXT_MISSING, judgement(), degraded, (evidence("First words."),))
+    statement, why, *_ = reply_view.format_reply(unsure)
+    assert statement.text == "I am not sure the selected text answers this. The closest sentences:"
+    assert why.text == reply_view.MODEL_UNREACHABLE_MESSAGE
 
 
 def refusal_reason(*passages: Passage, threshold: float) -> str:

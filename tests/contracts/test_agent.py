@@ -17,12 +17,14 @@ from hypothesis import strategies as st
 from tests.contracts.helpers import open_scripted_book
 
 import bookbound
+from bookbound import bootstrap
 from bookbound.contracts import agent
 from bookbound.contracts.agent import ErrorType
 from bookbound.domain import errors
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, Reply
+from bookbound.settings import Settings
 from bookbound.testing import make_answer, make_passage, make_refusal
 
 NODES = make_passage(
@@ -365,7 +367,7 @@ def test_a_real_book_answers_refuses_and_searches(tmp_path: Path) -> None:
     words = "The wick of the lamp is trimmed every 12 hours."
     (source / "lamps.md").write_text(f"# Lamps\n\n## The wick\n\n{words}\n", encoding="utf-8")
     bookbound.index(source, tmp_path / "index")
-    with bookbound.open(tmp_path / "index") as book:
+    with bootstrap.open_book(Settings(index=tmp_path / "index", answer_threshold=0.0)) as book:
         reply = agent.ask("How often is the wick of the lamp trimmed?", book)
         unrelated = agent.ask("Which airline flies to Reykjavik on Sundays?", book)
         found = agent.semantic_search("wick", book, top_k=1)

@@ -391,7 +391,7 @@ def test_a_real_book_answers_refuses_and_searches(tmp_path: Path) -> None:
     words = "The wick of the lamp is trimmed every 12 hours."
     (source / "lamps.md").write_text(f"# Lamps\n\n## The wick\n\n{words}\n", encoding="utf-8")
     bookbound.index(source, tmp_path / "index")
-    with bookbound.open(tmp_path / "index") as book:
+    with bootstrap.open_book(Settings(index=tmp_path / "index", answer_threshold=0.0)) as book:
         reply = grounded_agent.ask("How often is the wick of the lamp trimmed?", book)
         unrelated = grounded_agent.ask("Which airline flies to Reykjavik on Sundays?", book)
         found = grounded_agent.search_knowledge_base("wick", 3, book)
@@ -425,7 +425,12 @@ def book_with_model(request: pytest.FixtureRequest, lamps: Path) -> Iterator[tup
     """A book with a open_scripted_book language model, over each of the two APIs for one."""
     with ScriptedServices() as services:
         settings = Settings(
-            index=lamps, llm_model="m-1", llm_url=services.openai_url, llm_api=request.param, answer_timeout_seconds=5
+            index=lamps,
+            llm_model="m-1",
+            llm_url=services.openai_url,
+            llm_api=request.param,
+            answer_timeout_seconds=5,
+            answer_threshold=0.0,
         )
         with bootstrap.open_book(settings) as book:
             yield book, services
@@ -460,15 +465,13 @@ def test_a_search_of_a_language_model_returns_at_most_k_chunks(
 
 
 def test_the_configuration_decides_k_and_the_threshold_of_searches(lamps: Path) -> None:
-    with bookbound.open(lamps) as book:
+    with bootstrap.open_book(Settings(index=lamps, answer_threshold=0.0)) as book:
         reply = grounded_agent.ask(f" {WICK} ", book)
         assert (reply.grounded, reply.query, reply.tool_calls) == (True, WICK, ["search_textbook"])
         score = reply.citations[0].score
         assert grounded_agent.ask(WICK, book, grounded_agent.AgentConfig(score_threshold=score)).grounded
-        assert (
-            grounded_agent.ask(WICK, book, grounded_agent.AgentConfig(score_threshold=score + 0.01)).answer
-            == grounded_agent.REFUSAL_LOW_SCORE
-        )
+        higher = grounded_agent.AgentConfig(score_threshold=(score + 1) / 2)
+        assert grounded_agent.ask(WICK, book, higher).answer == grounded_agent.REFUSAL_LOW_SCORE
         assert [grounded_agent.search_knowledge_base(WICK, k, book).count for k in (3, 8)] == [3, 8]
 
 
@@ -476,12 +479,13 @@ def test_a_query_that_copies_the_book_does_not_pass_the_threshold(
     book_with_model: tuple[Book, ScriptedServices],
 ) -> None:
     book, services = book_with_model
-    nearest = max(chunk.score for chunk in grounded_agent.search_knowledge_base(WICK, 8, book).chunks)
+    question = "How often is the light maintained?"
+    nearest = max(chunk.score for chunk in grounded_agent.search_knowledge_base(question, 8, book).chunks)
     copied = ToolCall("search_textbook", {"query": f"Lamps > The wick {TRIMMED}", "k": 5})
     config = grounded_agent.AgentConfig(score_threshold=nearest + 0.01)
     assert max(chunk.score for chunk in grounded_agent.search_knowledge_base(TRIMMED, 3, book).chunks) > nearest + 0.01
     services.reply_with(copied, MODEL_REPLY)
-    reply = grounded_agent.ask(WICK, book, config)
+    reply = grounded_agent.ask(question, book, config)
     assert (reply.answer, reply.refused) == (grounded_agent.REFUSAL_LOW_SCORE, True)
     assert TRIMMED not in json.dumps(services.requests[0].json)
 
@@ -567,7 +571,8 @@ def test_a_configuration_may_name_only_the_model_of_the_settings(
 
 def test_a_configuration_may_name_only_the_temperature_of_the_settings(lamps: Path) -> None:
     with ScriptedServices() as services:
-        settings = Settings(index=lamps, llm_model="m-1", llm_url=services.openai_url, llm_temperature=0.7)
+        model: dict[str, Any] = {"llm_model": "m-1", "llm_url": services.openai_url, "llm_temperature": 0.7}
+        settings = Settings(index=lamps, answer_threshold=0.0, **model)
         with bootstrap.open_book(settings) as book:
             services.reply_with(SEARCH_CALL, MODEL_REPLY, SEARCH_CALL, MODEL_REPLY)
             assert grounded_agent.ask(WICK, book).grounded

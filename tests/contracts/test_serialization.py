@@ -81,6 +81,7 @@ def test_a_refusal_is_serialized_with_its_kind_and_its_sentence() -> None:
     assert plain["refusal"] == {
         "kind": "selected_text_missing",
         "message": "The selected text does not contain this information.",
+        "sections": [],
     }
 
 

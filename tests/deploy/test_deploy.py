@@ -26,6 +26,7 @@ from tests.deploy.files import (
 )
 
 from bookbound.bootstrap import web_app
+from bookbound.models import MODELS_FOLDER
 from bookbound.server import uvicorn_server
 from bookbound.settings import Settings
 
@@ -42,6 +43,16 @@ def list_paths(app: FastAPI) -> set[str]:
 @pytest.mark.parametrize("file", list_deployment_files(), ids=lambda file: str(file.relative_to(REPOSITORY)))
 def test_every_variable_in_the_files_is_a_setting(file: Path) -> None:
     assert find_variables(file.read_text(encoding="utf-8")) - SETTING_VARIABLES == set()
+
+
+def test_a_server_has_memory_to_open_the_networks() -> None:
+    """Weights take one byte in their file and four in memory, and are there twice for a moment."""
+    needed = 8 * sum(file.stat().st_size for file in MODELS_FOLDER.iterdir() if file.suffix in (".onnx", ".bin"))
+    (container,) = PODS["deployment.yaml"]["containers"]
+    allowed = [
+        each["limits"]["memory"] for each in (SERVICES["bookbound"]["deploy"]["resources"], container["resources"])
+    ]
+    assert needed < min(int(memory.rstrip("Gi")) for memory in allowed) * 2**30
 
 
 def test_every_image_is_pinned_to_a_version() -> None:

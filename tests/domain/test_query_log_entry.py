@@ -33,6 +33,13 @@ def test_a_refusal_is_logged_with_its_reason() -> None:
     assert (entry.retrieved_count, entry.top_score, entry.chapters) == (0, None, ())
 
 
+def test_an_unsure_reply_is_logged_without_chapters() -> None:
+    passage = testing.make_passage("One.", "a", 0.7, chapter="Gaits")
+    entry = QueryLogEntry.of(Question("What?"), testing.make_unsure([passage]), 1, REQUESTER)
+    assert (entry.status, entry.refusal_reason) == (QueryStatus.UNSURE, RefusalReason.INSUFFICIENT_GROUNDING)
+    assert (entry.retrieved_count, entry.top_score, entry.chapters) == (1, 0.7, ())
+
+
 def test_an_error_is_logged_without_its_message() -> None:
     entry = QueryLogEntry.of(Question("What?"), ServiceTimeoutError("MARKER", service="qdrant"), 5000, REQUESTER)
     assert (entry.status, entry.retrieved_count, entry.top_score) == (QueryStatus.FAILED, None, None)

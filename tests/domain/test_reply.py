@@ -1,4 +1,4 @@
-"""Joining the sentences of an answer."""
+"""Joining the sentences of an answer, and the words of an unsure reply."""
 
 from __future__ import annotations
 
@@ -6,8 +6,17 @@ from dataclasses import replace
 
 from bookbound.domain.chunk import Chunk, Passage, Place, QuotableUnit
 from bookbound.domain.document import SourceSpan
-from bookbound.domain.judgement import Evidence
-from bookbound.domain.reply import AnswerSentence, join_sentences
+from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
+from bookbound.domain.question import Retrieval
+from bookbound.domain.reply import (
+    UNSURE_MESSAGE,
+    UNSURE_SELECTION_MESSAGE,
+    AnswerSentence,
+    Refusal,
+    Unsure,
+    join_sentences,
+)
+from bookbound.domain.trace import Trace
 
 TEXT = "It walks. It stops.\n\nstop()\n\n- legs\n- feet"
 UNITS = (
@@ -49,3 +58,22 @@ def test_items_of_two_places_are_separated() -> None:
     other = Passage(replace(PASSAGE.chunk, id="b"), 0.5)
     item = Evidence.from_chunk(other.chunk, 36, 42, 0.9)
     assert join_sentences([quote(UNITS[3]), AnswerSentence(item.text, (item,))]) == "- legs\n\n- feet"
+
+
+def make_unsure(kind: RefusalReason) -> Unsure:
+    closest = tuple(quote(unit).evidence[0] for unit in UNITS[:2])
+    judgement = Judgement(0.3, ("a",), closest, "Partial", kind, is_unsure=True)
+    return Unsure(kind, judgement, Trace(Retrieval((PASSAGE,)), "g1", "embedder", "quotes", {}), closest)
+
+
+def test_an_unsure_reply_says_what_it_is_not_sure_of() -> None:
+    assert make_unsure(RefusalReason.INSUFFICIENT_GROUNDING).text == UNSURE_MESSAGE
+    assert make_unsure(RefusalReason.SELECTED_TEXT_MISSING).text == UNSURE_SELECTION_MESSAGE
+
+
+def test_an_unsure_reply_becomes_a_refusal_with_each_closest_section_once() -> None:
+    unsure = make_unsure(RefusalReason.INSUFFICIENT_GROUNDING)
+    refusal = unsure.to_refusal()
+    assert isinstance(refusal, Refusal)
+    assert (refusal.kind, refusal.judgement.is_unsure, refusal.trace) == (unsure.kind, False, unsure.trace)
+    assert [place.link for place in refusal.closest] == [PLACE.link]

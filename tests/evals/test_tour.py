@@ -9,7 +9,7 @@ from evals.tour import Hop, trace_indexing, trace_opening, trace_question
 
 MAX_QUESTION_MODULES = 24
 MAX_OPENING_MODULES = 22
-MAX_INDEXING_MODULES = 46
+MAX_INDEXING_MODULES = 48
 
 
 @pytest.fixture(scope="module")

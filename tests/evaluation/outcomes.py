@@ -35,7 +35,7 @@ def make_refused(
     item = make_item(answerable=answerable, kind=kind)
     answer = make_graded_answer(probability, right=right)
     return QuestionOutcome(
-        item, (None,) if answerable else (), GradedReply(make_unsure_refusal(probability)), answer, 20.0
+        item, (None,) if answerable else (), GradedReply(make_refusal_reply(probability)), answer, 20.0
     )
 
 
@@ -45,6 +45,17 @@ def make_graded_answer(probability: float, *, right: bool) -> GradedReply:
     return GradedReply(reply, (right,), (True,), float(right), right, 1.0 if right else 0.5)
 
 
-def make_unsure_refusal(probability: float) -> Refusal:
+def make_unsure(
+    probability: float, *, kind: str = "fact", answerable: bool = True, shows_evidence: bool = True
+) -> QuestionOutcome:
+    """A question with an unsure reply at the operating point, which is answered right without a threshold."""
+    reply = testing.make_unsure([PASSAGE])
+    reply = replace(reply, judgement=replace(reply.judgement, probability=probability))
+    result = GradedReply(reply, closest_with_evidence=(False, shows_evidence))
+    item = make_item(answerable=answerable, kind=kind)
+    return QuestionOutcome(item, (0,) if answerable else (), result, make_graded_answer(probability, right=True), 15.0)
+
+
+def make_refusal_reply(probability: float) -> Refusal:
     refusal = testing.make_refusal()
     return replace(refusal, judgement=replace(refusal.judgement, probability=probability))

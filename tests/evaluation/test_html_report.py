@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from tests.evaluation.outcomes import make_answered, make_item, make_refused
+from tests.evaluation.outcomes import make_answered, make_item, make_refused, make_unsure
 from tests.evaluation.pages import HOSTILE_TEXT, ParsedPage
 
 from bookbound import testing
@@ -20,7 +20,7 @@ def make_report(*outcomes: QuestionOutcome, title: str = "A Book") -> MetricsDic
     return {
         "bookbound": "1.2.3",
         "index": {"title": title, "generation": "g1", "embedder": "scripted", "chunks": 3},
-        "operating_point": {"answered": 0.5, "relevant": 0.3, "origin": "default"},
+        "operating_point": {"answered": 0.5, "relevant": 0.3, "unsure": 0.2, "origin": "default"},
         **compute_metrics(outcomes),
     }
 
@@ -64,6 +64,13 @@ def test_each_question_has_a_row_with_expected_and_actual_reply_and_verdict() ->
     assert second[-2:] == ["wrongly refused", "0.10"]
     columns = re.findall(r"<th>(\w+)</th>", html)[-5:]
     assert all(f'data-of="{name}"' in rows[0] for name in columns)
+
+
+def test_the_page_shows_the_share_of_unsure_replies() -> None:
+    page = ParsedPage(render_evaluation_report(make_report(make_answered(0.9), make_unsure(0.4))))
+    texts = [text.strip() for text in page.texts if text.strip()]
+    assert "unsure replies from 0.20" in page.text
+    assert texts[texts.index("of all questions") + 1] == "0.500"
 
 
 @pytest.mark.parametrize(

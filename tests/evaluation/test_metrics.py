@@ -7,12 +7,19 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.evaluation.outcomes import make_answered, make_item, make_refused
+from tests.evaluation.outcomes import make_answered, make_item, make_refused, make_unsure
 
 from bookbound.domain.errors import ConfigError
+from bookbound.domain.reply import UNSURE_MESSAGE
 from bookbound.evaluation import compute_percentile
 from bookbound.evaluation.html_report import build_metric_tables
-from bookbound.evaluation.metrics import METRIC_PATHS, MetricRequirement, compute_metrics, parse_requirements
+from bookbound.evaluation.metrics import (
+    LOWER_IS_BETTER,
+    METRIC_PATHS,
+    MetricRequirement,
+    compute_metrics,
+    parse_requirements,
+)
 from bookbound.evaluation.runner import QuestionOutcome
 from bookbound.evaluation.threshold_curve import evaluate_threshold
 
@@ -79,6 +86,25 @@ def test_a_corrected_premise_is_not_a_refusal_in_metrics_and_curve() -> None:
         "recall": 0.3333,
     }
     assert refusals["corrected"] == 1
+
+
+def test_unsure_replies_have_their_share_and_count_as_refused() -> None:
+    outcomes = [
+        make_answered(0.9),
+        make_unsure(0.6),
+        make_unsure(0.5, shows_evidence=False),
+        make_unsure(0.4, answerable=False, kind="near_miss"),
+        make_refused(0.1, kind="off_topic"),
+    ]
+    metrics = compute_metrics(outcomes)
+    shares = {"all": 0.6, "answerable": 0.6667, "unanswerable": 0.5, "hold_evidence": 0.5}
+    assert metrics["unsure"] == shares
+    assert (metrics["answers"]["answered"], metrics["answers"]["given"]) == (0.3333, 1)
+    assert (metrics["refusals"]["recall"], metrics["refusals"]["wrongly_refused"]["fact"]["refused"]) == (1.0, 2)
+    rows = metrics["rows"]
+    assert [row["status"] for row in rows] == ["answered", "unsure", "unsure", "unsure", "low_relevance"]
+    assert [row["verdict"] for row in rows] == ["right", "unsure", "unsure", "right", "right"]
+    assert rows[1]["got"] == f"{UNSURE_MESSAGE}\nA trot moves diagonal legs together."
 
 
 def test_citations_are_counted_by_evidence_and_verbatim_text() -> None:
@@ -164,7 +190,7 @@ def test_a_violation_says_how_far_the_metric_is_off(text: str, message: str) -> 
 
 @pytest.mark.parametrize("name", METRIC_PATHS)
 def test_every_metric_name_has_a_value(name: str) -> None:
-    violation = MetricRequirement(name, 0.0 if name in ("ece", "p50_ms", "p95_ms") else 2.0).describe_violation(SMALL)
+    violation = MetricRequirement(name, -1.0 if name in LOWER_IS_BETTER else 2.0).describe_violation(SMALL)
     assert violation is not None
     assert "no value" not in violation
 

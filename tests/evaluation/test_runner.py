@@ -7,13 +7,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from tests.evaluation.outcomes import make_answered, make_graded_answer, make_item, make_refused, make_unsure_refusal
+from tests.evaluation.outcomes import (
+    make_answered,
+    make_graded_answer,
+    make_item,
+    make_refusal_reply,
+    make_refused,
+    make_unsure,
+)
+from tests.pipelines import with_point
 
+from bookbound.answering.operating_point import OperatingPoint
 from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Assessment, PassageAssessment
 from bookbound.domain.question import NO_DEADLINE, Deadline
-from bookbound.domain.reply import Answer, Refusal
+from bookbound.domain.reply import Answer, Refusal, Unsure
 from bookbound.evaluation.question_set import EvaluationQuestion, EvidenceQuote
 from bookbound.evaluation.runner import (
     CachedAssessor,
@@ -34,11 +43,6 @@ def ask(runner: asyncio.Runner, pipeline: Pipeline, *items: EvaluationQuestion) 
 
 def make_question(question: str, *evidence: EvidenceQuote, must: tuple[str, ...] = ()) -> EvaluationQuestion:
     return EvaluationQuestion(1, "q", question, bool(evidence), "fact", evidence, must)
-
-
-def with_point(pipeline: Pipeline, **changes: float | None) -> Pipeline:
-    point = replace(pipeline.book.operating_point, **changes)  # type: ignore[arg-type]
-    return replace(pipeline, book=replace(pipeline.book, operating_point=point))
 
 
 def test_an_answer_that_cites_its_evidence_is_right(runner: asyncio.Runner, pipeline: Pipeline) -> None:
@@ -73,18 +77,16 @@ def test_an_answer_without_the_required_text_is_wrong(runner: asyncio.Runner, pi
     assert not outcome.is_right(outcome.result)
 
 
-def test_an_unsure_answer_counts_as_refused_and_is_asked_again_without_a_threshold(
+def test_an_unsure_reply_is_no_answer_and_the_question_is_asked_again_without_a_threshold(
     runner: asyncio.Runner, pipeline: Pipeline
 ) -> None:
     question = make_question("What does a harmonic drive consist of?", CONSISTS)
-    (unsure,) = ask(runner, with_point(pipeline, answer_threshold=1.0, reply_threshold=0.0), question)
-    assert isinstance(unsure.result.reply, Answer)
-    assert (unsure.result.is_answered, unsure.result.cites_evidence, unsure.result_without_threshold.is_answered) == (
-        False,
-        False,
-        True,
-    )
-    (outcome,) = ask(runner, with_point(pipeline, answer_threshold=1.0, reply_threshold=None), question)
+    (unsure,) = ask(runner, with_point(pipeline, answer_threshold=1.0, unsure_threshold=0.0), question)
+    assert isinstance(unsure.result.reply, Unsure)
+    assert any(unsure.result.closest_with_evidence)
+    assert (unsure.result.is_unsure, unsure.result.is_answered, unsure.result.cites_evidence) == (True, False, False)
+    assert unsure.result_without_threshold.is_answered
+    (outcome,) = ask(runner, with_point(pipeline, answer_threshold=1.0, unsure_threshold=1.0), question)
     assert isinstance(outcome.result.reply, Refusal)
     assert (outcome.result.has_required_text, outcome.result.token_f1) == (False, 0.0)
     assert isinstance(outcome.result_without_threshold.reply, Answer)
@@ -93,7 +95,7 @@ def test_an_unsure_answer_counts_as_refused_and_is_asked_again_without_a_thresho
 
 def test_removing_the_answer_threshold_keeps_the_relevance_threshold(pipeline: Pipeline) -> None:
     point = pipeline.book.operating_point
-    assert remove_answer_threshold(pipeline).book.operating_point == replace(point, answer_threshold=0.0)
+    assert remove_answer_threshold(pipeline).book.operating_point == OperatingPoint(0.0, point.relevance_threshold)
 
 
 def test_each_evidence_quote_has_its_own_rank(runner: asyncio.Runner, pipeline: Pipeline) -> None:
@@ -125,6 +127,8 @@ def test_progress_is_reported_after_each_question(runner: asyncio.Runner, pipeli
         (make_refused(0.1, kind="near_miss"), True),
         (make_refused(0.1, kind="false_premise"), True),
         (make_refused(0.1, kind="fact", answerable=True), False),
+        (make_unsure(0.5), False),
+        (make_unsure(0.5, answerable=False, kind="near_miss"), True),
     ],
 )
 def test_a_result_is_right_if_it_answers_refuses_or_corrects_as_expected(outcome: QuestionOutcome, right: bool) -> None:
@@ -138,7 +142,7 @@ def test_a_right_answer_needs_evidence_and_the_required_text() -> None:
     assert not outcome.is_right(replace(complete, citations_with_evidence=(False,)))
     assert not outcome.is_right(replace(complete, has_required_text=False))
     assert outcome.is_right(replace(complete, citations_with_evidence=(False, True)))
-    assert not outcome.is_right(GradedReply(make_unsure_refusal(0.1)))
+    assert not outcome.is_right(GradedReply(make_refusal_reply(0.1)))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Tests temporary copies of files."""
+"""Tests temp_folder copies of files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ with temp_copies.make_temp_copy(lambda folder: (folder / "copy").touch()) as fol
 
 @pytest.fixture
 def memory_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Returns the folder in memory; the folder for temporary files is next to it."""
+    """Returns the folder in memory_folder; the folder for temp_folder files is next to it."""
     for name in ("memory", "temporary"):
         (tmp_path / name).mkdir()
     monkeypatch.setattr(temp_copies, "MEMORY_FOLDER", tmp_path / "memory")

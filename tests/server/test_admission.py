@@ -97,7 +97,7 @@ def test_a_question_that_waits_too_long_is_rejected_and_frees_its_place_in_the_q
 
 def test_questions_that_run_together_get_the_answers_they_get_alone(example_index: Path) -> None:
     async def run() -> None:
-        pipeline = await bootstrap.open_pipeline(Settings(index=example_index))
+        pipeline = await bootstrap.open_pipeline(Settings(index=example_index, answer_threshold=0.0))
         admission = AdmissionController(max_concurrency=8, max_queue=100)
         questions = [Question(f"What is {word}?") for word in ("QoS", "a URDF", "the ZMP", "SLAM", "PPO", "a topic")]
         async with admission.serve_books(BookPool.from_pipeline(pipeline)):

@@ -248,6 +248,7 @@ def run(setup: Setup, source: Path, folder: Path) -> Outcome:
             "answer_threshold": 0.0,
             "query_cache_size": 0,
             "max_concurrency": 16,
+            "reader": "fast",  # many servers run at once
         }
         options |= {"answer_timeout_seconds": LONG_SECONDS} | setup.settings(backend.url)
         bootstrap.index_book(source, Settings(**options))

@@ -114,7 +114,7 @@ class ServerFolder:
     def __init__(self, index: Path, folder: Path, **settings: Any) -> None:
         folder.mkdir()
         self.folder, self.index = folder, shutil.copytree(index, folder / "index")
-        self.settings = {"index": self.index, "answer_threshold": 0.0, **settings}
+        self.settings = {"index": self.index, "answer_threshold": 0.0, "reader": "fast", **settings}
         self.output = folder / "output"
 
     def read(self, outcome: Outcome, url: str | None = None) -> Outcome:

@@ -100,6 +100,6 @@ def _check_responses(cases: SearchStrategy[Any]) -> None:
     @settings(max_examples=12, suppress_health_check=list(HealthCheck))
     def check_response(case: Any) -> None:
         # The document cannot express that white space is no question, so the server rejects some requests it allows.
-        case.call_and_validate(excluded_checks=[positive_data_acceptance])
+        case.call_and_validate(excluded_checks=[positive_data_acceptance], timeout=60)
 
     check_response()

@@ -34,13 +34,27 @@ def test_stop_words_are_not_terms() -> None:
     assert extract_terms("Please, how often is it so?") == []
 
 
-@pytest.mark.parametrize("question", ["Explain this passage, please.", "What does this mean?", "Summarise the text."])
-def test_a_question_that_names_nothing_is_about_the_whole_text(question: str) -> None:
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Explain this passage, please.",
+        "What does this mean?",
+        "Summarise the text.",
+        "What is the main idea?",
+        "And this?",
+    ],
+)
+def test_a_question_that_only_points_is_about_the_whole_text(question: str) -> None:
     assert asks_about_whole_text(question)
 
 
 @pytest.mark.parametrize("question", ["What is a page table?", "Explain the trot.", "What is ZMP?"])
 def test_a_question_that_names_something_is_not_about_the_whole_text(question: str) -> None:
+    assert not asks_about_whole_text(question)
+
+
+@pytest.mark.parametrize("question", ["Why?", "How so?", "And then?", "?", ""])
+def test_a_question_that_points_at_nothing_is_not_about_the_whole_text(question: str) -> None:
     assert not asks_about_whole_text(question)
 
 

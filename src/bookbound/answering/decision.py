@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from bookbound.answering.operating_point import OperatingPoint
 from bookbound.answering.run_state import RunState
-from bookbound.domain.chunk import Passage
+from bookbound.answering.writers.quotes import quote_closest
+from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.judgement import (
     Assessment,
     Evidence,
@@ -17,35 +18,41 @@ from bookbound.domain.judgement import (
     RetrievalQuality,
 )
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
-from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply
+from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Unsure
 from bookbound.domain.trace import Trace
 
-MAX_EVIDENCE = 8
+MAX_EVIDENCE, MAX_CLOSEST_SECTIONS = 8, 3
+UNSURE_REASONS = (RefusalReason.INSUFFICIENT_GROUNDING, RefusalReason.SELECTED_TEXT_MISSING)
 
 
 def decide(question: Question, retrieval: Retrieval, assessment: Assessment, point: OperatingPoint) -> Judgement:
     """Decides whether the passages answer, which of them are relevant, and which words are the evidence.
 
-    A question of several parts is answered if any part is. If another part is not, the answer is partial and only the
-    words for the answered parts are evidence.
+    If a part of the question surely is not answered, the answer is partial, and only the words for the other parts are
+    evidence.
     """
     read = list(zip(retrieval.passages, assessment.readings, strict=True))
-    relevant = [(passage, reading) for passage, reading in read if reading.probability >= point.relevance_threshold]
-    probability = max(assessment.probability, *assessment.parts, 0.0)
-    has_reply = probability >= point.effective_reply_threshold
-    refusal = _choose_refusal(question, retrieval.passages, bool(relevant), has_reply)
-    answered = {part for part, chance in enumerate(assessment.parts) if chance >= point.effective_reply_threshold}
-    # If no part reaches the point by itself, the question as a whole does.
-    is_partial = refusal is None and 0 < len(answered) < len(assessment.parts)
+    # The reader chose a selection, so no search has to prove that it is relevant.
+    least = 0.0 if question.scope is AnswerScope.SELECTION else point.relevance_threshold
+    relevant = [(passage, reading) for passage, reading in read if reading.probability >= least]
+    probability = assessment.probability
+    refusal = _choose_refusal(question, retrieval.passages, bool(relevant), probability >= point.answer_threshold)
+    is_unsure = bool(relevant) and refusal in UNSURE_REASONS and probability >= point.unsure_threshold
+    possible, sure = (
+        {part for part, chance in enumerate(assessment.parts) if chance >= threshold}
+        for threshold in (point.unsure_threshold, point.answer_threshold)
+    )
+    is_partial = (refusal is None or is_unsure) and 0 < len(possible) < len(assessment.parts)
     mean = sum(reading.probability for _, reading in relevant) / len(relevant) if relevant else 0.0
     return Judgement(
         probability=probability,
         relevant_chunk_ids=tuple(passage.chunk.id for passage, _ in relevant),
-        evidence=tuple(_collect_evidence(relevant, answered if is_partial else None)),
+        evidence=tuple(_collect_evidence(relevant, possible if is_partial else None)),
         quality=_rate_quality(len(relevant), mean, refusal is None),
         refusal=refusal,
         is_partial=is_partial,
-        is_sure=probability >= point.answer_threshold,
+        is_unsure=is_unsure,
+        unsure_parts=tuple(sorted(possible - sure)) if sure and refusal is None else (),
     )
 
 
@@ -56,7 +63,7 @@ def _choose_refusal(
         return RefusalReason.EMPTY_RETRIEVAL
     if question.scope is AnswerScope.SELECTION:
         return None if has_relevant and is_answered else RefusalReason.SELECTED_TEXT_MISSING
-    # The score of a selection is not measured, so the threshold applies to the passages of the book.
+    # The reader chose the selection, so the threshold applies to the passages of the book.
     best = max((passage.score for passage in passages if passage.chunk.id != SELECTION_CHUNK_ID), default=0.0)
     # A threshold in the question defines low relevance; otherwise the assessor does.
     if best < question.threshold or not (has_relevant or question.threshold):
@@ -115,15 +122,25 @@ def _rank_by_probability(
 
 
 def build_reply(retrieval: Retrieval, judgement: Judgement, run: RunState, trace: Trace) -> Reply:
-    """Returns an answer of the supported sentences, or a refusal if there are none."""
+    """Returns an answer of the supported sentences; if there are none, an unsure reply or a refusal."""
     if not run.sentences:
-        refusal = judgement.refusal or RefusalReason.INSUFFICIENT_GROUNDING
-        return Refusal(refusal, replace(judgement, refusal=refusal), trace)
+        reason = judgement.refusal or RefusalReason.INSUFFICIENT_GROUNDING
+        if judgement.is_unsure and (quotes := quote_closest(run.question, retrieval.passages, judgement)):
+            return Unsure(reason, judgement, trace, quotes)
+        judgement = replace(judgement, refusal=reason, is_unsure=False)
+        return Refusal(reason, judgement, trace, _find_closest_sections(retrieval))
     used = {evidence.chunk_id for sentence in run.sentences for evidence in sentence.evidence}
     passages = tuple(passage for passage in retrieval.passages if passage.chunk.id in used)
     is_partial = judgement.is_partial or run.is_missing_part or _omits_answered_part(judgement, run.sentences)
-    judgement = replace(judgement, is_partial=is_partial, is_sure=judgement.is_sure or run.can_refuse)
+    # An unsure judgement only leads to sentences if a language model read the passages and found the answer.
+    judgement = replace(judgement, is_partial=is_partial, refusal=None, is_unsure=False)
     return Answer(tuple(run.sentences), passages, judgement, trace)
+
+
+def _find_closest_sections(retrieval: Retrieval) -> tuple[Place, ...]:
+    """Returns the places of the best passages of the book, one for each section."""
+    places = [passage.chunk.place for passage in retrieval.passages if passage.chunk.id != SELECTION_CHUNK_ID]
+    return tuple({place.link: place for place in places}.values())[:MAX_CLOSEST_SECTIONS]
 
 
 def _omits_answered_part(judgement: Judgement, sentences: Sequence[AnswerSentence]) -> bool:

@@ -15,7 +15,8 @@ from bookbound.models import (
     CONSTANTS_FILE,
     DIGESTS_FILE,
     EMBEDDER_FILE,
-    READER_FILE,
+    FAST_READER_FILE,
+    STRONG_READER_FILE,
     damaged_model_error,
     load_constants,
 )
@@ -47,29 +48,25 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class OperatingPoint:
-    """The probabilities from which a question counts as answered with confidence, and a passage as relevant.
+    """The probabilities from which a question counts as answered, and a passage as relevant.
 
-    From `reply_threshold` on there is a reply: a language model writes and may find no answer, or the quotes come with
-    a reservation. Without it there is no reply below `answer_threshold`.
+    From `unsure_threshold` on, which is never above `answer_threshold`, the reply is unsure instead of a refusal, and a
+    language model may write an answer. By default it is the answer threshold, so that no reply is unsure.
     """
 
     answer_threshold: float
     relevance_threshold: float
-    reply_threshold: float | None = None
+    unsure_threshold: float = 1.0
 
-    @property
-    def effective_reply_threshold(self) -> float:
-        """The probability from which there is a reply, which is never above the answer threshold."""
-        if self.reply_threshold is None:
-            return self.answer_threshold
-        return min(self.reply_threshold, self.answer_threshold)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unsure_threshold", min(self.unsure_threshold, self.answer_threshold))
 
-    def to_json(self) -> dict[str, float | None]:
+    def to_json(self) -> dict[str, float]:
         """Returns the thresholds under the keys that files, reports and `status --json` use."""
         return {
             "answered": self.answer_threshold,
             "relevant": self.relevance_threshold,
-            "drafted": self.reply_threshold,
+            "unsure": self.unsure_threshold,
         }
 
 
@@ -84,7 +81,7 @@ class DefaultOperatingPoint(NamedTuple):
         """Loads it from a folder; the fingerprint covers the networks and all constants but the chosen threshold."""
         constants, digests = load_constants(models / CONSTANTS_FILE), load_constants(models / DIGESTS_FILE)
         point = _parse_operating_point(constants.get("point"))
-        networks = [digests.get(name) for name in (READER_FILE, EMBEDDER_FILE)]
+        networks = [digests.get(name) for name in (FAST_READER_FILE, STRONG_READER_FILE, EMBEDDER_FILE)]
         if point is None or None in networks:
             raise damaged_model_error(CONSTANTS_FILE if point is None else DIGESTS_FILE)
         fitted = {name: value for name, value in constants.items() if name not in CALIBRATION_KEYS}
@@ -105,21 +102,24 @@ class ActiveOperatingPoint(NamedTuple):
 
 
 def resolve_operating_point(settings: Settings, shipped: DefaultOperatingPoint, book: Manifest) -> ActiveOperatingPoint:
-    """Returns the point of the setting, or of the calibration for these models and this book, or the default."""
-    # Another embedder or reranker finds and ranks other passages, so it counts as another model.
+    """Returns the default with the answer threshold of the setting, or of the calibration for these models and book."""
+    # Another embedder, reranker or reader leads to other probabilities, so it counts as another model.
     services = [part for part in (settings.embedder, settings.reranker) if part != "local"]
-    fingerprint = "+".join([shipped.model_fingerprint, *services])
+    readers = [settings.reader] if settings.reader != "strong" else []
+    fingerprint = "+".join([shipped.model_fingerprint, *services, *readers])
     default = shipped.point
     if settings.answer_threshold is not None:
-        return ActiveOperatingPoint(_with_threshold(default, settings.answer_threshold), "setting", fingerprint)
+        point = replace(default, answer_threshold=settings.answer_threshold)
+        return ActiveOperatingPoint(point, "setting", fingerprint)
     calibration = None if settings.qdrant_url else load_calibration(settings.index / OPERATING_POINT_FILE)
     if calibration is None:
-        note = "; it was chosen with the local embedder and reranker" if services else ""
+        note = "; it was chosen with the strong reader" if readers else ""
+        note = "; it was chosen with the local embedder and reranker" if services else note
         return ActiveOperatingPoint(default, f"default{note}", fingerprint)
     if other := _describe_mismatch(calibration, fingerprint, book):
         return ActiveOperatingPoint(default, f"default; the calibration is for {other}", fingerprint, outdated=other)
     questions = f"{calibration.questions} question" + "s" * (calibration.questions != 1)
-    point = _with_threshold(default, calibration.answer_threshold)
+    point = replace(default, answer_threshold=calibration.answer_threshold)
     return ActiveOperatingPoint(point, f"calibrated on {questions}", fingerprint)
 
 
@@ -158,11 +158,6 @@ def save_calibration(calibration: Calibration, curve: list[dict[str, Any]], file
         filesystem.write_atomically(Path(os.path.realpath(file)), content)
 
 
-def _with_threshold(default: OperatingPoint, threshold: float) -> OperatingPoint:
-    """Returns a chosen point, below which there is no reply."""
-    return replace(default, answer_threshold=threshold, reply_threshold=threshold)
-
-
 def _describe_mismatch(calibration: Calibration, fingerprint: str, book: Manifest) -> str:
     if calibration.model_fingerprint != fingerprint:
         return "another model"
@@ -172,11 +167,11 @@ def _describe_mismatch(calibration: Calibration, fingerprint: str, book: Manifes
 
 def _parse_operating_point(values: Any) -> OperatingPoint | None:
     """Returns the point with the keys of `OperatingPoint.to_json`, or None if it is damaged."""
-    if not isinstance(values, dict) or set(values) != {"answered", "relevant", "drafted"}:
+    if not isinstance(values, dict) or set(values) != {"answered", "relevant", "unsure"}:
         return None
     if not all(map(_is_probability, values.values())):
         return None
-    return OperatingPoint(values["answered"], values["relevant"], values["drafted"])
+    return OperatingPoint(values["answered"], values["relevant"], values["unsure"])
 
 
 def _is_probability(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Runs the steps that turn a question into a verified answer or a refusal."""
+"""Runs the steps that turn a question into a verified answer, an unsure reply or a refusal."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from bookbound.answering.decision import build_reply, decide, rank_passages
 from bookbound.answering.operating_point import OperatingPoint
+from bookbound.answering.reading.question_parts import merge_part_readings, split_question
 from bookbound.answering.run_state import AgentSearches, RunState, rephrase_question
 from bookbound.answering.selection import locate_selection
 from bookbound.answering.several_books import OtherEditions
@@ -25,11 +26,10 @@ from bookbound.domain.reply import (
     AnswerSentence,
     MissingPart,
     PipelineEvent,
-    Refusal,
     Reply,
     WriterEvent,
 )
-from bookbound.domain.trace import StageClock, TokenUsage, Trace
+from bookbound.domain.trace import StageClock, TokenUsage
 
 log = logging.getLogger("bookbound.answering.pipeline")
 
@@ -92,7 +92,7 @@ class Pipeline:
     async def ask(self, question: Question, clock: StageClock | None = None) -> Reply:
         async with aclosing(self.steps(question, clock)) as steps:
             async for step in steps:
-                if isinstance(step, Answer | Refusal):
+                if isinstance(step, Reply):
                     return step
         raise AssertionError("every question ends in a reply")
 
@@ -102,7 +102,7 @@ class Pipeline:
         retrieval, judgement = await self._judge(question, await self._retrieve(question, run), run)
         yield retrieval
         yield judgement
-        if judgement.refusal is None:
+        if judgement.answer_present or judgement.is_unsure:
             async with aclosing(self._write(retrieval, judgement, run)) as sentences:
                 async for sentence in sentences:
                     yield sentence
@@ -120,14 +120,14 @@ class Pipeline:
         if engine.agent is None:
             return await self.ask(question)
         run = self._start(question)
-        run.writer, run.can_refuse = engine.agent.name, True
+        run.writer, run.can_refuse, run.searches_parts = engine.agent.name, True, False
         searches = AgentSearches(await self._retrieve(question, run))
 
         async def search(query: str, k: int) -> tuple[Retrieval, Sequence[str]]:
             rephrased = rephrase_question(question, query, k)
             candidates = searches.cap_scores(await self._retrieve(rephrased, run))
             retrieval, judgement = await self._judge(replace(question, k=rephrased.k), candidates, run)
-            texts = format_passages(retrieval) if judgement.refusal is None else ()
+            texts = format_passages(retrieval) if judgement.answer_present or judgement.is_unsure else ()
             searches.add(retrieval, judgement, is_withheld=not texts)
             return retrieval, texts
 
@@ -152,19 +152,25 @@ class Pipeline:
 
         The book always gives `MAX_PASSAGES`, because only reading them decides which are the best.
         """
-        index, deadline, clock, selection = self.book.index, run.deadline, run.clock, None
+        index, embedder, deadline, clock = self.book.index, self.engine.embedder, run.deadline, run.clock
+        with clock.measure("embed"):
+            vector = await embedder.embed_question(question.text, deadline)
+        first: Sequence[Passage] = ()
+        place = None
         if question.selection:
             with clock.measure("search"):
                 selection = await locate_selection(question.selection, index, deadline)
-        first = (Passage(selection, 1.0),) if selection and question.scope is not AnswerScope.BOOK else ()
-        place = selection.place if selection and selection.place.file else None
-        if question.scope is AnswerScope.SELECTION:
-            return Retrieval(first, place)
-        with clock.measure("embed"):
-            vector = await self.engine.embedder.embed_question(question.text, deadline)
-        with clock.measure("search"):
-            found = await index.search(question.text, vector, MAX_PASSAGES, deadline)
-        return Retrieval((*first, *found), place)
+            place = selection.place if selection.place.file else None
+            if question.scope is not AnswerScope.BOOK:
+                with clock.measure("embed"):
+                    selected = await embedder.embed_question(question.selection, deadline)
+                first = (Passage(selection, max(0.0, float(vector @ selected))),)
+        found: Sequence[Passage] = ()
+        if question.scope is not AnswerScope.SELECTION:
+            with clock.measure("search"):
+                found = await index.search(question.text, vector, MAX_PASSAGES, deadline)
+        scored = (replace(each, score=embedder.score_similarity(each.score)) for each in (*first, *found))
+        return Retrieval(tuple(scored), place)
 
     async def _judge(self, question: Question, candidates: Retrieval, run: RunState) -> tuple[Retrieval, Judgement]:
         if question.scope is not AnswerScope.SELECTION:
@@ -173,14 +179,21 @@ class Pipeline:
         return retrieval, decide(question, retrieval, assessment, self.book.operating_point)
 
     async def _read(self, question: Question, candidates: Retrieval, run: RunState) -> tuple[Retrieval, Assessment]:
+        """Reads the candidates; each part of a question is searched and read by itself."""
+        assess, parts = self.engine.assessor.assess, split_question(question.text)
+        found = [candidates] * len(parts)
+        if len(parts) > 1 and run.searches_parts:
+            found = [await self._retrieve(replace(question, text=part), run) for part in parts]
         with run.clock.measure("judge"):
-            assessment = await self.engine.assessor.assess(question.text, candidates.passages, run.deadline)
-            return rank_passages(question, candidates, assessment)
+            read = [await assess(part, each.passages, run.deadline) for part, each in zip(parts, found, strict=True)]
+        return rank_passages(question, *merge_part_readings(found, read))
 
     async def _write(self, retrieval: Retrieval, judgement: Judgement, run: RunState) -> AsyncGenerator[AnswerSentence]:
         """Yields each supported sentence; if the writer fails before the first one, the fallback writer writes."""
         fallback = self.engine.fallback_writer if run.question.allow_fallback else None
         for writer in filter(None, (self.engine.writer, fallback)):
+            if judgement.is_unsure and not writer.can_refuse:
+                return  # quotes would claim to be the answer
             run.writer, run.can_refuse = writer.name, writer.can_refuse
             draft = writer.write(run.question, retrieval.passages, judgement, run.deadline)
             try:
@@ -209,19 +222,9 @@ class Pipeline:
 
     async def _build_reply(self, retrieval: Retrieval, judgement: Judgement, run: RunState) -> Reply:
         book = self.book
-        trace = Trace(
-            retrieval=retrieval,
-            generation=book.manifest.generation,
-            embedder=self.engine.embedder.name,
-            writer=run.writer,
-            stages=run.clock.stages,
-            usage=run.usage,
-            tool_calls=run.tool_calls,
-            degraded=run.degraded,
-            edition=book.edition,
-        )
+        trace = run.build_trace(retrieval, book.manifest.generation, book.edition, self.engine.embedder.name)
         reply = build_reply(retrieval, judgement, run, trace)
-        if book.other_editions is None or isinstance(reply, Refusal):
+        if book.other_editions is None or not isinstance(reply, Answer):
             return reply
         differing = await book.other_editions.find_differing(reply.citations, run.deadline)
         return replace(reply, trace=replace(trace, differing_editions=differing))

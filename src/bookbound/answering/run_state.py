@@ -8,7 +8,7 @@ from bookbound.domain.errors import InvalidInputError
 from bookbound.domain.judgement import Judgement, RefusalReason
 from bookbound.domain.question import Deadline, Question, Retrieval
 from bookbound.domain.reply import AnswerSentence
-from bookbound.domain.trace import StageClock, TokenUsage
+from bookbound.domain.trace import StageClock, TokenUsage, Trace
 
 NOTHING_FOUND = Judgement(0.0, (), (), "Poor", RefusalReason.EMPTY_RETRIEVAL)
 
@@ -22,11 +22,26 @@ class RunState:
     clock: StageClock
     writer: str
     can_refuse: bool = False
+    searches_parts: bool = True
     sentences: list[AnswerSentence] = field(default_factory=list)
     usage: TokenUsage = field(default_factory=TokenUsage)
     tool_calls: tuple[str, ...] = ()
     is_missing_part: bool = False
     degraded: bool = False
+
+    def build_trace(self, retrieval: Retrieval, generation: str, edition: str, embedder: str) -> Trace:
+        """Returns how the reply was made, from these passages of this generation and edition of the book."""
+        return Trace(
+            retrieval=retrieval,
+            generation=generation,
+            embedder=embedder,
+            writer=self.writer,
+            stages=self.clock.stages,
+            usage=self.usage,
+            tool_calls=self.tool_calls,
+            degraded=self.degraded,
+            edition=edition,
+        )
 
 
 class AgentSearches:
@@ -50,13 +65,17 @@ class AgentSearches:
 
     def add(self, retrieval: Retrieval, judgement: Judgement, *, is_withheld: bool) -> None:
         """Adds the result of a search; without anything that the agent may read, it counts as a refusal."""
-        refusal = judgement.refusal or (RefusalReason.LOW_RELEVANCE if is_withheld else None)
+        if is_withheld and (judgement.answer_present or judgement.is_unsure):
+            judgement = replace(judgement, refusal=RefusalReason.LOW_RELEVANCE, is_unsure=False)
         self._retrievals.append(retrieval)
-        self._judgements.append(replace(judgement, refusal=refusal))
+        self._judgements.append(judgement)
 
     @property
     def judgement(self) -> Judgement:
-        return max(self._judgements, key=lambda each: (each.answer_present, each.probability), default=NOTHING_FOUND)
+        def rank(judgement: Judgement) -> tuple[bool, bool, float]:
+            return judgement.answer_present, judgement.is_unsure, judgement.probability
+
+        return max(self._judgements, key=rank, default=NOTHING_FOUND)
 
     @property
     def retrieval(self) -> Retrieval:

@@ -54,10 +54,12 @@ def writer_name(settings: Settings) -> str:
 
 async def open_engine(settings: Settings) -> Engine:
     """Opens the models and services of the settings; if one fails, those before it are closed."""
-    from bookbound.models import EMBEDDER_FILE, READER_FILE
+    from bookbound.models import EMBEDDER_FILE, FAST_READER_FILE, STRONG_READER_FILE
     from bookbound.models.onnx import ModelRuntime
 
-    preload = (EMBEDDER_FILE, READER_FILE) if settings.embedder == "local" else (READER_FILE,)
+    is_strong = settings.reader == "strong"
+    networks = {STRONG_READER_FILE: is_strong, FAST_READER_FILE: True, EMBEDDER_FILE: settings.embedder == "local"}
+    preload = [name for name, is_used in networks.items() if is_used]
     models = ModelRuntime(threads=settings.model_threads, preload=preload)  # they load during the imports below
 
     from bookbound.answering.grounding.verifier import CrossEncoderVerifier
@@ -70,8 +72,9 @@ async def open_engine(settings: Settings) -> Engine:
         writer, fallback_writer, agent = _build_writers(settings, opened)
         embedder = build_embedder(settings, models)
         opened.push_async_callback(embedder.close)
-        reader = CrossEncoder(models)
-        assessor: Assessor = CrossEncoderAssessor(reader)
+        fast = CrossEncoder(models, "fast")
+        strong = CrossEncoder(models, "strong") if is_strong else None
+        assessor: Assessor = CrossEncoderAssessor(fast, strong)
         if settings.reranker != "local":
             reranker = build_reranker(settings, assessor)
             opened.push_async_callback(reranker.close)
@@ -80,7 +83,7 @@ async def open_engine(settings: Settings) -> Engine:
             embedder=embedder,
             assessor=assessor,
             writer=writer,
-            verifier=CrossEncoderVerifier(reader),
+            verifier=CrossEncoderVerifier(strong or fast),
             fallback_writer=fallback_writer,
             agent=agent,
             answer_seconds=settings.answer_timeout_seconds,

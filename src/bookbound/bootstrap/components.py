@@ -19,7 +19,7 @@ from bookbound.services import validate_key, validate_url
 from bookbound.settings import Settings
 
 if TYPE_CHECKING:
-    from bookbound.answering.reading.answerability import CohereRerankAssessor
+    from bookbound.answering.reading.cohere_reranker import CohereRerankAssessor
     from bookbound.domain.document import ParsedBook
     from bookbound.indexing.pipeline import BookSource, IndexingResult, ProgressCallback
     from bookbound.models.cohere import CohereClient
@@ -55,7 +55,7 @@ def _build_remote_embedder(settings: Settings, models: ModelRuntime) -> Embedder
 def build_reranker(settings: Settings, reader: Assessor) -> CohereRerankAssessor:
     """Returns an assessor in which Cohere orders the passages that `reader` reads."""
     cohere = _build_cohere_client(settings, "reranker")
-    from bookbound.answering.reading.answerability import CohereRerankAssessor
+    from bookbound.answering.reading.cohere_reranker import CohereRerankAssessor
 
     return CohereRerankAssessor(cohere, reader, settings.reranker_model)
 

@@ -171,7 +171,10 @@ def ask(
 ) -> None:
     """Answer a question in the book's own words with citations, or say that the book does not answer it.
 
-    Exit codes: 0 answered, 1 refused, 2 bad use or configuration, 3 a service could not be reached, 4 invalid input.
+    If that is not sure, show the closest passages.
+
+    Exit codes: 0 answered, 1 unsure or refused, 2 bad use or configuration, 3 a service could not be reached,
+    4 invalid input.
     """
     text = _require_single_argument("ask", question)
     if text == selected_text == STANDARD_INPUT_MARK:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bookbound.answering.operating_point import OPERATING_POINT_FILE, Calibration, save_calibration
+from bookbound.answering.operating_point import OPERATING_POINT_FILE, Calibration, OperatingPoint, save_calibration
 from bookbound.answering.pipeline import Pipeline
 from bookbound.cli.eval_command import QuestionsOption, ask_question_set, check_output_files, is_same_path
 from bookbound.cli.exit_codes import EXIT_ANSWERED, EXIT_REFUSED, exit_on_error, exit_without_cleanup
@@ -31,6 +31,7 @@ from bookbound.cli.terminal import (
 from bookbound.settings import ENVIRONMENT_PREFIX, SETTINGS_FILE, Settings, load_settings
 
 if TYPE_CHECKING:
+    from bookbound.evaluation.runner import QuestionOutcome
     from bookbound.evaluation.threshold_curve import CurvePoint
 
 MIN_QUESTIONS = 30
@@ -96,8 +97,7 @@ def calibrate(
         check_output_files(questions, output_file or (own_file if own_file and own_file.is_file() else None))
         items = load_question_set(questions)
         # A set threshold keeps a damaged file next to the index from being read, so that it can be replaced.
-        asked_settings = replace(settings, answer_threshold=0.0)
-        pipeline, outcomes = asyncio.run(ask_question_set(ctx.obj, asked_settings, items))
+        pipeline, outcomes = asyncio.run(ask_question_set(ctx.obj, replace(settings, answer_threshold=0.0), items))
         measures_refusal = not all(item.answerable for item in items)
         _warn_weak_set(len(items), measures_refusal)
         rows = build_threshold_curve(outcomes)
@@ -109,9 +109,11 @@ def calibrate(
         elif not writes:
             print_to_stderr(f"Nothing was written. To use the threshold {choice.threshold:.2f} anyway, add --force.")
         else:
-            fingerprint = ctx.obj.load_operating_point(asked_settings, pipeline.book.manifest).model_fingerprint
-            found = _build_calibration(choice, min_precision, len(items), pipeline, fingerprint)
-            print_lines(_save_calibration(found, rows, settings, output_file))
+            chosen_settings = replace(settings, answer_threshold=choice.threshold)
+            chosen = ctx.obj.load_operating_point(chosen_settings, pipeline.book.manifest)
+            found = _build_calibration(choice, min_precision, len(items), pipeline, chosen.model_fingerprint)
+            saved = _save_calibration(found, rows, settings, output_file)
+            print_lines([*saved, _describe_unsure(chosen.point, outcomes)])
     exit_without_cleanup(EXIT_ANSWERED if writes else EXIT_REFUSED)
 
 
@@ -168,6 +170,15 @@ def _save_calibration(
         )
     elif settings.answer_threshold is not None:
         yield styled(f"The setting answer_threshold = {settings.answer_threshold:.2f} overrides this choice.")
+
+
+def _describe_unsure(point: OperatingPoint, outcomes: Sequence[QuestionOutcome]) -> StyledLine:
+    """The share of the questions with an unsure reply at the chosen threshold."""
+    possible = [each.probability for each in outcomes if each.result_without_threshold.is_answered]
+    unsure = sum(point.unsure_threshold <= probability < point.answer_threshold for probability in possible)
+    return styled(
+        f"Unsure replies from {point.unsure_threshold:.2f} on: {unsure / len(outcomes):.0%} of all questions."
+    )
 
 
 def _describe_unreached_precision(rows: Sequence[CurvePoint], wanted: float) -> str:

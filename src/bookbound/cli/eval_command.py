@@ -161,6 +161,7 @@ def _format_metrics(metrics: MetricsDict) -> Iterator[StyledLine]:
             ("Book", metrics["index"]["title"]),
             ("Questions", f"{counts['all']}, {counts['answerable']} of them answerable"),
             ("Answer threshold", f"{point['answered']:.2f} ({point['origin']})"),
+            ("Unsure threshold", f"{point['unsure']:.2f}"),
         ]
     )
     for table in build_metric_tables(metrics):

@@ -101,6 +101,7 @@ def _format_status(found: JsonObject) -> Iterator[StyledLine]:
         ("Index", found["location"]),
         ("On disk", "" if found["bytes"] is None else format_bytes(found["bytes"])),
         ("Answer threshold", f"{point['answered']:.2f} ({point['origin']})"),
+        ("Unsure threshold", f"{point['unsure']:.2f}"),
         ("Writer", found["writer"]),
     ]
     yield from format_table([row for row in rows if row[1]])

@@ -1,4 +1,4 @@
-"""Formats replies, refusals and passages as lines of text."""
+"""Formats replies and passages as lines of text."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from bookbound.domain.book_ref import UNNAMED_EDITION_LABEL
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.judgement import Evidence, RefusalReason
 from bookbound.domain.question import SELECTION_CHUNK_ID, Retrieval
-from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply
+from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Unsure
 from bookbound.domain.trace import Trace
 
 if TYPE_CHECKING:
     from bookbound.contracts.agent import AgentResponse
     from bookbound.contracts.grounded_agent import AgentResponse as GroundedResponse
 
-MAX_NEAREST_SECTIONS, MAX_EXCERPT_CHARS = 3, 240
+MAX_EXCERPT_CHARS = 240
 REFUSAL_EXPLANATIONS = {
     RefusalReason.EMPTY_RETRIEVAL: "Nothing in the index is close to the question.",
     RefusalReason.LOW_RELEVANCE: "No passage of the book is about this.",
@@ -74,8 +74,11 @@ def _build_timing_rows(reply: AgentResponse | GroundedResponse) -> list[tuple[st
 
 
 def format_reply(reply: Reply, verbose: bool = False, threshold: float = 0.0) -> Iterator[StyledLine]:
-    """An answer with its citations, or a refusal with the nearest sections; `verbose` adds judgement and timings."""
-    yield from format_answer(reply) if isinstance(reply, Answer) else format_refusal(reply, threshold)
+    """An answer with its citations, or the closest passages or sections; `verbose` adds judgement and timings."""
+    if isinstance(reply, Answer):
+        yield from format_answer(reply)
+    else:
+        yield from format_unsure(reply) if isinstance(reply, Unsure) else format_refusal(reply, threshold)
     yield from _format_selection(reply.trace.retrieval)
     if verbose:
         yield from _format_trace(reply)
@@ -104,23 +107,29 @@ def format_answer(answer: Answer) -> Iterator[StyledLine]:
             yield BLANK_LINE
     shown = {sentence.text for sentence in answer.sentences}
     for evidence, number in numbers.items():
-        yield _format_numbered(f"[{number}] ", "cyan", _join_path(evidence.place))
-        yield from _format_address(evidence.place, indent=4)
-        if evidence.text not in shown:
-            yield styled(("“" + evidence.text + "”", "italic"), indent=4, no_wrap="\n" in evidence.text)
+        yield from _format_citation(number, evidence, with_quote=evidence.text not in shown)
+
+
+def format_unsure(unsure: Unsure) -> Iterator[StyledLine]:
+    """The statement, then the quotes that come closest, each with its place."""
+    yield styled((unsure.text, "bold yellow"))
+    if unsure.trace.degraded:
+        yield styled(MODEL_UNREACHABLE_MESSAGE)
+    for number, evidence in enumerate(unsure.closest, 1):
+        yield BLANK_LINE
+        yield from _format_citation(number, evidence, with_quote=True)
 
 
 def format_refusal(refusal: Refusal, threshold: float = 0.0) -> Iterator[StyledLine]:
-    """The refusal, its reason, and the nearest sections."""
+    """The refusal, its reason, and the closest sections."""
     found = [passage for passage in refusal.trace.retrieval.passages if passage.chunk.id != SELECTION_CHUNK_ID]
     reason = MODEL_UNREACHABLE_MESSAGE if refusal.trace.degraded else _explain_refusal(refusal.kind, found, threshold)
     yield styled((refusal.text, "bold yellow"))
     yield styled(reason)
-    nearest = list({passage.chunk.place.link: passage.chunk.place for passage in found}.values())[:MAX_NEAREST_SECTIONS]
-    if nearest:
+    if refusal.closest:
         yield BLANK_LINE
-        yield styled(("The nearest sections:", "dim"))
-    for place in nearest:
+        yield styled(("The closest sections:", "dim"))
+    for place in refusal.closest:
         yield styled((_join_path(place), "dim"), indent=2)
         yield styled((place.link, "dim"), indent=4, no_wrap=True)
         if quote := next((each for each in refusal.judgement.evidence if each.place.link == place.link), None):
@@ -148,6 +157,39 @@ def _format_numbered(number: str, style: str, title: str, *more: StyledText) -> 
 
 def _join_path(place: Place) -> str:
     return " › ".join(place.heading_path)
+
+
+def _format_citation(number: int, evidence: Evidence, with_quote: bool) -> Iterator[StyledLine]:
+    yield _format_numbered(f"[{number}] ", "cyan", _join_path(evidence.place))
+    yield from _format_address(evidence.place, indent=4)
+    if with_quote:
+        yield styled(("“" + evidence.text + "”", "italic"), indent=4, no_wrap="\n" in evidence.text)
+
+
+def _format_address(place: Place, indent: int) -> Iterator[StyledLine]:
+    """A link for people, then file and characters for machines; text that is not from the book has neither."""
+    if place.file:
+        yield styled((place.link, "dim"), indent=indent, no_wrap=True)
+        file = escape_line_breaks(place.file).partition("#page=")[0]
+        page = f", page {escape_line_breaks(place.page_label or str(place.page))}" if place.page is not None else ""
+        yield styled((f"{file}:{place.start}-{place.end}{page}", "dim"), indent=indent, no_wrap=True)
+
+
+def _shorten(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= MAX_EXCERPT_CHARS else text[:MAX_EXCERPT_CHARS].rpartition(" ")[0] + " …"
+
+
+def _format_selection(retrieval: Retrieval) -> Iterator[StyledLine]:
+    """Where the selected text is in the book, or that it is not from the book."""
+    if not any(passage.chunk.id == SELECTION_CHUNK_ID for passage in retrieval.passages):
+        return
+    yield BLANK_LINE
+    if retrieval.selection:
+        yield styled((f"The selected text is in {_join_path(retrieval.selection)}", "dim"))
+        yield from _format_address(retrieval.selection, indent=2)
+    else:
+        yield styled(("The selected text is not from this book.", "dim"))
 
 
 def _explain_refusal(reason: RefusalReason, found: Sequence[Passage], threshold: float) -> str:
@@ -182,48 +224,17 @@ def _format_citation_marks(sentence: AnswerSentence, numbers: dict[Evidence, int
     return "".join(f"[{numbers[evidence]}]" for evidence in dict.fromkeys(sentence.evidence)), "cyan"
 
 
-def _format_address(place: Place, indent: int) -> Iterator[StyledLine]:
-    """A link for people, then file and characters for machines; text that is not from the book has neither."""
-    if place.file:
-        yield styled((place.link, "dim"), indent=indent, no_wrap=True)
-        file = escape_line_breaks(place.file).partition("#page=")[0]
-        page = f", page {escape_line_breaks(place.page_label or str(place.page))}" if place.page is not None else ""
-        yield styled((f"{file}:{place.start}-{place.end}{page}", "dim"), indent=indent, no_wrap=True)
-
-
-def _shorten(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= MAX_EXCERPT_CHARS else text[:MAX_EXCERPT_CHARS].rpartition(" ")[0] + " …"
-
-
-def _format_selection(retrieval: Retrieval) -> Iterator[StyledLine]:
-    """Where the selected text is in the book, or that it is not from the book."""
-    if not any(passage.chunk.id == SELECTION_CHUNK_ID for passage in retrieval.passages):
-        return
-    yield BLANK_LINE
-    if retrieval.selection:
-        yield styled((f"The selected text is in {_join_path(retrieval.selection)}", "dim"))
-        yield from _format_address(retrieval.selection, indent=2)
-    else:
-        yield styled(("The selected text is not from this book.", "dim"))
-
-
 def _format_trace(reply: Reply) -> Iterator[StyledLine]:
     """The judgement, the passages and the time of each stage."""
     judgement, trace = reply.judgement, reply.trace
-    timings = trace.milliseconds
+    verdict = f"{judgement.probability:.2f} probability of an answer, retrieval quality {judgement.quality}"
+    relevant = f"{len(judgement.relevant_chunk_ids)} of {format_count(len(trace.retrieval.passages), 'passage')}"
     yield BLANK_LINE
     yield from format_table(
         [
-            (
-                "Judgement",
-                f"{judgement.probability:.2f} probability of an answer, retrieval quality {judgement.quality}",
-            ),
-            (
-                "Relevant",
-                f"{len(judgement.relevant_chunk_ids)} of {format_count(len(trace.retrieval.passages), 'passage')}",
-            ),
-            ("Time", ", ".join(f"{name} {value:.1f} ms" for name, value in timings.items())),
+            ("Judgement", verdict),
+            ("Relevant", relevant),
+            ("Time", ", ".join(f"{name} {value:.1f} ms" for name, value in trace.milliseconds.items())),
             ("Writer", _describe_writer(trace)),
             ("Embedder", trace.embedder),
             ("Generation", trace.generation),

@@ -71,8 +71,7 @@ def serve(
         socket = stack.enter_context(uvicorn_server.bind_socket(host, port))
         if source:
             index_with_progress(ctx.obj, source, settings)
-        with open_book(ctx.obj, settings) as opened:  # an error shows here, not in a worker
-            title = opened.manifest.title
+        title = _check_book(ctx.obj, settings)
         books = asyncio.run(ctx.obj.list_books(settings))
         ctx.obj.check_server_services(settings, workers)
         url = uvicorn_server.socket_url(socket)
@@ -82,6 +81,12 @@ def serve(
             print_lines([*format_invitation(title, url, key=settings.access_mode == "keys"), *format_book_paths(books)])
         flush_stdout()
         uvicorn_server.serve(socket, workers, settings)
+
+
+def _check_book(bootstrap: Bootstrap, settings: Settings) -> str:
+    """Opens the book, so that an error shows here and not in a worker, and returns its title."""
+    with open_book(bootstrap, settings) as opened:
+        return opened.manifest.title
 
 
 def format_invitation(

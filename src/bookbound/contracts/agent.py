@@ -175,7 +175,7 @@ def ask_or_raise(query: AgentQuery, book: Book) -> AgentResponse | AgentError:
         found = "nothing was found" if best is None else f"best score {best:.4f} < {query.relevance_threshold}"
         return AgentError("no_context", NOT_IN_BOOK_MESSAGE, f"{FAILURE_STATES['no_context']}: {found}")
     return AgentResponse(
-        answer=reply.full_text if isinstance(reply, Answer) else reply.text,
+        answer=reply.full_text if isinstance(reply, Answer) else NOT_IN_BOOK_MESSAGE,
         sources=_collect_sources(reply) if isinstance(reply, Answer) else [],
         has_relevant_context=isinstance(reply, Answer),
         retrieval_time_ms=reply.trace.retrieval_ms,

@@ -24,7 +24,7 @@ from bookbound.contracts.http_contract import (
 from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.chunk import Passage
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
-from bookbound.domain.reply import Answer, AnswerSentence, Reply, join_sentences
+from bookbound.domain.reply import Answer, AnswerSentence, Reply, Unsure, join_sentences
 
 EMPTY_QUESTION_MESSAGE = "Question cannot be empty or whitespace-only"
 ERROR_CODES = {
@@ -147,6 +147,7 @@ class ChatResponse(BaseModel):
 
     @classmethod
     def from_reply(cls, reply: Reply, request_id: str) -> Self:
+        reply = reply.to_refusal() if isinstance(reply, Unsure) else reply
         sources = (
             {p.chunk.id: RetrievalResult.from_passage(p) for p in reply.passages} if isinstance(reply, Answer) else {}
         )

@@ -13,7 +13,7 @@ from bookbound.domain.errors import BookboundError, ServiceError
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.question import Retrieval
-from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, join_sentences
+from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Unsure, join_sentences
 from bookbound.domain.trace import Trace
 
 HIGHLIGHT_EDGE_WORDS = 6
@@ -25,22 +25,29 @@ _RENDERED_DIFFERENTLY = re.compile(
 
 
 def serialize_reply(reply: Reply) -> JsonObject:
-    """An answer or a refusal with its evidence."""
+    """An answer, an unsure reply or a refusal with its evidence."""
     answer = reply if isinstance(reply, Answer) else None
     return {
-        "status": "answered" if answer else "refused",
+        "status": "answered" if answer else "unsure" if isinstance(reply, Unsure) else "refused",
         "answer": answer.text if answer else None,
         "partial": answer.is_partial if answer else False,
-        "sure": answer.is_sure if answer else False,
+        "sure": answer is not None,
         "reservation": (answer.reservation or None) if answer else None,
         "degraded": reply.trace.degraded,
-        "refusal": {"kind": reply.kind.value, "message": reply.text} if isinstance(reply, Refusal) else None,
+        "unsure": {"kind": reply.kind.value, "message": reply.text} if isinstance(reply, Unsure) else None,
+        "closest": [serialize_citation(each) for each in reply.closest] if isinstance(reply, Unsure) else [],
+        "refusal": _serialize_refusal(reply) if isinstance(reply, Refusal) else None,
         "sentences": [serialize_sentence(each) for each in answer.sentences] if answer else [],
         "citations": [serialize_citation(evidence) for evidence in reply.citations],
         "judgement": serialize_judgement(reply.judgement),
         "passages": serialize_passages(reply.trace.retrieval),
         "trace": _serialize_trace(reply.trace),
     }
+
+
+def _serialize_refusal(refusal: Refusal) -> JsonObject:
+    sections = [serialize_place(place) for place in refusal.closest]
+    return {"kind": refusal.kind.value, "message": refusal.text, "sections": sections}
 
 
 def serialize_citation(evidence: Evidence) -> JsonObject:
@@ -138,6 +145,7 @@ def serialize_judgement(judgement: Judgement) -> JsonObject:
     return {
         "probability": round(judgement.probability, 4),
         "answer_present": judgement.answer_present,
+        "unsure": judgement.is_unsure,
         "quality": judgement.quality,
         "relevant": list(judgement.relevant_chunk_ids),
         "evidence": [serialize_citation(evidence) for evidence in judgement.evidence],

@@ -105,7 +105,10 @@ def build_router(backend: AnswerBackend) -> APIRouter:
 
     @router.post("/answers", response_model=ReplyModel, responses=errors | stream_response)
     async def answers(body: AnswerRequest, request: Request, context: Context) -> Any:
-        """Answer a question; `Accept: text/event-stream` streams passages, judgement and sentences."""
+        """Answer a question, show the closest passages, or refuse.
+
+        `Accept: text/event-stream` streams passages, judgement and sentences.
+        """
         question = body.to_question()
         if EVENT_STREAM_TYPE in request.headers.get("accept", ""):
             events = backend.stream(question, context)

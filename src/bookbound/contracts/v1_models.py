@@ -44,17 +44,26 @@ class SentenceModel(BaseModel):
 
 
 class RefusalModel(BaseModel):
-    """Why there is no answer."""
+    """Why there is no answer, and the places of the closest sections."""
 
     kind: Literal["empty_retrieval", "low_relevance", "insufficient_grounding", "selected_text_missing"]
+    message: str
+    sections: list[PlaceModel]
+
+
+class UnsureModel(BaseModel):
+    """The sentence to show above the closest passages, and the reason why there is no answer."""
+
+    kind: Literal["insufficient_grounding", "selected_text_missing"]
     message: str
 
 
 class JudgementModel(BaseModel):
-    """The judgement behind the reply."""
+    """The judgement behind the reply; `unsure` if the passages may or may not answer."""
 
     probability: float
     answer_present: bool
+    unsure: bool
     quality: RetrievalQuality
     relevant: list[str]
     evidence: list[CitationModel]
@@ -96,17 +105,21 @@ class TraceModel(BaseModel):
 
 
 class ReplyModel(BaseModel):
-    """An answer or a refusal with its evidence; `partial` if only part of the question is answered.
+    """An answer, an unsure reply or a refusal; `partial` if only part of the question is answered.
 
-    `degraded` if a language model failed: the sentences are quotes, or what the model wrote before it failed.
+    An unsure reply neither claims nor denies that the book answers: `closest` has the quotes that come closest, best
+    passage first. `sure` is true for an answer. `degraded` if a language model failed: the sentences are quotes, or
+    what the model wrote before it failed.
     """
 
-    status: Literal["answered", "refused"]
+    status: Literal["answered", "unsure", "refused"]
     answer: str | None
     partial: bool
     sure: bool
     reservation: str | None
     degraded: bool
+    unsure: UnsureModel | None
+    closest: list[CitationModel]
     refusal: RefusalModel | None
     sentences: list[SentenceModel]
     citations: list[CitationModel]

@@ -102,7 +102,8 @@ class SentenceSupport:
 class Judgement:
     """The decision whether the passages answer, on which every reply rests.
 
-    `is_partial`: only part of the question is answered. Not `is_sure`: the closest words may not be the answer.
+    With a `refusal` there is no answer; if it `is_unsure` too, the passages may answer. `is_partial`: only part of the
+    question is answered. `unsure_parts` may be answered by their evidence, which is not sure enough to be quoted.
     """
 
     probability: float
@@ -111,7 +112,8 @@ class Judgement:
     quality: RetrievalQuality
     refusal: RefusalReason | None = None
     is_partial: bool = False
-    is_sure: bool = True
+    is_unsure: bool = False
+    unsure_parts: tuple[int, ...] = ()
 
     @property
     def answer_present(self) -> bool:

@@ -42,6 +42,9 @@ class Embedder(Protocol):
 
     async def embed_question(self, text: str, deadline: Deadline = NO_DEADLINE) -> Vectors: ...
 
+    def score_similarity(self, cosine: float) -> float:
+        """Returns the score that interfaces compare with their thresholds; it rises with the cosine."""
+
     async def close(self) -> None: ...
 
 

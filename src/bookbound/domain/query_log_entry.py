@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
-from bookbound.domain.reply import Answer, Refusal, Reply
+from bookbound.domain.reply import Answer, Refusal, Reply, Unsure
 
 
 class QueryMode(StrEnum):
@@ -25,6 +25,7 @@ class QueryStatus(StrEnum):
     """How a question ended."""
 
     ANSWERED = "success"
+    UNSURE = "unsure"
     REFUSED = "refused"
     FAILED = "error"
 
@@ -74,16 +75,23 @@ class QueryLogEntry:
         return cls(
             question=question.text,
             mode=mode,
-            status=QueryStatus.ANSWERED if isinstance(outcome, Answer) else QueryStatus.REFUSED,
+            status=_REPLY_STATUSES[type(outcome)],
             milliseconds=round(outcome.trace.total_ms),
             requester=requester,
             selection_length=length,
-            refusal_reason=outcome.kind if isinstance(outcome, Refusal) else None,
+            refusal_reason=None if isinstance(outcome, Answer) else outcome.kind,
             retrieved_count=len(scores),
             top_score=max(scores, default=None),
             chapters=_cited_chapters(outcome),
             book_ref=book_ref._replace(edition=outcome.trace.edition),
         )
+
+
+_REPLY_STATUSES: dict[type[Reply], QueryStatus] = {
+    Answer: QueryStatus.ANSWERED,
+    Unsure: QueryStatus.UNSURE,
+    Refusal: QueryStatus.REFUSED,
+}
 
 
 def _cited_chapters(reply: Reply) -> tuple[str, ...]:

@@ -72,6 +72,10 @@ class Deadline:
         """Returns `seconds`, or the time that is left if that is less."""
         return min(seconds, self.moment - monotonic())
 
+    @property
+    def has_passed(self) -> bool:
+        return monotonic() >= self.moment
+
 
 NO_DEADLINE = Deadline()
 

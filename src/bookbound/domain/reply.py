@@ -1,11 +1,11 @@
-"""Defines the reply to a question: an answer or a refusal."""
+"""Defines the reply to a question: an answer, an unsure reply or a refusal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from bookbound.domain.chunk import Passage, UnitKind, join_units
+from bookbound.domain.chunk import Passage, Place, UnitKind, join_units
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
 from bookbound.domain.question import SELECTION_CHUNK_ID, Retrieval
 from bookbound.domain.trace import TokenUsage, Trace
@@ -14,11 +14,11 @@ SUPPORT_THRESHOLD = 0.5
 MAX_ANSWER_SENTENCES = 5
 NOT_IN_BOOK_MESSAGE = "This information is not available in the book."
 NOT_IN_SELECTION_MESSAGE = "The selected text does not contain this information."
+UNSURE_MESSAGE = "I am not sure the book answers this. The closest passages:"
+UNSURE_SELECTION_MESSAGE = "I am not sure the selected text answers this. The closest sentences:"
 PARTIAL_ANSWER_MESSAGE = "Only part of this is in the book."
-SEARCH_TOOL_NAME = "search_textbook"
-UNSURE_ANSWER_MESSAGE = "The book may not answer this; these are the words that come nearest."
-UNSURE_SELECTION_ANSWER_MESSAGE = "The selected text may not answer this; these are the words that come nearest."
 PARTIAL_SELECTION_ANSWER_MESSAGE = "Only part of this is in the selected text."
+SEARCH_TOOL_NAME = "search_textbook"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +61,12 @@ class Answer:
         return self.judgement.is_partial
 
     @property
-    def is_sure(self) -> bool:
-        return self.judgement.is_sure
-
-    @property
     def reservation(self) -> str:
-        """The statement that the answer is unsure or partial, or an empty text."""
+        """The statement that the answer is partial, or an empty text."""
+        if not self.is_partial:
+            return ""
         selected = all(passage.chunk.id == SELECTION_CHUNK_ID for passage in self.trace.retrieval.passages)
-        if not self.is_sure:
-            return UNSURE_SELECTION_ANSWER_MESSAGE if selected else UNSURE_ANSWER_MESSAGE
-        return (PARTIAL_SELECTION_ANSWER_MESSAGE if selected else PARTIAL_ANSWER_MESSAGE) if self.is_partial else ""
+        return PARTIAL_SELECTION_ANSWER_MESSAGE if selected else PARTIAL_ANSWER_MESSAGE
 
     @property
     def full_text(self) -> str:
@@ -86,11 +82,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The statement that the book does not answer the question."""
+    """The statement that the book does not answer the question; `closest` are the places of the closest sections."""
 
     kind: RefusalReason
     judgement: Judgement
     trace: Trace
+    closest: tuple[Place, ...] = ()
 
     @property
     def text(self) -> str:
@@ -101,7 +98,34 @@ class Refusal:
         return ()
 
 
-Reply = Answer | Refusal
+@dataclass(frozen=True, slots=True)
+class Unsure:
+    """The statement that the book may or may not answer, with the words of the closest passages, best first.
+
+    `kind` is the reason of the refusal that it is for an interface without unsure replies.
+    """
+
+    kind: RefusalReason
+    judgement: Judgement
+    trace: Trace
+    closest: tuple[Evidence, ...]
+
+    @property
+    def text(self) -> str:
+        return UNSURE_SELECTION_MESSAGE if self.kind is RefusalReason.SELECTED_TEXT_MISSING else UNSURE_MESSAGE
+
+    @property
+    def citations(self) -> tuple[Evidence, ...]:
+        return ()
+
+    def to_refusal(self) -> Refusal:
+        """Returns the refusal for an interface without unsure replies."""
+        judgement = replace(self.judgement, is_unsure=False)
+        sections = {each.place.link: each.place for each in self.closest}
+        return Refusal(self.kind, judgement, self.trace, tuple(sections.values()))
+
+
+Reply = Answer | Unsure | Refusal
 PipelineEvent = Retrieval | Judgement | AnswerSentence | Reply
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 NO_VALUE = "–"
-VERDICT_STYLES = {"right": "good", "wrongly refused": "fair", "incomplete": "fair"}
+VERDICT_STYLES = {"right": "good", "unsure": "fair", "wrongly refused": "fair", "incomplete": "fair"}
 ANSWER_METRICS = {
     "evidence_found": "evidence cited",
     "token_f1": "token F1 with the evidence",
@@ -57,8 +57,8 @@ def render_evaluation_report(metrics: MetricsDict) -> str:
         title=f"Bookbound on {index['title']}",
         introduction=(
             f"{questions['all']} questions, {questions['answerable']} of them answerable. Answers from a probability "
-            f"of {point['answered']:.2f} ({point['origin']}). Index {index['generation']}, embedder "
-            f"{index['embedder']}, Bookbound {metrics['bookbound']}."
+            f"of {point['answered']:.2f} ({point['origin']}), unsure replies from {point['unsure']:.2f}. "
+            f"Index {index['generation']}, embedder {index['embedder']}, Bookbound {metrics['bookbound']}."
         ),
         tables=build_metric_tables(metrics),
         plots=[
@@ -89,6 +89,7 @@ def build_metric_tables(metrics: MetricsDict) -> Iterator[MetricTable]:
     ]
     yield MetricTable("Retrieval", ("", "any evidence of a question", "each piece of evidence"), rows)
     yield _build_answers_table(metrics["answers"])
+    yield _build_unsure_table(metrics["unsure"])
     yield _build_refusals_table(metrics["refusals"])
     citations = metrics["citations"]
     rows = [
@@ -109,6 +110,16 @@ def _build_answers_table(answers: MetricsDict) -> MetricTable:
         rows.append((label, format_share(answers[name]), format_share(answered[name])))
     rows.append((f"correct of the {answers['given']} answers given", "", format_share(answers["precision"])))
     return MetricTable("Answers", ("", "of the answerable", "of the answered"), rows)
+
+
+def _build_unsure_table(unsure: MetricsDict) -> MetricTable:
+    rows = [
+        ("of all questions", format_share(unsure["all"])),
+        ("of the answerable", format_share(unsure["answerable"])),
+        ("of the unanswerable", format_share(unsure["unanswerable"])),
+        ("answerable, with evidence in the closest passages", format_share(unsure["hold_evidence"])),
+    ]
+    return MetricTable("Unsure replies, which also count as refused", ("", "share"), rows)
 
 
 def _build_refusals_table(refusals: MetricsDict) -> MetricTable:

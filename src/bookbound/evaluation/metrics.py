@@ -43,6 +43,7 @@ def compute_metrics(outcomes: Outcomes) -> MetricsDict:
                 "by_evidence": _retrieval_metrics([rank for outcome in answerable for rank in outcome.ranks]),
             },
             "answers": _answer_metrics(outcomes, answerable),
+            "unsure": _unsure_metrics(outcomes),
             "refusals": _refusal_metrics(outcomes),
             "citations": _citation_metrics(outcomes, answerable),
             "latency_ms": _latency_metrics(outcomes),
@@ -81,6 +82,22 @@ def _answer_metrics(outcomes: Outcomes, answerable: Outcomes) -> MetricsDict:
         "precision": compute_mean(right),
         "where_answered": compute(answered),
     }
+
+
+def _unsure_metrics(outcomes: Outcomes) -> MetricsDict:
+    """The shares of unsure replies, and how many of those to answerable questions show evidence.
+
+    An unsure reply is no answer, so it also counts as refused.
+    """
+    answerable = [outcome for outcome in outcomes if outcome.item.answerable]
+    groups = {
+        "all": outcomes,
+        "answerable": answerable,
+        "unanswerable": [outcome for outcome in outcomes if not outcome.item.answerable],
+    }
+    shown = [any(outcome.result.closest_with_evidence) for outcome in answerable if outcome.result.is_unsure]
+    shares = {name: compute_mean([each.result.is_unsure for each in group]) for name, group in groups.items()}
+    return {**shares, "hold_evidence": compute_mean(shown)}
 
 
 def _refusal_metrics(outcomes: Outcomes) -> MetricsDict:
@@ -149,6 +166,7 @@ METRIC_PATHS: dict[str, tuple[str, ...]] = {
         name: ("answers", name)
         for name in ("answered", "evidence_found", "token_f1", "must_contain", "correct_and_cited", "precision")
     },
+    "unsure": ("unsure", "all"),
     "refusal_precision": ("refusals", "precision"),
     "refusal_recall": ("refusals", "recall"),
     **{name: ("citations", name) for name in ("hold_evidence", "evidence_covered", "verbatim")},
@@ -157,7 +175,7 @@ METRIC_PATHS: dict[str, tuple[str, ...]] = {
     "p95_ms": ("latency_ms", "all", "p95"),
 }
 """The metrics that can be required, with their paths in the report."""
-LOWER_IS_BETTER = {"ece", "p50_ms", "p95_ms"}
+LOWER_IS_BETTER = {"unsure", "ece", "p50_ms", "p95_ms"}
 REFUSED_KIND_PREFIX = "refused."
 """Followed by a kind of unanswerable question: the share of them that is refused."""
 

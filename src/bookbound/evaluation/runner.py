@@ -13,7 +13,7 @@ from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.judgement import Assessment
 from bookbound.domain.ports import Assessor
 from bookbound.domain.question import MAX_PASSAGES, NO_DEADLINE, Deadline, Question
-from bookbound.domain.reply import Answer, Reply
+from bookbound.domain.reply import Answer, Reply, Unsure
 from bookbound.evaluation import MetricsDict
 from bookbound.evaluation.question_set import EvaluationQuestion
 from bookbound.evaluation.quote_locations import HIDDEN_MARKUP, FileSpan, QuoteLocator, QuoteSpans
@@ -26,7 +26,10 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class GradedReply:
-    """A reply compared with what the question set knows about its question."""
+    """A reply compared with what the question set knows about its question.
+
+    `closest_with_evidence` has for each closest quote of an unsure reply whether it contains evidence.
+    """
 
     reply: Reply
     citations_with_evidence: tuple[bool, ...] = ()
@@ -34,11 +37,15 @@ class GradedReply:
     evidence_coverage: float = 0.0
     has_required_text: bool = False
     token_f1: float = 0.0
+    closest_with_evidence: tuple[bool, ...] = ()
 
     @property
     def is_answered(self) -> bool:
-        """Whether the reply is a confident answer."""
-        return isinstance(self.reply, Answer) and self.reply.is_sure
+        return isinstance(self.reply, Answer)
+
+    @property
+    def is_unsure(self) -> bool:
+        return isinstance(self.reply, Unsure)
 
     @property
     def cites_evidence(self) -> bool:
@@ -62,7 +69,8 @@ class QuestionOutcome:
         """Whether a result is what the question set expects.
 
         An answer is right if the question is answerable, a citation has evidence and the required text is there. A
-        refusal is right if the question is unanswerable; so is an answer that corrects a false premise with evidence.
+        refusal or an unsure reply is right if the question is unanswerable; so is an answer that corrects a false
+        premise with evidence.
         """
         if self.item.answerable:
             return result.is_answered and result.cites_evidence and result.has_required_text
@@ -76,7 +84,7 @@ class QuestionOutcome:
 async def run_questions(
     pipeline: Pipeline, items: Sequence[EvaluationQuestion], on_result: Callable[[], None] = lambda: None
 ) -> list[QuestionOutcome]:
-    """Asks each question at the operating point, and again without a threshold if it was refused."""
+    """Asks each question at the operating point, and again without a threshold if it was not answered."""
     locator = QuoteLocator(pipeline.book.index)
     evidence = [await locator.locate(item) for item in items]
     if items:
@@ -90,17 +98,17 @@ async def run_questions(
 
 
 class CachedAssessor:
-    """Remembers the last assessment, because each question is asked several times."""
+    """Remembers assessments, because each question is asked several times."""
 
     def __init__(self, assessor: Assessor) -> None:
         self._assessor = assessor
-        self._last: tuple[tuple[str, tuple[Passage, ...]], Assessment] | None = None
+        self._known: dict[tuple[str, tuple[Passage, ...]], Assessment] = {}
 
     async def assess(self, question: str, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE) -> Assessment:
         key = (question, tuple(passages))
-        if self._last is None or self._last[0] != key:
-            self._last = (key, await self._assessor.assess(question, passages, deadline))
-        return self._last[1]
+        if key not in self._known:
+            self._known[key] = await self._assessor.assess(question, passages, deadline)
+        return self._known[key]
 
 
 def remove_answer_threshold(pipeline: Pipeline) -> Pipeline:
@@ -129,18 +137,25 @@ async def _run_question(
 async def _grade_reply(
     item: EvaluationQuestion, reply: Reply, quotes: Sequence[QuoteSpans], locator: QuoteLocator
 ) -> GradedReply:
-    graded = GradedReply(reply)
-    if not graded.is_answered:
-        return graded
+    if isinstance(reply, Unsure):
+        closest = [_to_span(evidence.place) for evidence in reply.closest]
+        return GradedReply(reply, closest_with_evidence=_find_evidence(closest, quotes))
+    if not isinstance(reply, Answer):
+        return GradedReply(reply)
     cited = [_to_span(citation.place) for citation in reply.citations]
-    return replace(
-        graded,
-        citations_with_evidence=tuple(any(span.overlap(each) for spans in quotes for span in spans) for each in cited),
+    return GradedReply(
+        reply,
+        citations_with_evidence=_find_evidence(cited, quotes),
         verbatim_citations=tuple([await locator.is_verbatim(citation) for citation in reply.citations]),
         evidence_coverage=sum(_compute_coverage(spans, cited) for spans in quotes) / len(quotes) if quotes else 0.0,
         has_required_text=all(text.lower() in reply.text.lower() for text in item.must_contain),
         token_f1=compute_token_f1(reply.text, " ".join(quote.text for quote in item.evidence)),
     )
+
+
+def _find_evidence(places: Sequence[FileSpan], quotes: Sequence[QuoteSpans]) -> tuple[bool, ...]:
+    """For each place, whether it contains words of the evidence."""
+    return tuple(any(span.overlap(place) for spans in quotes for span in spans) for place in places)
 
 
 def _to_span(place: Place) -> FileSpan:
@@ -186,8 +201,8 @@ def build_result_row(outcome: QuestionOutcome) -> MetricsDict:
         "answerable": item.answerable,
         "question": item.question,
         "expected": describe_expected_answer(item),
-        "status": "answered" if isinstance(reply, Answer) else str(reply.kind.value),
-        "got": reply.text,
+        "status": _describe_status(reply),
+        "got": _describe_reply(reply),
         "verdict": describe_verdict(outcome),
         "probability": reply.judgement.probability,
         "ranks": [None if rank is None else rank + 1 for rank in outcome.ranks],
@@ -196,6 +211,20 @@ def build_result_row(outcome: QuestionOutcome) -> MetricsDict:
         "token_f1": result.token_f1,
         "milliseconds": outcome.milliseconds,
     }
+
+
+def _describe_status(reply: Reply) -> str:
+    match reply:
+        case Answer():
+            return "answered"
+        case Unsure():
+            return "unsure"
+        case _:
+            return reply.kind.value
+
+
+def _describe_reply(reply: Reply) -> str:
+    return "\n".join([reply.text, *(each.text for each in reply.closest)]) if isinstance(reply, Unsure) else reply.text
 
 
 def describe_expected_answer(item: EvaluationQuestion) -> str:
@@ -212,5 +241,5 @@ def describe_verdict(outcome: QuestionOutcome) -> str:
     if not outcome.item.answerable:
         return "should be refused"
     if not outcome.result.is_answered:
-        return "wrongly refused"
+        return "unsure" if outcome.result.is_unsure else "wrongly refused"
     return "incomplete" if outcome.result.cites_evidence else "other evidence"

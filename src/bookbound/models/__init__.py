@@ -12,7 +12,9 @@ from bookbound.domain.errors import ConfigError
 # Set here, because this runs before any module of the package can import onnxruntime.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 MODELS_FOLDER = Path(__file__).parent
-EMBEDDER_FILE, READER_FILE = "embedder-int8.onnx", "reader-int8.onnx"
+EMBEDDER_FILE, FAST_READER_FILE, STRONG_READER_FILE = "embedder.onnx", "fast-reader.onnx", "strong-reader.onnx"
+EXTRA_FILES = {STRONG_READER_FILE: ("strong-reader-words.bin",)}
+"""Files that a network loads itself; no file may be so large that a forge refuses it."""
 TOKENIZER_FILE, CONSTANTS_FILE, DIGESTS_FILE = "tokenizer.json", "reader.json", "digests.json"
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import hashlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, lru_cache
+from functools import cached_property
+from math import exp
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
@@ -18,9 +21,12 @@ from numpy.typing import NDArray
 
 from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.models import (
+    CONSTANTS_FILE,
     DIGESTS_FILE,
     EMBEDDER_FILE,
+    EXTRA_FILES,
     MODELS_FOLDER,
+    STRONG_READER_FILE,
     TOKENIZER_FILE,
     damaged_model_error,
     load_constants,
@@ -47,10 +53,10 @@ class TokenizedText(NamedTuple):
 class OnnxNetwork:
     """A network that reads one row of tokens per call, because dynamic quantization makes rows of a batch differ."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, threads: int = 1, options: Mapping[str, str] | None = None) -> None:
         self._session = onnxruntime.InferenceSession(
             str(file),
-            _build_session_options(),
+            _build_session_options(threads, options or {}),
             providers=["CPUExecutionProvider"],
             disabled_optimizers=["SkipLayerNormFusion"],
         )
@@ -58,9 +64,7 @@ class OnnxNetwork:
 
     def read(self, ids: Sequence[int], **inputs: Sequence[int]) -> Mapping[str, NDArray[np.float32]]:
         """Returns the outputs for a row by name."""
-        row = np.array([ids], np.int64)
-        arrays = {"input_ids": row, "attention_mask": np.ones_like(row)}
-        arrays |= {name: np.array([values], np.int64) for name, values in inputs.items()}
+        arrays = {name: np.array([values], np.int64) for name, values in {"input_ids": ids, **inputs}.items()}
         found = self._session.run(None, arrays)
         return {name: np.asarray(rows, np.float32)[0] for name, rows in zip(self._outputs, found, strict=True)}
 
@@ -70,10 +74,10 @@ class ModelRuntime:
 
     def __init__(self, folder: Path = MODELS_FOLDER, threads: int = 2, preload: Sequence[str] = ()) -> None:
         self.folder = folder
-        self._lock = Lock()
+        self._lock, self._thread_count = Lock(), threads
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="models")
         self._preloaded = {name: self._threads.submit(self._load_network, name) for name in preload}
-        self._count_word_tokens = lru_cache(TOKEN_COUNT_CACHE_SIZE)(lambda word: len(self.ids(word)))
+        self._token_counts: dict[str, int] = {}
 
     def network(self, name: str) -> OnnxNetwork:
         return self._preloaded[name].result() if name in self._preloaded else self._load_network(name)
@@ -93,6 +97,13 @@ class ModelRuntime:
         """Counts tokens; no token spans a space and a book repeats its words, so each word is tokenized once."""
         return sum(map(self._count_word_tokens, text.replace("\n", " ").split(" ")))
 
+    def _count_word_tokens(self, word: str) -> int:
+        if word not in self._token_counts:
+            if len(self._token_counts) >= TOKEN_COUNT_CACHE_SIZE:
+                self._token_counts.clear()
+            self._token_counts[word] = len(self.ids(word))
+        return self._token_counts[word]
+
     def tokenize(self, text: str) -> TokenizedText:
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         return TokenizedText(encoding.ids, encoding.offsets, encoding.word_ids)
@@ -111,7 +122,12 @@ class ModelRuntime:
         self._threads.shutdown(wait=False)
 
     def _load_network(self, name: str) -> OnnxNetwork:
-        return OnnxNetwork(self._verify_file(name))
+        for extra in EXTRA_FILES.get(name, ()):
+            self._verify_file(extra)
+        # The strong reader reads few passages, one after the other, so each reading takes all threads.
+        network = OnnxNetwork(self._verify_file(name), self._thread_count if name == STRONG_READER_FILE else 1)
+        _return_free_memory()
+        return network
 
     @cached_property
     def _digests(self) -> dict[str, str]:
@@ -151,10 +167,15 @@ class OnnxEmbedder:
         self._models = models or ModelRuntime()
         self._network = self._models.network(EMBEDDER_FILE)
         self._special_ids = self._models.special_ids
+        try:
+            score = self._models.constants(CONSTANTS_FILE)["score"]
+            self._score_scale, self._score_shift = score["scale"], score["shift"]
+        except (KeyError, TypeError) as error:
+            raise damaged_model_error(CONSTANTS_FILE) from error
 
     @property
     def name(self) -> str:
-        return f"bookbound-MiniLM-L6-int8@{self._models.digest(EMBEDDER_FILE)[:12]}"
+        return f"bookbound-gte-small@{self._models.digest(EMBEDDER_FILE)[:12]}"
 
     def count_tokens(self, text: str) -> int:
         return self._models.count(text) + len(self._special_ids)
@@ -166,6 +187,9 @@ class OnnxEmbedder:
     async def embed_question(self, text: str, deadline: Deadline = NO_DEADLINE) -> Vectors:
         return await self._models.run(self._compute_vector, text)
 
+    def score_similarity(self, cosine: float) -> float:
+        return 1 / (1 + exp(-(self._score_scale * cosine + self._score_shift)))
+
     async def close(self) -> None:
         self._models.close()
 
@@ -175,12 +199,18 @@ class OnnxEmbedder:
         return self._network.read([opening, *ids, closing])["embedding"]
 
 
-def _build_session_options() -> onnxruntime.SessionOptions:
+def _return_free_memory() -> None:
+    """Gives memory back that opening a network needed for a moment: 300 MB, which glibc would keep."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim:
+        trim(0)
+
+
+def _build_session_options(threads: int, entries: Mapping[str, str]) -> onnxruntime.SessionOptions:
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    # Without VNNI, signed 8-bit kernels saturate and change the verdict. This setting makes the weights unsigned there,
-    # which is exact; it takes effect from the extended level on. The fusion disabled above rounds differently.
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    # The fusions of the highest level and the one disabled above round differently on different CPUs.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-    options.add_session_config_entry("session.x64quantprecision", "1")
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    for name, value in {"session.intra_op.allow_spinning": "0", **entries}.items():
+        options.add_session_config_entry(name, value)
     return options

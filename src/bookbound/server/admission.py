@@ -15,7 +15,7 @@ from bookbound.domain.errors import IndexNotFoundError, OverloadedError
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.ports import QueryLog
 from bookbound.domain.question import Question, Retrieval
-from bookbound.domain.reply import Answer, PipelineEvent, Refusal, Reply
+from bookbound.domain.reply import PipelineEvent, Reply
 from bookbound.server.book_pool import NO_BOOK_OPEN, BookPool
 from bookbound.server.query_log import NullQueryLog, record_question
 from bookbound.server.telemetry import QueueStats
@@ -108,7 +108,7 @@ class AdmissionController:
                     aclosing(pipeline.steps(question, context.record.clock)) as steps,
                 ):
                     async for step in steps:
-                        yield record_reply(step) if isinstance(step, Answer | Refusal) else step
+                        yield record_reply(step) if isinstance(step, Reply) else step
 
     @asynccontextmanager
     async def _keep_book_open(self, context: RequestContext) -> AsyncIterator[BookRef]:

@@ -14,7 +14,7 @@ from bookbound.domain.document import SourceSpan
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.question import NO_DEADLINE, Deadline, Question, Retrieval
-from bookbound.domain.reply import SEARCH_TOOL_NAME, Answer, AnswerSentence, PipelineEvent, Refusal, Reply
+from bookbound.domain.reply import SEARCH_TOOL_NAME, Answer, AnswerSentence, PipelineEvent, Refusal, Reply, Unsure
 from bookbound.domain.trace import Stage, StageClock, StageTiming, Trace
 
 if TYPE_CHECKING:
@@ -66,7 +66,17 @@ def make_answer(
 
 
 def make_refusal(kind: RefusalReason = RefusalReason.LOW_RELEVANCE, retrieved: Sequence[Passage] = ()) -> Refusal:
-    return Refusal(kind, Judgement(0.1, (), (), "Poor", kind), make_trace(tuple(retrieved), None))
+    """A refusal that names the retrieved passages as the closest sections."""
+    places = tuple(passage.chunk.place for passage in retrieved)
+    return Refusal(kind, Judgement(0.1, (), (), "Poor", kind), make_trace(tuple(retrieved), None), places)
+
+
+def make_unsure(closest: Sequence[Passage], kind: RefusalReason = RefusalReason.INSUFFICIENT_GROUNDING) -> Unsure:
+    """An unsure reply that shows whole passages."""
+    evidence = tuple(Evidence.from_chunk(each.chunk, 0, len(each.chunk.text), 0.5) for each in closest)
+    ids = tuple(passage.chunk.id for passage in closest)
+    judgement = Judgement(0.5, ids, evidence, "Partial", kind, is_unsure=True)
+    return Unsure(kind, judgement, make_trace(tuple(closest), None), evidence)
 
 
 def make_trace(passages: tuple[Passage, ...], selection: Place | None) -> Trace:
@@ -153,6 +163,9 @@ class ScriptedEmbedder:
 
     async def embed_question(self, text: str, deadline: Deadline = NO_DEADLINE) -> Vectors:
         return self._vectors([text]).reshape(-1)
+
+    def score_similarity(self, cosine: float) -> float:
+        return cosine
 
     async def close(self) -> None: ...
 

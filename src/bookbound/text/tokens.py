@@ -29,6 +29,7 @@ DEICTIC_WORDS = frozenset(
     give sentence selection quote idea point main gist""".split()
 )
 """Words that refer to a text as a whole instead of asking for something in it."""
+POINTING_WORDS = frozenset("this that these those it here".split())
 
 
 @lru_cache(maxsize=65536)
@@ -61,8 +62,9 @@ def extract_terms(text: str) -> list[str]:
 
 
 def asks_about_whole_text(question: str) -> bool:
-    """Whether a question names nothing specific and so means a whole text: "Explain this passage"."""
-    return not {word for word in _WORD.findall(normalize_text(question)) if len(word) > 1} - STOP_WORDS - DEICTIC_WORDS
+    """Whether a question points at a whole text and names nothing in it: "Explain this", but not "Why?"."""
+    words = {word for word in _WORD.findall(normalize_text(question)) if len(word) > 1}
+    return words <= STOP_WORDS | DEICTIC_WORDS and bool(words & (DEICTIC_WORDS | POINTING_WORDS))
 
 
 def extract_identifiers(text: str) -> set[str]:

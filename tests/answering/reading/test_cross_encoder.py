@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import asyncio
+import json
 from itertools import pairwise
 
 import numpy as np
@@ -14,11 +16,14 @@ from bookbound.answering.reading.cross_encoder import (
     MAX_WINDOW_TOKENS,
     MIN_SPAN_SHARE,
     WINDOW_OVERLAP_TOKENS,
+    CrossEncoder,
+    LogitScale,
     TokenWindow,
     build_windows,
     find_answer_spans,
     include_combining_marks,
 )
+from bookbound.models import CONSTANTS_FILE, MODELS_FOLDER
 
 Logits = list[float]
 
@@ -116,3 +121,25 @@ def test_windows_cover_every_token_and_overlap(first: int, over: int, second: in
     assert {piece for stretch in stretches for piece in stretch} == set(range(100, 100 + second))
     shared = min(WINDOW_OVERLAP_TOKENS, len(stretches[0]) // 2)
     assert all(len(set(one) & set(other)) >= shared for one, other in pairwise(stretches))
+
+
+def test_each_reader_has_its_own_constants(fast_reader: CrossEncoder, reader: CrossEncoder) -> None:
+    kept = json.loads((MODELS_FOLDER / CONSTANTS_FILE).read_text("utf-8"))
+    for name, constants in (("fast", fast_reader.constants), ("strong", reader.constants)):
+        assert constants.answers == LogitScale(**kept[name]["answers"])
+        assert constants.supported == LogitScale(**kept[name]["supported"])
+        for weights in ("rank", "question", "selection"):
+            assert getattr(constants, weights) == kept[name][weights]
+
+
+def test_a_claim_is_supported_only_if_each_piece_of_it_is(fast_reader: CrossEncoder) -> None:
+    premise = "The battery holds 900 Wh."
+    claim = f"{premise} " * 20
+    false = "The moon is made of cheese and was eaten by mice. " * 12
+    kept, mixed = (asyncio.run(fast_reader.support(text, premise)) for text in (claim, claim + false))
+    assert mixed < kept
+
+
+def test_nothing_supports_and_nothing_is_supported_by_an_empty_text(fast_reader: CrossEncoder) -> None:
+    assert asyncio.run(fast_reader.support("", "A robot walks.")) == 0.0
+    assert asyncio.run(fast_reader.support("A robot walks.", "")) == 0.0

@@ -38,8 +38,10 @@ class Pages:
         marked.sort(key=lambda piece: -piece.probability)
         return self.quote_evidence(question, marked, partial)
 
-    def quote_evidence(self, question: str, evidence: list[Evidence], partial: bool = False) -> list[AnswerSentence]:
-        judgement = Judgement(0.9, (), tuple(evidence), "Good", None, partial)
+    def quote_evidence(
+        self, question: str, evidence: list[Evidence], partial: bool = False, unsure_parts: tuple[int, ...] = ()
+    ) -> list[AnswerSentence]:
+        judgement = Judgement(0.9, (), tuple(evidence), "Good", None, partial, unsure_parts=unsure_parts)
 
         async def write() -> list[AnswerSentence]:
             written = QuoteWriter().write(Question(question), self.passages, judgement)

@@ -68,9 +68,7 @@ def test_at_most_two_sentences_are_added_before_a_reference(make_pages: Make) ->
 
 
 def test_references_end_at_the_paragraph(make_pages: Make) -> None:
-    assert make_pages("# A\n\nA hen lays eggs.\n\nIt gets 42 chicks.").quote_texts("how many?", "42") == [
-        "It gets 42 chicks."
-    ]
+    assert quote(make_pages("# A\n\nA hen lays eggs.\n\nIt gets 42 chicks."), "42") == ["It gets 42 chicks."]
 
 
 def test_a_comment_on_code_needs_the_code_and_its_introduction(make_pages: Make) -> None:
@@ -85,17 +83,17 @@ def test_a_sentence_that_continues_after_a_formula_needs_the_formula(make_pages:
 
 def test_a_sentence_that_ends_in_a_formula_needs_the_formula(make_pages: Make) -> None:
     page = make_pages("# A\n\nThe weight of the arm is then\n\n$$\nF = m g\n$$\n\nArms are heavy.")
-    assert page.quote_texts("weight?", "weight") == ["The weight of the arm is then", "F = m g"]
+    assert quote(page, "weight") == ["The weight of the arm is then", "F = m g"]
 
 
 def test_code_needs_the_sentence_that_introduces_it(make_pages: Make) -> None:
     page = make_pages("# A\n\nIt is easy. Start the server:\n\n```\nserve --port 42\n```\n")
-    assert page.quote_texts("how?", "serve --port") == ["Start the server:", "serve --port 42"]
+    assert quote(page, "serve --port") == ["Start the server:", "serve --port 42"]
 
 
 def test_code_does_not_need_an_unrelated_sentence(make_pages: Make) -> None:
     page = make_pages("# A\n\nServers take a while to warm up.\n\n```\nserve --port 42\n```\n")
-    assert page.quote_texts("how?", "serve --port") == ["serve --port 42"]
+    assert quote(page, "serve --port") == ["serve --port 42"]
 
 
 def test_a_sentence_with_a_colon_needs_what_follows(make_pages: Make) -> None:
@@ -105,7 +103,7 @@ def test_a_sentence_with_a_colon_needs_what_follows(make_pages: Make) -> None:
 
 def test_an_introduction_needs_its_whole_list(make_pages: Make) -> None:
     page = make_pages("# A\n\nThere are three ways to walk:\n\n- slowly\n- fast\n- not at all\n\nThe end.")
-    assert page.quote_texts("how?", "three ways") == ["There are three ways to walk:", "- slowly\n- fast\n- not at all"]
+    assert quote(page, "three ways") == ["There are three ways to walk:", "- slowly\n- fast\n- not at all"]
 
 
 def test_an_introduction_without_its_list_is_not_quoted(make_pages: Make) -> None:
@@ -153,28 +151,40 @@ def test_a_later_sentence_of_an_item_needs_the_item_from_its_start(make_pages: M
 
 def test_code_in_an_item_needs_the_item(make_pages: Make) -> None:
     page = make_pages("# A\n\nDo this:\n\n1. Look.\n2. Start it:\n\n   ```\n   serve\n   ```\n\n3. Rest.\n")
-    assert page.quote_texts("how to start?", "serve") == ["Do this:", "2. Start it:\nserve"]
+    assert quote(page, "serve") == ["Do this:", "2. Start it:\nserve"]
 
 
-TABLE = "| Loop | Rate |\n|---|---|\n| Motor | 10 kHz |\n| Joint | 1 kHz |\n| Task | 2 Hz |\n"
+COLUMNS = "| Loop | Rate |\n|---|---|\n"
 
 
-def test_a_row_needs_its_column_names(make_pages: Make) -> None:
-    assert make_pages(f"# A\n\nLoops differ.\n\n{TABLE}").quote_texts("rate?", "2 Hz") == ["Loop | Rate", "Task | 2 Hz"]
-    assert make_pages(f"# A\n\nThe loops are:\n\n{TABLE}").quote_texts("rate?", "10 kHz") == [
+def make_rows(count: int) -> str:
+    return "".join(f"| Loop {n} | {n} kHz |\n" for n in range(1, count + 1))
+
+
+def test_a_table_of_up_to_nine_rows_is_quoted_whole(make_pages: Make) -> None:
+    for count in (2, 8):
+        (whole,) = quote(make_pages(f"# A\n\nLoops differ.\n\n{COLUMNS}{make_rows(count)}"), "2 kHz")
+        assert whole.splitlines() == ["Loop | Rate", *(f"Loop {n} | {n} kHz" for n in range(1, count + 1))]
+
+
+def test_a_row_of_a_long_table_needs_its_column_names(make_pages: Make) -> None:
+    table = COLUMNS + make_rows(9)
+    assert quote(make_pages(f"# A\n\nLoops differ.\n\n{table}"), "7 kHz") == ["Loop | Rate", "Loop 7 | 7 kHz"]
+    assert quote(make_pages(f"# A\n\nThe loops are:\n\n{table}"), "1 kHz") == [
         "The loops are:",
-        "Loop | Rate\nMotor | 10 kHz",
+        "Loop | Rate\nLoop 1 | 1 kHz",
     ]
 
 
 def test_a_row_of_a_cut_table_has_no_column_names(make_pages: Make) -> None:
-    page = make_pages("# A\n\n| Motor | 10 kHz |\n|---|---|\n| Joint | 1 kHz |\n| Task | 2 Hz |\n")
-    assert page.quote_texts("rate?", "2 Hz") == ["Task | 2 Hz"]
+    page = make_pages("# A\n\n| Motor | 10 kHz |\n|---|---|\n" + make_rows(9))
+    assert quote(page, "7 kHz") == ["Loop 7 | 7 kHz"]
 
 
-def test_a_whole_table_is_quoted_if_the_question_asks_for_it(make_pages: Make) -> None:
-    (whole,) = make_pages(f"# A\n\nLoops differ.\n\n{TABLE}").answer("Which loops are there?", "Joint")
-    assert (whole.text.splitlines()[0], len(whole.text.splitlines()), whole.kind) == ("Loop | Rate", 4, "row")
+def test_a_long_table_is_quoted_whole_if_the_question_asks_for_it(make_pages: Make) -> None:
+    page = make_pages(f"# A\n\nLoops differ.\n\n{COLUMNS}{make_rows(20)}")
+    (whole,) = quote(page, "7 kHz", asked_for="loops")
+    assert (whole.splitlines()[0], len(whole.splitlines())) == ("Loop | Rate", 21)
 
 
 def test_the_label_of_a_note_is_not_quoted(make_pages: Make) -> None:

@@ -11,16 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.answering.writers.conftest import Pages
 
+from bookbound.answering.writers.quotes import quote_closest
 from bookbound.domain.chunk import Passage
-from bookbound.domain.judgement import Evidence
-from bookbound.domain.question import SELECTION_CHUNK_ID
+from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
+from bookbound.domain.question import SELECTION_CHUNK_ID, Question
 from bookbound.domain.reply import MAX_ANSWER_SENTENCES
 
 Make = Callable[..., Pages]
+CODE = "\n\n```\nrest()\n```\n\n"
+"""Short answers are not widened across code."""
 
 
 def test_the_sentence_with_the_words_is_quoted_and_cited(make_pages: Make) -> None:
-    page = make_pages("# Walking\n\nA robot walks.\n\nThe robot stops after 5 m.\n\nRobots rest.")
+    page = make_pages(f"# Walking\n\nA robot walks.{CODE}The robot stops after 5 m.{CODE}Robots rest.")
     (sentence,) = page.answer("How far?", "5 m")
     assert sentence.text == "The robot stops after 5 m."
     (evidence,) = sentence.evidence
@@ -29,17 +32,17 @@ def test_the_sentence_with_the_words_is_quoted_and_cited(make_pages: Make) -> No
 
 
 def test_words_in_two_sentences_quote_both(make_pages: Make) -> None:
-    page = make_pages("# Walking\n\nA robot walks. The robot stops.\n\nRobots rest.")
+    page = make_pages(f"# Walking\n\nA robot walks. The robot stops.{CODE}Robots rest.")
     assert page.quote_texts("What next?", "walks. The robot") == ["A robot walks.", "The robot stops."]
 
 
 def test_sentences_come_in_reading_order(make_pages: Make) -> None:
-    page = make_pages("# Walking\n\nA robot walks.\n\nThe robot stops.\n\nBatteries rest.")
+    page = make_pages(f"# Walking\n\nA robot walks.{CODE}The robot stops.{CODE}Batteries rest.")
     assert page.quote_texts("What?", ("Batteries", 0.9), ("walks", 0.8)) == ["A robot walks.", "Batteries rest."]
 
 
 def test_words_of_the_same_passage_need_a_tenth_of_the_best_probability(make_pages: Make) -> None:
-    page = make_pages("# Walking\n\nA robot walks.\n\nThe robot stops.\n\nBatteries rest.")
+    page = make_pages(f"# Walking\n\nA robot walks.{CODE}The robot stops.{CODE}Batteries rest.")
     assert page.quote_texts("What?", ("Batteries", 0.9), ("walks", 0.1)) == ["A robot walks.", "Batteries rest."]
     assert page.quote_texts("What?", ("Batteries", 0.9), ("walks", 0.08)) == ["Batteries rest."]
 
@@ -177,35 +180,60 @@ def test_every_answer_is_verbatim_short_and_without_repetition(
         assert not said[-1].text.endswith(":")
 
 
-SIX = ["Hens walk.", "Dogs run.", "Cats climb.", "Cows graze.", "Pigs dig.", "Owls fly."]
+NINE = [
+    "Hens walk.",
+    "Dogs run.",
+    "Cats climb.",
+    "Cows graze.",
+    "Pigs dig.",
+    "Owls fly.",
+    "Rams rest.",
+    "Bees hum.",
+    "Eels swim.",
+]
 
 
 @pytest.mark.parametrize("question", ["What runs?", "How many are there?", "Why?", "Which animals run?", "cats"])
 @pytest.mark.parametrize(
     ("words", "first"),
-    [("Hens", 0), ("run", 1), ("climb", 2), ("graze", 2), ("Owls", 2), ("run. Cats climb", 1)],
+    [("Hens", 0), ("run", 0), ("climb", 0), ("graze", 1), ("dig", 2), ("swim", 4), ("graze. Pigs dig", 1)],
 )
-def test_a_short_answer_is_widened_to_four_units(make_pages: Make, question: str, words: str, first: int) -> None:
-    page = make_pages("# A\n\n" + " ".join(SIX))
-    assert page.quote_texts(question, words) == SIX[first : first + 4]
+@pytest.mark.parametrize("separator", [" ", "\n\n"], ids=["a paragraph", "several paragraphs"])
+def test_a_short_answer_is_widened_to_five_units_with_the_nearest_before_and_after(
+    make_pages: Make, question: str, words: str, first: int, separator: str
+) -> None:
+    page = make_pages("# A\n\n" + separator.join(NINE))
+    if separator == "\n\n":
+        words = words.replace(". ", ".\n\n")
+    assert page.quote_texts(question, words) == NINE[first : first + 5]
+
+
+def test_the_unit_before_the_words_is_added_before_the_one_after_them(make_pages: Make) -> None:
+    page = make_pages("# A\n\n" + " ".join(NINE))
+    assert page.quote_texts("Who?", "dig", partial=True) == NINE[2:6]
 
 
 def test_added_units_have_the_probability_of_the_words(make_pages: Make) -> None:
-    page = make_pages("# A\n\n" + " ".join(SIX))
+    page = make_pages("# A\n\n" + " ".join(NINE))
     for sentence in page.answer("Who?", ("climb", 0.7)):
         (evidence,) = sentence.evidence
         assert (evidence.text, evidence.probability) == (sentence.text, 0.7)
 
 
-def test_an_answer_of_four_units_or_more_is_not_widened(make_pages: Make) -> None:
-    page = make_pages("# A\n\n" + " ".join(SIX))
-    assert page.quote_texts("Who?", "Dogs run. Cats climb. Cows graze. Pigs dig.") == SIX[1:5]
-    assert page.quote_texts("Who?", "Hens", "Dogs", "Cows", "Owls") == [SIX[0], SIX[1], SIX[3], SIX[5]]
+def test_an_answer_of_five_units_or_more_is_not_widened(make_pages: Make) -> None:
+    page = make_pages("# A\n\n" + " ".join(NINE))
+    assert page.quote_texts("Who?", " ".join(NINE[1:6])) == NINE[1:6]
+    assert page.quote_texts("Who?", "Hens", "Dogs", "Cows", "Owls", "Eels") == [NINE[i] for i in (0, 1, 3, 5, 8)]
 
 
-def test_units_of_another_passage_count_towards_four(make_pages: Make) -> None:
-    pages = make_pages("# A\n\n" + " ".join(SIX), "# B\n\nEmus wander. Rams rest.")
-    assert pages.quote_texts("Who?", ("Dogs", 0.9), ("Emus", 0.8)) == [*SIX[1:4], "Emus wander."]
+def test_units_of_another_passage_count_towards_five(make_pages: Make) -> None:
+    pages = make_pages("# A\n\n" + " ".join(NINE), "# B\n\nEmus wander. Goats jump.")
+    assert pages.quote_texts("Who?", ("Dogs", 0.9), ("Emus", 0.8)) == [*NINE[:4], "Emus wander."]
+
+
+def test_the_best_words_are_widened_and_not_those_of_another_passage(make_pages: Make) -> None:
+    pages = make_pages("# A\n\nEmus wander. Goats jump.", "# B\n\n" + " ".join(NINE))
+    assert pages.quote_texts("Who?", ("Hens", 0.9), ("Emus", 0.8)) == ["Emus wander.", *NINE[:4]]
 
 
 def test_widening_does_not_repeat_another_passage(make_pages: Make) -> None:
@@ -214,9 +242,19 @@ def test_widening_does_not_repeat_another_passage(make_pages: Make) -> None:
     assert said == ["Dogs run.", "Cats climb.", "Emus wander."]
 
 
-def test_widening_ends_at_the_paragraph(make_pages: Make) -> None:
-    page = make_pages("# A\n\nHens walk. Dogs run.\n\nCats climb. Cows graze.\n\nPigs dig. Owls fly.")
-    assert page.quote_texts("Why?", "graze") == ["Cats climb.", "Cows graze."]
+@pytest.mark.parametrize(
+    "wall",
+    ["## Legs", "```\nwalk()\n```", "| A | B |\n|---|---|\n| 1 | 2 |", "$$\nF = m a\n$$", ":::tip\nWings help.\n:::"],
+    ids=["heading", "code", "table", "formula", "label"],
+)
+def test_widening_ends_at_what_is_not_prose(make_pages: Make, wall: str) -> None:
+    after = make_pages(f"# A\n\nDogs run. Cats climb.\n\n{wall}\n\nPigs dig. Owls fly.")
+    assert after.quote_texts("Why?", "climb") == ["Dogs run.", "Cats climb."]
+
+
+def test_widening_before_the_words_ends_at_what_is_not_prose(make_pages: Make) -> None:
+    page = make_pages(f"# A\n\nDogs run. Cats climb.{CODE}Pigs dig. Owls fly.")
+    assert page.quote_texts("Why?", "dig") == ["Pigs dig.", "Owls fly."]
 
 
 def test_widening_does_not_add_an_introduction(make_pages: Make) -> None:
@@ -224,18 +262,61 @@ def test_widening_does_not_add_an_introduction(make_pages: Make) -> None:
     assert page.quote_texts("Who?", "run") == ["Dogs run.", "Cats climb."]
 
 
-def test_code_and_rows_are_not_widened(make_pages: Make) -> None:
+def test_code_and_rows_are_widened_by_the_prose_next_to_them(make_pages: Make) -> None:
     code, rows = "```\nwalk()\n```", "| A | B |\n|---|---|\n| 1 | 2 |"
     page = make_pages(f"# A\n\nPigs dig. Start the motor:\n\n{code}\n\nOwls fly. Rates are:\n\n{rows}\n")
-    assert page.quote_texts("How?", "walk()") == ["Start the motor:", "walk()"]
-    assert page.quote_texts("What?", "1 | 2") == ["Rates are:", "A | B\n1 | 2"]
+    assert page.quote_texts("How?", "walk()") == ["Pigs dig.", "Start the motor:", "walk()", "Owls fly."]
+    assert page.quote_texts("What?", "1 | 2") == ["Owls fly.", "Rates are:", "A | B\n1 | 2"]
 
 
 def test_an_item_is_widened_by_its_neighbours(make_pages: Make) -> None:
-    page = make_pages("# A\n\nHens eat:\n\n- corn\n- worms\n- grass\n- bread\n- rice\n")
-    assert page.quote_texts("What of worms?", "worms") == ["Hens eat:", "- worms\n- grass\n- bread"]
+    page = make_pages("# A\n\nHens eat:\n\n- corn\n- worms\n- grass\n- bread\n- rice\n- nuts\n")
+    assert page.quote_texts("What of worms?", "worms") == ["Hens eat:", "- worms\n- grass\n- bread\n- rice"]
 
 
 def test_an_answer_to_several_parts_is_not_widened(make_pages: Make) -> None:
-    page = make_pages("# A\n\n" + " ".join(SIX))
-    assert page.quote_texts("Who runs, and who digs?", ("Dogs", 0.9, 0), ("Pigs", 0.8, 1)) == [SIX[1], SIX[4]]
+    page = make_pages("# A\n\n" + " ".join(NINE))
+    assert page.quote_texts("Who runs, and who digs?", ("Dogs", 0.9, 0), ("Pigs", 0.8, 1)) == [NINE[1], NINE[4]]
+
+
+def test_a_part_that_the_judge_is_unsure_of_is_not_quoted(make_pages: Make) -> None:
+    page = make_pages(f"# Walking\n\nA robot walks.{CODE}The robot stops.{CODE}Batteries rest.")
+    evidence = [page.evidence("walks", 0.9), page.evidence("Batteries", 0.8, 1)]
+    assert [each.text for each in page.quote_evidence("What?", evidence)] == ["A robot walks.", "Batteries rest."]
+    assert [each.text for each in page.quote_evidence("What?", evidence, unsure_parts=(1,))] == ["A robot walks."]
+
+
+def find_closest(page: Pages, *evidence: Evidence) -> list[str]:
+    judgement = Judgement(0.5, (), evidence, "Partial", RefusalReason.INSUFFICIENT_GROUNDING, is_unsure=True)
+    return [quote.text for quote in quote_closest(Question("Which?"), page.passages, judgement)]
+
+
+def test_the_closest_quotes_are_whole_units_and_the_best_passage_comes_first(make_pages: Make) -> None:
+    pages = make_pages("# A\n\nThe port is 42.\n\nIt never moves.", "# B\n\nServers listen somewhere else entirely.")
+    evidence = pages.evidence("somewhere", 0.6), pages.evidence("42", 0.5)
+    assert find_closest(pages, *evidence) == ["Servers listen somewhere else entirely.", "The port is 42."]
+
+
+def test_the_closest_quotes_are_at_most_two_for_each_of_three_passages(make_pages: Make) -> None:
+    words = [["motor", "gear", "spring"], ["belt", "shaft", "brake"], ["wheel", "leg", "arm"], ["hand"]]
+    pages = make_pages(
+        *(
+            "# Page\n\n" + "\n\n".join(f"Every {word} of page {i} turns." for word in page)
+            for i, page in enumerate(words)
+        )
+    )
+    evidence = [pages.evidence(f"{word} of page {i}", 0.6 - i / 10) for i, page in enumerate(words) for word in page]
+    closest = find_closest(pages, *evidence)
+    assert closest == [f"Every {word} of page {i} turns." for i, page in enumerate(words[:3]) for word in page[:2]]
+
+
+def test_the_closest_quotes_do_not_repeat_themselves(make_pages: Make) -> None:
+    pages = make_pages("# A\n\nThe port is 42.", "# B\n\nThe port is 42.", "# C\n\nThe door is 7.")
+    first, second = (
+        Evidence.from_chunk(passage.chunk, 0, 8, 0.6) for passage in pages.passages if "port" in passage.chunk.text
+    )
+    assert find_closest(pages, first, second, pages.evidence("7", 0.4)) == ["The port is 42.", "The door is 7."]
+
+
+def test_without_evidence_nothing_is_closest(make_pages: Make) -> None:
+    assert find_closest(make_pages("# A\n\nThe port is 42.")) == []

@@ -63,6 +63,13 @@ def test_a_question_is_closest_to_the_matching_text(embedder: Embedder) -> None:
     assert near > far + 0.2
 
 
+def test_the_score_of_a_similarity_rises_with_the_cosine_from_0_to_1(embedder: Embedder) -> None:
+    scores = [embedder.score_similarity(cosine / 20) for cosine in range(21)]
+    assert scores == sorted(set(scores))
+    assert scores[0] == pytest.approx(0, abs=0.01)
+    assert scores[-1] == pytest.approx(1, abs=0.01)
+
+
 def test_concurrent_questions_get_their_own_vectors(embedder: Embedder) -> None:
     texts = [WALKING, COOKING, STEPPING] * 3
 

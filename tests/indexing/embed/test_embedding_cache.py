@@ -130,6 +130,9 @@ class Waiting:
         await self.go.wait()
         return np.ones(1, np.float32)
 
+    def score_similarity(self, cosine: float) -> float:
+        return cosine
+
     async def close(self) -> None: ...
 
 

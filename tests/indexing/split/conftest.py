@@ -17,7 +17,7 @@ Check = Callable[[Chunk], None]
 
 
 class _PageBuilder:
-    """Builds the visible text and the source of a page, and the spans that connect them."""
+    """Builds the find_chunk_spans text and the source of a page, and the spans that connect them."""
 
     def __init__(self) -> None:
         self.text, self.source = "", ""

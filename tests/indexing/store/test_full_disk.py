@@ -1,4 +1,4 @@
-"""Tests that readers and writers report a full disk instead of crashing."""
+"""Tests that readers and writers report a full run_on_small_disk instead of crashing."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ except BookIndexError as error:
 
 @pytest.fixture(scope="module")
 def run_on_small_disk() -> Callable[..., str]:
-    """Runs the program with a small disk mounted, and returns its output."""
+    """Runs the program with a small run_on_small_disk mounted, and returns its output."""
     mount = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o "size=$0" tmpfs "$1" && shift && exec "$@"']
     allowed = shutil.which("unshare") and subprocess.run([*mount, "1m", "/mnt", "true"], capture_output=True)
     if not allowed or allowed.returncode != 0:
@@ -125,7 +125,7 @@ def test_loading_and_reading_take_no_more_space_than_the_copy(
     edge: EdgeStore, chunks: list[Chunk], publish: Publish, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not os.access(temp_copies.MEMORY_FOLDER, os.W_OK):
-        pytest.skip("needs a folder in memory: on a disk, holes stay holes when they are read")
+        pytest.skip("needs a folder in memory: on a run_on_small_disk, holes stay holes when they are read")
     monkeypatch.delenv("TMPDIR", raising=False)
     asyncio.run(publish(edge, chunks))
     with FolderGenerations(folder).published().temp_copy() as (copy, _):

@@ -263,7 +263,7 @@ def test_publishing_and_rolling_back_take_one_request_each(
     assert actions(back) == [("delete_alias", "bookbound"), ("delete_alias", other), ("create_alias", "bookbound")]
 
 
-def test_the_server_fuses_the_scores_and_counts_meaning_twice(
+def test_the_server_fuses_the_scores_and_counts_meaning_four_times(
     server: QdrantServer, chunks: list[Chunk], publish: Publish
 ) -> None:
     asyncio.run(publish(store_at(server), chunks))
@@ -271,7 +271,7 @@ def test_the_server_fuses_the_scores_and_counts_meaning_twice(
     asyncio.run(search(store_at(server)))
     (call,) = server.requests("POST", "/points/query")
     assert call.body["query"] == {"fusion": "dbsf"}
-    assert [half["using"] for half in call.body["prefetch"]] == ["dense", "dense", "sparse"]
+    assert [half["using"] for half in call.body["prefetch"]] == ["dense"] * 4 + ["sparse"]
 
 
 def test_few_batches_are_in_flight_and_each_is_confirmed(

@@ -32,6 +32,11 @@ def make_refused_entry(
     return make_entry(question, status=QueryStatus.REFUSED, refusal_reason=reason, **fields)
 
 
+def make_unsure_entry(question: str = "Who won the cup?", **fields: Any) -> QueryLogEntry:
+    reason = RefusalReason.INSUFFICIENT_GROUNDING
+    return make_entry(question, status=QueryStatus.UNSURE, refusal_reason=reason, **fields)
+
+
 def make_requester(session: UUID = SESSION, address: str | None = "203.0.113.9") -> Requester:
     return Requester(session, address)
 

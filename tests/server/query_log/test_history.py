@@ -9,7 +9,13 @@ from uuid import UUID
 
 import pytest
 from sqlalchemy import text
-from tests.server.query_log.factories import make_entry, make_refused_entry, make_repository, make_requester
+from tests.server.query_log.factories import (
+    make_entry,
+    make_refused_entry,
+    make_repository,
+    make_requester,
+    make_unsure_entry,
+)
 
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import ConfigError
@@ -46,6 +52,18 @@ def test_a_snapshot_reads_everything_from_a_time_on_in_order(
         assert (second.milliseconds, second.created_at.tzinfo) == (7, UTC)
         assert log.count_chapters() == {("", "Drives"): 2, ("", "Gaits"): 1}
         assert (log.count_sessions(), log.count_lost()) == (1, 7)
+
+
+def test_an_unsure_reply_is_stored_as_a_refusal_and_read_back(
+    url: str, tmp_path: Path, database: QueryLogDatabase
+) -> None:
+    with closing(make_repository(url, tmp_path)) as repository:
+        repository.write([make_unsure_entry(), make_refused_entry(ago=-timedelta(hours=1))])
+    with database.read() as connection:
+        rows = connection.execute(text("SELECT status, refusal_reason FROM queries ORDER BY created_at")).all()
+    assert rows == [("refused", "unsure"), ("refused", "low_relevance")]
+    with open_snapshot(database, SINCE) as log:
+        assert [each.status for each in log.questions()] == [QueryStatus.UNSURE, QueryStatus.REFUSED]
 
 
 BOOK_SELECTIONS = [

@@ -30,7 +30,14 @@ def test_no_text_of_readers_or_book_is_taken_for_markup(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [0, 1, 2, 30])
 def test_plots_are_within_their_frame_for_any_number_of_days(count: int) -> None:
     days = [
-        {"day": f"2027-03-{number + 1:02}", "asked": number, "answered": number // 2, "refused": 0, "errors": 0}
+        {
+            "day": f"2027-03-{number + 1:02}",
+            "asked": number,
+            "answered": number // 2,
+            "unsure": 0,
+            "refused": 0,
+            "errors": 0,
+        }
         | ({"p50": 10.0 * number, "p95": 30.0 * number} if number % 3 else {"p50": None, "p95": None})
         for number in range(count)
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.query_log.factories import SESSION, make_entry, make_refused_entry, make_requester
+from tests.server.query_log.factories import SESSION, make_entry, make_refused_entry, make_requester, make_unsure_entry
 from tests.server.report.report_factory import UNTIL, build_report, make_manifest
 
 from bookbound.domain.book_ref import BookRef
@@ -35,12 +35,14 @@ def test_questions_are_counted_by_outcome(tmp_path: Path) -> None:
             refused("three"),
             refused("four", reason=RefusalReason.EMPTY_RETRIEVAL),
             answered("five", status=QueryStatus.FAILED),
+            make_unsure_entry("six", created_at=UNTIL),
         ],
         lost=4,
     )
     assert report["questions"] == {
-        "asked": 5,
+        "asked": 6,
         "answered": 2,
+        "unsure": 1,
         "refused": 2,
         "errors": 1,
         "of_a_selection": 1,
@@ -98,6 +100,13 @@ def test_similar_unanswered_questions_are_one_group_and_frequent_ones_come_first
         "wordings": ["how much does a humanoid robot cost", "What is the price of a humanoid robot?"],
     }
     assert (second["typical"], second["asked"]) == ("Is there a printed edition?", 1)
+
+
+def test_unsure_questions_are_without_an_answer(tmp_path: Path) -> None:
+    report = build_report(tmp_path, [make_unsure_entry("What is it?", created_at=UNTIL), refused("What is it?", 1)])
+    (group,) = report["unanswered"]["groups"]
+    assert (group["asked"], group["kinds"]) == (2, {"low_relevance": 1, "unsure": 1})
+    assert sum(report["refused_by_kind"].values()) == 1
 
 
 def test_questions_about_a_selection_and_about_the_book_are_not_grouped(tmp_path: Path) -> None:
@@ -183,10 +192,26 @@ def test_a_report_on_all_books_lists_each_book(tmp_path: Path) -> None:
     report = build_report(tmp_path, ENTRIES, BOOKS, book_ref=BookRef("all"))
     assert (report["book_ref"], report["book"], report["questions"]["asked"]) == ("all", None, 5)
     assert report["by_book"] == [
-        {"book_ref": "robots@2.0", "title": "Robots 2", "asked": 2, "answered": 1, "refused": 1, "errors": 0},
-        {"book_ref": "", "title": "Little", "asked": 1, "answered": 1, "refused": 0, "errors": 0},
-        {"book_ref": "all", "title": None, "asked": 1, "answered": 0, "refused": 1, "errors": 0},
-        {"book_ref": "robots@1.0", "title": "Robots", "asked": 1, "answered": 1, "refused": 0, "errors": 0},
+        {
+            "book_ref": "robots@2.0",
+            "title": "Robots 2",
+            "asked": 2,
+            "answered": 1,
+            "unsure": 0,
+            "refused": 1,
+            "errors": 0,
+        },
+        {"book_ref": "", "title": "Little", "asked": 1, "answered": 1, "unsure": 0, "refused": 0, "errors": 0},
+        {"book_ref": "all", "title": None, "asked": 1, "answered": 0, "unsure": 0, "refused": 1, "errors": 0},
+        {
+            "book_ref": "robots@1.0",
+            "title": "Robots",
+            "asked": 1,
+            "answered": 1,
+            "unsure": 0,
+            "refused": 0,
+            "errors": 0,
+        },
     ]
     assert {(each["book"], each["chapter"]) for each in report["chapters"]["answered"]} == {
         ("", "Hello"),

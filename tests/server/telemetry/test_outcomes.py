@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,7 +26,7 @@ from bookbound.server.telemetry import (
     log_request,
 )
 from bookbound.settings import Settings
-from bookbound.testing import ScriptedBackend, make_answer, make_passage, make_refusal
+from bookbound.testing import ScriptedBackend, make_answer, make_passage, make_refusal, make_unsure
 
 ANSWER = make_answer([("It walks.", make_passage("It walks."))])
 ASKED = {"question": "Does it walk?"}
@@ -48,15 +47,11 @@ def make_client(script: Reply | Exception, *observers: RequestObserver, **settin
     return TestClient(app, raise_server_exceptions=False)
 
 
-def make_unsure() -> Reply:
-    return replace(ANSWER, judgement=replace(ANSWER.judgement, is_sure=False))
-
-
 @pytest.mark.parametrize(
     ("script", "status", "outcome"),
     [
         (ANSWER, 200, "answered"),
-        (make_unsure(), 200, "answered_unsure"),
+        (make_unsure([make_passage("It walks.")]), 200, "unsure"),
         *[(make_refusal(kind), 200, f"refused_{kind.value}") for kind in RefusalReason],
         (ServiceUnreachableError("gone", service="qdrant"), 503, "unreachable"),
         (ServiceTimeoutError("late", service="qdrant"), 504, "timed_out"),

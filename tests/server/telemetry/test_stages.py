@@ -66,10 +66,10 @@ def test_every_stage_of_a_question_is_timed_with_its_calls(index: Path) -> None:
     assert record.reply.trace.stages is stages
 
 
-def test_a_selection_is_not_embedded(index: Path) -> None:
+def test_a_selection_is_located_and_embedded_to_be_scored(index: Path) -> None:
     stages = asyncio.run(ask(index, Question(HORN, BOOK.splitlines()[-1], AnswerScope.SELECTION))).clock.stages
-    assert "embed" not in stages
-    assert "search" in stages
+    assert stages["embed"].calls == 2
+    assert stages["search"].calls == 1
 
 
 @pytest.mark.parametrize("allow_fallback", [True, False])

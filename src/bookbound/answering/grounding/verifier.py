@@ -40,9 +40,7 @@ class CrossEncoderVerifier:
         if isinstance(found, SentenceSupport):
             return found
         features = await self.compute_features(sentence, found)
-        return SentenceSupport(
-            logistic_probability(self._reader.constants.paraphrase_weights, features), found.evidence
-        )
+        return SentenceSupport(logistic_probability(self._reader.constants.paraphrase, features), found.evidence)
 
     async def compute_features(self, sentence: str, checked: CheckedParaphrase) -> dict[str, float]:
         """Returns the deviations of a paraphrase, and the log-odds that the premises support it."""

@@ -1,107 +1,152 @@
-"""Estimates how probable it is that the passages answer a question and each of its parts."""
+"""Estimates how probable it is that the passages answer a question."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log
-from typing import TYPE_CHECKING
 
-from bookbound.answering.reading.cross_encoder import MAX_SPANS, CrossEncoder, log_odds, logistic_probability
-from bookbound.answering.reading.question_parts import split_question
+from bookbound.answering.reading.cross_encoder import CrossEncoder, Weights, log_odds, logistic_probability
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import AnswerSpan, Assessment, PassageAssessment
-from bookbound.domain.ports import Assessor
 from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, Deadline
 from bookbound.text.tokens import asks_about_whole_text, extract_terms
 
-if TYPE_CHECKING:
-    from bookbound.models.cohere import CohereClient
-
-
-RERANK_MODEL = "rerank-v3.5"
-
-INITIAL_PASSAGES, STOP_READING_PROBABILITY, MAX_PASSAGES_FOR_PARTS = 6, 0.5, 8
-"""The rest is read only if none of the initial passages reaches the probability."""
-MAX_SELECTION_SPANS, NEUTRAL_SIMILARITY = 4, 0.4
+FIRST_PASSAGES, MAX_FAST_PASSAGES, MAX_STRONG_PASSAGES = 6, 16, 4
+"""How many passages the fast reader reads first and at most, and the strong reader at most."""
+MIN_SCORE = 0.3
+"""If no passage reaches it, the question is about something else than the book."""
+LIKELY_ODDS, UNLIKELY_ODDS = -0.5, -3.0
+"""Log-odds of the best of the first passages; between them the verdict is open, and the fast reader reads on."""
+ANSWERED_ODDS, LEAD_ODDS, MISSING_ODDS = 0.0, 1.0, -1.5
+"""The strong reader stops if a passage answers and leads the next one, or if neither it nor the next one answers."""
+MAX_SELECTION_SPANS = 4
 UNREAD_PASSAGE = PassageAssessment(0.0)
 QuestionFeatures = dict[str, float]
+Readings = Mapping[int, PassageAssessment]
+"""The readings of some passages by their numbers in the search."""
 
 
 class CrossEncoderAssessor:
-    """Reads the question with each passage, in the order of the passages."""
+    """Has the fast reader read the passages, and the strong one the best of them, until the verdict is clear.
 
-    def __init__(self, reader: CrossEncoder) -> None:
-        self._reader = reader
+    Without a strong reader, the fast one decides.
+    """
+
+    def __init__(self, fast: CrossEncoder, strong: CrossEncoder | None = None) -> None:
+        self._fast, self._strong = fast, strong
 
     async def assess(self, question: str, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE) -> Assessment:
         if assessment := assess_deictic_question(question, passages):
             return assessment
-        readings = await self._read(question, passages, range(INITIAL_PASSAGES))
-        if max(reading.probability for reading in readings) < STOP_READING_PROBABILITY:
-            readings += await self._read(question, passages, range(INITIAL_PASSAGES, len(passages)))
-        readings += (UNREAD_PASSAGE,) * (len(passages) - len(readings))
-        whole = Assessment(self._estimate(question, passages, readings), readings)
-        parts = split_question(question)
-        return whole if len(parts) < 2 else await self._assess_parts(parts, passages, whole)
+        if all(passage.chunk.id == SELECTION_CHUNK_ID for passage in passages):
+            return await self._assess_selection(question, passages)
+        if max(passage.score for passage in passages) < MIN_SCORE:
+            return Assessment(0.0, (UNREAD_PASSAGE,) * len(passages))
+        fast = await self._read_fast(question, passages)
+        strong = await self._read_strong(question, passages, fast, deadline) if self._strong else {}
+        features = compute_question_features(question, passages, fast, strong)
+        probability = logistic_probability((self._strong or self._fast).constants.question, features)
+        return Assessment(probability, combine_readings(len(passages), fast, strong))
 
-    async def _read(
-        self, question: str, passages: Sequence[Passage], numbers: Sequence[int]
-    ) -> tuple[PassageAssessment, ...]:
-        """Reads some of the passages, and weighs each reading by the rank of its passage in the search."""
-        numbers = [i for i in numbers if i < len(passages)]
-        found = await self._reader.read(question, [passages[i].chunk for i in numbers])
-        weights, ranks = self._reader.constants.rank_weights, compute_search_ranks(passages)
-        return tuple(weigh_by_rank(weights, reading, ranks[i]) for i, reading in zip(numbers, found, strict=True))
+    async def _read_fast(self, question: str, passages: Sequence[Passage]) -> Readings:
+        """Reads the first passages, and more if it is open whether these answer."""
+        first = range(min(FIRST_PASSAGES, len(passages)))
+        readings = await _read(self._fast, question, passages, first)
+        if UNLIKELY_ODDS < log_odds(max(reading.probability for reading in readings.values())) < LIKELY_ODDS:
+            rest = range(len(first), min(MAX_FAST_PASSAGES, len(passages)))
+            readings |= await _read(self._fast, question, passages, rest)
+        return readings
 
-    def _estimate(self, question: str, passages: Sequence[Passage], readings: Sequence[PassageAssessment]) -> float:
-        """Returns the probability that all readings together answer the question."""
-        features = compute_question_features(question, passages, readings)
-        return logistic_probability(self._reader.constants.question_weights, features)
+    async def _read_strong(
+        self, question: str, passages: Sequence[Passage], fast: Readings, deadline: Deadline
+    ) -> Readings:
+        """Reads the most probable passages one by one until the verdict is clear or the time is short."""
+        assert self._strong
+        order = sorted(fast, key=lambda i: -fast[i].probability)
+        readings: dict[int, PassageAssessment] = {}
+        for number, following in zip(order[:MAX_STRONG_PASSAGES], [*order[1:], None], strict=False):
+            readings |= await _read(self._strong, question, passages, [number])
+            best = log_odds(max(reading.probability for reading in readings.values()))
+            rival = log_odds(fast[following].probability if following is not None else 0.0)
+            is_answered = best > ANSWERED_ODDS and rival < best - LEAD_ODDS
+            is_missing = best < MISSING_ODDS and rival < MISSING_ODDS
+            if is_answered or is_missing or deadline.has_passed:
+                break
+        return readings
 
-    async def _assess_parts(self, parts: Sequence[str], passages: Sequence[Passage], whole: Assessment) -> Assessment:
-        """Reads the most probable passages again for each part, because each part has its own answer."""
-        order = sorted(range(len(passages)), key=lambda i: -whole.readings[i].probability)
-        numbers = sorted(order[:MAX_PASSAGES_FOR_PARTS])
-        found = [dict(zip(numbers, await self._read(part, passages, numbers), strict=True)) for part in parts]
-        readings = list(whole.readings)
-        for i in numbers:
-            readings[i] = _merge_part_readings(readings[i], [each[i] for each in found])
-        probabilities = [
-            self._estimate(part, passages, [each.get(i, UNREAD_PASSAGE) for i in range(len(passages))])
-            for part, each in zip(parts, found, strict=True)
-        ]
-        return Assessment(whole.probability, tuple(readings), tuple(probabilities))
+    async def _assess_selection(self, question: str, passages: Sequence[Passage]) -> Assessment:
+        """Reads a selection, which has its own calibration because the reader chose it and no search did."""
+        fast = await _read(self._fast, question, passages, [0])
+        strong = await _read(self._strong, question, passages, [0]) if self._strong else {}
+        features = compute_question_features(question, passages, fast, strong)
+        probability = logistic_probability((self._strong or self._fast).constants.selection, features)
+        return Assessment(probability, combine_readings(1, fast, strong))
 
 
-def _merge_part_readings(whole: PassageAssessment, parts: Sequence[PassageAssessment]) -> PassageAssessment:
-    """Returns the highest probability for the whole question or any part, with the words for the parts."""
-    spans = [replace(span, part=part) for part, reading in enumerate(parts) for span in reading.spans]
-    best = max(whole.probability, *(reading.probability for reading in parts))
-    return PassageAssessment(best, tuple(sorted(spans, key=lambda span: -span.probability)[: MAX_SPANS * len(parts)]))
+async def _read(
+    reader: CrossEncoder, question: str, passages: Sequence[Passage], numbers: Sequence[int]
+) -> dict[int, PassageAssessment]:
+    """Reads some of the passages, and weighs each reading by the rank of its passage in the search."""
+    found = await reader.read(question, [passages[i].chunk for i in numbers])
+    ranks = compute_search_ranks(passages)
+    weighed = (
+        weigh_by_rank(reader.constants.rank, reading, ranks[i]) for i, reading in zip(numbers, found, strict=True)
+    )
+    return dict(zip(numbers, weighed, strict=True))
+
+
+def combine_readings(count: int, fast: Readings, strong: Readings) -> tuple[PassageAssessment, ...]:
+    """Returns one reading per passage.
+
+    If the strong reader read some, only these have words that answer, and the others are not more probable than these.
+    """
+    if not strong:
+        return tuple(fast.get(i, UNREAD_PASSAGE) for i in range(count))
+    limit = min(reading.probability for reading in strong.values())
+    rest = {i: PassageAssessment(min(reading.probability, limit)) for i, reading in fast.items()}
+    return tuple(({**rest, **strong}).get(i, UNREAD_PASSAGE) for i in range(count))
 
 
 def compute_question_features(
-    question: str, passages: Sequence[Passage], readings: Sequence[PassageAssessment]
+    question: str, passages: Sequence[Passage], fast: Readings, strong: Readings
 ) -> QuestionFeatures:
-    """Returns the features of a question with at least one reading, in the order of the search.
+    """Returns the features of a question, which are those of its most probable reading.
 
-    best: the log-odds of the most probable reading. sharpness: the share of its first span. score, rank: the cosine of
-    its passage and the logarithm of its rank in the search. length: the logarithm of the number of question terms.
+    best: its log-odds. sharpness: the share of its first span. score, rank: the log-odds of the score of its passage,
+    and the logarithm of its rank in the search. distance: the log-odds of the score if they are below 0. length: the
+    logarithm of the number of question terms. fast: the log-odds of the fast reading. agreement: how much the spans of
+    both readers overlap.
     """
-    at = max(range(len(readings)), key=lambda i: readings[i].probability)
+    readings = strong or fast
+    at = max(readings, key=lambda i: readings[i].probability)
     best = readings[at]
-    first = best.spans[0].probability / best.probability if best.spans and best.probability else 0.0
     return {
         "best": log_odds(best.probability),
-        "sharpness": first,
-        "score": measured_similarity(passages[at]),
+        "sharpness": _compute_sharpness(best),
+        "score": log_odds(passages[at].score),
+        "distance": min(log_odds(passages[at].score), 0.0),
         "rank": log(1 + (compute_search_ranks(passages)[at] or 0)),
-        "length": log(1 + len(extract_terms(question))),
+        "length": log(1 + len(set(extract_terms(question)))),
+        "fast": log_odds(fast[at].probability),
+        "agreement": _measure_agreement(best, fast[at]),
     }
 
 
-def weigh_by_rank(weights: Mapping[str, float], reading: PassageAssessment, rank: int | None) -> PassageAssessment:
+def _compute_sharpness(reading: PassageAssessment) -> float:
+    return reading.spans[0].probability / reading.probability if reading.spans and reading.probability else 0.0
+
+
+def _measure_agreement(one: PassageAssessment, other: PassageAssessment) -> float:
+    """Returns how much the first spans of two readings overlap, from 0 to 1."""
+    if not one.spans or not other.spans:
+        return 0.0
+    first, second = one.spans[0], other.spans[0]
+    common = max(0, min(first.end, second.end) - max(first.start, second.start))
+    return common / (max(first.end, second.end) - min(first.start, second.start))
+
+
+def weigh_by_rank(weights: Weights, reading: PassageAssessment, rank: int | None) -> PassageAssessment:
     """Weighs a reading by the rank of its passage, because passages that are found early answer more often."""
     if not reading.probability or rank is None:
         return reading
@@ -120,7 +165,7 @@ def compute_search_ranks(passages: Sequence[Passage]) -> list[int | None]:
 def assess_deictic_question(question: str, passages: Sequence[Passage]) -> Assessment | None:
     """Assesses a question that names nothing itself, or returns None if the passages must be read.
 
-    "Explain this" means the whole selection, which then is its own answer if it says anything.
+    "Explain this" means the whole selection, which then is its own answer if it says anything. "Why?" means nothing.
     """
     selected = [passage.chunk.text for passage in passages if passage.chunk.id == SELECTION_CHUNK_ID]
     meant = selected if asks_about_whole_text(question) else []
@@ -130,51 +175,8 @@ def assess_deictic_question(question: str, passages: Sequence[Passage]) -> Asses
     return None if names_something else Assessment(0.0, (UNREAD_PASSAGE,) * len(passages))
 
 
-def measured_similarity(passage: Passage) -> float:
-    """Returns the cosine of a passage; the score of a selection is not measured, so it gets a neutral one."""
-    return NEUTRAL_SIMILARITY if passage.chunk.id == SELECTION_CHUNK_ID else passage.score
-
-
 def _read_whole_passage(passage: Passage) -> PassageAssessment:
     probability = float(passage.chunk.id == SELECTION_CHUNK_ID)
     units = [unit for unit in passage.chunk.units if unit.kind != "heading"]
     spans = tuple(AnswerSpan(unit.start, unit.end, probability) for unit in units[:MAX_SELECTION_SPANS])
     return PassageAssessment(probability, spans)
-
-
-class CohereRerankAssessor:
-    """Has another assessor read the passages in Cohere's order, and takes Cohere's relevance as their probability.
-
-    An answer needs both: a passage that Cohere finds relevant, and words in it that the reader finds to answer. A
-    selection keeps its own reading, and a question that only points at the selection is not sent to Cohere.
-    """
-
-    def __init__(self, cohere: CohereClient, reader: Assessor, model: str = RERANK_MODEL) -> None:
-        self._cohere, self._reader, self._model = cohere, reader, model
-
-    async def assess(self, question: str, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE) -> Assessment:
-        found = [i for i, passage in enumerate(passages) if passage.chunk.id != SELECTION_CHUNK_ID]
-        if not found or assess_deictic_question(question, passages):
-            return await self._reader.assess(question, passages, deadline)
-        texts = [passages[i].chunk.embedding_text for i in found]
-        scores = await self._cohere.rerank(question, texts, self._model, deadline)
-        relevance = dict(zip(found, scores, strict=True))
-        order = sorted(range(len(passages)), key=lambda i: -relevance.get(i, 1.0))
-        read = await self._reader.assess(question, [passages[i] for i in order], deadline)
-        readings = dict(zip(order, read.readings, strict=True))
-        return replace(
-            read, readings=tuple(_apply_relevance(readings[i], relevance.get(i)) for i in range(len(passages)))
-        )
-
-    async def close(self) -> None:
-        await self._cohere.close()
-
-
-def _apply_relevance(reading: PassageAssessment, relevance: float | None) -> PassageAssessment:
-    """Replaces the probability of a reading; its spans keep their shares of it."""
-    if relevance is None:
-        return reading
-    share = relevance / reading.probability if reading.probability else 0.0
-    return PassageAssessment(
-        relevance, tuple(replace(span, probability=span.probability * share) for span in reading.spans)
-    )

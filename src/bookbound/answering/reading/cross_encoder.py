@@ -7,18 +7,19 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.judgement import AnswerSpan, PassageAssessment
-from bookbound.models import CONSTANTS_FILE, READER_FILE, damaged_model_error
+from bookbound.models import CONSTANTS_FILE, FAST_READER_FILE, STRONG_READER_FILE, damaged_model_error
 from bookbound.models.onnx import ModelRuntime, TokenizedText
 
-DEFAULT_PARAPHRASE_WEIGHTS: Mapping[str, float] = {"read": 1.0}
-"""Take the reading of a sentence as its support."""
+ReaderName = Literal["fast", "strong"]
+Weights = Mapping[str, float]
+READER_FILES: Mapping[str, str] = {"fast": FAST_READER_FILE, "strong": STRONG_READER_FILE}
 MIN_PROBABILITY = 1e-4
 MAX_WINDOW_TOKENS, MAX_FIRST_TEXT_TOKENS, WINDOW_OVERLAP_TOKENS = 320, 64, 64
 MAX_SPANS, MAX_SPAN_TOKENS, MIN_SPAN_SHARE = 4, 60, 0.02
@@ -37,35 +38,37 @@ class LogitScale:
 
 
 @dataclass(frozen=True, slots=True)
-class CrossEncoderConstants:
-    """What was fitted after the network: its scales, and the weights of logistic models on its readings.
+class ReaderConstants:
+    """What was fitted after a network: the scales of its logits, and the weights of logistic models on its readings.
 
-    They weigh a reading by search rank, a question by its features, and a paraphrase by its deviations.
+    They weigh a reading by its search rank, a question by its features, a question about a selection, and a paraphrase
+    by its deviations.
     """
 
     answers: LogitScale
     supported: LogitScale
-    rank_weights: Mapping[str, float]
-    question_weights: Mapping[str, float]
-    paraphrase_weights: Mapping[str, float]
+    rank: Weights
+    question: Weights
+    selection: Weights
+    paraphrase: Weights
 
     @classmethod
-    def load(cls, models: ModelRuntime) -> Self:
-        values = models.constants(CONSTANTS_FILE)
+    def load(cls, models: ModelRuntime, name: ReaderName) -> Self:
         try:
+            values = models.constants(CONSTANTS_FILE)[name]
             scales = LogitScale(**values["answers"]), LogitScale(**values["supported"])
-            return cls(*scales, values["place"], values["question"], values.get("retold", DEFAULT_PARAPHRASE_WEIGHTS))
+            return cls(*scales, *(values[name] for name in ("rank", "question", "selection", "paraphrase")))
         except (KeyError, TypeError) as error:
             raise damaged_model_error(CONSTANTS_FILE) from error
 
 
 class CrossEncoder:
-    """Reads pairs of texts, each pair alone, so that no result depends on what else is read."""
+    """Reads pairs of texts with one of the two readers, each pair alone, so that no result depends on the others."""
 
-    def __init__(self, models: ModelRuntime | None = None) -> None:
+    def __init__(self, models: ModelRuntime | None = None, name: ReaderName = "strong") -> None:
         self._models = models or ModelRuntime()
-        self._network = self._models.network(READER_FILE)
-        self.constants = CrossEncoderConstants.load(self._models)
+        self._network = self._models.network(READER_FILES[name])
+        self.constants = ReaderConstants.load(self._models, name)
 
     async def read(self, question: str, chunks: Sequence[Chunk]) -> tuple[PassageAssessment, ...]:
         """Estimates how probable it is that each passage answers, and finds the words that do."""

@@ -1,11 +1,16 @@
-"""Splits a question that asks several things, or compares two, into its parts."""
+"""Splits a question that asks several things, or compares two, into its parts, and merges their readings."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
+from math import prod
 
+from bookbound.domain.chunk import Passage
+from bookbound.domain.judgement import AnswerSpan, Assessment, PassageAssessment
+from bookbound.domain.question import Retrieval
 from bookbound.text.sentences import split_sentences
 from bookbound.text.tokens import extract_terms
 
@@ -168,3 +173,36 @@ def _ask_about_each(found: re.Match[str], before: str, after: str) -> list[str]:
     if shared_end or shared_start or max(len(one), len(other)) > MAX_SIDE_WORDS or {"vs", "versus"} & {*one, *other}:
         return []
     return [f"{before}{' '.join(side)}{after}?" for side in (one, other)]
+
+
+PARTIAL_ANSWER_WEIGHT = 0.5
+"""How much an answer to only one part of a question is worth."""
+
+
+def merge_part_readings(
+    retrievals: Sequence[Retrieval], assessments: Sequence[Assessment]
+) -> tuple[Retrieval, Assessment]:
+    """Returns the passages of all parts, each once, with the words that answer each part.
+
+    The question is answered if all parts are, or in part if one part surely is. A single part is the whole question.
+    """
+    if len(assessments) == 1:
+        return retrievals[0], assessments[0]
+    passages: dict[str, Passage] = {}
+    readings: dict[str, PassageAssessment] = {}
+    for part, (retrieval, assessment) in enumerate(zip(retrievals, assessments, strict=True)):
+        for passage, reading in zip(retrieval.passages, assessment.readings, strict=True):
+            name = passage.chunk.id
+            known = passages.get(name, passage)
+            passages[name] = replace(known, score=max(known.score, passage.score))
+            readings[name] = _add_part(readings.get(name, PassageAssessment(0.0)), reading, part)
+    chances = tuple(assessment.probability for assessment in assessments)
+    probability = max(prod(chances), PARTIAL_ANSWER_WEIGHT * max(chances))
+    merged = replace(retrievals[0], passages=tuple(passages.values()))
+    return merged, Assessment(probability, tuple(readings.values()), chances)
+
+
+def _add_part(known: PassageAssessment, reading: PassageAssessment, part: int) -> PassageAssessment:
+    spans: list[AnswerSpan] = [*known.spans, *(replace(span, part=part) for span in reading.spans)]
+    spans.sort(key=lambda span: -span.probability)
+    return PassageAssessment(max(known.probability, reading.probability), tuple(spans))

@@ -11,7 +11,7 @@ from bookbound.domain.chunk import Chunk, QuotableUnit
 from bookbound.text.sentences import split_sentences
 from bookbound.text.tokens import extract_terms
 
-MAX_LABEL_CHARACTERS, MAX_COLUMN_NAME_CHARACTERS = 60, 40
+MAX_LABEL_CHARACTERS, MAX_COLUMN_NAME_CHARACTERS, MAX_WHOLE_TABLE_ROWS = 60, 40, 9
 _BLANK_LINE = re.compile(r"\n\s*\n")
 
 
@@ -184,8 +184,11 @@ def _find_core_units(layout: ChunkLayout, start: int, end: int, list_terms: Set[
     items = {layout.item(at).start for at in spoken if layout.listed(at)}
     units: set[int] = set()
     for at in spoken:
-        run = layout.table(at) if layout.kind(at) == "row" else layout.listed(at)
-        whole = run and (_is_about(layout, run, list_terms) or (at >= min(items, default=at + 1) and len(items) > 1))
+        is_row = layout.kind(at) == "row"
+        run = layout.table(at) if is_row else layout.listed(at)
+        is_short = is_row and len(run) <= MAX_WHOLE_TABLE_ROWS
+        has_several = at >= min(items, default=at + 1) and len(items) > 1
+        whole = run and (is_short or has_several or _is_about(layout, run, list_terms))
         units |= set(run if whole else layout.item(at))
     return units
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Iterator, Sequence
+from itertools import zip_longest
 
 from bookbound.answering.writers.quote_context import ChunkLayout, expand_to_context, introduces_next_unit
 from bookbound.domain.chunk import Passage
@@ -40,14 +41,32 @@ class QuoteWriter:
         judgement: Judgement,
         deadline: Deadline = NO_DEADLINE,
     ) -> AsyncGenerator[WriterEvent]:
-        # The statement that the answer is partial or unsure is a sentence too.
-        room = MAX_ANSWER_SENTENCES - (judgement.is_partial or not judgement.is_sure)
+        # The statement that the answer is partial is a sentence too.
+        room = MAX_ANSWER_SENTENCES - (judgement.is_partial or bool(judgement.unsure_parts))
         excerpt = Excerpt(question.text, passages, room, _find_list_terms(question.text))
-        for piece in _order_by_part(judgement.evidence):
+        for piece in _order_by_part([each for each in judgement.evidence if each.part not in judgement.unsure_parts]):
             excerpt.add(piece)
         excerpt.widen()
         for evidence in excerpt.in_order():
             yield AnswerSentence(evidence.text, (evidence,))
+
+
+def quote_closest(question: Question, passages: Sequence[Passage], judgement: Judgement) -> tuple[Evidence, ...]:
+    """Returns the whole units that contain the evidence, best passage first, one or two pieces for each passage."""
+    by_id = {passage.chunk.id: passage for passage in passages}
+    quotes: dict[str, list[Evidence]] = {}
+    for name in dict.fromkeys(piece.chunk_id for piece in judgement.evidence if piece.chunk_id in by_id):
+        excerpt = Excerpt(question.text, [by_id[name]], MAX_CLOSEST_PIECES, set())
+        for piece in judgement.evidence:
+            excerpt.add(piece)
+        known = [quote for other in quotes.values() for quote in other]
+        quotes[name] = [quote for quote in excerpt.in_order() if not _is_repeated(quote, known)]
+    chosen = [found for found in quotes.values() if found][:MAX_QUOTED_PASSAGES]
+    return tuple(quote for found in chosen for quote in found)
+
+
+def _is_repeated(quote: Evidence, known: Sequence[Evidence]) -> bool:
+    return any(quote.overlaps(other) or quote.text.split() == other.text.split() for other in known)
 
 
 def _find_list_terms(question: str) -> set[str]:
@@ -66,7 +85,8 @@ def _order_by_part(evidence: Sequence[Evidence]) -> list[Evidence]:
 MIN_SHARE_SAME_PASSAGE, MIN_SHARE_OTHER_PASSAGE, MIN_NEW_TERM_SHARE = 0.1, 0.3, 0.3
 """Probability relative to the best that further words need, in a quoted passage and in another, and its new terms."""
 PROSE_KINDS = ("sentence", "item")
-MAX_QUOTED_PASSAGES, MIN_QUOTED_UNITS = 3, 4
+MAX_QUOTED_PASSAGES, MAX_CLOSEST_PIECES = 3, 2
+MIN_QUOTED_UNITS = 5
 """Answers with fewer units are widened."""
 
 
@@ -95,15 +115,18 @@ class Excerpt:
             self._best.setdefault(piece.part, piece.probability)
 
     def widen(self) -> None:
-        """Adds what follows the best words in their block, then what precedes them, while the answer is short."""
-        name, chosen = next(iter(self._chosen.items()), ("", {}))
-        if len(self._best) != 1 or not chosen or any(self._layouts[name].kind(at) not in PROSE_KINDS for at in chosen):
-            return  # parts have their own words, and code and rows their own context
-        layout, best = self._layouts[name], max(chosen.values(), key=lambda piece: piece.probability)
+        """Adds the prose around the best words, the nearest first, while the answer is short."""
+        if len(self._best) != 1:
+            return  # each part has its own words
+        pieces = [(piece, name) for name, chosen in self._chosen.items() for piece in chosen.values()]
+        best, name = max(pieces, key=lambda pair: pair[0].probability)
+        chosen = self._chosen[name]
         units = [at for at, piece in chosen.items() if piece is best]
-        for at in [*_iterate_prose(layout, max(units), 1), *_iterate_prose(layout, min(units), -1)]:
-            if sum(map(len, self._chosen.values())) < MIN_QUOTED_UNITS and not self._contains(name, at):
-                chosen[at] = best
+        for at in _iterate_prose_around(self._layouts[name], min(units), max(units)):
+            count = sum(map(len, self._chosen.values()))
+            if count >= MIN_QUOTED_UNITS or not self._fits(name, {at}) or self._contains(name, at):
+                return
+            chosen[at] = best
 
     def in_order(self) -> list[Evidence]:
         """Returns the stretches: those of a file in its order, files by the part that they answer, then by rank."""
@@ -165,10 +188,15 @@ class Excerpt:
         return sum(len(list(self._layouts[other].stretches(units))) for other, units in chosen.items()) <= self._room
 
 
+def _iterate_prose_around(layout: ChunkLayout, first: int, last: int) -> Iterator[int]:
+    """Yields the prose units before and after some units in turn, up to a heading, code or a table."""
+    before, after = _iterate_prose(layout, first, -1), _iterate_prose(layout, last, 1)
+    for pair in zip_longest(before, after):
+        yield from (at for at in pair if at is not None)
+
+
 def _iterate_prose(layout: ChunkLayout, at: int, step: int) -> Iterator[int]:
-    """Yields the prose units of the same block, going up or down from a unit."""
-    while layout.kind(at) in PROSE_KINDS and layout.follows(at if step < 0 else at + 1):
-        at += step
-        if layout.kind(at) not in PROSE_KINDS or introduces_next_unit(layout, at):
+    while layout.kind(at := at + step) in PROSE_KINDS and not layout.is_label(at):
+        if step > 0 and introduces_next_unit(layout, at):
             return
         yield at

@@ -55,6 +55,9 @@ class CohereEmbedder:
         vector: Vectors = (await self._request([text], "search_query", deadline))[0]
         return vector
 
+    def score_similarity(self, cosine: float) -> float:
+        return cosine
+
     async def close(self) -> None:
         self._models.close()
         await self._cohere.close()

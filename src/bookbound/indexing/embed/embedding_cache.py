@@ -52,6 +52,9 @@ class _EmbedderWrapper:
     async def embed_question(self, text: str, deadline: Deadline = NO_DEADLINE) -> Vectors:
         return await self._embedder.embed_question(text, deadline)
 
+    def score_similarity(self, cosine: float) -> float:
+        return self._embedder.score_similarity(cosine)
+
     async def close(self) -> None:
         await self._embedder.close()
 

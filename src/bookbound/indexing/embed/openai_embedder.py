@@ -88,6 +88,9 @@ class OpenAIEmbedder:
         vector: Vectors = (await self._request(self._client, [text], deadline))[0]
         return vector
 
+    def score_similarity(self, cosine: float) -> float:
+        return cosine
+
     async def close(self) -> None:
         self._models.close()
         await self._client.close()

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 6
 DENSE_VECTOR, SPARSE_VECTOR = "dense", "sparse"
-DENSE_WEIGHT = 2
-"""Dense similarity counts twice as much as shared words, because readers ask in their own words."""
+DENSE_WEIGHT = 4
+"""Dense similarity counts four times as much as shared words, because readers ask in their own words."""
 KEPT_GENERATIONS = 3
 NO_INDEX_MESSAGE = "Nothing has been indexed here yet. Index a book first: bookbound index SOURCE"
 NO_EARLIER_MESSAGE = (

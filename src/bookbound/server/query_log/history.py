@@ -80,10 +80,10 @@ class LogSnapshot:
         ).order_by(columns.created_at, columns.query_id)
         rows = self._connection.execute(query, execution_options={"yield_per": ROW_BATCH_SIZE})
         for text, mode, status, reason, milliseconds, created_at, *book in rows:
-            time = created_at.replace(tzinfo=UTC)
-            yield LoggedQuestion(
-                text, QueryMode(mode), QueryStatus(status), reason, milliseconds or 0, time, BookRef(*book)
-            )
+            time, outcome = created_at.replace(tzinfo=UTC), QueryStatus(status)
+            if outcome is QueryStatus.REFUSED and reason == schema.UNSURE_REASON:
+                outcome = QueryStatus.UNSURE
+            yield LoggedQuestion(text, QueryMode(mode), outcome, reason, milliseconds or 0, time, BookRef(*book))
 
     def count_chapters(self) -> Counter[tuple[str, str]]:
         """The number of answers that cite each chapter of each book."""

@@ -17,7 +17,14 @@ from bookbound.domain.query_log_entry import QueryLogEntry, QueryStatus
 from bookbound.server.query_log import schema
 from bookbound.server.query_log.address_hash import AddressFormatter
 from bookbound.server.query_log.database import QueryLogDatabase
-from bookbound.server.query_log.schema import books_table, chapters_table, losses_table, queries_table, sessions_table
+from bookbound.server.query_log.schema import (
+    UNSURE_REASON,
+    books_table,
+    chapters_table,
+    losses_table,
+    queries_table,
+    sessions_table,
+)
 
 DELETE_BATCH_SIZE = 500
 """Rows per DELETE, so that other writers do not wait long for a lock."""
@@ -164,14 +171,15 @@ def replace_nul(text: str) -> str:
 
 
 def _query_row(entry: QueryLogEntry) -> Row:
+    is_unsure = entry.status is QueryStatus.UNSURE
     return {
         "query_id": entry.id,
         "session_id": entry.requester.session,
         "query_text": replace_nul(entry.question),
         "selected_text_length": entry.selection_length,
         "mode": entry.mode,
-        "status": entry.status,
-        "refusal_reason": entry.refusal_reason,
+        "status": QueryStatus.REFUSED if is_unsure else entry.status,
+        "refusal_reason": UNSURE_REASON if is_unsure else entry.refusal_reason,
         "chunks_retrieved": entry.retrieved_count,
         "top_chunk_score": entry.top_score,
         "processing_time_ms": min(entry.milliseconds, MAX_INTEGER),

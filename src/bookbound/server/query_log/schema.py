@@ -75,6 +75,8 @@ books_table = Table(
     Column("book", sa.Text, nullable=False),
     Column("edition", sa.Text, nullable=False),
 )
+UNSURE_REASON = "unsure"
+"""The `refusal_reason` of an unsure reply; its `status` is that of a refusal, because the column has no other value."""
 version_table = Table("query_log_version", metadata, Column("version_num", sa.String(32), primary_key=True))
 
 # A step adds tables and its downgrade drops them. A step that changes a table would need SQL for both directions.

@@ -31,7 +31,7 @@ class DailyCounts:
 
 @dataclass(slots=True)
 class QuestionWording:
-    """A refused question and how often it was asked, by refusal reason."""
+    """A question without an answer and how often it was asked, by refusal reason."""
 
     text: str
     mode: QueryMode
@@ -59,7 +59,7 @@ class LogStatistics:
 
     @property
     def wordings(self) -> list[QuestionWording]:
-        """The refused questions, most frequent and then latest first."""
+        """The questions without an answer, most frequent and then latest first."""
         return sorted(self._wordings.values(), key=lambda each: (-each.count, -each.last_asked.timestamp(), each.text))
 
     def _count(self, question: LoggedQuestion) -> None:
@@ -69,9 +69,10 @@ class LogStatistics:
         day.statuses[question.status] += 1
         if question.status is not QueryStatus.FAILED:
             day.milliseconds.append(question.milliseconds)
-        if question.status is QueryStatus.REFUSED:
+        if question.status in (QueryStatus.UNSURE, QueryStatus.REFUSED):
             reason = question.refusal_reason or "unknown"
-            self.reasons[reason] += 1
+            if question.status is QueryStatus.REFUSED:
+                self.reasons[reason] += 1
             # Case, white space and punctuation do not make another wording.
             text = " ".join(_WORD.findall(question.question.casefold())) or question.question
             new = QuestionWording(question.question, question.mode, question.created_at)
@@ -128,6 +129,7 @@ def _count_statuses(statuses: Counter[QueryStatus]) -> MetricsDict:
     return {
         "asked": statuses.total(),
         "answered": statuses[QueryStatus.ANSWERED],
+        "unsure": statuses[QueryStatus.UNSURE],
         "refused": statuses[QueryStatus.REFUSED],
         "errors": statuses[QueryStatus.FAILED],
     }

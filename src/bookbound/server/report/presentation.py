@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from bookbound.domain.book_ref import ALL_BOOKS, BookRef
 from bookbound.domain.judgement import RefusalReason
+from bookbound.domain.query_log_entry import QueryStatus
 from bookbound.evaluation import MetricsDict
 from bookbound.evaluation.html_report import NO_VALUE, MetricTable, render_template
 from bookbound.evaluation.svg_plots import SvgPlot, count_range
@@ -17,8 +18,9 @@ REFUSAL_PHRASES = {
     RefusalReason.INSUFFICIENT_GROUNDING: "passages are related, but none states it",
     RefusalReason.SELECTED_TEXT_MISSING: "not in the selected text",
 }
+UNSURE_PHRASE = "passages come close, but it is not sure that one states it"
 NO_CHAPTER, NO_BOOK_NAME = "(no chapter)", "(without a name)"
-COUNT_COLUMNS = ("asked", "answered", "refused", "errors")
+COUNT_COLUMNS = ("asked", "answered", "unsure", "refused", "errors")
 
 
 def render_report(report: MetricsDict) -> str:
@@ -59,13 +61,15 @@ def describe_other_books(report: MetricsDict) -> str:
 
 
 def describe_uncompared(report: MetricsDict) -> str:
-    """The number of refused questions in no group in words; empty if there are none."""
+    """The number of unanswered questions in no group in words; empty if there are none."""
     unanswered = report["unanswered"]
     count = unanswered["questions"] - unanswered["compared"]
     return f"{count} more questions have rarer wordings and were not compared." if count else ""
 
 
 def refusal_phrase(reason: str) -> str:
+    if reason == QueryStatus.UNSURE:
+        return UNSURE_PHRASE
     return REFUSAL_PHRASES[RefusalReason(reason)] if reason in REFUSAL_PHRASES else reason
 
 
@@ -107,7 +111,7 @@ def _position_days(days: list[MetricsDict]) -> list[tuple[int, MetricsDict]]:
 def report_tables(report: MetricsDict) -> Iterator[MetricTable]:
     """The numbers of the report except the days and the unanswered questions."""
     counts, all_books = report["questions"], report["book_ref"] == ALL_BOOKS
-    rows = [(name, _format_share(counts[name], counts["asked"])) for name in ("answered", "refused", "errors")]
+    rows = [(name, _format_share(counts[name], counts["asked"])) for name in COUNT_COLUMNS[1:]]
     rows += [("of a selection", str(counts["of_a_selection"])), ("sessions", str(counts["sessions"]))]
     if counts["lost"]:
         rows.append((f"not logged{', of any book' * bool(counts['of_other_books'])}", str(counts["lost"])))

@@ -57,7 +57,7 @@ def group_by_similarity(
 async def group_unanswered(
     wordings: Sequence[QuestionWording], open_embedder: Callable[[], Embedder], progress: ProgressCallback
 ) -> MetricsDict:
-    """Groups refused questions, the most frequent first; questions about the book and a selection do not mix."""
+    """Groups unanswered questions, the most frequent first; questions about the book and a selection do not mix."""
     compared = wordings[:MAX_COMPARED]
     vectors = await _embed_wordings(compared, open_embedder, progress) if compared else np.empty((0, 0), np.float32)
     groups = []

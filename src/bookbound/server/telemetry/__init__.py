@@ -24,12 +24,12 @@ from bookbound.domain.errors import (
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.question import Question, Retrieval
-from bookbound.domain.reply import Answer, PipelineEvent, Refusal, Reply
+from bookbound.domain.reply import Answer, PipelineEvent, Refusal, Reply, Unsure
 
 if TYPE_CHECKING:
     from bookbound.server.telemetry.prometheus import PrometheusMetrics
 
-ANSWERED, UNSURE, FOUND = "answered", "answered_unsure", "found"
+ANSWERED, UNSURE, FOUND = "answered", "unsure", "found"
 SERVED, DISCONNECTED, LIMITED = "served", "disconnected", "limited"
 REFUSED = {kind: f"refused_{kind.value}" for kind in RefusalReason}
 OUTCOMES = {ANSWERED, UNSURE, FOUND, SERVED, DISCONNECTED, LIMITED, *REFUSED.values(), *ProblemKind}
@@ -48,10 +48,12 @@ RequestObserver = Callable[[RequestRecord], None]
 log = logging.getLogger("bookbound.server")
 
 
-def reply_outcome(reply: Answer | Refusal | Retrieval) -> str:
+def reply_outcome(reply: Reply | Retrieval) -> str:
     match reply:
         case Answer():
-            return ANSWERED if reply.is_sure else UNSURE
+            return ANSWERED
+        case Unsure():
+            return UNSURE
         case Refusal():
             return REFUSED[reply.kind]
         case Retrieval():
@@ -110,7 +112,7 @@ class OutcomeRecorder:
         with _record_outcome("question", context.record) as set_outcome:
             async with aclosing(self._backend.stream(question, context)) as events:
                 async for event in events:
-                    if isinstance(event, Answer | Refusal):
+                    if isinstance(event, Reply):
                         set_outcome(event)
                     yield event
 
