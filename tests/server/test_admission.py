@@ -11,7 +11,8 @@ import pytest
 from tests.server.list_query_log import ListQueryLog
 
 from bookbound import bootstrap
-from bookbound.answering.pipeline import Engine, OpenBook, Pipeline
+from bookbound.answering.engine import Engine, OpenBook
+from bookbound.answering.pipeline import Pipeline
 from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.chunk import Passage

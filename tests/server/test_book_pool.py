@@ -16,7 +16,7 @@ from tests.server.server_process import ServerProcess, run_server_process
 from tests.server.test_app import ASKED, INVALID_STATUSES, error_fields
 
 from bookbound import bootstrap
-from bookbound.answering.pipeline import Engine, OpenBook
+from bookbound.answering.engine import Engine, OpenBook
 from bookbound.bootstrap import book_opener
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import BookNotFoundError, CorruptIndexError, IndexNotFoundError

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, field, replace
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 
 from bookbound.answering.decision import build_reply, decide, rank_passages
-from bookbound.answering.operating_point import OperatingPoint
+from bookbound.answering.engine import Engine, OpenBook
 from bookbound.answering.reading.question_parts import merge_part_readings, split_question
 from bookbound.answering.run_state import AgentSearches, RunState, rephrase_question
 from bookbound.answering.selection import locate_selection
-from bookbound.answering.several_books import OtherEditions
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import ServiceError
 from bookbound.domain.judgement import Assessment, Judgement
-from bookbound.domain.manifest import Manifest
-from bookbound.domain.ports import Agent, AnswerWriter, Assessor, Embedder, Index, PassageFormatter, Verifier
+from bookbound.domain.ports import PassageFormatter, Verifier
 from bookbound.domain.question import MAX_PASSAGES, AnswerScope, Deadline, Question, Retrieval
 from bookbound.domain.reply import (
     SEARCH_TOOL_NAME,
@@ -32,45 +30,6 @@ from bookbound.domain.reply import (
 from bookbound.domain.trace import StageClock, TokenUsage
 
 log = logging.getLogger("bookbound.answering.pipeline")
-
-
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """The models and services that answer questions about any book; closing it closes what was opened for them.
-
-    `fallback_writer` writes if `writer` fails and the question allows it.
-    """
-
-    embedder: Embedder
-    assessor: Assessor
-    writer: AnswerWriter
-    verifier: Verifier
-    fallback_writer: AnswerWriter | None = None
-    agent: Agent | None = None
-    answer_seconds: float = 30.0
-    resources: AsyncExitStack = field(default_factory=AsyncExitStack)
-
-    async def close(self) -> None:
-        await self.resources.aclose()
-
-
-@dataclass(frozen=True, slots=True)
-class OpenBook:
-    """One edition of a book that is open for questions; answers are compared with its other editions."""
-
-    index: Index
-    operating_point: OperatingPoint
-    edition: str = ""
-    other_editions: OtherEditions | None = None
-
-    @property
-    def manifest(self) -> Manifest:
-        return self.index.manifest
-
-    async def close(self) -> None:
-        await self.index.close()
-        if self.other_editions:
-            await self.other_editions.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING
 
+from bookbound.answering.engine import Engine, OpenBook
 from bookbound.answering.operating_point import (
     ActiveOperatingPoint,
     DefaultOperatingPoint,
     recalibration_hint,
     resolve_operating_point,
 )
-from bookbound.answering.pipeline import Engine, OpenBook, Pipeline
+from bookbound.answering.pipeline import Pipeline
 from bookbound.bootstrap.book_catalogue import (
     BookCatalogue,
     find_book,

@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Self
 
-from bookbound.answering.pipeline import Engine, OpenBook, Pipeline
+from bookbound.answering.engine import Engine, OpenBook
+from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import BookboundError, BookNotFoundError, IndexNotFoundError, InvalidInputError
 from bookbound.domain.manifest import Manifest
