@@ -16,15 +16,17 @@ from bookbound.domain.trace import StageTiming, TokenUsage, Trace
 
 PLACE = Place("a.md", "/a", "Part", "Page", ("Section",), "section", 10, 80)
 TEXT = "First words. Second words.\n\nsudo make install\n    --all"
+UNITS = (QuotableUnit("sentence", 0, 12), QuotableUnit("sentence", 13, 26), QuotableUnit("code", 28, 55))
 
 
 def passage(text: str = TEXT, name: str = "c1", place: Place = PLACE) -> Passage:
-    return Passage(Chunk(name, text, place, 0, (SourceSpan(0, len(text), 10, 10 + len(text)),)), 0.5)
+    units = UNITS if text == TEXT else ()
+    return Passage(Chunk(name, text, place, 0, (SourceSpan(0, len(text), 10, 10 + len(text)),), units), 0.5)
 
 
-def evidence(words: str) -> Evidence:
+def evidence(words: str, place: Place = PLACE) -> Evidence:
     start = TEXT.index(words)
-    return Evidence.from_chunk(passage().chunk, start, start + len(words), 0.9)
+    return Evidence.from_chunk(passage(name=place.anchor, place=place).chunk, start, start + len(words), 0.9)
 
 
 def trace(*passages: Passage) -> Trace:
@@ -40,32 +42,55 @@ def text_of(sentences: list[AnswerSentence]) -> str:
     return "\n".join(line.text for line in reply_view.format_reply(answer))
 
 
-def test_sentences_run_on_with_the_numbers_of_their_citations() -> None:
+def test_sentences_run_on_with_the_number_of_their_section() -> None:
     first, second = evidence("First words."), evidence("Second words.")
     text = text_of([AnswerSentence(first.text, (first,)), AnswerSentence(second.text, (second, first))])
-    assert text.startswith(
-        "First words. [1] Second words. [2][1]\n\n[1] Part › Page › Section\n    /a#section\n    a.md:10-22"
+    assert text == "First words. Second words. [1]\n\n[1] Part › Page › Section\n    /a#section\n    a.md:10-22"
+
+
+def test_each_section_has_one_number_in_the_order_of_the_quotes() -> None:
+    place = replace(PLACE, headings=("Other",), anchor="other")
+    far, near = evidence("First words.", place), evidence("Second words.")
+    again = evidence("sudo make install\n    --all", place)
+    text = text_of([AnswerSentence(each.text, (each,)) for each in (far, near, again)])
+    assert text == (
+        "First words. [1]\n\nSecond words. [2]\n\n    sudo make install\n        --all\n[1]\n\n"
+        "[1] Part › Page › Other\n    /a#other\n    a.md:10-22\n"
+        "[2] Part › Page › Section\n    /a#section\n    a.md:23-36"
     )
+
+
+def test_blocks_with_the_same_sources_have_their_number_after_the_last() -> None:
+    words, code = evidence("First words."), evidence("sudo make install\n    --all")
+    text = text_of([AnswerSentence(words.text, (words,)), AnswerSentence(code.text, (code,))])
+    assert text.startswith("First words.\n\n    sudo make install\n        --all\n[1]\n\n[1] Part")
+
+
+def test_a_written_sentence_has_the_numbers_of_all_its_sections() -> None:
+    first, second = evidence("First words."), evidence("Second words.", replace(PLACE, anchor="other"))
+    assert text_of([AnswerSentence("It says so.", (first, second))]).startswith("It says so. [1][2]\n\n[1]")
+
+
+def test_the_words_that_answer_are_bold() -> None:
+    words, found = evidence("First words."), evidence("First")
+    answer = Answer((AnswerSentence(words.text, (words,)),), (passage(),), judgement(), trace(passage()))
+    answer = replace(answer, judgement=replace(answer.judgement, evidence=(found,)))
+    assert next(reply_view.format_reply(answer)).pieces == (("First", "bold"), (" words.", ""), (" [1]", "cyan"))
+
+
+def test_the_address_of_a_source_opens_the_page_with_the_words_highlighted() -> None:
+    words = evidence("First words.")
+    for url, style in (("https://a.org/p", "dim link https://a.org/p#section:~:text=First%20words."), ("/p", "dim")):
+        cited = replace(words, place=replace(words.place, url=url))
+        answer = Answer((AnswerSentence(words.text, (cited,)),), (passage(),), judgement(), trace(passage()))
+        (address,) = (line for line in reply_view.format_reply(answer) if line.text == f"    {url}#section")
+        assert address.pieces == ((f"{url}#section", style),)
 
 
 def test_a_citation_of_a_printed_page_has_its_number() -> None:
     place = replace(evidence("First words.").place, file="book.pdf#page=164", page=168, page_label="154")
     text = text_of([AnswerSentence("First words.", (replace(evidence("First words."), place=place),))])
     assert text.endswith("    book.pdf:10-22, page 154")
-
-
-def test_code_is_a_block_that_keeps_its_lines() -> None:
-    words, code = evidence("First words."), evidence("sudo make install\n    --all")
-    text = text_of([AnswerSentence(words.text, (words,)), AnswerSentence(code.text, (code,))])
-    assert text.startswith("First words. [1]\n\nsudo make install\n    --all\n[2]\n\n[1]")
-
-
-def test_code_on_one_line_is_a_block_too() -> None:
-    units = (QuotableUnit("code", 0, 12), QuotableUnit("sentence", 13, 26))
-    chunk = replace(passage().chunk, units=units)
-    first, second = (Evidence.from_chunk(Passage(chunk, 0.5).chunk, unit.start, unit.end, 0.9) for unit in units)
-    text = text_of([AnswerSentence(first.text, (first,)), AnswerSentence(second.text, (second,))])
-    assert text.startswith("First words.\n[1]\n\nSecond words. [2]\n\n")
 
 
 def test_a_quote_is_shown_only_if_the_sentence_differs_from_it() -> None:
@@ -85,22 +110,25 @@ def test_a_refusal_lists_the_closest_sections() -> None:
     assert not any("sections" in line.text for line in reply_view.format_reply(without))
 
 
-def test_an_unsure_reply_shows_the_closest_quotes_with_their_places() -> None:
+def test_an_unsure_reply_shows_the_closest_quotes_by_section() -> None:
     found = replace(judgement(RefusalReason.INSUFFICIENT_GROUNDING), is_unsure=True)
-    quotes = evidence("First words."), evidence("sudo make install\n    --all")
+    other = evidence("Second words.", replace(PLACE, headings=("Other",), anchor="other"))
+    quotes = evidence("First words."), other, evidence("sudo make install\n    --all")
     unsure = Unsure(RefusalReason.INSUFFICIENT_GROUNDING, found, trace(passage()), quotes)
     assert [line.text for line in reply_view.format_reply(unsure)] == [
         "I am not sure the book answers this. The closest passages:",
         "",
+        "First words.",
+        "",
+        "    sudo make install\n        --all",
         "[1] Part › Page › Section",
         "    /a#section",
         "    a.md:10-22",
-        "    “First words.”",
         "",
-        "[2] Part › Page › Section",
-        "    /a#section",
-        "    a.md:38-65",
-        "    “sudo make install\n        --all”",
+        "Second words.",
+        "[2] Part › Page › Other",
+        "    /a#other",
+        "    a.md:23-36",
     ]
 
 
@@ -154,10 +182,11 @@ def test_a_wrapped_citation_is_indented_behind_its_number() -> None:
 
 
 def long_answer() -> Answer:
-    """An answer of ten sentences, in a section with a long name."""
-    place = replace(PLACE, headings=("A section whose name is too long for one line",))
-    found = passage(place=place)
-    quotes = [Evidence.from_chunk(found.chunk, at, at + 5, 0.9) for at in range(10)]
+    """An answer of ten sentences, in sections with long names."""
+    heading = "A section whose name is too long for one line"
+    places = [replace(PLACE, headings=(heading,), anchor=f"section-{at}") for at in range(10)]
+    found = passage()
+    quotes = [replace(Evidence.from_chunk(found.chunk, 0, 5, 0.9), place=place) for place in places]
     return Answer(tuple(AnswerSentence(quote.text, (quote,)) for quote in quotes), (found,), judgement(), trace(found))
 
 
@@ -167,14 +196,6 @@ def test_a_partial_answer_says_so_before_its_citations() -> None:
     answer = Answer((AnswerSentence(words.text, (words,)),), (passage(),), found, trace(passage()))
     text = "\n".join(line.text for line in reply_view.format_reply(answer))
     assert text.startswith("First words. [1]\n\nOnly part of this is in the book.\n\n[1] Part")
-
-
-def test_table_rows_are_set_line_by_line_with_their_numbers() -> None:
-    units = (QuotableUnit("row", 0, 12), QuotableUnit("row", 13, 26))
-    chunk = replace(passage().chunk, units=units)
-    first, second = (Evidence.from_chunk(Passage(chunk, 0.5).chunk, unit.start, unit.end, 0.9) for unit in units)
-    text = text_of([AnswerSentence(first.text, (first,)), AnswerSentence(second.text, (second,))])
-    assert text.startswith("First words. [1]\nSecond words. [2]\n\n[1] Part")
 
 
 def test_an_answer_without_its_language_model_says_so() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.domain.chunk import Place, QuotableUnit, join_units
+from bookbound.domain.chunk import Place, QuotableUnit
 from bookbound.domain.document import SourceSpan, find_source_span
 
 SPANS = (SourceSpan(0, 5, 2, 7), SourceSpan(5, 1, 10, 15), SourceSpan(8, 4, 20, 24))
@@ -48,16 +48,3 @@ def test_trimming_keeps_the_indentation_of_code_and_no_blank_lines() -> None:
     assert QuotableUnit("code", 0, len(text)).trimmed(text) == ("code", 3, 22)
     assert QuotableUnit("sentence", 0, len(text)).trimmed(text) == ("sentence", 7, 22)
     assert QuotableUnit("code", 4, 5).trimmed(text) == ("code", 4, 4)
-
-
-def test_sentences_are_joined_by_spaces_items_and_rows_by_lines_and_the_rest_by_blank_lines() -> None:
-    assert join_units([("sentence", "One."), ("sentence", "Two."), ("code", "a = 1"), ("code", "b = 2")]) == (
-        "One. Two.\n\na = 1\n\nb = 2"
-    )
-    assert join_units([("item", "- a"), ("item", "- b"), ("row", "c | d"), ("row", "e | f"), ("sentence", "So.")]) == (
-        "- a\n- b\n\nc | d\ne | f\n\nSo."
-    )
-    assert join_units([("sentence", "One."), ("sentence", "two\nlines"), ("sentence", "Three.")]) == (
-        "One.\n\ntwo\nlines\n\nThree."
-    )
-    assert join_units([]) == ""

@@ -6,6 +6,7 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from bookbound.answering.operating_point import OperatingPoint
+from bookbound.answering.reading.question_parts import split_question
 from bookbound.answering.run_state import RunState
 from bookbound.answering.writers.quotes import quote_closest
 from bookbound.domain.chunk import Passage, Place
@@ -21,7 +22,7 @@ from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question,
 from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Unsure
 from bookbound.domain.trace import Trace
 
-MAX_EVIDENCE, MAX_CLOSEST_SECTIONS = 8, 3
+MAX_EVIDENCE, MAX_CLOSEST_SECTIONS, MIN_CLOSEST_SCORE = 8, 3, 0.3
 UNSURE_REASONS = (RefusalReason.INSUFFICIENT_GROUNDING, RefusalReason.SELECTED_TEXT_MISSING)
 
 
@@ -131,22 +132,25 @@ def build_reply(retrieval: Retrieval, judgement: Judgement, run: RunState, trace
         return Refusal(reason, judgement, trace, _find_closest_sections(retrieval))
     used = {evidence.chunk_id for sentence in run.sentences for evidence in sentence.evidence}
     passages = tuple(passage for passage in retrieval.passages if passage.chunk.id in used)
-    is_partial = judgement.is_partial or run.is_missing_part or _omits_answered_part(judgement, run.sentences)
+    missing = _find_missing_parts(run.question, judgement, run.sentences)
+    is_partial = judgement.is_partial or run.is_missing_part or bool(missing)
     # An unsure judgement only leads to sentences if a language model read the passages and found the answer.
-    judgement = replace(judgement, is_partial=is_partial, refusal=None, is_unsure=False)
+    judgement = replace(judgement, is_partial=is_partial, missing_parts=missing, refusal=None, is_unsure=False)
     return Answer(tuple(run.sentences), passages, judgement, trace)
 
 
 def _find_closest_sections(retrieval: Retrieval) -> tuple[Place, ...]:
-    """Returns the places of the best passages of the book, one for each section."""
-    places = [passage.chunk.place for passage in retrieval.passages if passage.chunk.id != SELECTION_CHUNK_ID]
+    """Returns the places of the best passages of the book that are at all about the question, one for each section."""
+    near = [passage for passage in retrieval.passages if passage.score >= MIN_CLOSEST_SCORE]
+    places = [passage.chunk.place for passage in near if passage.chunk.id != SELECTION_CHUNK_ID]
     return tuple({place.link: place for place in places}.values())[:MAX_CLOSEST_SECTIONS]
 
 
-def _omits_answered_part(judgement: Judgement, sentences: Sequence[AnswerSentence]) -> bool:
-    """Returns whether the answer cites no evidence for a part of the question that has some."""
+def _find_missing_parts(
+    question: Question, judgement: Judgement, sentences: Sequence[AnswerSentence]
+) -> tuple[str, ...]:
+    """Returns the parts for which the answer cites nothing, if it cites something for another part."""
+    parts = split_question(question.text)
     cited = [evidence for sentence in sentences for evidence in sentence.evidence]
-    parts: dict[int, bool] = {}
-    for piece in judgement.evidence:
-        parts[piece.part] = parts.get(piece.part, False) or any(map(piece.overlaps, cited))
-    return len(parts) > 1 and not all(parts.values())
+    answered = {piece.part for piece in judgement.evidence if any(map(piece.overlaps, cited))}
+    return tuple(text for part, text in enumerate(parts) if part not in answered) if answered else ()

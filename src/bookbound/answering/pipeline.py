@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from bookbound.answering.decision import build_reply, decide, rank_passages
 from bookbound.answering.engine import Engine, OpenBook
+from bookbound.answering.reading.named_section import prefer_named_section
 from bookbound.answering.reading.question_parts import merge_part_readings, split_question
 from bookbound.answering.run_state import AgentSearches, RunState, rephrase_question
 from bookbound.answering.selection import locate_selection
@@ -144,7 +145,10 @@ class Pipeline:
         if len(parts) > 1 and run.searches_parts:
             found = [await self._retrieve(replace(question, text=part), run) for part in parts]
         with run.clock.measure("judge"):
-            read = [await assess(part, each.passages, run.deadline) for part, each in zip(parts, found, strict=True)]
+            read = [
+                prefer_named_section(part, each.passages, await assess(part, each.passages, run.deadline))
+                for part, each in zip(parts, found, strict=True)
+            ]
         return rank_passages(question, *merge_part_readings(found, read))
 
     async def _write(self, retrieval: Retrieval, judgement: Judgement, run: RunState) -> AsyncGenerator[AnswerSentence]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from math import floor
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
+from bookbound.cli.block_view import format_block
 from bookbound.cli.terminal import (
     BLANK_LINE,
     StyledLine,
@@ -16,11 +17,13 @@ from bookbound.cli.terminal import (
     format_table,
     styled,
 )
+from bookbound.contracts.serialization import build_highlight_link
 from bookbound.domain.book_ref import UNNAMED_EDITION_LABEL
 from bookbound.domain.chunk import Passage, Place
-from bookbound.domain.judgement import Evidence, RefusalReason
+from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.question import SELECTION_CHUNK_ID, Retrieval
-from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Unsure
+from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Source, Unsure, group_by_section
+from bookbound.domain.reply_blocks import ReplyBlock, build_blocks
 from bookbound.domain.trace import Trace
 
 if TYPE_CHECKING:
@@ -85,39 +88,39 @@ def format_reply(reply: Reply, verbose: bool = False, threshold: float = 0.0) ->
 
 
 def format_answer(answer: Answer) -> Iterator[StyledLine]:
-    """The sentences with the numbers of their citations, then notes on the whole answer, then the citations."""
-    numbers = {evidence: number for number, evidence in enumerate(answer.citations, 1)}
-    for layout, group in groupby(answer.sentences, _choose_layout):
-        marked = [(sentence, _format_citation_marks(sentence, numbers)) for sentence in group]
-        if layout == "prose":
-            pieces = [piece for sentence, marks in marked for piece in (f"{sentence.text} ", marks, " ")]
-            yield styled(*pieces[:-1])
-        elif layout == "block":
-            for i, (sentence, marks) in enumerate(marked):
-                yield from [BLANK_LINE] * bool(i)
-                yield styled(sentence.text, no_wrap=True)
-                yield styled(marks)
-        else:
-            for sentence, marks in marked:
-                yield styled(f"{sentence.text} ", marks, no_wrap=sentence.kind == "row")
+    """The blocks, the numbers of their sources after the last block with the same ones, then notes, then sources."""
+    sources = answer.sources
+    blocks = [(block, _format_numbers(block, sources)) for block in answer.blocks]
+    for (block, numbers), (_, next_numbers) in zip(blocks, [*blocks[1:], (None, "")], strict=True):
+        yield from format_block(block, numbers if numbers != next_numbers else "", answer.find_marks(block))
         yield BLANK_LINE
     for note in (answer.reservation, _describe_model_failure(answer), _describe_edition_differences(answer)):
         if note:
             yield styled((note, "bold yellow"))
             yield BLANK_LINE
-    shown = {sentence.text for sentence in answer.sentences}
-    for evidence, number in numbers.items():
-        yield from _format_citation(number, evidence, with_quote=evidence.text not in shown)
+    shown = {quote.text for sentence in answer.sentences for quote in sentence.evidence if quote.text in sentence.text}
+    for source in sources:
+        yield from _format_source(source)
+        for quote in source.quotes:
+            if quote.text not in shown:
+                yield styled(("“" + quote.text + "”", "italic"), indent=4, no_wrap="\n" in quote.text)
+
+
+def _format_numbers(block: ReplyBlock, sources: Sequence[Source]) -> str:
+    cited = (source for source in sources if not {*source.quotes}.isdisjoint(block.evidence))
+    return "".join(f"[{source.number}]" for source in cited)
 
 
 def format_unsure(unsure: Unsure) -> Iterator[StyledLine]:
-    """The statement, then the quotes that come closest, each with its place."""
+    """The statement, then the quotes that come closest, each section with its place."""
     yield styled((unsure.text, "bold yellow"))
     if unsure.trace.degraded:
         yield styled(MODEL_UNREACHABLE_MESSAGE)
-    for number, evidence in enumerate(unsure.closest, 1):
+    for source in group_by_section(unsure.closest):
         yield BLANK_LINE
-        yield from _format_citation(number, evidence, with_quote=True)
+        for block in build_blocks(AnswerSentence(quote.text, (quote,)) for quote in source.quotes):
+            yield from format_block(block)
+        yield from _format_source(source)
 
 
 def format_refusal(refusal: Refusal, threshold: float = 0.0) -> Iterator[StyledLine]:
@@ -159,17 +162,19 @@ def _join_path(place: Place) -> str:
     return " › ".join(place.heading_path)
 
 
-def _format_citation(number: int, evidence: Evidence, with_quote: bool) -> Iterator[StyledLine]:
-    yield _format_numbered(f"[{number}] ", "cyan", _join_path(evidence.place))
-    yield from _format_address(evidence.place, indent=4)
-    if with_quote:
-        yield styled(("“" + evidence.text + "”", "italic"), indent=4, no_wrap="\n" in evidence.text)
+def _format_source(source: Source) -> Iterator[StyledLine]:
+    yield _format_numbered(f"[{source.number}] ", "cyan", _join_path(source.place))
+    yield from _format_address(source.place, indent=4, words=source.quotes[0].text)
 
 
-def _format_address(place: Place, indent: int) -> Iterator[StyledLine]:
-    """A link for people, then file and characters for machines; text that is not from the book has neither."""
+def _format_address(place: Place, indent: int, words: str = "") -> Iterator[StyledLine]:
+    """A link for people, then file and characters for machines; text that is not from the book has neither.
+
+    In a terminal that knows links it opens the page with the words highlighted.
+    """
     if place.file:
-        yield styled((place.link, "dim"), indent=indent, no_wrap=True)
+        target = f" link {build_highlight_link(place, words)}" if urlsplit(place.url).scheme else ""
+        yield styled((place.link, f"dim{target}"), indent=indent, no_wrap=True)
         file = escape_line_breaks(place.file).partition("#page=")[0]
         page = f", page {escape_line_breaks(place.page_label or str(place.page))}" if place.page is not None else ""
         yield styled((f"{file}:{place.start}-{place.end}{page}", "dim"), indent=indent, no_wrap=True)
@@ -211,17 +216,6 @@ def _describe_edition_differences(answer: Answer) -> str:
     others = answer.trace.differing_editions
     edition = answer.trace.edition or UNNAMED_EDITION_LABEL
     return f"Other editions do not say this word for word: {', '.join(others)} (asked: {edition})." if others else ""
-
-
-def _choose_layout(sentence: AnswerSentence) -> str:
-    """Prose runs on, items and rows of one chunk get a line each, and everything else is a block."""
-    if sentence.kind in ("item", "row"):
-        return sentence.kind + sentence.evidence[0].chunk_id
-    return "block" if sentence.kind != "sentence" or "\n" in sentence.text else "prose"
-
-
-def _format_citation_marks(sentence: AnswerSentence, numbers: dict[Evidence, int]) -> StyledText:
-    return "".join(f"[{numbers[evidence]}]" for evidence in dict.fromkeys(sentence.evidence)), "cyan"
 
 
 def _format_trace(reply: Reply) -> Iterator[StyledLine]:

@@ -164,16 +164,15 @@ class ChatResponse(BaseModel):
 
 
 def _add_source_links(answer: Answer, sources: Mapping[str, RetrievalResult]) -> str:
-    """The sentences with links after each group that has the same sources, and the reservation."""
+    """The sentences, each group that cites the same sections followed by their links, and the reservation."""
+
+    def find_links(sentence: AnswerSentence) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(sources[evidence.chunk_id].link for evidence in sentence.evidence))
+
     pieces: list[AnswerSentence | str] = []
-    for chunk_ids, group in groupby(answer.sentences, _cited_chunk_ids):
-        pieces += group
-        pieces += [sources[chunk_id].link for chunk_id in chunk_ids]
+    for links, group in groupby(answer.sentences, find_links):
+        pieces += [*group, *links]
     return join_sentences([*pieces, answer.reservation] if answer.reservation else pieces)
-
-
-def _cited_chunk_ids(sentence: AnswerSentence) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(evidence.chunk_id for evidence in sentence.evidence))
 
 
 class ErrorResponse(BaseModel):

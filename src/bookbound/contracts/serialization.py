@@ -13,7 +13,8 @@ from bookbound.domain.errors import BookboundError, ServiceError
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.question import Retrieval
-from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Unsure, join_sentences
+from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Source, Unsure, join_sentences
+from bookbound.domain.reply_blocks import ReplyBlock, build_blocks, render_markdown
 from bookbound.domain.trace import Trace
 
 HIGHLIGHT_EDGE_WORDS = 6
@@ -35,8 +36,10 @@ def serialize_reply(reply: Reply) -> JsonObject:
         "reservation": (answer.reservation or None) if answer else None,
         "degraded": reply.trace.degraded,
         "unsure": {"kind": reply.kind.value, "message": reply.text} if isinstance(reply, Unsure) else None,
-        "closest": [serialize_citation(each) for each in reply.closest] if isinstance(reply, Unsure) else [],
+        "closest": [_serialize_closest(each) for each in reply.closest] if isinstance(reply, Unsure) else [],
         "refusal": _serialize_refusal(reply) if isinstance(reply, Refusal) else None,
+        "blocks": [_serialize_block(block, answer) for block in answer.blocks] if answer else [],
+        "sources": [_serialize_source(source) for source in answer.sources] if answer else [],
         "sentences": [serialize_sentence(each) for each in answer.sentences] if answer else [],
         "citations": [serialize_citation(evidence) for evidence in reply.citations],
         "judgement": serialize_judgement(reply.judgement),
@@ -48,6 +51,34 @@ def serialize_reply(reply: Reply) -> JsonObject:
 def _serialize_refusal(refusal: Refusal) -> JsonObject:
     sections = [serialize_place(place) for place in refusal.closest]
     return {"kind": refusal.kind.value, "message": refusal.text, "sections": sections}
+
+
+def _serialize_closest(evidence: Evidence) -> JsonObject:
+    blocks = build_blocks([AnswerSentence(evidence.text, (evidence,))])
+    return serialize_citation(evidence) | {"blocks": [_serialize_block(block) for block in blocks]}
+
+
+def _serialize_block(block: ReplyBlock, answer: Answer | None = None) -> JsonObject:
+    """A block with the numbers of its sources and the spans of the words that answer."""
+    sources = answer.sources if answer else ()
+    return {
+        "kind": block.kind,
+        "text": block.text,
+        "items": [item._asdict() for item in block.items],
+        "header": list(block.rows[0]) if block.has_header else None,
+        "rows": [list(row) for row in block.rows[block.has_header :]],
+        "cut": block.cut_start or block.cut_end,
+        "sources": [source.number for source in sources if not {*source.quotes}.isdisjoint(block.evidence)],
+        "marks": [list(span) for span in answer.find_marks(block)] if answer else [],
+        "markdown": render_markdown([block]),
+    }
+
+
+def _serialize_source(source: Source) -> JsonObject:
+    """A cited section; its link opens the page with the first quote highlighted."""
+    quotes = [quote.text for quote in source.quotes]
+    link = build_highlight_link(source.place, quotes[0])
+    return {"number": source.number, **serialize_place(source.place), "link": link, "quotes": quotes}
 
 
 def serialize_citation(evidence: Evidence) -> JsonObject:

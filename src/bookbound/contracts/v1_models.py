@@ -43,6 +43,45 @@ class SentenceModel(BaseModel):
     citations: list[CitationModel]
 
 
+class ListItemModel(BaseModel):
+    """An item of a list; `number` is empty unless the list is numbered, and `level` counts from 0."""
+
+    text: str
+    number: str
+    level: int
+
+
+class BlockModel(BaseModel):
+    """A part of the reply in its form: a list has `items`, a table `rows`, everything else a `text`.
+
+    `cut` code goes on in the book. `sources` are numbers of sources, `marks` the spans of `text` that answer.
+    """
+
+    kind: Literal["paragraph", "heading", "list", "table", "code", "formula"]
+    text: str
+    items: list[ListItemModel]
+    header: list[str] | None
+    rows: list[list[str]]
+    cut: bool
+    sources: list[int]
+    marks: list[tuple[int, int]]
+    markdown: str
+
+
+class SourceModel(PlaceModel):
+    """A cited section and the words that are quoted from it; `link` opens the page with the first ones highlighted."""
+
+    number: int
+    link: str
+    quotes: list[str]
+
+
+class ClosestModel(CitationModel):
+    """A quote that comes close, with its form."""
+
+    blocks: list[BlockModel]
+
+
 class RefusalModel(BaseModel):
     """Why there is no answer, and the places of the closest sections."""
 
@@ -107,6 +146,8 @@ class TraceModel(BaseModel):
 class ReplyModel(BaseModel):
     """An answer, an unsure reply or a refusal; `partial` if only part of the question is answered.
 
+    `answer` is Markdown, and `blocks` are the same in pieces. Each cited section is one of the `sources`.
+
     An unsure reply neither claims nor denies that the book answers: `closest` has the quotes that come closest, best
     passage first. `sure` is true for an answer. `degraded` if a language model failed: the sentences are quotes, or
     what the model wrote before it failed.
@@ -119,8 +160,10 @@ class ReplyModel(BaseModel):
     reservation: str | None
     degraded: bool
     unsure: UnsureModel | None
-    closest: list[CitationModel]
+    closest: list[ClosestModel]
     refusal: RefusalModel | None
+    blocks: list[BlockModel]
+    sources: list[SourceModel]
     sentences: list[SentenceModel]
     citations: list[CitationModel]
     judgement: JudgementModel

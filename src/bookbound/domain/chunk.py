@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -67,23 +69,36 @@ class QuotableUnit(NamedTuple):
         return self._replace(start=self.start + blank, end=self.start + len(words))
 
 
-def join_units(pieces: Iterable[tuple[UnitKind, str]]) -> str:
-    """Joins sentences with spaces, items and rows with line breaks, and everything else with blank lines."""
-    text, previous = "", ""
-    for kind, words in pieces:
-        kind = "code" if kind == "sentence" and "\n" in words else kind
-        separator = _UNIT_SEPARATORS.get(kind, "\n\n") if kind == previous else "\n\n"
-        text += separator * bool(text) + words
-        previous = kind
-    return text
+MAX_COLUMN_NAME_CHARACTERS = 40
 
 
-_UNIT_SEPARATORS: Mapping[UnitKind, str] = {"sentence": " ", "item": "\n", "row": "\n"}
+def split_cells(row: str) -> tuple[str, ...]:
+    """Returns the cells of a row of a table."""
+    return tuple(cell.strip() for cell in row.split("|"))
+
+
+def names_columns(text: str, units: Sequence[QuotableUnit], row: QuotableUnit) -> bool:
+    """Returns whether a row names the columns of a table; at the start of a chunk it may be an ordinary row."""
+    at = bisect_left(units, row.start, key=lambda unit: unit.start)
+    if _is_row_after(text, units, at) or not _is_row_after(text, units, at + 1):
+        return False
+    cells = split_cells(text[row.start : row.end])
+    return at > 0 or not any(len(cell) > MAX_COLUMN_NAME_CHARACTERS or re.search(r"\d|\.$", cell) for cell in cells)
+
+
+def _is_row_after(text: str, units: Sequence[QuotableUnit], at: int) -> bool:
+    """Returns whether the unit at a position is a row that continues the table of the row before it."""
+    if not 0 < at < len(units) or not units[at - 1].kind == units[at].kind == "row":
+        return False
+    return not re.search(r"\n\s*\n", text[units[at - 1].end : units[at].start])
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A contiguous part of one page's visible text, small enough to embed."""
+    """A contiguous part of one page's visible text, small enough to embed.
+
+    `cut_start` and `cut_end` say that its first unit begins in the chunk before it, and its last ends in the next one.
+    """
 
     id: str
     text: str
@@ -91,6 +106,8 @@ class Chunk:
     position: int
     spans: tuple[SourceSpan, ...] = field(repr=False, default=())
     units: tuple[QuotableUnit, ...] = field(repr=False, default=())
+    cut_start: bool = False
+    cut_end: bool = False
 
     @property
     def embedding_text(self) -> str:

@@ -103,7 +103,8 @@ class Judgement:
     """The decision whether the passages answer, on which every reply rests.
 
     With a `refusal` there is no answer; if it `is_unsure` too, the passages may answer. `is_partial`: only part of the
-    question is answered. `unsure_parts` may be answered by their evidence, which is not sure enough to be quoted.
+    question is answered, and `missing_parts` are the questions that are not. `unsure_parts` may be answered by their
+    evidence, which is not sure enough to be quoted.
     """
 
     probability: float
@@ -114,6 +115,7 @@ class Judgement:
     is_partial: bool = False
     is_unsure: bool = False
     unsure_parts: tuple[int, ...] = ()
+    missing_parts: tuple[str, ...] = ()
 
     @property
     def answer_present(self) -> bool:

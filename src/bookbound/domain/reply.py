@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from bookbound.domain.chunk import Passage, Place, UnitKind, join_units
+from bookbound.domain.chunk import Passage, Place, UnitKind
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
 from bookbound.domain.question import SELECTION_CHUNK_ID, Retrieval
+from bookbound.domain.reply_blocks import ReplyBlock, build_blocks, render_markdown
 from bookbound.domain.trace import TokenUsage, Trace
 
 SUPPORT_THRESHOLD = 0.5
 MAX_ANSWER_SENTENCES = 5
+MAX_MARKED_SHARE = 0.6
+"""Words that make up more of a paragraph are not marked in it."""
 NOT_IN_BOOK_MESSAGE = "This information is not available in the book."
 NOT_IN_SELECTION_MESSAGE = "The selected text does not contain this information."
 UNSURE_MESSAGE = "I am not sure the book answers this. The closest passages:"
 UNSURE_SELECTION_MESSAGE = "I am not sure the selected text answers this. The closest sentences:"
 PARTIAL_ANSWER_MESSAGE = "Only part of this is in the book."
 PARTIAL_SELECTION_ANSWER_MESSAGE = "Only part of this is in the selected text."
+MISSING_PARTS_MESSAGE = "I found no sure answer to this: {}"
 SEARCH_TOOL_NAME = "search_textbook"
 
 
@@ -33,6 +37,23 @@ class AnswerSentence:
     def kind(self) -> UnitKind:
         """The kind of the quoted words; a sentence in a writer's own words is a sentence."""
         return next((evidence.kind for evidence in self.evidence if evidence.text == self.text), "sentence")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A section that a reply cites, the number of its citation, and the words that are quoted from it."""
+
+    number: int
+    place: Place
+    quotes: tuple[Evidence, ...]
+
+
+def group_by_section(quotes: Iterable[Evidence]) -> tuple[Source, ...]:
+    """Returns one source for each section and printed page, numbered in the order of the quotes."""
+    sections: dict[tuple[str, str], list[Evidence]] = {}
+    for quote in dict.fromkeys(quotes):
+        sections.setdefault((quote.place.file, quote.place.link), []).append(quote)
+    return tuple(Source(at, found[0].place, tuple(found)) for at, found in enumerate(sections.values(), 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +74,24 @@ class Answer:
     trace: Trace
 
     @property
+    def blocks(self) -> tuple[ReplyBlock, ...]:
+        return build_blocks(self.sentences)
+
+    @property
     def text(self) -> str:
-        return join_sentences(self.sentences)
+        """The answer as Markdown."""
+        return render_markdown(self.blocks)
+
+    @property
+    def words(self) -> str:
+        """The words of the sentences without any form."""
+        return " ".join(sentence.text for sentence in self.sentences)
+
+    def find_marks(self, block: ReplyBlock) -> tuple[tuple[int, int], ...]:
+        """Returns the spans of a paragraph's text that are the short words which answer."""
+        best = {piece.part: piece for piece in reversed(self.judgement.evidence)}.values()
+        found = [_find_words(piece.text, block.text) for piece in best if any(map(piece.overlaps, block.evidence))]
+        return tuple(sorted(span for span in found if span)) if block.kind == "paragraph" else ()
 
     @property
     def is_partial(self) -> bool:
@@ -62,11 +99,13 @@ class Answer:
 
     @property
     def reservation(self) -> str:
-        """The statement that the answer is partial, or an empty text."""
+        """The statement that the answer is partial and which parts are missing, or an empty text."""
         if not self.is_partial:
             return ""
         selected = all(passage.chunk.id == SELECTION_CHUNK_ID for passage in self.trace.retrieval.passages)
-        return PARTIAL_SELECTION_ANSWER_MESSAGE if selected else PARTIAL_ANSWER_MESSAGE
+        message = PARTIAL_SELECTION_ANSWER_MESSAGE if selected else PARTIAL_ANSWER_MESSAGE
+        missing = " ".join(self.judgement.missing_parts)
+        return f"{message} {MISSING_PARTS_MESSAGE.format(missing)}" if missing else message
 
     @property
     def full_text(self) -> str:
@@ -78,6 +117,10 @@ class Answer:
     def citations(self) -> tuple[Evidence, ...]:
         """The words of the book that the sentences rest on, each once, in the order of the sentences."""
         return tuple(dict.fromkeys(evidence for sentence in self.sentences for evidence in sentence.evidence))
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return group_by_section(self.citations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,20 +172,13 @@ Reply = Answer | Unsure | Refusal
 PipelineEvent = Retrieval | Judgement | AnswerSentence | Reply
 
 
+def _find_words(words: str, text: str) -> tuple[int, int] | None:
+    """Returns the span of some words in a text, if they are few enough to stand out."""
+    words = " ".join(words.split()).rstrip(".,;: ")
+    start = text.find(words) if words and len(words) <= MAX_MARKED_SHARE * len(text) else -1
+    return (start, start + len(words)) if start >= 0 else None
+
+
 def join_sentences(pieces: Iterable[AnswerSentence | str]) -> str:
-    """Joins sentences and an interface's own texts; a blank line separates lists and tables of two places."""
-    groups: list[list[tuple[UnitKind, str]]] = []
-    previous: AnswerSentence | str = ""
-    for piece in pieces:
-        if not groups or _needs_blank_line(previous, piece):
-            groups.append([])
-        groups[-1].append(("sentence", piece) if isinstance(piece, str) else (piece.kind, piece.text))
-        previous = piece
-    return "\n\n".join(map(join_units, groups))
-
-
-def _needs_blank_line(previous: AnswerSentence | str, piece: AnswerSentence | str) -> bool:
-    if isinstance(previous, str) or isinstance(piece, str):
-        return False
-    chunks = [{evidence.chunk_id for evidence in each.evidence} for each in (previous, piece)]
-    return previous.kind == piece.kind in ("item", "row") and chunks[0].isdisjoint(chunks[1])
+    """Returns sentences and an interface's own texts as Markdown."""
+    return render_markdown(build_blocks(pieces))

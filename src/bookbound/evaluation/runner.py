@@ -148,8 +148,8 @@ async def _grade_reply(
         citations_with_evidence=_find_evidence(cited, quotes),
         verbatim_citations=tuple([await locator.is_verbatim(citation) for citation in reply.citations]),
         evidence_coverage=sum(_compute_coverage(spans, cited) for spans in quotes) / len(quotes) if quotes else 0.0,
-        has_required_text=all(text.lower() in reply.text.lower() for text in item.must_contain),
-        token_f1=compute_token_f1(reply.text, " ".join(quote.text for quote in item.evidence)),
+        has_required_text=all(text.lower() in reply.words.lower() for text in item.must_contain),
+        token_f1=compute_token_f1(reply.words, " ".join(quote.text for quote in item.evidence)),
     )
 
 

@@ -168,9 +168,12 @@ class PageBuilder:
             self._separators = 0
 
     def _start_blocks(self) -> None:
-        unstarted = self._open[-self._unstarted :]
+        started = len(self._open) - self._unstarted
+        unstarted = self._open[started:]
         self._unstarted = 0
-        for block in unstarted:
+        for depth, block in enumerate(unstarted, started):
+            if block.kind == "item" and self._parts and self._parts[-1].endswith("\n"):
+                self._add("  " * sum(outer.kind == "item" for outer in self._open[:depth]))
             block.start = self._length
             if isinstance(block.marker, str):
                 self._add(block.marker)

@@ -110,9 +110,32 @@ def test_an_introduction_without_its_list_is_not_quoted(make_pages: Make) -> Non
     assert make_pages("# A\n\nThese are the ways to walk:").quote_texts("how?", "ways") == []
 
 
-def test_an_item_needs_its_introduction(make_pages: Make) -> None:
+def test_a_short_list_is_quoted_whole_with_its_introduction(make_pages: Make) -> None:
     page = make_pages("# A\n\nA hen eats little. She eats:\n\n- corn\n- 42 worms\n- grass\n")
-    assert quote(page, "42") == ["A hen eats little.", "She eats:", "- 42 worms"]
+    assert quote(page, "42") == ["A hen eats little.", "She eats:", "- corn\n- 42 worms\n- grass"]
+
+
+def make_items(count: int, words: str = "") -> str:
+    return "".join(f"- {n} worms{words}\n" for n in range(1, count + 1))
+
+
+def test_a_list_of_up_to_ten_items_is_short(make_pages: Make) -> None:
+    ten, eleven = (make_pages(f"# A\n\nA hen eats:\n\n{make_items(count)}") for count in (10, 11))
+    assert quote(ten, "7 worms") == ["A hen eats:", make_items(10).rstrip()]
+    assert quote(eleven, "7 worms") == ["A hen eats:", "- 7 worms"]
+
+
+def test_a_list_of_up_to_nine_hundred_characters_is_short(make_pages: Make) -> None:
+    wide, wider = (
+        make_pages(f"# A\n\nA hen eats:\n\n{make_items(3, ' ' + letters)}") for letters in (290 * "x", 291 * "x")
+    )
+    assert len(quote(wide, "2 worms")[-1].splitlines()) == 3
+    assert quote(wider, "2 worms") == ["A hen eats:", "- 2 worms " + 291 * "x"]
+
+
+def test_an_item_of_a_long_list_needs_the_introduction(make_pages: Make) -> None:
+    page = make_pages(f"# A\n\nA hen eats little. She eats:\n\n{make_items(11)}")
+    assert quote(page, "7 worms") == ["A hen eats little.", "She eats:", "- 7 worms"]
 
 
 @pytest.mark.parametrize(
@@ -126,32 +149,38 @@ def test_an_item_needs_its_introduction(make_pages: Make) -> None:
     ],
 )
 def test_the_whole_list_is_quoted_if_the_question_asks_for_it(make_pages: Make, question: str) -> None:
-    items = "\n".join(f"- food number {n}" for n in range(8))
+    items = "\n".join(f"- food number {n}" for n in range(12))
     page = make_pages(f"# A\n\nThe foods are these:\n\n{items}\n\nThe end.")
     (lead, whole) = page.answer(question, "food number 3")
     assert (lead.text, whole.text, whole.kind) == ("The foods are these:", items, "item")
 
 
-def test_a_list_of_something_else_is_not_quoted_whole(make_pages: Make) -> None:
-    page = make_pages("# A\n\nThree points matter:\n\n- water\n- the mean and the spread are kept\n- sun\n")
+def test_a_long_list_of_something_else_is_not_quoted_whole(make_pages: Make) -> None:
+    page = make_pages(f"# A\n\nMany points matter:\n\n{make_items(10)}- the mean and the spread are kept\n- sun\n")
     said = quote(page, "the mean and the spread", asked_for="statistics")
-    assert said == ["Three points matter:", "- the mean and the spread are kept"]
+    assert said == ["Many points matter:", "- the mean and the spread are kept"]
 
 
 def test_words_in_several_items_need_the_whole_list(make_pages: Make) -> None:
-    page = make_pages("# A\n\nA hen eats:\n\n- corn\n- worms\n- grass\n")
-    assert page.quote_texts("food?", "worms\n- grass") == ["A hen eats:", "- corn\n- worms\n- grass"]
+    page = make_pages(f"# A\n\nA hen eats:\n\n{make_items(12)}")
+    assert page.quote_texts("food?", "7 worms\n- 8") == ["A hen eats:", make_items(12).rstrip()]
 
 
 def test_a_later_sentence_of_an_item_needs_the_item_from_its_start(make_pages: Make) -> None:
     filler = "Words that make the item long enough to be quoted by its sentences. " * 5
-    page = make_pages(f"# A\n\nTwo kinds:\n\n- Fixed joints. They hold 42 kg. {filler}\n- Loose joints.\n")
+    page = make_pages(f"# A\n\nTwo kinds:\n\n- Fixed joints. They hold 42 kg. {3 * filler}\n- Loose joints.\n")
     assert quote(page, "42") == ["Two kinds:", "- Fixed joints. They hold 42 kg."]
 
 
 def test_code_in_an_item_needs_the_item(make_pages: Make) -> None:
-    page = make_pages("# A\n\nDo this:\n\n1. Look.\n2. Start it:\n\n   ```\n   serve\n   ```\n\n3. Rest.\n")
+    steps = "".join(f"{n}. Rest.\n" for n in range(3, 13))
+    page = make_pages(f"# A\n\nDo this:\n\n1. Look.\n2. Start it:\n\n   ```\n   serve\n   ```\n\n{steps}")
     assert quote(page, "serve") == ["Do this:", "2. Start it:\nserve"]
+
+
+def test_a_short_list_with_code_is_quoted_whole(make_pages: Make) -> None:
+    page = make_pages("# A\n\nDo this:\n\n1. Look.\n2. Start it:\n\n   ```\n   serve\n   ```\n\n3. Rest.\n")
+    assert quote(page, "serve") == ["Do this:", "1. Look.\n2. Start it:\nserve\n3. Rest."]
 
 
 COLUMNS = "| Loop | Rate |\n|---|---|\n"
@@ -161,14 +190,14 @@ def make_rows(count: int) -> str:
     return "".join(f"| Loop {n} | {n} kHz |\n" for n in range(1, count + 1))
 
 
-def test_a_table_of_up_to_nine_rows_is_quoted_whole(make_pages: Make) -> None:
-    for count in (2, 8):
+def test_a_table_of_up_to_ten_lines_is_quoted_whole(make_pages: Make) -> None:
+    for count in (2, 9):
         (whole,) = quote(make_pages(f"# A\n\nLoops differ.\n\n{COLUMNS}{make_rows(count)}"), "2 kHz")
         assert whole.splitlines() == ["Loop | Rate", *(f"Loop {n} | {n} kHz" for n in range(1, count + 1))]
 
 
 def test_a_row_of_a_long_table_needs_its_column_names(make_pages: Make) -> None:
-    table = COLUMNS + make_rows(9)
+    table = COLUMNS + make_rows(10)
     assert quote(make_pages(f"# A\n\nLoops differ.\n\n{table}"), "7 kHz") == ["Loop | Rate", "Loop 7 | 7 kHz"]
     assert quote(make_pages(f"# A\n\nThe loops are:\n\n{table}"), "1 kHz") == [
         "The loops are:",
@@ -177,7 +206,7 @@ def test_a_row_of_a_long_table_needs_its_column_names(make_pages: Make) -> None:
 
 
 def test_a_row_of_a_cut_table_has_no_column_names(make_pages: Make) -> None:
-    page = make_pages("# A\n\n| Motor | 10 kHz |\n|---|---|\n" + make_rows(9))
+    page = make_pages("# A\n\n| Motor | 10 kHz |\n|---|---|\n" + make_rows(10))
     assert quote(page, "7 kHz") == ["Loop 7 | 7 kHz"]
 
 

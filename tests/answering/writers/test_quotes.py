@@ -36,14 +36,21 @@ def test_words_in_two_sentences_quote_both(make_pages: Make) -> None:
     assert page.quote_texts("What next?", "walks. The robot") == ["A robot walks.", "The robot stops."]
 
 
-def test_sentences_come_in_reading_order(make_pages: Make) -> None:
-    page = make_pages(f"# Walking\n\nA robot walks.{CODE}The robot stops.{CODE}Batteries rest.")
-    assert page.quote_texts("What?", ("Batteries", 0.9), ("walks", 0.8)) == ["A robot walks.", "Batteries rest."]
+def test_the_words_that_answer_come_first_and_then_those_after_and_those_before_them(make_pages: Make) -> None:
+    page = make_pages(f"# Walking\n\nA robot walks.{CODE}Motors turn.{CODE}Batteries rest.{CODE}Lamps glow.")
+    said = page.quote_texts("What?", ("Batteries", 0.9), ("walks", 0.8), ("glow", 0.7), ("Motors", 0.6))
+    assert said == ["Batteries rest.", "Lamps glow.", "A robot walks.", "Motors turn."]
+
+
+def test_what_the_words_refer_to_comes_before_them(make_pages: Make) -> None:
+    page = make_pages("# A\n\nPigs dig. The server has a default. It is 42. Owls fly.")
+    said = page.quote_texts("Which port?", "42")
+    assert said == ["The server has a default.", "It is 42.", "Owls fly.", "Pigs dig."]
 
 
 def test_words_of_the_same_passage_need_a_tenth_of_the_best_probability(make_pages: Make) -> None:
     page = make_pages(f"# Walking\n\nA robot walks.{CODE}The robot stops.{CODE}Batteries rest.")
-    assert page.quote_texts("What?", ("Batteries", 0.9), ("walks", 0.1)) == ["A robot walks.", "Batteries rest."]
+    assert page.quote_texts("What?", ("Batteries", 0.9), ("walks", 0.1)) == ["Batteries rest.", "A robot walks."]
     assert page.quote_texts("What?", ("Batteries", 0.9), ("walks", 0.08)) == ["Batteries rest."]
 
 
@@ -86,8 +93,9 @@ def test_a_paraphrase_or_the_same_number_is_not_added(make_pages: Make) -> None:
 
 def test_each_part_of_a_question_gets_its_best_words(make_pages: Make) -> None:
     pages = make_pages("# A\n\nTowers stand. The tower is 9 m high.", "# B\n\nThe tower weighs 5 t. Birds nest there.")
-    said = pages.quote_texts("How high, and how heavy?", ("5 t", 0.9, 1), ("9 m", 0.3, 0), ("Birds", 0.08, 1))
-    assert said == ["The tower is 9 m high.", "The tower weighs 5 t."]
+    evidence = [pages.evidence("5 t", 0.9, 1), pages.evidence("9 m", 0.3, 0), pages.evidence("Birds", 0.08, 1)]
+    first, *_, third, _ = (sentence.text for sentence in pages.quote_evidence("How high, and how heavy?", evidence))
+    assert (first, third) == ("The tower is 9 m high.", "The tower weighs 5 t.")
 
 
 def test_no_part_is_displaced_by_another(make_pages: Make) -> None:
@@ -105,13 +113,13 @@ def test_the_same_words_for_two_parts_are_quoted_once(make_pages: Make) -> None:
     assert [sentence.text for sentence in said] == ["The port is 42."]
 
 
-def test_files_are_ordered_by_part_and_quotes_by_place(make_pages: Make) -> None:
+def test_passages_come_in_the_order_of_the_parts_that_they_answer(make_pages: Make) -> None:
     pages = make_pages("# A\n\nThe tower weighs 5 t.\n\n## Size\n\nThe tower is 9 m high.", "# B\n\nIron is grey.")
     question = "What colour is iron, how high is the tower, how heavy?"
     assert pages.quote_texts(question, ("grey", 0.5, 0), ("9 m", 0.9, 1), ("5 t", 0.8, 2)) == [
         "Iron is grey.",
-        "The tower weighs 5 t.",
         "The tower is 9 m high.",
+        "The tower weighs 5 t.",
     ]
 
 
@@ -195,22 +203,29 @@ NINE = [
 
 @pytest.mark.parametrize("question", ["What runs?", "How many are there?", "Why?", "Which animals run?", "cats"])
 @pytest.mark.parametrize(
-    ("words", "first"),
-    [("Hens", 0), ("run", 0), ("climb", 0), ("graze", 1), ("dig", 2), ("swim", 4), ("graze. Pigs dig", 1)],
+    ("words", "quoted"),
+    [
+        ("Hens", (0, 1, 2, 3, 4)),
+        ("dig", (4, 5, 6, 7, 8)),
+        ("fly", (5, 6, 7, 8, 4)),
+        ("hum", (7, 8, 4, 5, 6)),
+        ("swim", (8, 4, 5, 6, 7)),
+        ("rest. Bees hum", (6, 7, 8, 4, 5)),
+    ],
 )
 @pytest.mark.parametrize("separator", [" ", "\n\n"], ids=["a paragraph", "several paragraphs"])
-def test_a_short_answer_is_widened_to_five_units_with_the_nearest_before_and_after(
-    make_pages: Make, question: str, words: str, first: int, separator: str
+def test_a_short_answer_is_widened_to_five_units_first_with_those_after_it_and_then_with_those_before_it(
+    make_pages: Make, question: str, words: str, quoted: tuple[int, ...], separator: str
 ) -> None:
     page = make_pages("# A\n\n" + separator.join(NINE))
     if separator == "\n\n":
         words = words.replace(". ", ".\n\n")
-    assert page.quote_texts(question, words) == NINE[first : first + 5]
+    assert page.quote_texts(question, words) == [NINE[at] for at in quoted]
 
 
-def test_the_unit_before_the_words_is_added_before_the_one_after_them(make_pages: Make) -> None:
+def test_a_partial_answer_is_widened_to_four_units(make_pages: Make) -> None:
     page = make_pages("# A\n\n" + " ".join(NINE))
-    assert page.quote_texts("Who?", "dig", partial=True) == NINE[2:6]
+    assert page.quote_texts("Who?", "hum", partial=True) == [*NINE[7:], *NINE[5:7]]
 
 
 def test_added_units_have_the_probability_of_the_words(make_pages: Make) -> None:
@@ -228,12 +243,12 @@ def test_an_answer_of_five_units_or_more_is_not_widened(make_pages: Make) -> Non
 
 def test_units_of_another_passage_count_towards_five(make_pages: Make) -> None:
     pages = make_pages("# A\n\n" + " ".join(NINE), "# B\n\nEmus wander. Goats jump.")
-    assert pages.quote_texts("Who?", ("Dogs", 0.9), ("Emus", 0.8)) == [*NINE[:4], "Emus wander."]
+    assert pages.quote_texts("Who?", ("Dogs", 0.9), ("Emus", 0.8)) == [*NINE[1:5], "Emus wander."]
 
 
 def test_the_best_words_are_widened_and_not_those_of_another_passage(make_pages: Make) -> None:
     pages = make_pages("# A\n\nEmus wander. Goats jump.", "# B\n\n" + " ".join(NINE))
-    assert pages.quote_texts("Who?", ("Hens", 0.9), ("Emus", 0.8)) == ["Emus wander.", *NINE[:4]]
+    assert pages.quote_texts("Who?", ("Hens", 0.9), ("Emus", 0.8)) == [*NINE[:4], "Emus wander."]
 
 
 def test_widening_does_not_repeat_another_passage(make_pages: Make) -> None:
@@ -248,8 +263,9 @@ def test_widening_does_not_repeat_another_passage(make_pages: Make) -> None:
     ids=["heading", "code", "table", "formula", "label"],
 )
 def test_widening_ends_at_what_is_not_prose(make_pages: Make, wall: str) -> None:
-    after = make_pages(f"# A\n\nDogs run. Cats climb.\n\n{wall}\n\nPigs dig. Owls fly.")
-    assert after.quote_texts("Why?", "climb") == ["Dogs run.", "Cats climb."]
+    page = make_pages(f"# A\n\nDogs run. Cats climb.\n\n{wall}\n\nPigs dig. Owls fly.")
+    assert page.quote_texts("Why?", "run") == ["Dogs run.", "Cats climb."]
+    assert page.quote_texts("Why?", "climb") == ["Cats climb.", "Dogs run."]
 
 
 def test_widening_before_the_words_ends_at_what_is_not_prose(make_pages: Make) -> None:
@@ -265,18 +281,87 @@ def test_widening_does_not_add_an_introduction(make_pages: Make) -> None:
 def test_code_and_rows_are_widened_by_the_prose_next_to_them(make_pages: Make) -> None:
     code, rows = "```\nwalk()\n```", "| A | B |\n|---|---|\n| 1 | 2 |"
     page = make_pages(f"# A\n\nPigs dig. Start the motor:\n\n{code}\n\nOwls fly. Rates are:\n\n{rows}\n")
-    assert page.quote_texts("How?", "walk()") == ["Pigs dig.", "Start the motor:", "walk()", "Owls fly."]
-    assert page.quote_texts("What?", "1 | 2") == ["Owls fly.", "Rates are:", "A | B\n1 | 2"]
+    assert page.quote_texts("How?", "walk()") == ["Start the motor:", "walk()", "Owls fly.", "Pigs dig."]
+    assert page.quote_texts("What?", "1 | 2") == ["Rates are:", "A | B\n1 | 2", "Owls fly."]
 
 
-def test_an_item_is_widened_by_its_neighbours(make_pages: Make) -> None:
-    page = make_pages("# A\n\nHens eat:\n\n- corn\n- worms\n- grass\n- bread\n- rice\n- nuts\n")
+def test_an_item_of_a_long_list_is_widened_by_those_after_it(make_pages: Make) -> None:
+    foods = ["corn", "worms", "grass", "bread", "rice", "nuts", "peas", "beans", "seeds", "snails", "slugs"]
+    page = make_pages("# A\n\nHens eat:\n\n" + "".join(f"- {food}\n" for food in foods))
     assert page.quote_texts("What of worms?", "worms") == ["Hens eat:", "- worms\n- grass\n- bread\n- rice"]
 
 
-def test_an_answer_to_several_parts_is_not_widened(make_pages: Make) -> None:
+CAPTIONS = ["Figure 3: A pig in its field.", "Figure 3. A pig in its field.", "Figure 3: A field. See the pig in it."]
+
+
+@pytest.mark.parametrize("caption", CAPTIONS)
+def test_a_short_answer_is_not_widened_by_a_caption(make_pages: Make, caption: str) -> None:
+    page = make_pages(f"# A\n\nPigs dig. Owls fly.\n\n{caption}\n\nCats climb.")
+    assert page.quote_texts("Who?", "dig") == ["Pigs dig.", "Owls fly."]
+    assert page.quote_texts("Who?", "climb") == ["Cats climb."]
+
+
+@pytest.mark.parametrize("caption", CAPTIONS)
+def test_a_caption_is_not_quoted(make_pages: Make, caption: str) -> None:
+    page = make_pages(f"# A\n\n{caption}{CODE}Pigs dig for roots.")
+    assert page.quote_texts("Who?", ("pig in", 0.9), ("dig for", 0.5)) == ["Pigs dig for roots."]
+
+
+@pytest.mark.parametrize(
+    "heading", ["Exercises", "Exercise 3: Pigs", "Problems", "Problem set 2", "Quiz", "Self-check", "Review questions"]
+)
+def test_words_of_an_exercise_are_not_quoted_nor_closest(make_pages: Make, heading: str) -> None:
+    page = make_pages(f"# A\n\nPigs dig.\n\n## {heading}\n\nShow that pigs dig for 42 roots.")
+    assert page.quote_texts("Why?", ("42", 0.9), ("Pigs dig", 0.5)) == ["Pigs dig."]
+    assert page.quote_texts("Why?", ("42", 0.9)) == []
+    assert find_closest(page, page.evidence("42", 0.5)) == []
+
+
+def test_words_of_a_page_of_exercises_are_not_quoted(make_pages: Make) -> None:
+    page = make_pages("# Exercises\n\nShow that pigs dig for 42 roots.")
+    assert page.quote_texts("Why?", ("42", 0.9)) == []
+
+
+def test_words_of_a_part_of_an_exercise_are_not_quoted(make_pages: Make) -> None:
+    page = make_pages("# A\n\nPigs dig.\n\n## Exercises\n\n### Roots\n\nShow that pigs dig for 42 roots.")
+    assert page.quote_texts("Why?", ("42", 0.9)) == []
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Exercising a pig",
+        "Problematic pigs",
+        "The problem of pigs",
+        "Practices",
+        "Problem Formulation",
+        "Problems with pigs",
+        "Assignment operators",
+        "Practice makes perfect",
+        "Exercise and the heart",
+    ],
+)
+def test_a_section_about_something_that_sounds_like_an_exercise_is_quoted(make_pages: Make, heading: str) -> None:
+    page = make_pages(f"# A\n\nPigs dig.\n\n## {heading}\n\nA pig needs 42 roots.")
+    assert page.quote_texts("How many?", ("42", 0.9)) == ["A pig needs 42 roots."]
+
+
+def test_the_answer_to_each_of_several_parts_is_widened_to_two_units(make_pages: Make) -> None:
     page = make_pages("# A\n\n" + " ".join(NINE))
-    assert page.quote_texts("Who runs, and who digs?", ("Dogs", 0.9, 0), ("Pigs", 0.8, 1)) == [NINE[1], NINE[4]]
+    said = page.quote_texts("Who runs, and who digs?", ("Dogs", 0.9, 0), ("Pigs", 0.8, 1))
+    assert said == [NINE[1], NINE[2], NINE[4], NINE[5]]
+
+
+def test_a_part_that_has_two_units_is_not_widened(make_pages: Make) -> None:
+    page = make_pages("# A\n\n" + " ".join(NINE))
+    said = page.quote_texts("Who runs, and who digs?", ("Dogs", 0.9, 0), ("Cows graze. Pigs dig.", 0.8, 1))
+    assert said == [NINE[1], NINE[2], NINE[3], NINE[4]]
+
+
+def test_widening_one_part_does_not_take_the_words_of_another(make_pages: Make) -> None:
+    page = make_pages("# A\n\n" + " ".join(NINE[:3]))
+    said = page.quote_texts("Who runs, and who climbs?", ("Dogs", 0.9, 0), ("climb", 0.8, 1))
+    assert said == [NINE[1], NINE[2], NINE[0]]
 
 
 def test_a_part_that_the_judge_is_unsure_of_is_not_quoted(make_pages: Make) -> None:

@@ -1,111 +1,20 @@
-"""Describes how the units of a chunk belong together, and adds those that a quote needs to be understood alone."""
+"""Adds the units that a quote needs to be understood alone."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Set
 
-from bookbound.domain.chunk import Chunk, QuotableUnit
-from bookbound.text.sentences import split_sentences
+from bookbound.answering.writers.chunk_layout import ChunkLayout
+from bookbound.domain.chunk import Chunk
 from bookbound.text.tokens import extract_terms
 
-MAX_LABEL_CHARACTERS, MAX_COLUMN_NAME_CHARACTERS, MAX_WHOLE_TABLE_ROWS = 60, 40, 9
-_BLANK_LINE = re.compile(r"\n\s*\n")
-
-
-@dataclass(frozen=True)
-class ChunkLayout:
-    """The units of a chunk by number; units without a blank line between them are a block."""
-
-    chunk: Chunk
-
-    @cached_property
-    def units(self) -> tuple[QuotableUnit, ...]:
-        return self.chunk.units or tuple(split_sentences(self.chunk.text))
-
-    def __len__(self) -> int:
-        return len(self.units)
-
-    def words(self, at: int) -> str:
-        return self.chunk.text[self.units[at].start : self.units[at].end]
-
-    def kind(self, at: int) -> str:
-        """Returns the kind of a unit, or an empty text if there is no such unit."""
-        return self.units[at].kind if 0 <= at < len(self) else ""
-
-    def touched(self, start: int, end: int) -> list[int]:
-        """Returns the units that contain any of the characters `start` to `end`."""
-        return [at for at, unit in enumerate(self.units) if unit.start < end and unit.end > start]
-
-    def follows(self, at: int) -> bool:
-        """Returns whether a unit is in the same block as the unit before it."""
-        if not 0 < at < len(self):
-            return False
-        return not _BLANK_LINE.search(self.chunk.text, self.units[at - 1].end, self.units[at].start)
-
-    def block(self, at: int) -> range:
-        first, last = at, at
-        while self.follows(first):
-            first -= 1
-        while self.follows(last + 1):
-            last += 1
-        return range(first, last + 1)
-
-    def listed(self, at: int) -> range:
-        """Returns the whole list of a unit without its introduction, or an empty range."""
-        first = next((other for other in self.block(at) if self.kind(other) == "item"), at + 1)
-        return range(first, self.block(at).stop) if first <= at else range(0)
-
-    def item(self, at: int) -> range:
-        """Returns the units from the head of a list item to this unit."""
-        heads = [other for other in self.listed(at) if other <= at and self.kind(other) == "item"]
-        return range(heads[-1] if heads else at, at + 1)
-
-    def table(self, at: int) -> range:
-        """Returns the consecutive rows around a row."""
-        first, last = at, at
-        while self.kind(first - 1) == "row" and self.follows(first):
-            first -= 1
-        while self.kind(last + 1) == "row" and self.follows(last + 1):
-            last += 1
-        return range(first, last + 1)
-
-    def names_columns(self, at: int) -> bool:
-        """Returns whether a row names the columns; at the start of a chunk it may be an ordinary row."""
-        if at != self.table(at).start or len(self.table(at)) == 1:
-            return False
-        cells = [cell.strip() for cell in self.words(at).split("|")]
-        return at > 0 or not any(len(cell) > MAX_COLUMN_NAME_CHARACTERS or re.search(r"\d|\.$", cell) for cell in cells)
-
-    def is_label(self, at: int) -> bool:
-        """Returns whether a unit heads what follows and says nothing itself: a heading, the title of a note."""
-        if self.kind(at) == "heading":
-            return True
-        words = self.words(at)
-        is_alone = self.kind(at) == "sentence" and len(self.block(at)) == 1 and self.kind(at + 1) not in ("", "formula")
-        is_short = len(words) <= MAX_LABEL_CHARACTERS and words[-1].isalnum()
-        return is_alone and is_short and not re.search(r"\s[:|–—-]\s|: ", words)
-
-    def stretches(self, chosen: Iterable[int]) -> Iterator[range]:
-        """Yields what is quoted in one piece: adjacent items or rows, a label with what it heads, else one unit."""
-        run: list[int] = []
-        for at in sorted(chosen):
-            if run and not (at == run[-1] + 1 and self._continues(at)):
-                yield range(run[0], run[-1] + 1)
-                run = []
-            run.append(at)
-        if run:
-            yield range(run[0], run[-1] + 1)
-
-    def _continues(self, at: int) -> bool:
-        rows = self.kind(at) == self.kind(at - 1) == "row"
-        together = self.follows(at) and (rows or at - 1 in self.listed(at))
-        return together or self.is_label(at - 1)
-
-
 MAX_ANTECEDENTS = 2
+_EXERCISE = re.compile(
+    r"(?:exercises?|problems?|problem set|quiz|self[- ]?check|review questions|check your understanding|homework|"
+    r"assignments?|practice(?: questions| problems)?)\b",
+    re.I,
+)
 _CONNECTIVES = (
     r"(?:(?:however|but|and|so|thus|therefore|hence|also|then|moreover|furthermore|similarly|likewise|nevertheless|still|"
     r"yet|for example|for instance|in addition|in fact|of course|in practice|because of|as a result of|due to|after|"
@@ -125,11 +34,12 @@ _SELF_REFERENCE = (
 _ANAPHOR = re.compile(
     rf"^[\"'“‘(]*{_CONNECTIVES}(?!{_SELF_REFERENCE}|{_EXPLETIVE_IT})(?:(?:it|its|they|them|their|he|his|she|her|this|that|these|those|such|both|"
     r"neither|either|none)\b|(?:the\s+)?(?:former|latter|same|others?)\b|otherwise\b|instead\b(?!\s+of)|each\s+of\s+them\b|"
-    r"yes\b|no,|one\s+of\s+them\b)|^[^,;:]*\bthis(?:[,;]|:\s|\.$)"
+    r"yes\b|no,|one\s+of\s+them\b|the\s+(?:first|second|third|last)\s+(?:command|example|line|option|one|case|form)\b)|^[^,;:]*\bthis(?:[,;]|:\s|\.$)"
     r"|^(?:[\w'’-]+\s+){1,4}(?:it|them)(?:[.,;:]|\s+(?:to|in|on|with|by|for|from|as|at|into|when|if|before|after|better|"
     r"again|instead)\b)",
     re.I,
 )
+_ANNOUNCES_TABLE = re.compile(r"\bfollowing\s+(?:table|list)|(?:table|list)\s+(?:below|that\s+follows)\b", re.I)
 _ANNOUNCEMENT = re.compile(
     r"\b(?:following|follows|below|like\s+(?:this|so)|here\s+is|this\s+(?:command|file|code|script)|for\s+example)\b"
     r"|^(?:now\s+|then\s+|next,?\s+)?(?:run|type|use|enter|execute|create|add)\b",
@@ -154,11 +64,17 @@ def expand_to_context(layout: ChunkLayout, start: int, end: int, list_terms: Set
     return core - unfulfilled, needed - unfulfilled
 
 
+def is_exercise(chunk: Chunk) -> bool:
+    """Returns whether a chunk asks the reader to do something, so that its words are no facts."""
+    return any(_EXERCISE.match(name) for name in chunk.place.headings[-2:])
+
+
 def introduces_next_unit(layout: ChunkLayout, at: int) -> bool:
     """Returns whether a unit needs what follows: it ends in a colon or before a formula, or is a label."""
     words = layout.words(at)
     is_unended = layout.kind(at + 1) == "formula" and layout.kind(at) == "sentence" and words[-1] not in ".!?…"
-    return words.endswith((":", "：")) or is_unended or layout.is_label(at)
+    is_announced = layout.kind(at + 1) in ("row", "item") and bool(_ANNOUNCES_TABLE.search(words))
+    return words.endswith((":", "：")) or is_unended or is_announced or layout.is_label(at)
 
 
 def _find_introduced_units(layout: ChunkLayout, at: int) -> range:
@@ -184,12 +100,11 @@ def _find_core_units(layout: ChunkLayout, start: int, end: int, list_terms: Set[
     items = {layout.item(at).start for at in spoken if layout.listed(at)}
     units: set[int] = set()
     for at in spoken:
-        is_row = layout.kind(at) == "row"
-        run = layout.table(at) if is_row else layout.listed(at)
-        is_short = is_row and len(run) <= MAX_WHOLE_TABLE_ROWS
+        run = layout.table(at) if layout.kind(at) == "row" else layout.listed(at)
         has_several = at >= min(items, default=at + 1) and len(items) > 1
-        whole = run and (is_short or has_several or _is_about(layout, run, list_terms))
-        units |= set(run if whole else layout.item(at))
+        whole = run and (layout.is_short(run) or has_several or _is_about(layout, run, list_terms))
+        item = layout.whole_item(at)
+        units |= set(run if whole else item if layout.is_short(item) else layout.item(at))
     return units
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from itertools import zip_longest
+from itertools import chain
 
-from bookbound.answering.writers.quote_context import ChunkLayout, expand_to_context, introduces_next_unit
+from bookbound.answering.writers.chunk_layout import ChunkLayout
+from bookbound.answering.writers.quote_context import (
+    expand_to_context,
+    introduces_next_unit,
+    is_exercise,
+)
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.question import NO_DEADLINE, Deadline, Question
@@ -86,8 +91,8 @@ MIN_SHARE_SAME_PASSAGE, MIN_SHARE_OTHER_PASSAGE, MIN_NEW_TERM_SHARE = 0.1, 0.3, 
 """Probability relative to the best that further words need, in a quoted passage and in another, and its new terms."""
 PROSE_KINDS = ("sentence", "item")
 MAX_QUOTED_PASSAGES, MAX_CLOSEST_PIECES = 3, 2
-MIN_QUOTED_UNITS = 5
-"""Answers with fewer units are widened."""
+MIN_QUOTED_UNITS, MIN_QUOTED_UNITS_OF_PART = 5, 2
+"""Answers with fewer units are widened, and so is the answer to each of several parts."""
 
 
 class Excerpt:
@@ -98,12 +103,16 @@ class Excerpt:
         self._room, self._list_terms, self._question_terms = room, list_terms, set(extract_terms(question))
         self._chosen: dict[str, dict[int, Evidence]] = {}
         self._best: dict[int, float] = {}
+        self._leads: dict[str, int] = {}
 
     def add(self, piece: Evidence) -> None:
         """Chooses the units of a piece and what they need, if they say something new and fit."""
-        if not (layout := self._layouts.get(piece.chunk_id)):
+        layout = self._layouts.get(piece.chunk_id)
+        if not layout or is_exercise(layout.chunk):
             return
         core, needed = expand_to_context(layout, piece.start, piece.end, self._list_terms)
+        if all(map(layout.is_aside, core)):
+            return
         new = {at for at in core | needed if not self._contains(piece.chunk_id, at)}
         if core & new:
             is_worth = piece.part not in self._best or self._says_more(piece, layout, core)
@@ -111,31 +120,46 @@ class Excerpt:
             if not fitting:
                 return
             self._chosen.setdefault(piece.chunk_id, {}).update(dict.fromkeys(fitting, piece))
+            self._leads.setdefault(piece.chunk_id, min(fitting))
         if core:
             self._best.setdefault(piece.part, piece.probability)
 
     def widen(self) -> None:
-        """Adds the prose around the best words, the nearest first, while the answer is short."""
-        if len(self._best) != 1:
-            return  # each part has its own words
-        pieces = [(piece, name) for name, chosen in self._chosen.items() for piece in chosen.values()]
-        best, name = max(pieces, key=lambda pair: pair[0].probability)
-        chosen = self._chosen[name]
+        """Adds the prose around the best words for each part, first what follows them, while their answer is short."""
+        wanted = MIN_QUOTED_UNITS if len(self._best) == 1 else MIN_QUOTED_UNITS_OF_PART
+        for part in self._best:
+            pieces = [
+                (piece, name)
+                for name, chosen in self._chosen.items()
+                for piece in chosen.values()
+                if piece.part == part
+            ]
+            if pieces:
+                self._widen_around(*max(pieces, key=lambda pair: pair[0].probability), wanted)
+
+    def _widen_around(self, best: Evidence, name: str, wanted: int) -> None:
+        chosen, layout = self._chosen[name], self._layouts[name]
         units = [at for at, piece in chosen.items() if piece is best]
-        for at in _iterate_prose_around(self._layouts[name], min(units), max(units)):
-            count = sum(map(len, self._chosen.values()))
-            if count >= MIN_QUOTED_UNITS or not self._fits(name, {at}) or self._contains(name, at):
+        for at in chain(_iterate_prose(layout, max(units), 1), _iterate_prose(layout, min(units), -1)):
+            count = sum(piece.part == best.part for found in self._chosen.values() for piece in found.values())
+            if count >= wanted or not self._fits(name, {at}):
                 return
-            chosen[at] = best
+            if not self._contains(name, at):
+                chosen[at] = best
 
     def in_order(self) -> list[Evidence]:
-        """Returns the stretches: those of a file in its order, files by the part that they answer, then by rank."""
-        found = [evidence for name in self._layouts for evidence in self._stretches(name)]
-        parts: dict[str, int] = {}
-        for evidence in found:
-            parts[evidence.place.file] = min(evidence.part, parts.get(evidence.place.file, evidence.part))
-        files = sorted(parts, key=lambda file: parts[file])
-        return sorted(found, key=lambda evidence: (files.index(evidence.place.file), evidence.place.start))
+        """Returns the stretches of each chunk in the order in which the chunks were chosen.
+
+        They keep the order of the book, but what stands before the words that were chosen first comes last.
+        """
+        found = [(name, evidence) for name in self._leads for evidence in self._stretches(name)]
+
+        def is_before_lead(name: str, evidence: Evidence) -> bool:
+            return evidence.start < self._layouts[name].units[self._leads[name]].start
+
+        order = list(self._leads)
+        found.sort(key=lambda pair: (order.index(pair[0]), is_before_lead(*pair), pair[1].start))
+        return [evidence for _, evidence in found]
 
     def _stretches(self, name: str) -> Iterator[Evidence]:
         layout, chosen = self._layouts[name], self._chosen.get(name, {})
@@ -188,15 +212,9 @@ class Excerpt:
         return sum(len(list(self._layouts[other].stretches(units))) for other, units in chosen.items()) <= self._room
 
 
-def _iterate_prose_around(layout: ChunkLayout, first: int, last: int) -> Iterator[int]:
-    """Yields the prose units before and after some units in turn, up to a heading, code or a table."""
-    before, after = _iterate_prose(layout, first, -1), _iterate_prose(layout, last, 1)
-    for pair in zip_longest(before, after):
-        yield from (at for at in pair if at is not None)
-
-
 def _iterate_prose(layout: ChunkLayout, at: int, step: int) -> Iterator[int]:
-    while layout.kind(at := at + step) in PROSE_KINDS and not layout.is_label(at):
+    """Yields the prose units before or after a unit, up to a heading, code, a table or a caption."""
+    while layout.kind(at := at + step) in PROSE_KINDS and not (layout.is_label(at) or layout.is_aside(at)):
         if step > 0 and introduces_next_unit(layout, at):
             return
         yield at

@@ -21,11 +21,12 @@ from bookbound.indexing.split.fragments import (
     TokenBudget,
     fill_gaps,
     find_quotable_units,
+    is_inside_unit,
     slice_units,
     split_blocks,
 )
 
-SPLITTER_VERSION = "structure-4"
+SPLITTER_VERSION = "structure-5"
 """Stored in the index, so that other rules do not reuse its chunks."""
 TARGET_FILL = 0.8
 """The share of the token budget that chunks are filled to if the structure leaves a choice."""
@@ -157,7 +158,8 @@ def _make_chunk(
         fields |= {"page": page_break.number, "page_label": page_break.label}
         fields |= {"anchor": page_break.anchor} if page_break.anchor else {}
     place = replace(section.place(page), start=first, end=last, **fields)
-    return Chunk("", page.text[start:end], place, position, spans, slice_units(page.text, units, start, end))
+    cuts = (is_inside_unit(units, start), is_inside_unit(units, end))
+    return Chunk("", page.text[start:end], place, position, spans, slice_units(page.text, units, start, end), *cuts)
 
 
 def _slice_source_spans(spans: tuple[SourceSpan, ...], start: int, end: int) -> tuple[SourceSpan, ...]:

@@ -117,6 +117,12 @@ def slice_units(text: str, units: Sequence[QuotableUnit], start: int, end: int) 
     return tuple(QuotableUnit(kind, a - start, b - start) for kind, a, b in cut if a < b)
 
 
+def is_inside_unit(units: Sequence[QuotableUnit], at: int) -> bool:
+    """Returns whether a unit has words both before and after a position."""
+    before = bisect_left(units, at, key=lambda unit: unit.start) - 1
+    return before >= 0 and units[before].end > at
+
+
 def _split_block(text: str, block: Block, budget: TokenBudget) -> list[Fragment]:
     """Returns a block as one fragment if it fits, or else its parts.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bookbound.indexing.store.edge_shard import SparseVector
 
 
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 DENSE_VECTOR, SPARSE_VECTOR = "dense", "sparse"
 DENSE_WEIGHT = 4
 """Dense similarity counts four times as much as shared words, because readers ask in their own words."""
@@ -82,6 +82,7 @@ def dump_chunk(chunk: Chunk) -> dict[str, Any]:
         "headings": list(chunk.place.headings),
         "spans": [number for span in chunk.spans for number in span],
         "units": [number for kind, start, end in chunk.units for number in (UNIT_CODES[kind], start, end)],
+        "cut": [chunk.cut_start, chunk.cut_end],
     }
 
 
@@ -175,6 +176,7 @@ def _parse_chunk(chunk_id: str, stored: Mapping[str, Any]) -> Chunk:
     if place["page"] is not None:
         _expect(int, place["page"])
     place["headings"] = tuple(_list_of(str, place["headings"]))
+    cut_start, cut_end = _list_of(bool, stored["cut"])
     return Chunk(
         id=chunk_id,
         text=_expect(str, stored["text"]),
@@ -182,6 +184,8 @@ def _parse_chunk(chunk_id: str, stored: Mapping[str, Any]) -> Chunk:
         spans=tuple(SourceSpan(*numbers) for numbers in _split_rows(stored["spans"], 4)),
         units=tuple(QuotableUnit(UNIT_KINDS[kind], start, end) for kind, start, end in _split_rows(stored["units"], 3)),
         place=Place(**place),
+        cut_start=cut_start,
+        cut_end=cut_end,
     )
 
 

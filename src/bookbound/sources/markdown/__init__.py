@@ -141,10 +141,10 @@ class _MarkdownRenderer:
             with self.builder.block("paragraph"):
                 self._render_inline(token.content, parse_markdown_inline(token.content), token)
             return
-        with self.builder.block("code"):
-            if token.type == "fence" and (title := _FENCE_TITLE.search(source, *lines.pop(0))):
+        if token.type == "fence" and (title := _FENCE_TITLE.search(source, *lines.pop(0))):
+            with self.builder.block("paragraph"):
                 self.builder.copy(*title.span(title.lastindex or 0))
-                self.builder.add_gap("\n")
+        with self.builder.block("code"):
             spans = [
                 (end - len(line if self.masked.endswith(line, start, end) else line.lstrip()), end)
                 for line, (start, end) in zip(token.content.split("\n"), lines, strict=False)

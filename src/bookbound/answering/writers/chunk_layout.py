@@ -1,0 +1,122 @@
+"""Describes how the units of a chunk belong together: lists, tables, labels and captions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from bookbound.domain.chunk import Chunk, QuotableUnit, names_columns
+from bookbound.text.sentences import split_sentences
+
+MAX_LABEL_CHARACTERS = 60
+MAX_WHOLE_UNITS, MAX_WHOLE_CHARACTERS = 10, 900
+"""A list or table that has no more is always quoted as a whole."""
+_BLANK_LINE = re.compile(r"\n\s*\n")
+_DIAGRAM = re.compile(
+    r"\s*(?:flowchart|graph\s+(?:TD|TB|LR|RL|BT)|sequenceDiagram|classDiagram|stateDiagram|erDiagram|gantt|mindmap)\b"
+)
+_CAPTION = re.compile(r"(?:figure|fig\.|table|listing|image|photo|video|credit|source)\s*[\d.]*\d?\s*[:.–—]\s", re.I)
+
+
+@dataclass(frozen=True)
+class ChunkLayout:
+    """The units of a chunk by number; units without a blank line between them are a block."""
+
+    chunk: Chunk
+
+    @cached_property
+    def units(self) -> tuple[QuotableUnit, ...]:
+        return self.chunk.units or tuple(split_sentences(self.chunk.text))
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    def words(self, at: int) -> str:
+        return self.chunk.text[self.units[at].start : self.units[at].end]
+
+    def kind(self, at: int) -> str:
+        """Returns the kind of a unit, or an empty text if there is no such unit."""
+        return self.units[at].kind if 0 <= at < len(self) else ""
+
+    def touched(self, start: int, end: int) -> list[int]:
+        """Returns the units that contain any of the characters `start` to `end`."""
+        return [at for at, unit in enumerate(self.units) if unit.start < end and unit.end > start]
+
+    def follows(self, at: int) -> bool:
+        """Returns whether a unit is in the same block as the unit before it."""
+        if not 0 < at < len(self):
+            return False
+        return not _BLANK_LINE.search(self.chunk.text, self.units[at - 1].end, self.units[at].start)
+
+    def block(self, at: int) -> range:
+        first, last = at, at
+        while self.follows(first):
+            first -= 1
+        while self.follows(last + 1):
+            last += 1
+        return range(first, last + 1)
+
+    def listed(self, at: int) -> range:
+        """Returns the whole list of a unit without its introduction, or an empty range."""
+        first = next((other for other in self.block(at) if self.kind(other) == "item"), at + 1)
+        return range(first, self.block(at).stop) if first <= at else range(0)
+
+    def item(self, at: int) -> range:
+        """Returns the units from the head of a list item to this unit."""
+        heads = [other for other in self.listed(at) if other <= at and self.kind(other) == "item"]
+        return range(heads[-1] if heads else at, at + 1)
+
+    def whole_item(self, at: int) -> range:
+        """Returns all units of the list item that contains a unit, or the unit alone."""
+        heads = [other for other in self.listed(at) if self.kind(other) == "item"]
+        after = next((head for head in heads if head > at), self.listed(at).stop if heads else at + 1)
+        return range(self.item(at).start, after)
+
+    def table(self, at: int) -> range:
+        """Returns the consecutive rows around a row."""
+        first, last = at, at
+        while self.kind(first - 1) == "row" and self.follows(first):
+            first -= 1
+        while self.kind(last + 1) == "row" and self.follows(last + 1):
+            last += 1
+        return range(first, last + 1)
+
+    def names_columns(self, at: int) -> bool:
+        return names_columns(self.chunk.text, self.units, self.units[at])
+
+    def is_label(self, at: int) -> bool:
+        """Returns whether a unit heads what follows and says nothing itself: a heading, the title of a note."""
+        if self.kind(at) == "heading":
+            return True
+        words = self.words(at)
+        is_alone = self.kind(at) == "sentence" and len(self.block(at)) == 1 and self.kind(at + 1) not in ("", "formula")
+        is_short = len(words) <= MAX_LABEL_CHARACTERS and (words[-1].isalnum() or words[-1] == ")")
+        return is_alone and is_short and not re.search(r"\s[:|–—-]\s|: ", words)
+
+    def is_aside(self, at: int) -> bool:
+        """Returns whether a unit is no statement of the text: a caption, half a sentence or the source of a diagram."""
+        is_cut = (at == 0 and self.chunk.cut_start) or (at == len(self) - 1 and self.chunk.cut_end)
+        if self.kind(at) == "code":
+            return bool(_DIAGRAM.match(self.words(at)))
+        return is_cut or bool(_CAPTION.match(self.words(at)))
+
+    def is_short(self, run: range) -> bool:
+        return len(run) <= MAX_WHOLE_UNITS and sum(len(self.words(at)) for at in run) <= MAX_WHOLE_CHARACTERS
+
+    def stretches(self, chosen: Iterable[int]) -> Iterator[range]:
+        """Yields what is quoted in one piece: adjacent items or rows, a label with what it heads, else one unit."""
+        run: list[int] = []
+        for at in sorted(chosen):
+            if run and not (at == run[-1] + 1 and self._continues(at)):
+                yield range(run[0], run[-1] + 1)
+                run = []
+            run.append(at)
+        if run:
+            yield range(run[0], run[-1] + 1)
+
+    def _continues(self, at: int) -> bool:
+        rows = self.kind(at) == self.kind(at - 1) == "row"
+        together = self.follows(at) and (rows or at - 1 in self.listed(at))
+        return together or self.is_label(at - 1)

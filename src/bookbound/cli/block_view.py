@@ -1,0 +1,73 @@
+"""Formats the blocks of a reply as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bookbound.cli.terminal import COLUMN_GAP, StyledLine, StyledText, styled
+from bookbound.domain.reply_blocks import CUT_MARK, ReplyBlock
+
+MAX_GRID_CHARS = 96
+"""A wider table is shown row by row."""
+MARK_STYLE, CODE_STYLE = "bold", "green"
+CharSpans = Sequence[tuple[int, int]]
+
+
+def format_block(block: ReplyBlock, citations: str = "", marks: CharSpans = ()) -> Iterator[StyledLine]:
+    """The lines of a block; the citations follow its last words, and the words at `marks` stand out."""
+    cited = ((f" {citations}", "cyan"),) if citations else ()
+    match block.kind:
+        case "list":
+            yield from _format_list(block, cited)
+        case "table":
+            yield from _format_cells(block)
+            yield from _format_own_line(citations)
+        case "code" | "formula":
+            lines = [CUT_MARK] * block.cut_start + [block.text] + [CUT_MARK] * block.cut_end
+            yield styled(("\n".join(lines), CODE_STYLE), indent=4, no_wrap=True)
+            yield from _format_own_line(citations)
+        case "heading":
+            yield styled((block.text, "bold"), *cited)
+        case _:
+            yield styled(*_mark_words(block.text, marks), *cited)
+
+
+def _format_own_line(citations: str) -> Iterator[StyledLine]:
+    if citations:
+        yield styled((citations, "cyan"))
+
+
+def _format_list(block: ReplyBlock, cited: Sequence[StyledText]) -> Iterator[StyledLine]:
+    for at, item in enumerate(block.items, 1):
+        marker = f"{item.number or '•'} "
+        end = cited if at == len(block.items) else ()
+        yield styled(marker, item.text, *end, indent=2 * item.level, hanging_indent=len(marker))
+
+
+def _format_cells(block: ReplyBlock) -> Iterator[StyledLine]:
+    """A grid, or one row after the other with the names of the columns if the grid would be too wide."""
+    columns = max(map(len, block.rows))
+    rows = [(*row, *[""] * (columns - len(row))) for row in block.rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    has_header = block.has_header and len(rows) > 1
+    if sum(widths) + len(COLUMN_GAP) * (columns - 1) <= MAX_GRID_CHARS:
+        for at, row in enumerate(rows):
+            padded = COLUMN_GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            yield styled((padded, "bold" if has_header and at == 0 else ""), no_wrap=True)
+        return
+    names = rows[0] if has_header else ("",) * columns
+    for row in rows[has_header:]:
+        yield styled("• ", (row[0], "bold"), hanging_indent=2)
+        for name, cell in zip(names[1:], row[1:], strict=True):
+            if cell:
+                yield styled((f"{name}: " if name else "", "dim"), cell, indent=2, hanging_indent=2)
+
+
+def _mark_words(text: str, marks: CharSpans) -> Iterator[StyledText]:
+    at = 0
+    for start, end in marks:
+        if start >= at:
+            yield text[at:start], ""
+            yield text[start:end], MARK_STYLE
+            at = end
+    yield text[at:], ""

@@ -1,0 +1,237 @@
+"""Arranges the sentences of a reply as paragraphs, lists, tables and code, and writes them as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from bookbound.domain.chunk import QuotableUnit, names_columns, split_cells
+from bookbound.domain.judgement import Evidence
+
+if TYPE_CHECKING:
+    from bookbound.domain.reply import AnswerSentence
+
+ReplyBlockKind = Literal["paragraph", "heading", "list", "table", "code", "formula"]
+MAX_TITLE_CHARS = 60
+CUT_MARK = "…"
+"""Stands where the book goes on."""
+_ITEM_MARKER = re.compile(r"(?:[-*+•‣◦·–]|(?P<number>\(?(?:\d{1,3}|[a-z]|#)[.)]))\s+")
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
+_BLOCK_KINDS: Mapping[str, ReplyBlockKind] = {
+    "heading": "heading",
+    "item": "list",
+    "row": "table",
+    "code": "code",
+    "formula": "formula",
+}
+
+
+class ListItem(NamedTuple):
+    """An item of a list: its words, its number such as `2.` if it has one, and how deep it is nested."""
+
+    text: str
+    number: str = ""
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyBlock:
+    """A paragraph, heading, list, table, code or formula, and the words of the book that it rests on.
+
+    A list has `items`, a table `rows`, everything else a `text`. Code that is cut goes on in the book.
+    """
+
+    kind: ReplyBlockKind
+    text: str = ""
+    items: tuple[ListItem, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    has_header: bool = False
+    cut_start: bool = False
+    cut_end: bool = False
+    evidence: tuple[Evidence, ...] = ()
+
+
+class _Part(NamedTuple):
+    """A unit of a quote with its place in the chunk, or words that are in no chunk."""
+
+    text: str
+    evidence: tuple[Evidence, ...] = ()
+    unit: QuotableUnit | None = None
+
+    @property
+    def quote(self) -> Evidence:
+        return self.evidence[0]
+
+
+def build_blocks(pieces: Iterable[AnswerSentence | str]) -> tuple[ReplyBlock, ...]:
+    """Returns the blocks of sentences and an interface's own texts; an own text continues the paragraph before it."""
+    blocks: list[ReplyBlock] = []
+    previous: _Part | None = None
+    for part in (part for piece in pieces for part in _split_piece(piece)):
+        block = _make_block(part)
+        if blocks and previous and (joined := _join(blocks[-1], previous, block, part)):
+            blocks[-1] = joined
+        else:
+            blocks.append(block)
+        previous = part
+    return tuple(_finish(block) for block in _name_titles(blocks))
+
+
+def _split_piece(piece: AnswerSentence | str) -> Iterator[_Part]:
+    if isinstance(piece, str):
+        yield _Part(piece)
+        return
+    quote = next((each for each in piece.evidence if each.chunk and each.text == piece.text), None)
+    if not quote:
+        yield _Part(piece.text, piece.evidence)
+        return
+    for unit in quote.units:
+        moved = unit._replace(start=unit.start + quote.start, end=unit.end + quote.start)
+        yield _Part(quote.text[unit.start : unit.end], (quote,), moved)
+
+
+def _make_block(part: _Part) -> ReplyBlock:
+    unit = part.unit
+    chunk = part.quote.chunk if unit else None
+    kind = _BLOCK_KINDS.get(unit.kind, "paragraph") if unit else "paragraph"
+    if unit is None or chunk is None:
+        return ReplyBlock("paragraph", part.text, evidence=part.evidence)
+    cut_start = chunk.cut_start and unit == chunk.units[0]
+    cut_end = chunk.cut_end and unit == chunk.units[-1]
+    match kind:
+        case "list":
+            return ReplyBlock("list", items=(_make_item(part, unit),), evidence=part.evidence)
+        case "table":
+            first = names_columns(chunk.text, chunk.units, unit)
+            return ReplyBlock("table", rows=(split_cells(part.text),), has_header=first, evidence=part.evidence)
+        case "code":
+            return ReplyBlock("code", part.text, (), (), False, cut_start, cut_end, part.evidence)
+        case "formula":
+            return ReplyBlock("formula", part.text, evidence=part.evidence)
+        case _:
+            words = " ".join([*[CUT_MARK] * cut_start, *part.text.split(), *[CUT_MARK] * cut_end])
+            return ReplyBlock(kind, words, evidence=part.evidence)
+
+
+def _make_item(part: _Part, unit: QuotableUnit) -> ListItem:
+    found = _ITEM_MARKER.match(part.text)
+    words = " ".join(part.text[found.end() if found else 0 :].split())
+    return ListItem(words, (found and found["number"]) or "", _indentation(part, unit) // 2)
+
+
+def _indentation(part: _Part, unit: QuotableUnit) -> int:
+    """Returns the number of spaces before a unit on its line."""
+    before = part.quote.chunk.text[: unit.start] if part.quote.chunk else ""
+    line = before.rpartition("\n")[2]
+    return len(line) if not line.strip() else 0
+
+
+def _join(block: ReplyBlock, previous: _Part, added: ReplyBlock, part: _Part) -> ReplyBlock | None:
+    """Returns a block together with the next one, or None if they stay two blocks."""
+    evidence = tuple(dict.fromkeys((*block.evidence, *added.evidence)))
+    joined = replace(block, evidence=evidence, cut_end=added.cut_end)
+    gap = _gap(previous, part)
+    if block.kind == added.kind == "paragraph":
+        is_one = gap is None if not (previous.unit and part.unit) else gap is not None and not gap.strip()
+        is_one = is_one and not (gap and _BLANK_LINE.search(gap))
+        return replace(joined, text=f"{block.text} {added.text}") if is_one else None
+    if gap is None or not part.unit:
+        return None
+    if block.kind == added.kind == "list":
+        return replace(joined, items=block.items + added.items)
+    if block.kind == added.kind == "table" and not _BLANK_LINE.search(gap) and not added.has_header:
+        return replace(joined, rows=block.rows + added.rows)
+    if block.kind == "list" and added.kind == "paragraph" and _continues_item(gap, part, part.unit):
+        last = block.items[-1]
+        return replace(joined, items=(*block.items[:-1], last._replace(text=f"{last.text} {added.text}")))
+    return None
+
+
+def _gap(previous: _Part, part: _Part) -> str | None:
+    """Returns the words of the book between two units of one chunk, or None."""
+    if not previous.unit or not part.unit or not part.quote.chunk:
+        return None
+    if previous.quote.chunk_id != part.quote.chunk_id or part.unit.start < previous.unit.end:
+        return None
+    return part.quote.chunk.text[previous.unit.end : part.unit.start]
+
+
+def _continues_item(gap: str, part: _Part, unit: QuotableUnit) -> bool:
+    return not gap.strip() and (not _BLANK_LINE.search(gap) or _indentation(part, unit) > 1)
+
+
+def _name_titles(blocks: list[ReplyBlock]) -> Iterator[ReplyBlock]:
+    """Turns short lines that head the block after them, such as the title of a note, into headings."""
+    for at, block in enumerate(blocks):
+        heads = block.kind == "paragraph" and bool(block.evidence) and at + 1 < len(blocks)
+        is_title = heads and len(block.text) <= MAX_TITLE_CHARS and block.text[-1:].isalnum()
+        yield replace(block, kind="heading") if is_title and _is_quoted_unit(block) else block
+
+
+def _finish(block: ReplyBlock) -> ReplyBlock:
+    """Numbers the items that the source leaves to be numbered, and drops the columns in which nothing is said."""
+    if block.kind == "table":
+        filled = [any(column) for column in zip_longest(*block.rows, fillvalue="")]
+        rows = tuple(tuple(cell for cell, keep in zip(row, filled, strict=False) if keep) for row in block.rows)
+        return replace(block, rows=rows)
+    counts: dict[int, int] = {}
+    items = []
+    for item in block.items:
+        counts = {level: count for level, count in counts.items() if level <= item.level}
+        counts[item.level] = counts.get(item.level, 0) + 1
+        items.append(item._replace(number=item.number.replace("#", str(counts[item.level]))))
+    return replace(block, items=tuple(items))
+
+
+def _is_quoted_unit(block: ReplyBlock) -> bool:
+    return any(block.text in " ".join(each.text.split()) for each in block.evidence)
+
+
+def render_markdown(blocks: Iterable[ReplyBlock]) -> str:
+    """Returns the blocks as Markdown, in which the words of the book look as they are."""
+    return "\n\n".join(_RENDERERS[block.kind](block) for block in blocks)
+
+
+def _render_list(block: ReplyBlock) -> str:
+    return "\n".join(f"{'  ' * item.level}{item.number or '-'} {escape_markdown(item.text)}" for item in block.items)
+
+
+def _render_table(block: ReplyBlock) -> str:
+    width = max(map(len, block.rows))
+    rows = [[*row, *[""] * (width - len(row))] for row in block.rows]
+    header = rows.pop(0) if block.has_header and len(rows) > 1 else [""] * width
+    lines = [header, ["---"] * width, *rows]
+    cells = [
+        [escape_markdown(cell).replace("|", "\\|") if line != lines[1] else cell for cell in line] for line in lines
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
+def _render_code(block: ReplyBlock) -> str:
+    longest = max((len(run) for run in re.findall(r"`+", block.text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    lines = [fence, *([CUT_MARK] * block.cut_start), block.text, *([CUT_MARK] * block.cut_end), fence]
+    return "\n".join(lines)
+
+
+_RENDERERS: Mapping[ReplyBlockKind, Callable[[ReplyBlock], str]] = {
+    "paragraph": lambda block: escape_markdown(block.text) if block.evidence else block.text,
+    "heading": lambda block: f"**{escape_markdown(block.text)}**",
+    "list": _render_list,
+    "table": _render_table,
+    "code": _render_code,
+    "formula": lambda block: f"$$\n{block.text}\n$$",
+}
+# Only what would be taken for markup is escaped, so that ordinary prose stays as it is.
+_MARKUP = re.compile(
+    r"[`\\](?=[!-/:-@\[-`{-~])|`|\*(?=\S)|(?<=\S)\*|<(?=[A-Za-z/!?])|(?<!\w)_(?=\w)|(?<=\w)_(?!\w)|\](?=[(\[])"
+    r"|&(?=#?\w+;)|^(?:#{1,6}(?=\s)|>|[-+](?=\s))"
+)
+
+
+def escape_markdown(text: str) -> str:
+    """Returns a text that Markdown shows as it is."""
+    return _MARKUP.sub(r"\\\g<0>", text)

@@ -1,0 +1,64 @@
+"""A question that only names a section is answered by the opening of that section."""
+
+from __future__ import annotations
+
+import pytest
+
+from bookbound.answering.reading.named_section import NAMED_SECTION_PROBABILITY, prefer_named_section
+from bookbound.domain.chunk import Chunk, Passage, Place
+from bookbound.domain.judgement import Assessment, PassageAssessment
+from bookbound.domain.question import SELECTION_CHUNK_ID
+from bookbound.text.sentences import split_sentences
+
+TEXT = "Tuples hold together several objects. They cannot be changed."
+
+
+def passage(section: str, text: str = TEXT, position: int = 0, name: str = "", *, is_cut: bool = False) -> Passage:
+    place = Place("a.md", "/a", "Data", "Data", (section,), "a", 0, len(text))
+    units = tuple(split_sentences(text))
+    chunk = Chunk(name or f"{section}-{position}", text, place, position, units=units, cut_start=is_cut)
+    return Passage(chunk, 0.5)
+
+
+def assess(question: str, *passages: Passage, probability: float = 0.05) -> Assessment:
+    read = Assessment(probability, tuple(PassageAssessment(0.1) for _ in passages))
+    return prefer_named_section(question, passages, read)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What is a tuple?", "tuple", "Tuples", "explain tuples", "What are tuples?", "define tuple", "what's a tuple"],
+)
+def test_a_question_that_only_names_a_section_is_answered_by_its_first_sentence(question: str) -> None:
+    found = assess(question, passage("Lists"), passage("Tuple"))
+    assert found.probability == NAMED_SECTION_PROBABILITY
+    span = found.readings[1].spans[0]
+    assert TEXT[span.start : span.end] == "Tuples hold together several objects."
+    assert not found.readings[0].spans
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How is a tuple changed?", "What is the length of a tuple?", "Why tuples?", "Which tuple?", "What is it?", "???"],
+)
+def test_a_question_that_asks_for_more_than_the_section_is_read_as_before(question: str) -> None:
+    assert assess(question, passage("Tuple")).probability == 0.05
+
+
+def test_the_first_chunk_of_the_section_answers() -> None:
+    found = assess("What is a tuple?", passage("Tuple", "Later words.", 3), passage("Tuple", TEXT, 2))
+    assert [len(reading.spans) for reading in found.readings] == [0, 1]
+
+
+def test_a_section_without_a_whole_first_sentence_does_not_answer() -> None:
+    assert assess("What is a tuple?", passage("Tuple", is_cut=True)).probability == 0.05
+
+
+def test_a_sure_reading_is_kept() -> None:
+    found = assess("What is a tuple?", passage("Tuple"), probability=0.95)
+    assert found.probability == 0.95
+    assert not found.readings[0].spans
+
+
+def test_the_selection_is_no_section() -> None:
+    assert assess("What is a tuple?", passage("Tuple", name=SELECTION_CHUNK_ID)).probability == 0.05

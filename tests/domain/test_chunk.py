@@ -1,0 +1,48 @@
+"""Rows of tables: their cells, and which of them name the columns."""
+
+from __future__ import annotations
+
+import pytest
+
+from bookbound.domain.chunk import QuotableUnit, names_columns, split_cells
+from bookbound.text.sentences import split_sentences
+
+
+@pytest.mark.parametrize(
+    ("row", "cells"),
+    [
+        ("Loop | Rate", ("Loop", "Rate")),
+        ("Loop |  | Rate", ("Loop", "", "Rate")),
+        ("Loop |", ("Loop", "")),
+        ("| Rate", ("", "Rate")),
+        ("Loop", ("Loop",)),
+        ("size | int|None", ("size", "int|None")),
+        ("a || b | or", ("a || b", "or")),
+    ],
+)
+def test_a_bar_with_space_around_it_ends_a_cell(row: str, cells: tuple[str, ...]) -> None:
+    assert split_cells(row) == cells
+
+
+def find_header(text: str) -> list[str]:
+    """Returns the rows that name columns."""
+    units = split_sentences(text)
+    return [text[unit.start : unit.end] for unit in units if names_columns(text, units, unit)]
+
+
+def test_the_first_of_several_rows_names_the_columns() -> None:
+    assert find_header("Rates differ.\n\nLoop | Rate\nMotor | 10 kHz\nArm | 1 kHz") == ["Loop | Rate"]
+    assert find_header("Loop | Rate\nMotor | fast\n\nJoint | Torque\nKnee | high") == ["Loop | Rate", "Joint | Torque"]
+
+
+def test_a_row_at_the_start_of_a_chunk_names_columns_only_if_it_looks_like_names() -> None:
+    assert find_header("Loop | Rate\nMotor | 10 kHz") == ["Loop | Rate"]
+    assert find_header("Motor | 10 kHz\nArm | 1 kHz") == []
+    assert find_header("Motor | It turns.\nArm | It lifts.") == []
+    assert find_header(f"Motor | {'long ' * 9}\nArm | short") == []
+    assert find_header("Rates differ.\n\nMotor | 10 kHz\nArm | 1 kHz") == ["Motor | 10 kHz"]
+
+
+def test_a_single_row_names_no_columns() -> None:
+    text = "Loop | Rate"
+    assert not names_columns(text, [QuotableUnit("row", 0, len(text))], QuotableUnit("row", 0, len(text)))
