@@ -11,6 +11,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from bookbound import bootstrap
+from bookbound.domain.judgement import ReplyStatus
 from bookbound.evaluation import MetricsDict
 from bookbound.evaluation.html_report import format_share, render_evaluation_report
 from bookbound.evaluation.metrics import RECALL_DEPTHS, build_evaluation_report
@@ -26,6 +27,8 @@ from evals.sets import (
     list_question_sets,
 )
 from evals.sources import Sources, is_verbatim, is_verbatim_or_substituted
+
+REPLY_ROWS = [(group, status.value) for group in ("answerable", "unanswerable") for status in ReplyStatus]
 
 
 def evaluate(question_set: QuestionSet, reuse: bool, progress: Progress) -> MetricsDict:
@@ -51,22 +54,22 @@ def _count_verbatim(outcomes: Sequence[QuestionOutcome], sources: Sources) -> st
 def build_column(metrics: MetricsDict) -> dict[str, str]:
     """The cells of one set in the table."""
     by_question, by_evidence = metrics["retrieval"]["by_question"], metrics["retrieval"]["by_evidence"]
-    answers, refusals, times = metrics["answers"], metrics["refusals"], metrics["latency_ms"]["all"]
+    answers, replies, times = metrics["answers"], metrics["replies"], metrics["latency_ms"]["all"]
     return {
         "questions": str(metrics["questions"]["all"]),
         **{f"evidence in the first {depth}": format_share(by_question[f"recall@{depth}"]) for depth in RECALL_DEPTHS},
         **{f"quotes in the first {depth}": format_share(by_evidence[f"recall@{depth}"]) for depth in RECALL_DEPTHS},
-        "answerable: answered": format_share(answers["answered"]),
         "answerable: evidence cited": format_share(answers["evidence_found"]),
         "answerable: correct and cited": format_share(answers["correct_and_cited"]),
         "correct of the answers": format_share(answers["precision"]),
-        **{f"unsure: {group}": format_share(share) for group, share in metrics["unsure"].items()},
         "answered: token F1 with the evidence": format_share(answers["where_answered"]["token_f1"]),
-        "unanswerable: refused": format_share(refusals["recall"]),
+        **{f"{group}: {status}": format_share(replies[group]["shares"][status]) for group, status in REPLY_ROWS},
+        "unanswerable: not answered": format_share(replies["unanswerable"]["shares"]["not_answered"]),
         **{
-            f"refused: {kind}": f"{each['refused']} of {each['questions']}"
-            for kind, each in refusals["by_kind"].items()
+            f"not answered: {kind}": f"{each['asked'] - each['answered']} of {each['asked']}"
+            for kind, each in replies["by_type"].items()
         },
+        "unsure: evidence in the closest": format_share(replies["closest_with_evidence"]),
         "quotes verbatim in the source": metrics["verbatim_in_source"],
         "expected calibration error": format_share(metrics["calibration"]["ece"]),
         "time for a question, p50 ms": f"{times['p50']:.0f}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,9 +119,23 @@ def test_a_threshold_that_no_passage_reaches_is_a_refusal(bookbound: Run, little
     assert "below the threshold 1." in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("What does a harmonic drive consist of?", "answered from 0.40;"),
+        ("Who won the football world cup?", "refused below 0.10;"),
+    ],
+)
+def test_verbose_compares_the_probability_with_the_threshold(
+    bookbound: Run, little_index: Path, question: str, words: str
+) -> None:
+    done = bookbound("ask", question, "--verbose", "--index", str(little_index))
+    assert re.search(r"Judgement +probability 0\.\d\d, " + re.escape(words), done.stdout)
+
+
 def test_verbose_adds_the_judgement_the_passages_and_the_timings(bookbound: Run, little_index: Path) -> None:
     done = bookbound("ask", PARTS, "--verbose", "-k", "2", "--index", str(little_index))
-    assert "probability of an answer" in done.stdout
+    assert "Judgement   probability " in done.stdout
     assert "of 2 passages" in done.stdout
     assert "embed " in done.stdout
     assert "\n2. Drives › Lubrication  similarity 0." in done.stdout

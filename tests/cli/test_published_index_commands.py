@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 
+from bookbound.domain.judgement import ReplyStatus
 from bookbound.models import CONSTANTS_FILE, MODELS_FOLDER
 
 
@@ -20,6 +21,14 @@ def test_status_shows_the_index(bookbound: Run, little_index: Path) -> None:
     for words in ("Pages", "Embedder", "bookbound-gte-small@", "(1 kept)", "MB", "Chapters", "1 page, 2 chunks"):
         assert words in done.stdout
     assert dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if " " in line)["Writer"] == "quotes"
+
+
+def test_status_shows_the_probabilities_of_each_kind_of_reply_in_the_usual_order(
+    bookbound: Run, little_index: Path
+) -> None:
+    lines = bookbound("status", "--index", str(little_index)).stdout.splitlines()
+    found = [line.split(maxsplit=1) for line in lines if line.lower().startswith(tuple(ReplyStatus))]
+    assert found == [["Answered", "from 0.40 (default)"], ["Unsure", "from 0.10 to 0.40"], ["Refused", "below 0.10"]]
 
 
 def test_status_shows_the_language_model_but_not_its_key_or_address(bookbound: Run, little_index: Path) -> None:

@@ -9,9 +9,10 @@ import pytest
 from bookbound import testing
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import ServiceTimeoutError
-from bookbound.domain.judgement import RefusalReason
+from bookbound.domain.judgement import RefusalReason, ReplyStatus
 from bookbound.domain.query_log_entry import QueryLogEntry, QueryMode, QueryStatus, Requester
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
+from bookbound.domain.reply import Reply
 
 REQUESTER = Requester()
 
@@ -38,6 +39,18 @@ def test_an_unsure_reply_is_logged_without_chapters() -> None:
     entry = QueryLogEntry.of(Question("What?"), testing.make_unsure([passage]), 1, REQUESTER)
     assert (entry.status, entry.refusal_reason) == (QueryStatus.UNSURE, RefusalReason.INSUFFICIENT_GROUNDING)
     assert (entry.retrieved_count, entry.top_score, entry.chapters) == (1, 0.7, ())
+
+
+def test_the_log_counts_every_kind_of_reply_under_its_own_status() -> None:
+    passage = testing.make_passage("One.")
+    replies: list[Reply] = [
+        testing.make_answer([("One.", passage)]),
+        testing.make_unsure([passage]),
+        testing.make_refusal(),
+    ]
+    assert [reply.status for reply in replies] == list(ReplyStatus)
+    entries = [QueryLogEntry.of(Question("What?"), reply, 1, REQUESTER) for reply in replies]
+    assert [entry.status.name for entry in entries] == [status.name for status in ReplyStatus]
 
 
 def test_an_error_is_logged_without_its_message() -> None:

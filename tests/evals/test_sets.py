@@ -114,8 +114,8 @@ def test_the_table_has_a_column_for_each_set_and_a_row_for_each_kind_of_question
     extra = {"verbatim_in_source": "1 of 1"}
     metrics = compute_metrics([make_answered(0.9), make_unsure(0.4), make_refused(0.1, kind="off_topic")]) | extra
     other = compute_metrics([make_answered(0.9)]) | extra
-    assert build_column(metrics)["refused: off_topic"] == "1 of 1"
-    assert build_column(metrics)["unsure: answerable"] == "0.500"
+    assert build_column(metrics)["not answered: off_topic"] == "1 of 1"
+    assert build_column(metrics)["answerable: unsure"] == "0.500"
     assert len(build_table({"one": metrics, "two": other}).columns) == 3
 
 

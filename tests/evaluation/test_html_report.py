@@ -10,7 +10,7 @@ from tests.evaluation.outcomes import make_answered, make_item, make_refused, ma
 from tests.evaluation.pages import HOSTILE_TEXT, ParsedPage
 
 from bookbound import testing
-from bookbound.evaluation import MetricsDict
+from bookbound.evaluation import COUNT_COLUMNS, MetricsDict
 from bookbound.evaluation.html_report import render_evaluation_report
 from bookbound.evaluation.metrics import compute_metrics
 from bookbound.evaluation.runner import QuestionOutcome
@@ -66,11 +66,12 @@ def test_each_question_has_a_row_with_expected_and_actual_reply_and_verdict() ->
     assert all(f'data-of="{name}"' in rows[0] for name in columns)
 
 
-def test_the_page_shows_the_share_of_unsure_replies() -> None:
+def test_the_page_counts_replies_in_the_order_answered_unsure_refused() -> None:
     page = ParsedPage(render_evaluation_report(make_report(make_answered(0.9), make_unsure(0.4))))
     texts = [text.strip() for text in page.texts if text.strip()]
-    assert "unsure replies from 0.20" in page.text
-    assert texts[texts.index("of all questions") + 1] == "0.500"
+    assert "answered from 0.50, unsure from 0.20 to 0.50, refused below 0.20 (default)" in page.text
+    start = texts.index("Replies")
+    assert texts[start + 1 : start + 10] == [*COUNT_COLUMNS, "all questions", "2", "1 (50%)", "1 (50%)", "0 (0%)"]
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,8 @@ def decide(question: Question, retrieval: Retrieval, assessment: Assessment, poi
         is_partial=is_partial,
         is_unsure=is_unsure,
         unsure_parts=tuple(sorted(possible - sure)) if sure and refusal is None else (),
+        answer_threshold=point.answer_threshold,
+        unsure_threshold=point.unsure_threshold,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from bookbound.answering.operating_point import ActiveOperatingPoint
 from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import ConfigError, IndexNotFoundError
+from bookbound.domain.judgement import describe_ranges
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.ports import Embedder, IndexStore
 from bookbound.library import Book
@@ -61,6 +63,13 @@ def describe_location(settings: Settings) -> str:
     return f"collection {settings.qdrant_collection} on a Qdrant server" if settings.qdrant_url else str(settings.index)
 
 
+def format_operating_point(point: dict[str, Any]) -> list[tuple[str, str]]:
+    """A row for each kind of reply with the probabilities that lead to it; the first also has the point's origin."""
+    ranges = describe_ranges(point["answered"], point["unsure"])
+    rows = [(status.value.capitalize(), words) for status, words in ranges.items()]
+    return [(rows[0][0], f"{rows[0][1]} ({point['origin']})"), *rows[1:]]
+
+
 def format_book_options(settings: Settings) -> str:
     """The options that a suggested command needs to find this book, with a leading space."""
     index_option = "" if settings.qdrant_url else format_index_option(settings.index)
@@ -87,6 +96,13 @@ def explain_missing_index(settings: Settings) -> Iterator[None]:
         has_demo = not settings.qdrant_url and (demo / "current").is_file()
         hint = f" Or ask the demo book: --index {shlex.quote(str(demo))}" if has_demo else ""
         raise IndexNotFoundError(f"{message} Index a book first: {command}{hint}") from error
+
+
+def resolve_one_book(bootstrap: Bootstrap, settings: Settings) -> Settings:
+    """The settings with the exact edition that they mean; `all` is an error."""
+    bootstrap.build_book_settings(settings)
+    with explain_missing_index(settings):
+        return asyncio.run(bootstrap.resolve_book_settings(settings))
 
 
 def open_book(bootstrap: Bootstrap, settings: Settings) -> Book:

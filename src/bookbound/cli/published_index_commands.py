@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from bookbound import filesystem
-from bookbound.cli.book_access import Bootstrap, describe_location, explain_missing_index
+from bookbound.cli.book_access import Bootstrap, describe_location, explain_missing_index, format_operating_point
 from bookbound.cli.exit_codes import exit_on_error
 from bookbound.cli.options import BookOption, EditionOption, IndexOption, JsonOption
 from bookbound.cli.terminal import (
@@ -89,7 +89,7 @@ def _to_json(value: Any) -> Any:
 
 
 def _format_status(found: JsonObject) -> Iterator[StyledLine]:
-    generations, point = found["generations"], found["operating_point"]
+    generations = found["generations"]
     rows = [
         ("Book", found["title"]),
         ("Format", found["kind"]),
@@ -100,8 +100,7 @@ def _format_status(found: JsonObject) -> Iterator[StyledLine]:
         ("Created", found["created"]),
         ("Index", found["location"]),
         ("On disk", "" if found["bytes"] is None else format_bytes(found["bytes"])),
-        ("Answer threshold", f"{point['answered']:.2f} ({point['origin']})"),
-        ("Unsure threshold", f"{point['unsure']:.2f}"),
+        *format_operating_point(found["operating_point"]),
         ("Writer", found["writer"]),
     ]
     yield from format_table([row for row in rows if row[1]])

@@ -221,7 +221,7 @@ def _describe_edition_differences(answer: Answer) -> str:
 def _format_trace(reply: Reply) -> Iterator[StyledLine]:
     """The judgement, the passages and the time of each stage."""
     judgement, trace = reply.judgement, reply.trace
-    verdict = f"{judgement.probability:.2f} probability of an answer, retrieval quality {judgement.quality}"
+    verdict = f"{judgement.explain(reply.status)}; retrieval quality {judgement.quality}"
     relevant = f"{len(judgement.relevant_chunk_ids)} of {format_count(len(trace.retrieval.passages), 'passage')}"
     yield BLANK_LINE
     yield from format_table(

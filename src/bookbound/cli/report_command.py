@@ -131,14 +131,14 @@ def _format_report(report: MetricsDict) -> Iterator[StyledLine]:
         rows = [
             (
                 day["day"],
-                *(str(day[name]) for name in presentation.COUNT_COLUMNS),
+                *(str(day[name]) for name in presentation.REPORT_COLUMNS),
                 *(presentation.format_milliseconds(day[name]) for name in LATENCY_PERCENTILES),
             )
             for day in days
         ]
         yield BLANK_LINE
         yield from format_grid(
-            ("", *presentation.COUNT_COLUMNS, *(f"{name} ms" for name in LATENCY_PERCENTILES)), rows, "By day"
+            ("", *presentation.REPORT_COLUMNS, *(f"{name} ms" for name in LATENCY_PERCENTILES)), rows, "By day"
         )
     yield BLANK_LINE
     yield from _format_unanswered_groups(report)

@@ -29,7 +29,7 @@ def serialize_reply(reply: Reply) -> JsonObject:
     """An answer, an unsure reply or a refusal with its evidence."""
     answer = reply if isinstance(reply, Answer) else None
     return {
-        "status": "answered" if answer else "unsure" if isinstance(reply, Unsure) else "refused",
+        "status": reply.status.value,
         "answer": answer.text if answer else None,
         "partial": answer.is_partial if answer else False,
         "sure": answer is not None,

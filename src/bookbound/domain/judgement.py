@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from math import floor
 from typing import Literal
 
 from bookbound.domain.chunk import Chunk, Place, QuotableUnit, UnitKind
 
 RetrievalQuality = Literal["Good", "Partial", "Poor"]
+
+
+class ReplyStatus(StrEnum):
+    """How a reply is counted, in the order in which counts are shown."""
+
+    ANSWERED = "answered"
+    UNSURE = "unsure"
+    REFUSED = "refused"
 
 
 class RefusalReason(StrEnum):
@@ -104,7 +113,7 @@ class Judgement:
 
     With a `refusal` there is no answer; if it `is_unsure` too, the passages may answer. `is_partial`: only part of the
     question is answered, and `missing_parts` are the questions that are not. `unsure_parts` may be answered by their
-    evidence, which is not sure enough to be quoted.
+    evidence, which is not sure enough to be quoted. The thresholds are those that the probability was compared with.
     """
 
     probability: float
@@ -116,7 +125,31 @@ class Judgement:
     is_unsure: bool = False
     unsure_parts: tuple[int, ...] = ()
     missing_parts: tuple[str, ...] = ()
+    answer_threshold: float = 0.0
+    unsure_threshold: float = 0.0
 
     @property
     def answer_present(self) -> bool:
         return self.refusal is None
+
+    def explain(self, status: ReplyStatus) -> str:
+        """The probability and its range in words, and whether something else led to the status of the reply."""
+        is_answered, is_refused = self.probability >= self.answer_threshold, self.probability < self.unsure_threshold
+        expected = ReplyStatus.ANSWERED if is_answered else ReplyStatus.REFUSED if is_refused else ReplyStatus.UNSURE
+        shown = floor(self.probability * 100) / 100  # rounded down, so that it never seems to reach a threshold
+        words = describe_ranges(self.answer_threshold, self.unsure_threshold)[expected]
+        other = f", but {status} for another reason" if status is not expected else ""
+        return f"probability {shown:.2f}, {expected} {words}{other}"
+
+
+def describe_ranges(answer_threshold: float, unsure_threshold: float) -> dict[ReplyStatus, str]:
+    """The probabilities that lead to each kind of reply in words; if no reply can be unsure, it is left out."""
+    answer, unsure = f"{answer_threshold:.2f}", f"{unsure_threshold:.2f}"
+    ranges = {
+        ReplyStatus.ANSWERED: f"from {answer}",
+        ReplyStatus.UNSURE: f"from {unsure} to {answer}",
+        ReplyStatus.REFUSED: f"below {unsure}",
+    }
+    if unsure_threshold >= answer_threshold:
+        del ranges[ReplyStatus.UNSURE]
+    return ranges

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
-from bookbound.domain.reply import Answer, Refusal, Reply, Unsure
+from bookbound.domain.reply import Answer, Reply
 
 
 class QueryMode(StrEnum):
@@ -22,7 +22,7 @@ class QueryMode(StrEnum):
 
 
 class QueryStatus(StrEnum):
-    """How a question ended."""
+    """How a question ended; a reply ends as the member with the name of its `ReplyStatus`."""
 
     ANSWERED = "success"
     UNSURE = "unsure"
@@ -75,7 +75,7 @@ class QueryLogEntry:
         return cls(
             question=question.text,
             mode=mode,
-            status=_REPLY_STATUSES[type(outcome)],
+            status=QueryStatus[outcome.status.name],
             milliseconds=round(outcome.trace.total_ms),
             requester=requester,
             selection_length=length,
@@ -85,13 +85,6 @@ class QueryLogEntry:
             chapters=_cited_chapters(outcome),
             book_ref=book_ref._replace(edition=outcome.trace.edition),
         )
-
-
-_REPLY_STATUSES: dict[type[Reply], QueryStatus] = {
-    Answer: QueryStatus.ANSWERED,
-    Unsure: QueryStatus.UNSURE,
-    Refusal: QueryStatus.REFUSED,
-}
 
 
 def _cited_chapters(reply: Reply) -> tuple[str, ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from bookbound.domain.chunk import Passage, Place, UnitKind
-from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
+from bookbound.domain.judgement import Evidence, Judgement, RefusalReason, ReplyStatus
 from bookbound.domain.question import SELECTION_CHUNK_ID, Retrieval
 from bookbound.domain.reply_blocks import ReplyBlock, build_blocks, render_markdown
 from bookbound.domain.trace import TokenUsage, Trace
@@ -68,6 +69,7 @@ WriterEvent = AnswerSentence | MissingPart | TokenUsage
 class Answer:
     """An answer whose every sentence is supported by the words that it cites."""
 
+    status: ClassVar = ReplyStatus.ANSWERED
     sentences: tuple[AnswerSentence, ...]
     passages: tuple[Passage, ...]
     judgement: Judgement
@@ -127,6 +129,7 @@ class Answer:
 class Refusal:
     """The statement that the book does not answer the question; `closest` are the places of the closest sections."""
 
+    status: ClassVar = ReplyStatus.REFUSED
     kind: RefusalReason
     judgement: Judgement
     trace: Trace
@@ -148,6 +151,7 @@ class Unsure:
     `kind` is the reason of the refusal that it is for an interface without unsure replies.
     """
 
+    status: ClassVar = ReplyStatus.UNSURE
     kind: RefusalReason
     judgement: Judgement
     trace: Trace

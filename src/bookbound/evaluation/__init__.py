@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
+
+from bookbound.domain.judgement import ReplyStatus
 
 T = TypeVar("T")
 DECIMAL_PLACES = 4
 MetricsDict = dict[str, Any]
 """A report or a part of it, as JSON values."""
+COUNT_COLUMNS = ("asked", *(status.value for status in ReplyStatus))
+"""The names of the counts of replies, in the order in which every report shows them."""
+
+
+def count_replies(statuses: Iterable[ReplyStatus] | Mapping[ReplyStatus, int]) -> dict[str, int]:
+    """How many questions were asked, and how many of them got each kind of reply."""
+    counts = Counter(statuses)
+    return dict(zip(COUNT_COLUMNS, (counts.total(), *(counts[status] for status in ReplyStatus)), strict=True))
 
 
 def compute_mean(values: Sequence[bool | float]) -> float | None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bookbound.evaluation import MetricsDict, svg_plots
+from bookbound.domain.judgement import describe_ranges
+from bookbound.evaluation import COUNT_COLUMNS, MetricsDict, svg_plots
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -52,12 +53,13 @@ def render_template(path: str, **values: Any) -> str:
 def render_evaluation_report(metrics: MetricsDict) -> str:
     """The HTML page of an evaluation."""
     index, point, questions = metrics["index"], metrics["operating_point"], metrics["questions"]
+    ranges = describe_ranges(point["answered"], point["unsure"])
     return render_template(
         "evaluation/templates/evaluation.html.j2",
         title=f"Bookbound on {index['title']}",
         introduction=(
-            f"{questions['all']} questions, {questions['answerable']} of them answerable. Answers from a probability "
-            f"of {point['answered']:.2f} ({point['origin']}), unsure replies from {point['unsure']:.2f}. "
+            f"{questions['all']} questions, {questions['answerable']} of them answerable. By probability: "
+            f"{', '.join(f'{status} {words}' for status, words in ranges.items())} ({point['origin']}). "
             f"Index {index['generation']}, embedder {index['embedder']}, Bookbound {metrics['bookbound']}."
         ),
         tables=build_metric_tables(metrics),
@@ -88,19 +90,35 @@ def build_metric_tables(metrics: MetricsDict) -> Iterator[MetricTable]:
         for name in by_question
     ]
     yield MetricTable("Retrieval", ("", "any evidence of a question", "each piece of evidence"), rows)
+    yield _build_replies_table(metrics["replies"])
     yield _build_answers_table(metrics["answers"])
-    yield _build_unsure_table(metrics["unsure"])
-    yield _build_refusals_table(metrics["refusals"])
     citations = metrics["citations"]
     rows = [
         ("contain words of the evidence", format_share(citations["hold_evidence"])),
         ("evidence that they cover", format_share(citations["evidence_covered"])),
         ("verbatim at their offsets", format_share(citations["verbatim"])),
+        ("unsure replies that show evidence", format_share(metrics["replies"]["closest_with_evidence"])),
     ]
     yield MetricTable("Citations", ("", f"{citations['citations']} in all"), rows)
     times = {"total": metrics["latency_ms"]["all"], **metrics["latency_ms"]["by_stage"]}
     rows = [(stage, *(_format_milliseconds(time[name]) for name in ("p50", "p95"))) for stage, time in times.items()]
     yield MetricTable("Milliseconds", ("", "p50", "p95"), rows)
+
+
+def _build_replies_table(replies: MetricsDict) -> MetricTable:
+    groups = {
+        "all questions": replies["all"],
+        "answerable": replies["answerable"],
+        "unanswerable": replies["unanswerable"],
+        **{f"  {name}": each for name, each in replies["by_type"].items()},
+    }
+    rows = [
+        (name, str(each["asked"]), *(format_count_share(each[status], each["asked"]) for status in COUNT_COLUMNS[1:]))
+        for name, each in groups.items()
+    ]
+    if replies["corrected"]:
+        rows.append(("  with the false premise corrected", "", str(replies["corrected"]), "", ""))
+    return MetricTable("Replies", ("", *COUNT_COLUMNS), rows)
 
 
 def _build_answers_table(answers: MetricsDict) -> MetricTable:
@@ -112,28 +130,8 @@ def _build_answers_table(answers: MetricsDict) -> MetricTable:
     return MetricTable("Answers", ("", "of the answerable", "of the answered"), rows)
 
 
-def _build_unsure_table(unsure: MetricsDict) -> MetricTable:
-    rows = [
-        ("of all questions", format_share(unsure["all"])),
-        ("of the answerable", format_share(unsure["answerable"])),
-        ("of the unanswerable", format_share(unsure["unanswerable"])),
-        ("answerable, with evidence in the closest passages", format_share(unsure["hold_evidence"])),
-    ]
-    return MetricTable("Unsure replies, which also count as refused", ("", "share"), rows)
-
-
-def _build_refusals_table(refusals: MetricsDict) -> MetricTable:
-    kinds = {"all unanswerable": refusals, **refusals["by_kind"]}
-    rows = [
-        (kind, f"{each['refused']} of {each['questions']}", *map(format_share, (each["recall"], each["precision"])))
-        for kind, each in kinds.items()
-    ]
-    if refusals["corrected"]:
-        rows.append(("corrected instead", f"{refusals['corrected']} of {refusals['questions']}", "", ""))
-    wrong = refusals["wrongly_refused"].values()
-    refused, questions = (sum(each[name] for each in wrong) for name in ("refused", "questions"))
-    rows.append(("answerable, wrongly", f"{refused} of {questions}", "", ""))
-    return MetricTable("Refusals", ("", "refused", "recall", "precision"), rows)
+def format_count_share(count: int, total: int) -> str:
+    return f"{count} ({count / total:.0%})" if total else str(count)
 
 
 def format_share(value: float | None) -> str:

@@ -1,18 +1,16 @@
-"""Computes the metrics of a question set and checks them against required values."""
+"""Computes the metrics of a question set."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from math import isfinite
-from typing import NamedTuple
 
 import bookbound
 from bookbound.answering.operating_point import ActiveOperatingPoint
 from bookbound.answering.pipeline import Pipeline
-from bookbound.domain.errors import ConfigError
-from bookbound.evaluation import MetricsDict, compute_mean, latency_percentiles, round_numbers
+from bookbound.domain.judgement import ReplyStatus
+from bookbound.evaluation import MetricsDict, compute_mean, count_replies, latency_percentiles, round_numbers
 from bookbound.evaluation.runner import GradedReply, QuestionOutcome, build_result_row
 from bookbound.evaluation.threshold_curve import (
     build_threshold_curve,
@@ -42,9 +40,8 @@ def compute_metrics(outcomes: Outcomes) -> MetricsDict:
                 "by_question": _retrieval_metrics(best_ranks),
                 "by_evidence": _retrieval_metrics([rank for outcome in answerable for rank in outcome.ranks]),
             },
+            "replies": _reply_metrics(outcomes, answerable),
             "answers": _answer_metrics(outcomes, answerable),
-            "unsure": _unsure_metrics(outcomes),
-            "refusals": _refusal_metrics(outcomes),
             "citations": _citation_metrics(outcomes, answerable),
             "latency_ms": _latency_metrics(outcomes),
             "calibration": {"ece": compute_calibration_error(bins), "bins": [asdict(each) for each in bins]},
@@ -84,55 +81,35 @@ def _answer_metrics(outcomes: Outcomes, answerable: Outcomes) -> MetricsDict:
     }
 
 
-def _unsure_metrics(outcomes: Outcomes) -> MetricsDict:
-    """The shares of unsure replies, and how many of those to answerable questions show evidence.
+def _reply_metrics(outcomes: Outcomes, answerable: Outcomes) -> MetricsDict:
+    """How often each kind of reply was given, also by type of unanswerable question.
 
-    An unsure reply is no answer, so it also counts as refused.
+    A corrected false premise is an answer, and right. `closest_with_evidence` is the share of unsure replies to
+    answerable questions that show evidence, and `refusal_precision` the share of refusals that are right.
     """
-    answerable = [outcome for outcome in outcomes if outcome.item.answerable]
-    groups = {
-        "all": outcomes,
-        "answerable": answerable,
-        "unanswerable": [outcome for outcome in outcomes if not outcome.item.answerable],
-    }
-    shown = [any(outcome.result.closest_with_evidence) for outcome in answerable if outcome.result.is_unsure]
-    shares = {name: compute_mean([each.result.is_unsure for each in group]) for name, group in groups.items()}
-    return {**shares, "hold_evidence": compute_mean(shown)}
-
-
-def _refusal_metrics(outcomes: Outcomes) -> MetricsDict:
-    """Recall and precision of refusals, for all and for each kind of unanswerable question.
-
-    The precision of a kind counts its refusals together with all wrong refusals of answerable questions. A corrected
-    false premise is right but not refused, so it is counted separately.
-    """
-    kinds: dict[bool, dict[str, list[QuestionOutcome]]] = {True: defaultdict(list), False: defaultdict(list)}
-    for outcome in outcomes:
-        kinds[outcome.item.answerable][outcome.item.kind].append(outcome)
-    wrong = {
-        kind: {"questions": len(group), "refused": _count_refused(group)} for kind, group in sorted(kinds[True].items())
-    }
-    wrong_count = sum(each["refused"] for each in wrong.values())
+    unanswerable = [outcome for outcome in outcomes if not outcome.item.answerable]
+    types: dict[str, list[QuestionOutcome]] = defaultdict(list)
+    for outcome in unanswerable:
+        types[outcome.item.kind].append(outcome)
+    refused = [outcome for outcome in outcomes if outcome.result.status is ReplyStatus.REFUSED]
+    unsure = [outcome.result for outcome in answerable if outcome.result.is_unsure]
     return {
-        **_refusal_scores([outcome for group in kinds[False].values() for outcome in group], wrong_count),
-        "by_kind": {kind: _refusal_scores(group, wrong_count) for kind, group in sorted(kinds[False].items())},
-        "wrongly_refused": wrong,
+        "all": _count_group(outcomes),
+        "answerable": _count_group(answerable),
+        "unanswerable": _count_group(unanswerable),
+        "by_type": {kind: _count_group(group) for kind, group in sorted(types.items())},
+        "corrected": sum(each.result.is_answered and each.is_right(each.result) for each in unanswerable),
+        "closest_with_evidence": compute_mean([any(result.closest_with_evidence) for result in unsure]),
+        "refusal_precision": compute_mean([not outcome.item.answerable for outcome in refused]),
     }
 
 
-def _refusal_scores(group: Outcomes, wrong_count: int) -> MetricsDict:
-    refused = _count_refused(group)
-    return {
-        "questions": len(group),
-        "refused": refused,
-        "corrected": sum(each.result.is_answered and each.is_right(each.result) for each in group),
-        "precision": refused / (refused + wrong_count) if refused + wrong_count else None,
-        "recall": refused / len(group) if group else None,
-    }
-
-
-def _count_refused(group: Outcomes) -> int:
-    return sum(not outcome.result.is_answered for outcome in group)
+def _count_group(group: Outcomes) -> MetricsDict:
+    """The number and the share of each kind of reply, and the share of questions without an answer."""
+    statuses = [outcome.result.status for outcome in group]
+    shares = {status.value: compute_mean([each is status for each in statuses]) for status in ReplyStatus}
+    not_answered = compute_mean([each is not ReplyStatus.ANSWERED for each in statuses])
+    return {**count_replies(statuses), "shares": {**shares, "not_answered": not_answered}}
 
 
 def _citation_metrics(outcomes: Outcomes, answerable: Outcomes) -> MetricsDict:
@@ -155,75 +132,6 @@ def _latency_metrics(outcomes: Outcomes) -> MetricsDict:
         "all": latency_percentiles([outcome.milliseconds for outcome in outcomes]),
         "by_stage": {stage: latency_percentiles(times) for stage, times in stages.items()},
     }
-
-
-METRIC_PATHS: dict[str, tuple[str, ...]] = {
-    **{f"recall@{depth}": ("retrieval", "by_question", f"recall@{depth}") for depth in RECALL_DEPTHS},
-    "mrr": ("retrieval", "by_question", "mrr"),
-    **{f"evidence_recall@{depth}": ("retrieval", "by_evidence", f"recall@{depth}") for depth in RECALL_DEPTHS},
-    "evidence_mrr": ("retrieval", "by_evidence", "mrr"),
-    **{
-        name: ("answers", name)
-        for name in ("answered", "evidence_found", "token_f1", "must_contain", "correct_and_cited", "precision")
-    },
-    "unsure": ("unsure", "all"),
-    "refusal_precision": ("refusals", "precision"),
-    "refusal_recall": ("refusals", "recall"),
-    **{name: ("citations", name) for name in ("hold_evidence", "evidence_covered", "verbatim")},
-    "ece": ("calibration", "ece"),
-    "p50_ms": ("latency_ms", "all", "p50"),
-    "p95_ms": ("latency_ms", "all", "p95"),
-}
-"""The metrics that can be required, with their paths in the report."""
-LOWER_IS_BETTER = {"unsure", "ece", "p50_ms", "p95_ms"}
-REFUSED_KIND_PREFIX = "refused."
-"""Followed by a kind of unanswerable question: the share of them that is refused."""
-
-
-class MetricRequirement(NamedTuple):
-    """A value that a metric must reach or, if lower is better, may not exceed."""
-
-    name: str
-    value: float
-
-    def describe_violation(self, metrics: MetricsDict) -> str | None:
-        """How far the metric misses the requirement; None if it does not."""
-        actual = _get_metric(self.name, metrics)
-        if actual is None:
-            return f"{self.name} has no value here: the set has no question for it."
-        gap, side = actual - self.value, "above"
-        if self.name not in LOWER_IS_BETTER:
-            gap, side = -gap, "below"
-        return f"{self.name} is {actual:.4g}, {gap:.4g} {side} the required {self.value:.4g}." if gap > 0 else None
-
-
-def parse_requirements(texts: Sequence[str], kinds: Iterable[str]) -> list[MetricRequirement]:
-    """Parses texts like `recall@5=0.8`, for a set with these kinds of unanswerable questions."""
-    known = [*METRIC_PATHS, *(REFUSED_KIND_PREFIX + kind for kind in sorted(set(kinds)))]
-    requirements = []
-    for text in texts:
-        name, _, value = (part.strip() for part in text.rpartition("="))
-        if name not in known:
-            raise ConfigError(f"A requirement is NAME=VALUE. Choose NAME from: {', '.join(known)}.")
-        try:
-            number = float(value)
-        except ValueError:
-            number = float("nan")
-        if not isfinite(number) or number < 0:
-            raise ConfigError(f"The required value of {name} must be a number, 0 or more.")
-        requirements.append(MetricRequirement(name, number))
-    return requirements
-
-
-def _get_metric(name: str, metrics: MetricsDict) -> float | None:
-    if name.startswith(REFUSED_KIND_PREFIX):
-        path: tuple[str, ...] = ("refusals", "by_kind", name.removeprefix(REFUSED_KIND_PREFIX), "recall")
-    else:
-        path = METRIC_PATHS[name]
-    value = metrics
-    for key in path:
-        value = value[key]
-    return None if value is None else float(str(value))
 
 
 def build_evaluation_report(pipeline: Pipeline, outcomes: Outcomes, active: ActiveOperatingPoint) -> MetricsDict:

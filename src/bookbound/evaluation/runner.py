@@ -10,7 +10,7 @@ from time import perf_counter
 
 from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.chunk import Passage, Place
-from bookbound.domain.judgement import Assessment
+from bookbound.domain.judgement import Assessment, ReplyStatus
 from bookbound.domain.ports import Assessor
 from bookbound.domain.question import MAX_PASSAGES, NO_DEADLINE, Deadline, Question
 from bookbound.domain.reply import Answer, Reply, Unsure
@@ -40,12 +40,16 @@ class GradedReply:
     closest_with_evidence: tuple[bool, ...] = ()
 
     @property
+    def status(self) -> ReplyStatus:
+        return self.reply.status
+
+    @property
     def is_answered(self) -> bool:
-        return isinstance(self.reply, Answer)
+        return self.status is ReplyStatus.ANSWERED
 
     @property
     def is_unsure(self) -> bool:
-        return isinstance(self.reply, Unsure)
+        return self.status is ReplyStatus.UNSURE
 
     @property
     def cites_evidence(self) -> bool:
@@ -201,7 +205,8 @@ def build_result_row(outcome: QuestionOutcome) -> MetricsDict:
         "answerable": item.answerable,
         "question": item.question,
         "expected": describe_expected_answer(item),
-        "status": _describe_status(reply),
+        "status": result.status.value,
+        "reason": None if isinstance(reply, Answer) else reply.kind.value,
         "got": _describe_reply(reply),
         "verdict": describe_verdict(outcome),
         "probability": reply.judgement.probability,
@@ -211,16 +216,6 @@ def build_result_row(outcome: QuestionOutcome) -> MetricsDict:
         "token_f1": result.token_f1,
         "milliseconds": outcome.milliseconds,
     }
-
-
-def _describe_status(reply: Reply) -> str:
-    match reply:
-        case Answer():
-            return "answered"
-        case Unsure():
-            return "unsure"
-        case _:
-            return reply.kind.value
 
 
 def _describe_reply(reply: Reply) -> str:

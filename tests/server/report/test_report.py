@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.evaluation.outcomes import make_answered, make_refused, make_unsure
 from tests.server.query_log.factories import SESSION, make_entry, make_refused_entry, make_requester, make_unsure_entry
 from tests.server.report.report_factory import UNTIL, build_report, make_manifest
 
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.query_log_entry import QueryLogEntry, QueryMode, QueryStatus
+from bookbound.evaluation import COUNT_COLUMNS
+from bookbound.evaluation.metrics import compute_metrics
 from bookbound.server.report import question_groups
+from bookbound.server.report.presentation import REPORT_COLUMNS
 
 
 def answered(question: str, days: int = 0, **fields: Any) -> QueryLogEntry:
@@ -58,6 +62,16 @@ def test_questions_are_counted_by_outcome(tmp_path: Path) -> None:
     }
     assert json.loads(json.dumps(report)) == report
     assert str(SESSION) not in json.dumps(report)
+
+
+def test_the_report_counts_replies_with_the_words_and_in_the_order_of_an_evaluation(tmp_path: Path) -> None:
+    entries = [answered("one"), make_unsure_entry("two", created_at=UNTIL), refused("three"), refused("four")]
+    report = build_report(tmp_path, entries)
+    evaluated = compute_metrics([make_answered(0.9), make_unsure(0.3), make_refused(0.1), make_refused(0.1)])
+    counts = [(name, evaluated["replies"]["all"][name]) for name in COUNT_COLUMNS]
+    for group in (report["questions"], report["by_day"][0], report["by_book"][0]):
+        assert [(name, count) for name, count in group.items() if name in COUNT_COLUMNS] == counts
+    assert (*COUNT_COLUMNS, "errors") == REPORT_COLUMNS
 
 
 def test_days_without_a_question_are_listed(tmp_path: Path) -> None:

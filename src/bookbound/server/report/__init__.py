@@ -10,10 +10,10 @@ from datetime import date, datetime, timedelta
 
 import bookbound
 from bookbound.domain.book_ref import ALL_BOOKS, BookRef, find_newest_edition
-from bookbound.domain.judgement import RefusalReason
+from bookbound.domain.judgement import RefusalReason, ReplyStatus
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.query_log_entry import QueryMode, QueryStatus
-from bookbound.evaluation import MetricsDict, latency_percentiles, round_numbers
+from bookbound.evaluation import MetricsDict, count_replies, latency_percentiles, round_numbers
 from bookbound.server.query_log.history import LoggedQuestion, LogSnapshot
 
 REPORT_FORMAT = 1
@@ -126,13 +126,9 @@ def summarize_log(
 
 
 def _count_statuses(statuses: Counter[QueryStatus]) -> MetricsDict:
-    return {
-        "asked": statuses.total(),
-        "answered": statuses[QueryStatus.ANSWERED],
-        "unsure": statuses[QueryStatus.UNSURE],
-        "refused": statuses[QueryStatus.REFUSED],
-        "errors": statuses[QueryStatus.FAILED],
-    }
+    """The questions and their replies, counted as an evaluation counts them, and those that got an error instead."""
+    replies = Counter({status: statuses[QueryStatus[status.name]] for status in ReplyStatus})
+    return {**count_replies(replies), "asked": statuses.total(), "errors": statuses[QueryStatus.FAILED]}
 
 
 def _count_days(days: Mapping[date, DailyCounts]) -> Iterator[MetricsDict]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from bookbound.domain.book_ref import ALL_BOOKS, BookRef
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.query_log_entry import QueryStatus
-from bookbound.evaluation import MetricsDict
-from bookbound.evaluation.html_report import NO_VALUE, MetricTable, render_template
+from bookbound.evaluation import COUNT_COLUMNS, MetricsDict
+from bookbound.evaluation.html_report import NO_VALUE, MetricTable, format_count_share, render_template
 from bookbound.evaluation.svg_plots import SvgPlot, count_range
 
 MAX_GROUPS_SHOWN = 200
@@ -20,7 +20,7 @@ REFUSAL_PHRASES = {
 }
 UNSURE_PHRASE = "passages come close, but it is not sure that one states it"
 NO_CHAPTER, NO_BOOK_NAME = "(no chapter)", "(without a name)"
-COUNT_COLUMNS = ("asked", "answered", "unsure", "refused", "errors")
+REPORT_COLUMNS = (*COUNT_COLUMNS, "errors")
 
 
 def render_report(report: MetricsDict) -> str:
@@ -81,7 +81,7 @@ def plot_questions(days: list[MetricsDict]) -> SvgPlot:
     """The questions of each day and how many of them were answered."""
     plot = _plot_days("Questions by day", "questions", days, [day["asked"] for day in days])
     for at, day in _position_days(days):
-        counts = ", ".join(f"{day[name]} {name}" for name in COUNT_COLUMNS)
+        counts = ", ".join(f"{day[name]} {name}" for name in REPORT_COLUMNS)
         plot.bar(at, at + 1, day["asked"], f"{day['day']}: {counts}")
     plot.line([(at + 0.5, day["answered"]) for at, day in _position_days(days)], style="here")
     return plot
@@ -111,16 +111,16 @@ def _position_days(days: list[MetricsDict]) -> list[tuple[int, MetricsDict]]:
 def report_tables(report: MetricsDict) -> Iterator[MetricTable]:
     """The numbers of the report except the days and the unanswered questions."""
     counts, all_books = report["questions"], report["book_ref"] == ALL_BOOKS
-    rows = [(name, _format_share(counts[name], counts["asked"])) for name in COUNT_COLUMNS[1:]]
+    rows = [(name, format_count_share(counts[name], counts["asked"])) for name in REPORT_COLUMNS[1:]]
     rows += [("of a selection", str(counts["of_a_selection"])), ("sessions", str(counts["sessions"]))]
     if counts["lost"]:
         rows.append((f"not logged{', of any book' * bool(counts['of_other_books'])}", str(counts["lost"])))
     yield MetricTable("Questions", ("", f"{counts['asked']} asked"), rows)
     if len(report["by_book"]) > 1 or all_books:
-        books = [(_book_name(each), *(str(each[name]) for name in COUNT_COLUMNS)) for each in report["by_book"]]
-        yield MetricTable("Books", ("", *COUNT_COLUMNS), books)
+        books = [(_book_name(each), *(str(each[name]) for name in REPORT_COLUMNS)) for each in report["by_book"]]
+        yield MetricTable("Books", ("", *REPORT_COLUMNS), books)
     rows = [
-        (refusal_phrase(kind), _format_share(count, counts["refused"]))
+        (refusal_phrase(kind), format_count_share(count, counts["refused"]))
         for kind, count in report["refused_by_kind"].items()
     ]
     yield MetricTable("Refused", ("", f"{counts['refused']} refused"), rows)
@@ -148,7 +148,3 @@ def _book_name(counts: MetricsDict) -> str:
     if name == ALL_BOOKS:
         return "all books together"
     return f"{name} ({title})" if name and title else name or title or NO_BOOK_NAME
-
-
-def _format_share(count: int, total: int) -> str:
-    return f"{count} ({count / total:.0%})" if total else str(count)

@@ -21,15 +21,15 @@ from bookbound.domain.errors import (
     ServiceTimeoutError,
     ServiceUnreachableError,
 )
-from bookbound.domain.judgement import RefusalReason
+from bookbound.domain.judgement import RefusalReason, ReplyStatus
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.question import Question, Retrieval
-from bookbound.domain.reply import Answer, PipelineEvent, Refusal, Reply, Unsure
+from bookbound.domain.reply import PipelineEvent, Refusal, Reply
 
 if TYPE_CHECKING:
     from bookbound.server.telemetry.prometheus import PrometheusMetrics
 
-ANSWERED, UNSURE, FOUND = "answered", "unsure", "found"
+ANSWERED, UNSURE, FOUND = ReplyStatus.ANSWERED.value, ReplyStatus.UNSURE.value, "found"
 SERVED, DISCONNECTED, LIMITED = "served", "disconnected", "limited"
 REFUSED = {kind: f"refused_{kind.value}" for kind in RefusalReason}
 OUTCOMES = {ANSWERED, UNSURE, FOUND, SERVED, DISCONNECTED, LIMITED, *REFUSED.values(), *ProblemKind}
@@ -50,14 +50,12 @@ log = logging.getLogger("bookbound.server")
 
 def reply_outcome(reply: Reply | Retrieval) -> str:
     match reply:
-        case Answer():
-            return ANSWERED
-        case Unsure():
-            return UNSURE
-        case Refusal():
-            return REFUSED[reply.kind]
         case Retrieval():
             return FOUND
+        case Refusal():
+            return REFUSED[reply.kind]
+        case _:
+            return reply.status.value
 
 
 def error_outcome(error: BaseException) -> str:
