@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -49,7 +50,6 @@ def test_the_choice_is_stored_next_to_the_index_and_used_from_then_on(
     assert kept["precision"] >= 0.1
     assert len(kept["curve"]) == 101
     assert f"Answer threshold {kept['answered']:.2f}: " in done.stdout
-    assert "Unsure replies from " in done.stdout
     assert operating_point(bookbound, index) | {"relevant": 0, "unsure": 0} == {
         "answered": kept["answered"],
         "relevant": 0,
@@ -79,10 +79,79 @@ def test_a_small_question_set_is_a_warning(calibrate: Run) -> None:
 
 def test_the_curve_is_printed_with_a_mark_at_the_choice(calibrate: Run) -> None:
     lines = calibrate("--min-precision", "0.1").stdout.splitlines()
-    assert lines[1].split() == ["threshold", "answers", "coverage", "precision", "refused"]
+    assert lines[1].split() == ["threshold", "answers", "coverage", "precision", "not", "answered"]
     assert any(line.split()[:1] == ["off_topic"] for line in lines)
     assert sum(" * " in line for line in lines) == 1
     assert not any("█" in line for line in lines)
+
+
+def test_the_point_in_use_and_the_new_one_are_shown_side_by_side(calibrate: Run, index: Path) -> None:
+    calibrate("--min-precision", "0.1")
+    before = json.loads((index / FILE).read_text())
+    (index / FILE).write_text(json.dumps(before | {"answered": 1.0}))
+    lines = calibrate("--min-precision", "0.1").stdout.splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("Before and after"))
+    rows = [re.split(r"\s{2,}", line.strip()) for line in lines[start : start + 9]]
+    assert rows == [
+        ["Before and after", "in use: 1.00", f"new: {before['answered']:.2f}"],
+        ["answerable: answered", "0 (0%)", "2 (100%)"],
+        ["of these right", "0", "2 (100%)"],
+        ["answerable: unsure", "2 (100%)", "0 (0%)"],
+        ["answerable: refused", "0 (0%)", "0 (0%)"],
+        ["unanswerable: answered", "0 (0%)", "0 (0%)"],
+        ["unanswerable: unsure", "0 (0%)", "0 (0%)"],
+        ["unanswerable: refused", "1 (100%)", "1 (100%)"],
+        ["answers that are right", "–", "100%"],
+    ]
+
+
+def test_a_point_that_answers_clearly_fewer_questions_is_written_only_if_forced(
+    calibrate: Run, questions: Path, index: Path
+) -> None:
+    other = {
+        "question": "After how many seconds is a crashed node restarted?",
+        "must_contain": ["what no answer holds"],
+    }
+    questions.write_text("\n".join(map(json.dumps, (ROWS[0], ROWS[1] | other, ROWS[2]))))
+    done = calibrate("--min-precision", "0.9")
+    assert done.returncode == 1
+    assert "answers clearly fewer questions: 1 of 2 answerable ones, while 0.40, which is in use, answers 2." in (
+        done.stderr
+    )
+    assert "Nothing was written. To use the threshold " in done.stderr
+    assert not (index / FILE).exists()
+    done = calibrate("--min-precision", "0.9", "--force")
+    assert done.returncode == 0
+    assert "answers clearly fewer questions" in done.stderr
+    assert (index / FILE).is_file()
+
+
+def test_a_named_book_gets_its_own_point(bookbound: Run, little_book: Path, questions: Path, tmp_path: Path) -> None:
+    for edition in ("1.0", "2.0"):
+        bookbound("index", str(little_book), "--book", "drives", "--edition", edition, cwd=tmp_path)
+    given = ("--questions", str(questions), "--min-precision", "0.1", "--book", "drives")
+    assert bookbound("calibrate", *given, cwd=tmp_path).returncode == 0
+    assert bookbound("calibrate", *given, "--edition", "1.0", cwd=tmp_path).returncode == 0
+    found = [file.parent.name for file in sorted((tmp_path / ".bookbound").rglob(FILE))]
+    assert found == ["drives@1.0", "drives@2.0"]
+    status = bookbound("status", "--book", "drives", "--json", cwd=tmp_path).stdout
+    assert json.loads(status)["operating_point"]["origin"] == "calibrated on 3 questions"
+    newest = tmp_path / ".bookbound" / "books" / "drives@2.0" / FILE
+    newest.write_text(json.dumps(json.loads(newest.read_text()) | {"title": "another"}))
+    warned = bookbound("ask", ROWS[0]["question"], "--book", "drives", cwd=tmp_path).stderr
+    assert warned.endswith("bookbound calibrate --questions FILE --book drives --edition 2.0\n")
+    first = ("--book", "drives", "--edition", "1.0")
+    measured = bookbound("eval", "--questions", str(questions), *first, "--json-file", "-", cwd=tmp_path)
+    assert json.loads(measured.stdout)["operating_point"]["origin"] == "calibrated on 3 questions"
+
+
+@pytest.mark.parametrize("command", ["calibrate", "eval"])
+def test_a_question_set_is_about_one_book(bookbound: Run, index: Path, questions: Path, command: str) -> None:
+    given = (command, "--questions", str(questions), "--index", str(index))
+    done = bookbound(*given, "--book", "all")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "Name one book: --book NAME" in done.stderr
+    assert bookbound(*given, "--book", "other").returncode == 2
 
 
 def test_a_precision_that_no_threshold_reaches_writes_nothing_and_exits_with_1(

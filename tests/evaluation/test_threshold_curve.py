@@ -9,14 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.evaluation.outcomes import make_answered, make_item, make_refused
 
+from bookbound.answering.operating_point import OperatingPoint
 from bookbound.evaluation.runner import QuestionOutcome
 from bookbound.evaluation.threshold_curve import (
+    MAX_COVERAGE_LOSS,
     MIN_COVERAGE,
     THRESHOLD_GRID,
     build_threshold_curve,
     choose_threshold,
     compute_calibration_bins,
     compute_calibration_error,
+    evaluate_point,
     evaluate_threshold,
     find_most_precise_threshold,
 )
@@ -125,3 +128,30 @@ def test_a_point_of_the_curve_is_rounded_json() -> None:
         "refused": {},
         "refused_all": None,
     }
+
+
+def test_replies_at_any_operating_point_are_counted_like_those_of_an_evaluation() -> None:
+    outcomes = [
+        make_answered(0.9),
+        make_answered(0.5, right=False),
+        make_answered(0.3),
+        make_refused(0.1, answerable=True, kind="fact", right=True),
+        make_answered(0.8, item=UNANSWERABLE, right=False),
+        make_refused(0.2, kind="off_topic"),
+    ]
+    found = evaluate_point(OperatingPoint(0.5, 0.1, 0.2), outcomes)
+    assert list(found.answerable.items()) == [("asked", 4), ("answered", 2), ("unsure", 1), ("refused", 1)]
+    assert list(found.unanswerable.items()) == [("asked", 2), ("answered", 1), ("unsure", 1), ("refused", 0)]
+    assert (found.right_answerable, found.coverage) == (1, 0.5)
+    assert found.precision == pytest.approx(1 / 3)
+
+
+def test_only_a_clear_loss_of_answers_counts_as_one() -> None:
+    outcomes = [make_answered(number / 100) for number in range(100)]
+    in_use, slightly_less, clearly_less = (
+        evaluate_point(OperatingPoint(threshold, 0.1), outcomes) for threshold in (0.2, 0.29, 0.32)
+    )
+    assert in_use.coverage - slightly_less.coverage < MAX_COVERAGE_LOSS
+    assert not slightly_less.loses_coverage(in_use)
+    assert clearly_less.loses_coverage(in_use)
+    assert not in_use.loses_coverage(clearly_less)

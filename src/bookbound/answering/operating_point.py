@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
 from bookbound.domain.errors import ConfigError
 from bookbound.domain.manifest import Manifest
 from bookbound.models import (
@@ -123,8 +124,9 @@ def resolve_operating_point(settings: Settings, shipped: DefaultOperatingPoint, 
     return ActiveOperatingPoint(point, f"calibrated on {questions}", fingerprint)
 
 
-def recalibration_hint(index: Path) -> str:
-    return f"Calibrate again: bookbound calibrate --questions FILE{format_index_option(index)}"
+def recalibration_hint(index: Path, book: BookRef = UNNAMED_BOOK) -> str:
+    options = f"{format_index_option(index)} {book.cli_options}".rstrip()
+    return f"Calibrate again: bookbound calibrate --questions FILE{options}"
 
 
 def load_calibration(file: Path) -> Calibration | None:

@@ -163,7 +163,7 @@ def _load_matching_operating_point(settings: Settings, index: Index, embedder: s
     active = load_operating_point(settings, index.manifest)
     if active.outdated:
         message = f"The operating point next to this index is for {active.outdated}."
-        warnings.warn(f"{message} {recalibration_hint(settings.index)}", stacklevel=3)
+        warnings.warn(f"{message} {recalibration_hint(settings.index, settings.book_ref)}", stacklevel=3)
     return active
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bookbound.answering.pipeline import Pipeline
-from bookbound.cli.book_access import Bootstrap, explain_missing_index
+from bookbound.cli.book_access import Bootstrap, format_operating_point, resolve_one_book
 from bookbound.cli.exit_codes import EXIT_ANSWERED, EXIT_REFUSED, exit_on_error, exit_without_cleanup
-from bookbound.cli.options import IndexOption, parse_path
+from bookbound.cli.options import BookOption, EditionOption, IndexOption, parse_path
 from bookbound.cli.terminal import (
     BLANK_LINE,
     StyledLine,
@@ -71,6 +71,8 @@ def evaluate(
     ctx: typer.Context,
     questions: QuestionsOption,
     index: IndexOption = None,
+    book: BookOption = None,
+    edition: EditionOption = None,
     json_file: JsonFileOption = None,
     html_file: HtmlFileOption = None,
     require: RequirementsOption = None,
@@ -82,13 +84,14 @@ def evaluate(
     """
     prints_json = json_file == STANDARD_OUTPUT_MARK
     with exit_on_error(prints_json):
-        from bookbound.evaluation.metrics import build_evaluation_report, parse_requirements
+        from bookbound.evaluation.metric_requirements import parse_requirements
+        from bookbound.evaluation.metrics import build_evaluation_report
         from bookbound.evaluation.question_set import load_question_set
 
         check_output_files(questions, None if prints_json else json_file, html_file)
         items = load_question_set(questions)
         requirements = parse_requirements(require or (), (item.kind for item in items if not item.answerable))
-        settings = load_settings(index=index)
+        settings = resolve_one_book(ctx.obj, load_settings(index=index, book=book, edition=edition))
         pipeline, outcomes = asyncio.run(ask_question_set(ctx.obj, settings, items))
         point = ctx.obj.load_operating_point(settings, pipeline.book.manifest)
         metrics = build_evaluation_report(pipeline, outcomes, point)
@@ -138,8 +141,7 @@ async def ask_question_set(
     """Ask all questions with a progress bar; returns the open pipeline and the outcomes."""
     from bookbound.evaluation.runner import run_questions
 
-    with explain_missing_index(settings):
-        pipeline = await bootstrap.open_pipeline(settings)
+    pipeline = await bootstrap.open_pipeline(settings)
     done = 0
     with show_progress({"ask": "Ask"}) as progress:
         progress("ask", 0, len(items))
@@ -160,8 +162,7 @@ def _format_metrics(metrics: MetricsDict) -> Iterator[StyledLine]:
         [
             ("Book", metrics["index"]["title"]),
             ("Questions", f"{counts['all']}, {counts['answerable']} of them answerable"),
-            ("Answer threshold", f"{point['answered']:.2f} ({point['origin']})"),
-            ("Unsure threshold", f"{point['unsure']:.2f}"),
+            *format_operating_point(point),
         ]
     )
     for table in build_metric_tables(metrics):

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from bookbound.evaluation import compute_mean, round_numbers
+from bookbound.answering.operating_point import OperatingPoint
+from bookbound.domain.judgement import ReplyStatus
+from bookbound.evaluation import compute_mean, count_replies, round_numbers
 from bookbound.evaluation.runner import QuestionOutcome
 
 THRESHOLD_GRID = tuple(round(i / 100, 2) for i in range(101))
 CALIBRATION_BIN_COUNT = 10
 MIN_COVERAGE = 0.1
 """The least share of answerable questions that an operating point answers; below it, precision is luck."""
+MAX_COVERAGE_LOSS = 0.1
+"""The share of answerable questions that a new operating point may leave unanswered without being a clear loss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,52 @@ def evaluate_threshold(threshold: float, outcomes: Sequence[QuestionOutcome]) ->
         refused={kind: compute_mean(each) or 0.0 for kind, each in sorted(refused.items())},
         refused_all=compute_mean([each for kind in refused.values() for each in kind]),
     )
+
+
+class PointResult(NamedTuple):
+    """The replies to answerable and unanswerable questions at an operating point, and how many answers are right."""
+
+    point: OperatingPoint
+    answerable: dict[str, int]
+    unanswerable: dict[str, int]
+    right_answerable: int
+    right_answers: int
+
+    @property
+    def coverage(self) -> float:
+        return self.answerable["answered"] / max(1, self.answerable["asked"])
+
+    @property
+    def precision(self) -> float | None:
+        given = self.answerable["answered"] + self.unanswerable["answered"]
+        return self.right_answers / given if given else None
+
+    def loses_coverage(self, in_use: PointResult) -> bool:
+        """Whether this point answers clearly fewer questions than the one in use."""
+        return in_use.coverage - self.coverage > MAX_COVERAGE_LOSS
+
+
+def evaluate_point(point: OperatingPoint, outcomes: Sequence[QuestionOutcome]) -> PointResult:
+    """Counts the replies at an operating point."""
+    statuses = [(outcome, _find_status(outcome, point)) for outcome in outcomes]
+    right = [
+        outcome.item.answerable
+        for outcome, status in statuses
+        if status is ReplyStatus.ANSWERED and outcome.is_right(outcome.result_without_threshold)
+    ]
+    return PointResult(
+        point,
+        count_replies(status for outcome, status in statuses if outcome.item.answerable),
+        count_replies(status for outcome, status in statuses if not outcome.item.answerable),
+        sum(right),
+        len(right),
+    )
+
+
+def _find_status(outcome: QuestionOutcome, point: OperatingPoint) -> ReplyStatus:
+    if not outcome.result_without_threshold.is_answered or outcome.probability < point.unsure_threshold:
+        return ReplyStatus.REFUSED
+    return ReplyStatus.ANSWERED if outcome.probability >= point.answer_threshold else ReplyStatus.UNSURE
 
 
 def build_threshold_curve(outcomes: Sequence[QuestionOutcome]) -> list[CurvePoint]:
