@@ -12,6 +12,7 @@ from tests.cli.conftest import ROWS, Run
 
 from bookbound.cli.eval_command import check_output_files
 from bookbound.domain.errors import ConfigError
+from bookbound.evaluation.question_set import LINE_HINT
 
 
 @pytest.fixture
@@ -91,8 +92,8 @@ def test_an_unknown_requirement_exits_with_2_and_lists_the_known_names(run_eval:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("nonsense", "Line 1 of the question set: It is not valid JSON."),
-        (json.dumps({"id": "1"}), "Line 1 of the question set: `question` is missing."),
+        ("nonsense", f"Line 1 of the question set: It is not valid JSON. {LINE_HINT}"),
+        (json.dumps({"id": "1"}), "Line 1 of the question set: `question` is missing. Add it."),
         (
             json.dumps(ROWS[0] | {"evidence": [{"file": "nowhere.md", "quote": "x"}]}),
             "Line 1 of the question set: `evidence[0].file` is not in this book.",
@@ -105,6 +106,18 @@ def test_a_bad_line_exits_with_4_and_shows_its_number(run_eval: Run, questions: 
     assert (done.returncode, done.stdout, done.stderr) == (4, "", f"Error: {message}\n")
     done = run_eval("--json-file", "-")
     assert json.loads(done.stdout)["error"]["message"] == message
+
+
+def test_a_set_of_only_questions_and_whether_they_are_answerable_is_measured(run_eval: Run, questions: Path) -> None:
+    rows = [{name: row[name] for name in ("question", "answerable")} for row in ROWS]
+    questions.write_text("\n".join(map(json.dumps, rows)))
+    done = run_eval("--json-file", "-")
+    figures = json.loads(done.stdout)
+    assert [row["id"] for row in figures["rows"]] == ["line 1", "line 2", "line 3"]
+    assert [row["verdict"] for row in figures["rows"]] == ["right", "right", "right"]
+    assert (figures["answers"]["precision"], figures["retrieval"]["by_question"]["recall@5"]) == (1.0, None)
+    assert done.stderr.startswith("Warning: Any answer counts as right for 2 answerable questions without `evidence`")
+    assert run_eval().returncode == 0
 
 
 @pytest.mark.parametrize("option", ["--json-file", "--html-file"])

@@ -10,7 +10,12 @@ import pytest
 from tests.evaluation.conftest import WriteSet
 
 from bookbound.domain.errors import InvalidInputError
-from bookbound.evaluation.question_set import EvaluationQuestion, EvidenceQuote, load_question_set
+from bookbound.evaluation.question_set import (
+    UNSPECIFIED_KIND,
+    EvaluationQuestion,
+    EvidenceQuote,
+    load_question_set,
+)
 
 EVIDENCE = [{"file": "a.md", "quote": "A trot moves."}]
 ROW: dict[str, Any] = {
@@ -33,7 +38,21 @@ def test_a_row_becomes_a_question_with_its_line(write_set: WriteSet) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["id", "question", "answerable", "type", "evidence"])
+def test_a_question_and_whether_it_is_answerable_are_enough(write_set: WriteSet) -> None:
+    rows = [{"question": "What is a trot?", "answerable": True}, {"question": "Who won?", "answerable": False}]
+    assert load_question_set(write_set(ROW, *rows))[1:] == [
+        EvaluationQuestion(2, "line 2", "What is a trot?", True, UNSPECIFIED_KIND),
+        EvaluationQuestion(3, "line 3", "Who won?", False, UNSPECIFIED_KIND),
+    ]
+
+
+def test_an_answer_is_checkable_by_evidence_or_required_text(write_set: WriteSet) -> None:
+    bare = {"question": "What is a trot?", "answerable": True}
+    rows = (bare, bare | {"must_contain": ["legs"]}, bare | {"evidence": EVIDENCE}, bare | {"answerable": False})
+    assert [item.is_checkable for item in load_question_set(write_set(*rows))] == [False, True, True, True]
+
+
+@pytest.mark.parametrize("name", ["question", "answerable"])
 def test_a_missing_field_is_an_error_with_its_line(write_set: WriteSet, name: str) -> None:
     row = {key: value for key, value in ROW.items() if key != name}
     with pytest.raises(InvalidInputError, match=rf"^Line 2 of the question set: `{name}` is missing"):
@@ -44,7 +63,6 @@ def test_a_missing_field_is_an_error_with_its_line(write_set: WriteSet, name: st
     ("changed", "message"),
     [
         ({"id": 7}, "`id` must be text."),
-        ({"id": None}, "`id` must be text."),
         ({"question": " "}, "`question` is empty."),
         ({"question": "x" * 2001}, "`question` is invalid."),
         ({"question": "\ud800"}, "`question` contains an invalid character."),

@@ -19,7 +19,13 @@ from bookbound.answering.operating_point import (
     save_calibration,
 )
 from bookbound.cli.book_access import Bootstrap, resolve_one_book
-from bookbound.cli.eval_command import QuestionsOption, ask_question_set, check_output_files, is_same_path
+from bookbound.cli.eval_command import (
+    QuestionsOption,
+    ask_question_set,
+    check_output_files,
+    is_same_path,
+    warn_unchecked_answers,
+)
 from bookbound.cli.exit_codes import EXIT_ANSWERED, EXIT_REFUSED, exit_on_error, exit_without_cleanup
 from bookbound.cli.options import BookOption, EditionOption, IndexOption, parse_path
 from bookbound.cli.terminal import (
@@ -104,6 +110,7 @@ def calibrate(
         book_settings = ctx.obj.build_book_settings(settings)
         output_file = _check_output_file(questions, output_file, book_settings)
         items = load_question_set(questions)
+        warn_unchecked_answers(items)
         result = _try_thresholds(ctx.obj, settings, items, min_precision)
         rows, choice = result.rows, result.choice
         comparison = format_comparison(result.in_use, result.new)

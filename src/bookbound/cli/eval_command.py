@@ -18,12 +18,14 @@ from bookbound.cli.options import BookOption, EditionOption, IndexOption, parse_
 from bookbound.cli.terminal import (
     BLANK_LINE,
     StyledLine,
+    format_count,
     format_grid,
     format_table,
     print_json,
     print_line,
     print_lines,
     print_to_stderr,
+    print_warning,
     show_progress,
 )
 from bookbound.domain.errors import ConfigError
@@ -90,6 +92,7 @@ def evaluate(
 
         check_output_files(questions, None if prints_json else json_file, html_file)
         items = load_question_set(questions)
+        warn_unchecked_answers(items)
         requirements = parse_requirements(require or (), (item.kind for item in items if not item.answerable))
         settings = resolve_one_book(ctx.obj, load_settings(index=index, book=book, edition=edition))
         pipeline, outcomes = asyncio.run(ask_question_set(ctx.obj, settings, items))
@@ -101,6 +104,15 @@ def evaluate(
         for message in missed:
             print_to_stderr(("Missed: ", "bold red"), message)
     exit_without_cleanup(EXIT_REFUSED if missed else EXIT_ANSWERED)
+
+
+def warn_unchecked_answers(items: list[EvaluationQuestion]) -> None:
+    """Warn of answerable questions of which nothing says what a right answer is."""
+    if count := sum(not item.is_checkable for item in items):
+        print_warning(
+            f"Any answer counts as right for {format_count(count, 'answerable question')} without `evidence` and "
+            "`must_contain`. Add one of them to check the answers, too."
+        )
 
 
 def check_output_files(questions: Path, *outputs: Path | None) -> None:

@@ -19,6 +19,7 @@ from bookbound.evaluation.threshold_curve import (
 )
 
 RECALL_DEPTHS = (1, 5, 20)
+NEEDS_EVIDENCE = ("evidence_found", "token_f1")
 METRICS_FORMAT_VERSION = 1
 Outcomes = Sequence[QuestionOutcome]
 
@@ -26,7 +27,9 @@ Outcomes = Sequence[QuestionOutcome]
 def compute_metrics(outcomes: Outcomes) -> MetricsDict:
     """All metrics; one without any question to compute it from is null."""
     answerable = [outcome for outcome in outcomes if outcome.item.answerable]
-    best_ranks = [min((rank for rank in each.ranks if rank is not None), default=None) for each in answerable]
+    best_ranks = [
+        min((rank for rank in each.ranks if rank is not None), default=None) for each in _with_evidence(answerable)
+    ]
     bins = compute_calibration_bins(outcomes)
     return round_numbers(
         {
@@ -51,6 +54,11 @@ def compute_metrics(outcomes: Outcomes) -> MetricsDict:
     )
 
 
+def _with_evidence(outcomes: Outcomes) -> Outcomes:
+    """The questions whose evidence is known, which alone say whether it was found."""
+    return [outcome for outcome in outcomes if outcome.item.evidence]
+
+
 def _retrieval_metrics(ranks: Sequence[int | None]) -> MetricsDict:
     metrics: MetricsDict = {}
     for depth in RECALL_DEPTHS:
@@ -70,7 +78,8 @@ def _answer_metrics(outcomes: Outcomes, answerable: Outcomes) -> MetricsDict:
     }
 
     def compute(group: Outcomes) -> MetricsDict:
-        return {name: compute_mean([measure(each) for each in group]) for name, measure in measures.items()}
+        groups = {name: _with_evidence(group) if name in NEEDS_EVIDENCE else group for name in measures}
+        return {name: compute_mean([measure(each) for each in groups[name]]) for name, measure in measures.items()}
 
     return {
         "given": len(right),
@@ -92,7 +101,7 @@ def _reply_metrics(outcomes: Outcomes, answerable: Outcomes) -> MetricsDict:
     for outcome in unanswerable:
         types[outcome.item.kind].append(outcome)
     refused = [outcome for outcome in outcomes if outcome.result.status is ReplyStatus.REFUSED]
-    unsure = [outcome.result for outcome in answerable if outcome.result.is_unsure]
+    unsure = [outcome.result for outcome in _with_evidence(answerable) if outcome.result.is_unsure]
     return {
         "all": _count_group(outcomes),
         "answerable": _count_group(answerable),
@@ -113,7 +122,9 @@ def _count_group(group: Outcomes) -> MetricsDict:
 
 
 def _citation_metrics(outcomes: Outcomes, answerable: Outcomes) -> MetricsDict:
-    answers: list[GradedReply] = [outcome.result for outcome in answerable if outcome.result.is_answered]
+    answers: list[GradedReply] = [
+        outcome.result for outcome in _with_evidence(answerable) if outcome.result.is_answered
+    ]
     verbatim = [each for outcome in outcomes for each in outcome.result.verbatim_citations]
     return {
         "citations": len(verbatim),

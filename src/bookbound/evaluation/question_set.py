@@ -12,6 +12,8 @@ from bookbound.domain.question import Question
 
 _TYPE_NAMES = {str: "text", bool: "true or false", list: "a list", dict: "an object"}
 _REQUIRED = object()
+UNSPECIFIED_KIND = "unspecified"
+LINE_HINT = 'Write one JSON object on each line, as in {"question": "What is a trot?", "answerable": true}'
 T = TypeVar("T")
 
 
@@ -24,7 +26,7 @@ class EvidenceQuote(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EvaluationQuestion:
-    """One question, what is known about its answer, and its line in the file."""
+    """One question, what is known about its answer, and its line in the file, which also names it without an `id`."""
 
     line: int
     id: str
@@ -35,6 +37,11 @@ class EvaluationQuestion:
     must_contain: tuple[str, ...] = ()
     answer: str = ""
     why: str = ""
+
+    @property
+    def is_checkable(self) -> bool:
+        """Whether the set says which answers are right; to an unanswerable question, none is."""
+        return not self.answerable or bool(self.evidence or self.must_contain)
 
 
 def build_line_error(line: int, message: str) -> InvalidInputError:
@@ -50,11 +57,11 @@ def load_question_set(file: Path) -> list[EvaluationQuestion]:
     # Not splitlines: it also splits at characters that JSON text may contain.
     items = [_parse_question(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not items:
-        raise InvalidInputError("The question set is empty. Write one JSON object on each line.")
+        raise InvalidInputError(f"The question set is empty. {LINE_HINT}")
     seen: set[str] = set()
     for item in items:
         if item.id in seen:
-            raise build_line_error(item.line, "`id` was used on an earlier line.")
+            raise build_line_error(item.line, "`id` was used on an earlier line. Choose another, or leave it out.")
         seen.add(item.id)
     return items
 
@@ -63,16 +70,16 @@ def _parse_question(number: int, line: str) -> EvaluationQuestion:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
-        raise build_line_error(number, "It is not valid JSON.") from None
+        raise build_line_error(number, f"It is not valid JSON. {LINE_HINT}") from None
     if not isinstance(row, dict):
-        raise build_line_error(number, "It is not a JSON object.")
+        raise build_line_error(number, f"It is not a JSON object. {LINE_HINT}")
     fields = _JsonFields(number, row)
     item = EvaluationQuestion(
         line=number,
-        id=fields.get_text("id"),
+        id=fields.get_text("id", f"line {number}"),
         question=fields.get_text("question"),
         answerable=fields.get("answerable", bool),
-        kind=fields.get_text("type"),
+        kind=fields.get_text("type", UNSPECIFIED_KIND),
         evidence=tuple(
             EvidenceQuote(quote.get_text("file"), quote.get_text("quote")) for quote in fields.get_objects("evidence")
         ),
@@ -84,8 +91,6 @@ def _parse_question(number: int, line: str) -> EvaluationQuestion:
         Question(item.question)
     except InvalidInputError as error:
         raise build_line_error(number, f"`question` is invalid. {error}") from None
-    if item.answerable and not item.evidence:
-        raise build_line_error(number, "`evidence` is missing; an answerable question needs at least one quote.")
     return item
 
 
@@ -101,12 +106,12 @@ class _JsonFields:
         if value is None and default is not _REQUIRED:
             return default  # type: ignore[no-any-return]
         if name not in self._row:
-            raise self._error(name, "is missing.")
+            raise self._error(name, "is missing. Add it.")
         return self._check(value, kind, name)
 
-    def get_text(self, name: str) -> str:
+    def get_text(self, name: str, default: Any = _REQUIRED) -> str:
         """A text that is not blank."""
-        text = self.get(name, str)
+        text = self.get(name, str, default)
         if not text.strip():
             raise self._error(name, "is empty.")
         return text

@@ -72,12 +72,13 @@ class QuestionOutcome:
     def is_right(self, result: GradedReply) -> bool:
         """Whether a result is what the question set expects.
 
-        An answer is right if the question is answerable, a citation has evidence and the required text is there. A
-        refusal or an unsure reply is right if the question is unanswerable; so is an answer that corrects a false
-        premise with evidence.
+        An answer is right if the question is answerable, a citation has evidence, if any is given, and the required
+        text is there. A refusal or an unsure reply is right if the question is unanswerable; so is an answer that
+        corrects a false premise with evidence.
         """
         if self.item.answerable:
-            return result.is_answered and result.cites_evidence and result.has_required_text
+            cites_evidence = result.cites_evidence or not self.item.evidence
+            return result.is_answered and cites_evidence and result.has_required_text
         return not result.is_answered or (self.item.kind == FALSE_PREMISE_KIND and result.cites_evidence)
 
     @property
@@ -225,7 +226,7 @@ def _describe_reply(reply: Reply) -> str:
 def describe_expected_answer(item: EvaluationQuestion) -> str:
     """The expected answer or its evidence, or that a refusal is expected and why."""
     if item.answerable:
-        return item.answer or "\n".join(quote.text for quote in item.evidence)
+        return item.answer or "\n".join(quote.text for quote in item.evidence) or "An answer"
     return f"A refusal: {item.why}" if item.why else "A refusal"
 
 
@@ -237,4 +238,4 @@ def describe_verdict(outcome: QuestionOutcome) -> str:
         return "should be refused"
     if not outcome.result.is_answered:
         return "unsure" if outcome.result.is_unsure else "wrongly refused"
-    return "incomplete" if outcome.result.cites_evidence else "other evidence"
+    return "other evidence" if outcome.item.evidence and not outcome.result.cites_evidence else "incomplete"
