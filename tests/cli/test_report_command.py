@@ -47,12 +47,24 @@ def test_the_report_is_a_page_with_plots(run: Run, logged: Path) -> None:
     assert "<script" not in done.stdout
 
 
-def test_without_an_index_and_a_log_there_is_still_a_report(run: Run, tmp_path: Path) -> None:
-    for form in ("text", "html", "json"):
-        done = run("report", "--format", form)
-        assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout)["book"] is None
+@pytest.mark.parametrize("names", [(), ("--book", "all")])
+def test_without_an_index_and_a_log_it_says_so_and_what_to_do(run: Run, tmp_path: Path, names: tuple[str, ...]) -> None:
+    message = "There is no index in .bookbound yet. Index a book first: bookbound index SOURCE"
+    for form in ("text", "html"):
+        done = run("report", "--format", form, *names)
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", f"Error: {message}\n")
+    done = run("report", "--format", "json", *names)
+    assert (done.returncode, json.loads(done.stdout)["error"]["message"]) == (2, message)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_without_an_index_is_reported_with_a_warning(run: Run, tmp_path: Path) -> None:
+    repository = make_repository(None, log_folder(tmp_path / "index"))
+    repository.write([make_entry("How often is it greased?", chapters=("Drives",))])
+    repository.close()
+    done = run("report", "--index", "index")
+    assert (done.returncode, "1 asked" in done.stdout) == (0, True)
+    assert "does not list chapters that never answered. There is no index in index yet." in done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bookbound.cli.book_access import Bootstrap
+from bookbound.cli.book_access import Bootstrap, explain_missing_index
 from bookbound.cli.exit_codes import exit_on_error
 from bookbound.cli.options import BookOption, EditionOption, IndexOption, parse_duration
 from bookbound.cli.terminal import (
@@ -30,7 +30,7 @@ from bookbound.cli.terminal import (
     translate_output_errors,
 )
 from bookbound.domain.book_ref import ALL_BOOKS, UNNAMED_BOOK, BookRef
-from bookbound.domain.errors import BookIndexError, BookNotFoundError, ServiceError
+from bookbound.domain.errors import BookIndexError, BookNotFoundError, IndexNotFoundError, ServiceError
 from bookbound.domain.manifest import Manifest
 from bookbound.settings import Settings, load_settings
 
@@ -99,14 +99,19 @@ async def _build_report(bootstrap: Bootstrap, settings: Settings, since: timedel
 async def _load_manifests(
     bootstrap: Bootstrap, settings: Settings, of: BookRef, is_asked: bool
 ) -> dict[BookRef, Manifest]:
-    """The manifests of the reported books; the log alone is enough for a report."""
+    """The manifests of the reported books; the log alone is enough for a report, if it has a question about them."""
     found: dict[BookRef, Manifest] = {}
     try:
-        books = await bootstrap.list_books(settings)
+        with explain_missing_index(settings.with_book(UNNAMED_BOOK) if of.book == ALL_BOOKS else settings):
+            books = await bootstrap.list_books(settings)
+            if not books:
+                raise IndexNotFoundError
         for book in filter(of.includes, books):
             if generations := await bootstrap.build_store(settings.with_book(book)).generations():
                 found[book] = generations[0]
     except (BookIndexError, ServiceError) as error:
+        if isinstance(error, IndexNotFoundError) and not is_asked:
+            raise
         print_warning(f"The index cannot be read, so the report does not list chapters that never answered. {error}")
         return {}
     if not found and not is_asked and of not in (UNNAMED_BOOK, BookRef(ALL_BOOKS)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10
 from typing import Any
 
@@ -24,26 +24,37 @@ class SvgPlot:
     frame = (LEFT_MARGIN, PLOT_WIDTH - RIGHT_MARGIN, TOP_MARGIN, PLOT_HEIGHT - BOTTOM_MARGIN)
 
     def __init__(
-        self, title: str, x_label: str, y_label: str, x_range: AxisRange = (0, 1), y_range: AxisRange = (0, 1)
+        self,
+        title: str,
+        x_label: str,
+        y_label: str,
+        x_range: AxisRange = (0, 1),
+        y_range: AxisRange = (0, 1),
+        x_ticks: Mapping[float, str] | None = None,
     ) -> None:
+        """Round numbers are the ticks of the x axis unless it has its own."""
         self.title, self.x_label, self.y_label = title, x_label, y_label
         self._x_range, self._y_range = x_range, y_range
-        self.x_ticks = [(self._x(tick), f"{tick:g}") for tick in compute_ticks(x_range)]
+        ticks = {tick: f"{tick:g}" for tick in compute_ticks(x_range)} if x_ticks is None else x_ticks
+        self.x_ticks = [(self._x(tick), label) for tick, label in ticks.items()]
         self.y_ticks = [(self._y(tick), f"{tick:g}") for tick in compute_ticks(y_range)]
         self.shapes: list[dict[str, Any]] = []
 
     def line(self, points: Sequence[PlotPoint], style: str = "line") -> None:
-        if points:
+        """A line through the points; a single point is not drawn."""
+        if len(points) > 1:
             self._add("line", style=style, points=" ".join(f"{self._x(x)},{self._y(y)}" for x, y in points))
 
     def dot(self, point: PlotPoint, text: str, radius: float = 4.0, style: str = "dot") -> None:
         """A point whose text appears under the pointer."""
         self._add("dot", style=style, x=self._x(point[0]), y=self._y(point[1]), radius=round(radius, 1), text=text)
 
-    def bar(self, start: float, end: float, height: float, text: str) -> None:
-        x = self._x(start)
+    def bar(
+        self, start: float, end: float, height: float, text: str, *, bottom: float = 0.0, style: str = "bar"
+    ) -> None:
+        x, y = self._x(start), self._y(bottom + height)
         width = round(max(0.5, self._x(end) - x - 1), 1)
-        self._add("bar", x=x, y=self._y(height), width=width, text=text)
+        self._add("bar", style=style, x=x, y=y, width=width, height=round(self._y(bottom) - y, 1), text=text)
 
     def mark(self, x: float, text: str) -> None:
         """A vertical line with a label at its top."""

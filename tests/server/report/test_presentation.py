@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.server.report.report_factory import UNTIL, build_report, make_manifes
 
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.query_log_entry import QueryMode
+from bookbound.evaluation.svg_plots import SvgPlot
 from bookbound.server.report.presentation import plot_latency, plot_questions, render_report
 
 
@@ -41,10 +43,27 @@ def test_plots_are_within_their_frame_for_any_number_of_days(count: int) -> None
         | ({"p50": 10.0 * number, "p95": 30.0 * number} if number % 3 else {"p50": None, "p95": None})
         for number in range(count)
     ]
-    for plot, bars in ((plot_questions(days), count), (plot_latency(days), 0)):
+    for plot in (plot_questions(days), plot_latency(days)):
+        assert is_within_frame(render_svg(plot))
+
+
+def test_the_bar_of_a_day_has_a_part_for_each_outcome_in_the_order_of_the_counts() -> None:
+    day = {"day": "2027-03-31", "asked": 10, "answered": 4, "unsure": 3, "refused": 2, "errors": 1}
+    bars = [shape for shape in render_svg(plot_questions([day])).iter() if shape.tag == "rect"]
+    assert [bar.get("class") for bar in bars] == ["answered", "unsure", "refused", "errors"]
+    bottoms = [float(bar.get("y", "")) + float(bar.get("height", "")) for bar in bars]
+    assert bottoms == sorted(bottoms, reverse=True)
+    assert bottoms[1:] == pytest.approx([float(bar.get("y", "")) for bar in bars[:-1]])
+
+
+def test_one_day_is_a_narrow_bar_and_two_dots_with_its_date_and_no_line(tmp_path: Path) -> None:
+    report = build_report(tmp_path, [make_entry(created_at=UNTIL), make_refused_entry(created_at=UNTIL)])
+    for plot in (plot_questions(report["by_day"]), plot_latency(report["by_day"])):
         svg = render_svg(plot)
-        assert is_within_frame(svg)
-        assert len([shape for shape in svg.iter() if shape.get("class") == "bar"]) == bars
+        assert [shape for shape in svg.iter() if shape.tag == "polyline"] == []
+        assert [label for _, label in plot.x_ticks] == ["03-31"]
+        assert all(float(bar.get("width", "")) < SvgPlot.width / 4 for bar in svg.iter() if bar.tag == "rect")
+    assert len([shape for shape in render_svg(plot).iter() if shape.tag == "circle"]) == 2
 
 
 def test_an_empty_log_has_a_page(tmp_path: Path) -> None:
@@ -54,7 +73,8 @@ def test_an_empty_log_has_a_page(tmp_path: Path) -> None:
 
 
 def test_the_area_below_a_line_is_not_filled(tmp_path: Path) -> None:
-    html = render_report(build_report(tmp_path, [make_entry(created_at=UNTIL), make_refused_entry(created_at=UNTIL)]))
+    times = (UNTIL - timedelta(days=1), UNTIL)
+    html = render_report(build_report(tmp_path, [make_entry(created_at=time) for time in times]))
     styles = set(re.findall(r'<polyline class="(\w+)"', html))
     assert styles
     assert [style for style in styles if f".{style} {{ fill: none;" not in html] == []

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
 
 from bookbound.domain.book_ref import ALL_BOOKS, BookRef
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.query_log_entry import QueryStatus
 from bookbound.evaluation import COUNT_COLUMNS, MetricsDict
 from bookbound.evaluation.html_report import NO_VALUE, MetricTable, format_count_share, render_template
-from bookbound.evaluation.svg_plots import SvgPlot, count_range
+from bookbound.evaluation.svg_plots import MAX_TICKS, SvgPlot, count_range
 
 MAX_GROUPS_SHOWN = 200
+MIN_DAYS_WIDTH = 7
+"""Fewer days do not get wider bars."""
 REFUSAL_PHRASES = {
     RefusalReason.EMPTY_RETRIEVAL: "the search found nothing",
     RefusalReason.LOW_RELEVANCE: "no passage is about it",
@@ -31,8 +34,8 @@ def render_report(report: MetricsDict) -> str:
         title=report_title(report),
         introduction=f"{report_period(report)} Bookbound {report['bookbound']}. {describe_other_books(report)}",
         plots=[
-            ("Questions", plot_questions(days), "Bars are all questions; the line is the answered ones."),
-            ("Time", plot_latency(days), "The solid line is the median, the dashed line the 95th percentile."),
+            ("Questions", plot_questions(days), f"From bottom to top: {', '.join(REPORT_COLUMNS[1:])}."),
+            ("Time", plot_latency(days), "The lower dots are the median, the upper ones the 95th percentile."),
         ],
         groups=report["unanswered"]["groups"][:MAX_GROUPS_SHOWN],
         uncompared=describe_uncompared(report),
@@ -78,18 +81,20 @@ def format_milliseconds(value: float | None) -> str:
 
 
 def plot_questions(days: list[MetricsDict]) -> SvgPlot:
-    """The questions of each day and how many of them were answered."""
+    """The questions of each day, with a part of the bar for each outcome."""
     plot = _plot_days("Questions by day", "questions", days, [day["asked"] for day in days])
-    for at, day in _position_days(days):
-        counts = ", ".join(f"{day[name]} {name}" for name in REPORT_COLUMNS)
-        plot.bar(at, at + 1, day["asked"], f"{day['day']}: {counts}")
-    plot.line([(at + 0.5, day["answered"]) for at, day in _position_days(days)], style="here")
+    for at, day in enumerate(days):
+        text, bottom = f"{day['day']}: {', '.join(f'{day[name]} {name}' for name in REPORT_COLUMNS)}", 0
+        for name in REPORT_COLUMNS[1:]:
+            if day[name]:
+                plot.bar(at, at + 1, day[name], text, bottom=bottom, style=name)
+            bottom += day[name]
     return plot
 
 
 def plot_latency(days: list[MetricsDict]) -> SvgPlot:
     """The median and the 95th percentile of each day with a reply."""
-    replied = [(at + 0.5, day) for at, day in _position_days(days) if day["p50"] is not None]
+    replied = [(at + 0.5, day) for at, day in enumerate(days) if day["p50"] is not None]
     plot = _plot_days("Time by day", "milliseconds", days, [day["p95"] for _, day in replied])
     for name, style in (("p50", "line"), ("p95", "ideal")):
         plot.line([(at, day[name]) for at, day in replied], style)
@@ -99,13 +104,11 @@ def plot_latency(days: list[MetricsDict]) -> SvgPlot:
 
 
 def _plot_days(title: str, y_label: str, days: list[MetricsDict], values: list[float]) -> SvgPlot:
-    x_label = f"days, 0 is {days[-1]['day']}" if days else "days"
-    return SvgPlot(title, x_label, y_label, (min(1 - len(days), 0), 1), count_range(values))
-
-
-def _position_days(days: list[MetricsDict]) -> list[tuple[int, MetricsDict]]:
-    """Each day with its position; the last has 0."""
-    return [(number - len(days) + 1, day) for number, day in enumerate(days)]
+    """A plot with the days from 0 on; few days are in its middle, and some of them have their date below."""
+    margin = max(0, MIN_DAYS_WIDTH - len(days)) / 2
+    step = ceil(len(days) / MAX_TICKS) or 1
+    dates = {at + 0.5: days[at]["day"][5:] for at in range(len(days) - 1, -1, -step)}
+    return SvgPlot(title, "month and day", y_label, (-margin, len(days) + margin), count_range(values), dates)
 
 
 def report_tables(report: MetricsDict) -> Iterator[MetricTable]:
