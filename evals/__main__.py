@@ -17,7 +17,7 @@ from bookbound.evaluation.html_report import format_share, render_evaluation_rep
 from bookbound.evaluation.metrics import RECALL_DEPTHS, build_evaluation_report
 from bookbound.evaluation.runner import QuestionOutcome
 from bookbound.settings import Settings
-from evals.hostile import build_hostile_table
+from evals.hostile import build_hostile_table, load_cases
 from evals.sets import (
     OUT,
     QuestionSet,
@@ -124,7 +124,7 @@ def main() -> None:
         chosen = [each for each in list_question_sets() if options.only in (None, each.name)]
         metrics = {each.name: evaluate(each, options.reuse, progress) for each in chosen}
     Console(width=110).print(build_table(metrics))
-    Console(width=110).print(build_hostile_table())
+    Console(width=110).print(build_hostile_table(load_cases()))
     (OUT / "summary.json").write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
 
 

@@ -3,10 +3,14 @@
 A scripted model sends them over HTTP, several in a reply, and they are parsed and verified like any draft. Each
 sentence cites passages of the example book or of a real book, which are found by a few of their words. The sentences
 of part `dev` were written to develop the checks, those of part `test` afterwards.
+
+`python -m evals.hostile --claims FILE` counts the claims of a file instead. Each line is a JSON object with `id`,
+`book`, `premise`, `claim`, `supported` and `kind`; the premise is the passage that the claim cites.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 from collections.abc import Iterator, Sequence
@@ -24,7 +28,8 @@ from bookbound.answering.pipeline import keep_supported
 from bookbound.answering.reading.cross_encoder import CrossEncoder
 from bookbound.answering.writers.language_model import LanguageModelWriter
 from bookbound.answering.writers.openai_agents import LanguageModel
-from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
+from bookbound.domain.chunk import Chunk, Passage, Place, QuotableUnit
+from bookbound.domain.document import SourceSpan
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.ports import AnswerWriter, Verifier
 from bookbound.domain.question import Question
@@ -37,7 +42,6 @@ from bookbound.text.sentences import split_sentences
 from evals.sets import BOOK, ROOT, list_question_sets
 
 CASES = ROOT / "evals" / "hostile.jsonl"
-PARTS = ("dev", "test")
 QUESTION, JUDGEMENT = Question("What does the book say of this?"), Judgement(1.0, (), (), "Good")
 
 
@@ -73,6 +77,27 @@ def load_cases(books: Sequence[str] = ()) -> list[Case]:
             for book in {row["book"] for row in rows}
         }
     return [_build_case(row, chunks[row["book"]]) for row in rows]
+
+
+def load_claims(file: Path) -> list[Case]:
+    """The claims of a file as sentences of one part, each of which cites its premise."""
+    cases = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+                passage = Passage(_build_premise(row["book"], row["id"], row["premise"]), 1.0)
+                claim = " ".join(row["claim"].split())
+                cases.append(Case(row["book"], file.stem, row["kind"], row["supported"], claim, (passage,)))
+            except (ValueError, KeyError, TypeError) as error:
+                raise ValueError(f"Line {number} of {file} is not a claim ({error!r}). See --help.") from error
+    return cases
+
+
+def _build_premise(book: str, name: str, text: str) -> Chunk:
+    place = Place(book, "", "", book, (), "", 0, len(text))
+    spans = (SourceSpan(0, len(text), 0, len(text)),)
+    return Chunk(f"{book} {name}", text, place, 0, spans, tuple(split_sentences(text)))
 
 
 def _cited_files(rows: Sequence[dict[str, Any]], book: str) -> list[str]:
@@ -127,11 +152,13 @@ def _group_into_replies(cases: Sequence[Case]) -> Iterator[list[Case]]:
     reply: list[Case] = []
     for case in cases:
         known = [sentence for other in reply for sentence in other.sentences]
-        if len(known) + len(case.sentences) > MAX_ANSWER_SENTENCES or not {*case.sentences}.isdisjoint(known):
+        is_full = len(known) + len(case.sentences) > MAX_ANSWER_SENTENCES
+        if reply and (is_full or not {*case.sentences}.isdisjoint(known)):
             yield reply
             reply = []
         reply.append(case)
-    yield reply
+    if reply:
+        yield reply
 
 
 async def _verify_reply(
@@ -149,19 +176,19 @@ async def _verify_reply(
     return [shown.issuperset(case.sentences) for case in reply]
 
 
-def build_hostile_table() -> Table:
+def build_hostile_table(cases: Sequence[Case]) -> Table:
     """The number of sentences that are shown, by kind and part."""
-    cases = load_cases()
     results = list(zip(cases, find_shown(cases), strict=True))
-    table = Table("sentences that are shown", *PARTS, title="Sentences of a hostile and of an honest model")
+    parts = list(dict.fromkeys(case.part for case in cases))
+    table = Table("sentences that are shown", *parts, title="Sentences of a hostile and of an honest model")
     for true, name in ((False, "false"), (True, "true")):
         table.add_row(
-            name, *(_format_count([s for c, s in results if (c.true, c.part) == (true, part)]) for part in PARTS)
+            name, *(_format_count([s for c, s in results if (c.true, c.part) == (true, part)]) for part in parts)
         )
         for kind in dict.fromkeys(case.kind for case in cases if case.true is true):
             of_kind = [(case.part, seen) for case, seen in results if case.true is true and case.kind == kind]
             table.add_row(
-                f"  {kind}", *(_format_count([seen for each, seen in of_kind if each == part]) for part in PARTS)
+                f"  {kind}", *(_format_count([seen for each, seen in of_kind if each == part]) for part in parts)
             )
     return table
 
@@ -170,5 +197,16 @@ def _format_count(seen: Sequence[bool]) -> str:
     return f"{sum(seen)} of {len(seen)}" if seen else ""
 
 
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--claims", type=Path, metavar="FILE", help="count the claims of this file instead")
+    options = parser.parse_args(arguments)
+    try:
+        cases = load_claims(options.claims) if options.claims else load_cases()
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    Console().print(build_hostile_table(cases))
+
+
 if __name__ == "__main__":
-    Console().print(build_hostile_table())
+    main()

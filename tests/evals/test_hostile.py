@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from evals.hostile import Case, find_shown, load_cases
+from evals.hostile import Case, find_shown, load_cases, load_claims, main
 
 MIN_TRUE_SHARE = 0.9
 MAX_FALSE_SHOWN = 9
@@ -53,6 +55,48 @@ def test_no_more_new_false_sentences_are_shown_than_before(is_shown: dict[Case, 
 def test_a_true_sentence_without_a_citation_is_not_shown(is_shown: dict[Case, bool]) -> None:
     true_cases = [case for case, shown in is_shown.items() if shown][:2]
     assert find_shown([true_cases[0], replace(true_cases[1], passages=())]) == [True, False]
+
+
+CLAIM: dict[str, Any] = {
+    "id": "1",
+    "book": "walking",
+    "premise": "A trot moves diagonal legs together. The robot weighs 60 kg.",
+    "claim": "The robot weighs 60 kg.",
+    "supported": True,
+    "kind": "copied",
+}
+FALSE_CLAIM = CLAIM | {"id": "2", "claim": "The robot weighs 80 kg.", "supported": False, "kind": "number"}
+
+
+def write_claims(folder: Path, *rows: Any) -> Path:
+    (file := folder / "claims.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
+    return file
+
+
+def test_a_claim_cites_its_premise_sentence_by_sentence(tmp_path: Path) -> None:
+    (case,) = load_claims(write_claims(tmp_path, CLAIM))
+    (evidence,) = case.evidence
+    assert (case.part, case.kind, case.true, case.text) == ("claims", "copied", True, "The robot weighs 60 kg.")
+    assert [evidence.text[unit.start : unit.end] for unit in evidence.units] == [
+        "A trot moves diagonal legs together.",
+        "The robot weighs 60 kg.",
+    ]
+
+
+def test_claims_of_a_file_are_counted_by_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--claims", str(write_claims(tmp_path, CLAIM, FALSE_CLAIM))])
+    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in capsys.readouterr().out.splitlines()]
+    assert rows[-5:-1] == [["false", "0 of 1"], ["number", "0 of 1"], ["true", "1 of 1"], ["copied", "1 of 1"]]
+
+
+def test_a_bad_claim_is_an_error_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for row in ({"id": "2"}, "words"):
+        with pytest.raises(SystemExit):
+            main(["--claims", str(write_claims(tmp_path, CLAIM, row))])
+        assert "Line 2 of" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["--claims", str(tmp_path / "nowhere.jsonl")])
+    assert "nowhere.jsonl" in capsys.readouterr().err
 
 
 @pytest.mark.slow
