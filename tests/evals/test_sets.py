@@ -92,6 +92,12 @@ def test_every_question_of_a_set_has_an_id_of_its_own_and_names_its_book(name: s
     assert {(row["book"], row["id"].rpartition("-")[0]) for row in rows} == {(name, name)}
 
 
+def test_no_id_occurs_twice_in_all_sets() -> None:
+    files = {EXAMPLE, *QUESTIONS.glob("*.jsonl"), *(each.questions for each in list_question_sets())}
+    ids = Counter(item.id for file in files for item in load_question_set(file))
+    assert [name for name, count in ids.items() if count > 1] == []
+
+
 @pytest.mark.parametrize("name", OWN_SETS)
 def test_only_answerable_questions_have_evidence_and_it_has_the_wanted_words(name: str) -> None:
     for item in load_question_set(QUESTIONS / f"{name}.jsonl"):
