@@ -32,7 +32,7 @@ check: $(VENV)/.dev   ## format, lint and types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-eval: $(VENV)/.dev    ## measure retrieval, answers and refusals on the question sets
+eval: $(VENV)/.dev    ## measure retrieval, answers and refusals on the question sets, next to the previous figures
 	$(BIN)/python -m evals
 
 bench: $(VENV)/.dev   ## measure speed, memory and load, and print the bars

@@ -1,4 +1,4 @@
-"""`python -m evals`: evaluates every question set and prints one table."""
+"""`python -m evals`: evaluates every question set, and prints the figures and those of the previous version."""
 
 from __future__ import annotations
 
@@ -17,15 +17,9 @@ from bookbound.evaluation.html_report import format_share, render_evaluation_rep
 from bookbound.evaluation.metrics import RECALL_DEPTHS, build_evaluation_report
 from bookbound.evaluation.runner import QuestionOutcome
 from bookbound.settings import Settings
+from evals.comparison import ALL_DEVELOPMENT, FIGURES, build_comparison_table, summarize_development
 from evals.hostile import build_hostile_table, load_cases
-from evals.sets import (
-    OUT,
-    QuestionSet,
-    ask_question_set,
-    index_question_set,
-    list_development_sets,
-    list_question_sets,
-)
+from evals.sets import OUT, QuestionSet, ask_question_set, index_question_set, list_question_sets
 from evals.sources import Sources, is_verbatim, is_verbatim_or_substituted
 
 REPLY_ROWS = [(group, status.value) for group in ("answerable", "unanswerable") for status in ReplyStatus]
@@ -77,36 +71,19 @@ def build_column(metrics: MetricsDict) -> dict[str, str]:
     }
 
 
-def average_columns(metrics: dict[str, MetricsDict]) -> dict[str, dict[str, str]]:
+def build_development_column(metrics: dict[str, MetricsDict]) -> dict[str, dict[str, str]]:
     """One column with all development questions together, if there are several sets."""
-    names = [each.name for each in list_development_sets() if each.name in metrics]
-    if len(names) < 2:
+    figures = summarize_development(metrics)
+    if figures is None:
         return {}
-    rows = [row for name in names for row in metrics[name]["rows"]]
-    answerable = [row for row in rows if row["answerable"]]
-    answers = [row for row in rows if row["status"] == "answered"]
-    refused = [row["status"] != "answered" for row in rows if not row["answerable"]]
-    right = sum(row["verdict"] == "right" for row in answerable)
-    return {
-        "development": {
-            "questions": str(len(rows)),
-            "evidence in the first 5": format_share(
-                sum(metrics[name]["retrieval"]["by_question"]["recall@5"] for name in names) / len(names)
-            ),
-            "answerable: answered": format_share(sum(row in answers for row in answerable) / len(answerable)),
-            "answerable: correct and cited": format_share(right / len(answerable)),
-            "correct of the answers": format_share(sum(row["verdict"] == "right" for row in answers) / len(answers)),
-            "unanswerable: refused": format_share(sum(refused) / len(refused)),
-            "expected calibration error": "",
-        }
-    }
+    return {ALL_DEVELOPMENT: {label: format_share(figures[name]) for name, label in FIGURES.items()}}
 
 
 def build_table(metrics: dict[str, MetricsDict]) -> Table:
     """One column for each set."""
     columns = {name: build_column(each) for name, each in metrics.items()}
     table = Table("measure", title="Bookbound on its question sets")
-    columns |= average_columns(metrics)
+    columns |= build_development_column(metrics)
     for name in columns:
         table.add_column(name, justify="right")
     for row in dict.fromkeys(row for column in columns.values() for row in column):
@@ -124,6 +101,7 @@ def main() -> None:
         chosen = [each for each in list_question_sets() if options.only in (None, each.name)]
         metrics = {each.name: evaluate(each, options.reuse, progress) for each in chosen}
     Console(width=110).print(build_table(metrics))
+    Console(width=110).print(build_comparison_table(metrics))
     Console(width=110).print(build_hostile_table(load_cases()))
     (OUT / "summary.json").write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
 
