@@ -17,7 +17,7 @@ from bookbound.evaluation.html_report import format_share, render_evaluation_rep
 from bookbound.evaluation.metrics import RECALL_DEPTHS, build_evaluation_report
 from bookbound.evaluation.runner import QuestionOutcome
 from bookbound.settings import Settings
-from evals.comparison import ALL_DEVELOPMENT, FIGURES, build_comparison_table, summarize_development
+from evals.comparison import ALL_DEVELOPMENT, build_comparison_table, format_figures, summarize, summarize_development
 from evals.hostile import build_hostile_table, load_cases
 from evals.sets import OUT, QuestionSet, ask_question_set, index_question_set, list_question_sets
 from evals.sources import Sources, is_verbatim, is_verbatim_or_substituted
@@ -54,11 +54,9 @@ def build_column(metrics: MetricsDict) -> dict[str, str]:
         **{f"evidence in the first {depth}": format_share(by_question[f"recall@{depth}"]) for depth in RECALL_DEPTHS},
         **{f"quotes in the first {depth}": format_share(by_evidence[f"recall@{depth}"]) for depth in RECALL_DEPTHS},
         "answerable: evidence cited": format_share(answers["evidence_found"]),
-        "answerable: correct and cited": format_share(answers["correct_and_cited"]),
-        "correct of the answers": format_share(answers["precision"]),
+        **format_figures(summarize([metrics])),
         "answered: token F1 with the evidence": format_share(answers["where_answered"]["token_f1"]),
         **{f"{group}: {status}": format_share(replies[group]["shares"][status]) for group, status in REPLY_ROWS},
-        "unanswerable: not answered": format_share(replies["unanswerable"]["shares"]["not_answered"]),
         **{
             f"not answered: {kind}": f"{each['asked'] - each['answered']} of {each['asked']}"
             for kind, each in replies["by_type"].items()
@@ -76,7 +74,7 @@ def build_development_column(metrics: dict[str, MetricsDict]) -> dict[str, dict[
     figures = summarize_development(metrics)
     if figures is None:
         return {}
-    return {ALL_DEVELOPMENT: {label: format_share(figures[name]) for name, label in FIGURES.items()}}
+    return {ALL_DEVELOPMENT: format_figures(figures)}
 
 
 def build_table(metrics: dict[str, MetricsDict]) -> Table:

@@ -50,6 +50,10 @@ def summarize_development(metrics: dict[str, MetricsDict]) -> Figures | None:
     return summarize(sets) if len(sets) > 1 else None
 
 
+def format_figures(figures: Figures) -> dict[str, str]:
+    return {label: format_share(figures[name]) for name, label in FIGURES.items()}
+
+
 def load_previous() -> dict[str, Any]:
     previous: dict[str, Any] = json.loads(PREVIOUS.read_text(encoding="utf-8"))
     return previous

@@ -7,9 +7,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.cli.conftest import Run
+from tests.server.query_log.factories import make_entry, make_repository, make_unsure_entry
 
+from bookbound.domain.query_log_entry import QueryStatus
 from bookbound.server.query_log import log_folder
 from bookbound.server.query_log.database import QueryLogDatabase
+from bookbound.server.report.presentation import REPORT_COLUMNS
 
 
 def test_log_status_shows_where_the_log_is_and_what_it_holds(run: Run, logged: Path) -> None:
@@ -23,11 +26,25 @@ def test_log_status_shows_where_the_log_is_and_what_it_holds(run: Run, logged: P
         "questions": 6,
         "sessions": 1,
         "lost": 2,
+        "answered": 3,
+        "unsure": 0,
+        "refused": 3,
+        "errors": 0,
     }
     done = run("log", "status", "--index", str(logged))
     assert (done.returncode, done.stderr) == (0, "")
     for words in ("questions.db", "Questions    6\n", "Not logged   2\n"):
         assert words in done.stdout
+
+
+def test_log_status_counts_replies_with_the_words_and_in_the_order_of_a_report(run: Run, logged: Path) -> None:
+    repository = make_repository(None, log_folder(logged))
+    repository.write([make_unsure_entry("How heavy is it?"), make_entry("And now?", status=QueryStatus.FAILED)])
+    repository.close()
+    lines = [line.split() for line in run("log", "status", "--index", str(logged)).stdout.splitlines()]
+    start = lines.index(["Questions", "8"])
+    assert [name.lower() for name, _ in lines[start + 1 : start + 5]] == list(REPORT_COLUMNS[1:])
+    assert [int(count) for _, count in lines[start + 1 : start + 5]] == [3, 1, 3, 1]
 
 
 def test_log_status_does_not_make_a_log(run: Run, tmp_path: Path) -> None:

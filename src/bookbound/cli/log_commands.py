@@ -12,6 +12,7 @@ from bookbound.cli.exit_codes import exit_on_error
 from bookbound.cli.options import IndexOption, JsonOption, parse_duration
 from bookbound.cli.terminal import format_count, format_table, print_json, print_line, print_lines
 from bookbound.domain.errors import ConfigError
+from bookbound.domain.judgement import ReplyStatus
 from bookbound.settings import load_settings
 
 OlderThanOption = Annotated[
@@ -50,6 +51,7 @@ def status(ctx: typer.Context, index: IndexOption = None, as_json: JsonOption = 
             ("Log", location),
             ("Schema step", totals.step),
             ("Questions", str(totals.questions)),
+            *((name.capitalize(), str(getattr(totals, name))) for name in (*ReplyStatus, "errors")),
             ("Oldest", oldest or "none"),
             ("Sessions", str(totals.sessions)),
             ("Not logged", str(totals.lost)),

@@ -140,4 +140,4 @@ def test_totals_count_rows_sessions_and_losses(url: str, tmp_path: Path, databas
         later = make_entry(created_at=oldest.created_at + timedelta(days=1), requester=make_requester())
         repository.write([oldest, later, make_entry(created_at=later.created_at)], LossReport(4))
         repository.write([], LossReport(2))
-    assert count_totals(database) == QueryLogTotals("0003", 3, 1, oldest.created_at, 6)
+    assert count_totals(database) == QueryLogTotals("0003", 3, 1, oldest.created_at, 6, answered=3)

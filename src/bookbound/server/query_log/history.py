@@ -25,26 +25,41 @@ _lost = select(func.coalesce(func.sum(losses_table.c.lost), 0))
 
 
 class QueryLogTotals(NamedTuple):
-    """The schema step, the numbers of rows and losses, and the time of the oldest question."""
+    """The schema step, the numbers of rows and losses, the time of the oldest question, and how the questions ended."""
 
     step: str = schema.NO_TABLES
     questions: int = 0
     sessions: int = 0
     oldest: datetime | None = None
     lost: int = 0
+    answered: int = 0
+    unsure: int = 0
+    refused: int = 0
+    errors: int = 0
 
 
 def count_totals(database: QueryLogDatabase) -> QueryLogTotals:
     """Counts what the log contains, without creating or changing it."""
     with _read_log(database) as connection:
         count, oldest = connection.execute(select(func.count(), func.min(queries_table.c.created_at))).one()
+        outcome = (queries_table.c.status, queries_table.c.refusal_reason)
+        ended = Counter[QueryStatus]()
+        for status, reason, number in connection.execute(select(*outcome, func.count()).group_by(*outcome)):
+            ended[_parse_status(status, reason)] += number
         return QueryLogTotals(
             connection.execute(select(schema.version_table.c.version_num)).scalar() or schema.NO_TABLES,
             count,
             connection.execute(select(func.count()).select_from(sessions_table)).scalar_one(),
             oldest and oldest.replace(tzinfo=UTC),
             int(connection.execute(_lost).scalar_one()),
+            *(ended[status] for status in QueryStatus),
         )
+
+
+def _parse_status(status: str, reason: str | None) -> QueryStatus:
+    """How a stored question ended; an unsure reply is stored as a refusal with a reason of its own."""
+    is_unsure = status == QueryStatus.REFUSED and reason == schema.UNSURE_REASON
+    return QueryStatus.UNSURE if is_unsure else QueryStatus(status)
 
 
 class LoggedQuestion(NamedTuple):
@@ -80,9 +95,7 @@ class LogSnapshot:
         ).order_by(columns.created_at, columns.query_id)
         rows = self._connection.execute(query, execution_options={"yield_per": ROW_BATCH_SIZE})
         for text, mode, status, reason, milliseconds, created_at, *book in rows:
-            time, outcome = created_at.replace(tzinfo=UTC), QueryStatus(status)
-            if outcome is QueryStatus.REFUSED and reason == schema.UNSURE_REASON:
-                outcome = QueryStatus.UNSURE
+            time, outcome = created_at.replace(tzinfo=UTC), _parse_status(status, reason)
             yield LoggedQuestion(text, QueryMode(mode), outcome, reason, milliseconds or 0, time, BookRef(*book))
 
     def count_chapters(self) -> Counter[tuple[str, str]]:
