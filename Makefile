@@ -6,7 +6,7 @@ COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-has
           --no-emit-index-url --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-slow check tour bench load chaos eval lock clean
+.PHONY: help demo quick test test-slow check tour bench load chaos eval replies lock clean
 
 help:            ## say what each target does
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -34,6 +34,9 @@ check: $(VENV)/.dev   ## format, lint and types
 
 eval: $(VENV)/.dev    ## measure retrieval, answers and refusals on the question sets, next to the previous figures
 	$(BIN)/python -m evals
+
+replies: $(VENV)/.dev ## ask readers' questions, judge the replies by rules, and render them as a page
+	$(BIN)/python -m evals.replies
 
 bench: $(VENV)/.dev   ## measure speed, memory and load, and print the bars
 	$(BIN)/python -m evals.bench
