@@ -16,6 +16,9 @@ MAX_PROSE_WORDS = 120
 SENTENCE_END = re.compile(r"[.!?…:;][\"'”’»)\]*_]*$|[^\w\s,\-–(\[{]$")
 LOWERCASE_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?(?=[\s,;]|[.!?]?$)")
 LINK = re.compile(r"https?://[^/\s]+|/|[^\s#?]+\.(?:x?html?|pdf|md)\b")
+EXERCISE = re.compile(r"› Exercises?$")
+CAPTION = re.compile(r"(?:Figure|Fig\.|Table) \d")
+DIAGRAM = re.compile(r"(?:flowchart|graph|sequenceDiagram|classDiagram|stateDiagram|gantt|pie|@startuml)\b")
 CONTINUATION_MARK = "…"
 
 
@@ -109,8 +112,10 @@ def _check_fragments(shown: ShownReply, source: SourceBlocks) -> Iterator[str]:
                 yield f"an empty {block.kind}"
             continue
         sentences = _sentences(block)
-        for sentence in sentences:
-            if LOWERCASE_WORD.match(sentence):
+        previous = shown.blocks[i - 1].kind if i else ""
+        for n, sentence in enumerate(sentences):
+            continues = n == 0 and previous in ("code", "formula")
+            if LOWERCASE_WORD.match(sentence) and not continues:
                 yield f"starts in the middle: “{_shorten(sentence)}”"
             elif not SENTENCE_END.search(sentence):
                 yield f"has no end: “{_shorten(sentence)}”"
@@ -150,6 +155,18 @@ def _check_code_lines(shown: ShownReply, source: SourceBlocks) -> Iterator[str]:
 def _is_cut(lines: Sequence[str], written: Sequence[CodeBlock]) -> bool:
     same = [each for each in written if lines[0] in each.lines and lines[-1] in each.lines]
     return bool(same) and not any(each.lines[0] in lines and each.lines[-1] in lines for each in same)
+
+
+def _check_facts(shown: ShownReply, source: SourceBlocks) -> Iterator[str]:
+    """Exercises, captions and the source of diagrams are not facts."""
+    for each in shown.citations if shown.kind != "refusal" else ():
+        if EXERCISE.search(each.path):
+            yield f"[{each.number}] quotes an exercise: {each.path}"
+    for block in shown.blocks:
+        if block.kind == "paragraph" and (captions := [each for each in _sentences(block) if CAPTION.match(each)]):
+            yield f"quotes a caption: “{_shorten(captions[0])}”"
+        if block.kind == "code" and DIAGRAM.match(block.text.strip()):
+            yield f"quotes the source of a diagram: “{_shorten(block.text)}”"
 
 
 def _check_citations(shown: ShownReply, source: SourceBlocks) -> Iterator[str]:
@@ -206,6 +223,7 @@ GENERAL_RULES: dict[str, Callable[[ShownReply, SourceBlocks], Iterator[str]]] = 
     "alt_text": _check_alt_text,
     "joined_cells": _check_joined_cells,
     "code_lines": _check_code_lines,
+    "not_a_fact": _check_facts,
     "one_citation": _check_citations,
     "link": _check_links,
     "length": _check_length,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -19,6 +20,8 @@ BLOCK_KINDS: dict[UnitKind, str] = {
     "heading": "heading",
 }
 
+LIST_MARKER = re.compile(r"^[-*+•] ")
+
 
 @dataclass(frozen=True, slots=True)
 class ShownBlock:
@@ -35,7 +38,7 @@ class ShownBlock:
     @property
     def rows(self) -> list[list[str]]:
         """The cells of each line of a table."""
-        return [[cell.strip() for cell in line.split(" | ")] for line in self.lines]
+        return [[cell.strip() for cell in f" {line} ".split(" | ")] for line in self.lines]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +121,8 @@ def _split_sentence(sentence: AnswerSentence, numbers: dict[Evidence, int]) -> I
 def _split_evidence(evidence: Evidence, numbers: tuple[int, ...]) -> Iterator[ShownBlock]:
     for unit in evidence.units:
         text = evidence.text[unit.start : unit.end]
-        lines = text.split("\n") if unit.kind in ("code", "row", "formula") else [" ".join(text.split())]
+        is_verbatim = unit.kind in ("code", "row", "formula")
+        lines = text.split("\n") if is_verbatim else [LIST_MARKER.sub("", " ".join(text.split()))]
         yield ShownBlock(BLOCK_KINDS[unit.kind], tuple(lines), numbers)
 
 

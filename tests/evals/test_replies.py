@@ -157,6 +157,9 @@ def test_a_reply_that_misses_one_expectation_breaks_that_rule_only(
         ("code_lines", reply_with(ShownBlock("code", ("", "  ")))),
         ("code_lines", reply_with(ShownBlock("code", ("import gears",)))),
         ("code_lines", reply_with(ShownBlock("code", ("gears.py", "import gears", "", "gears.turn()")))),
+        ("not_a_fact", reply_with(prose("Gears turn."), citations=(replace(PLACE, path="Gears › Exercises"),))),
+        ("not_a_fact", reply_with(prose("Figure 1.1. A gear."))),
+        ("not_a_fact", reply_with(ShownBlock("code", ("flowchart LR", "  A --> B")))),
         ("one_citation", reply_with(prose("Gears turn."), citations=(PLACE, replace(PLACE, number=2)))),
         ("link", reply_with(prose("Gears turn."), citations=(replace(PLACE, link=""),))),
         ("link", reply_with(prose("Gears turn."), citations=(replace(PLACE, link="#gears"),))),
@@ -177,6 +180,7 @@ def test_a_reply_with_one_fault_breaks_one_general_rule(rule: str, shown: ShownR
         reply_with(prose("The type is str | None here.")),
         reply_with(ShownBlock("code", ("import gears", "gears.turn()"))),
         reply_with(ShownBlock("code", ("import gears", "…"))),
+        reply_with(prose("Write:"), ShownBlock("code", ("turn()",)), prose("which turns the gear.")),
         reply_with(ShownBlock("table", ("Gear | Ratio", "spur | 3"))),
         reply_with(prose("Gears turn."), citations=(replace(PLACE, file="book.pdf", link="book.pdf#page=8"),)),
         reply_with(prose("Gears turn."), citations=(replace(PLACE, link="/gears"),)),
@@ -197,7 +201,7 @@ def test_a_reply_of_the_wrong_kind_is_still_judged_by_its_form(source: SourceBlo
 
 
 def make_evidence() -> Evidence:
-    pieces = [("sentence", "Gears turn."), ("item", "a rim"), ("item", "a hub"), ("code", "turn()\n  again()")]
+    pieces = [("sentence", "Gears turn."), ("item", "- a rim"), ("item", "a hub"), ("code", "turn()\n  again()")]
     text = "\n".join(words for _, words in pieces)
     units = [QuotableUnit(kind, text.index(words), text.index(words) + len(words)) for kind, words in pieces]  # type: ignore[arg-type]
     place = Place("chapter-1.md", "/gears", "Chapter 1", "Chapter 1", ("Gears",), "turn", 0, len(text))
