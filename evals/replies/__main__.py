@@ -58,9 +58,14 @@ def ask(book: Book, question: ReplyQuestion, source: SourceBlocks) -> JudgedRepl
     if question.conversation:
         if "conversation" not in inspect.signature(book.ask).parameters:
             return JudgedReply(question, skipped=NO_CONVERSATION)
-        options["conversation"] = list(question.conversation)
+        options["conversation"] = list(talk_first(book, question.conversation))
     shown = show_reply(book.ask(question.question, **options))  # type: ignore[arg-type]
     return JudgedReply(question, shown, tuple(judge(shown, question, source)))
+
+
+def talk_first(book: Book, questions: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The earlier questions of a reader, each with the text of its reply."""
+    return ((earlier, book.ask(earlier).text) for earlier in questions)
 
 
 def build_table(title: str, replies: Sequence[JudgedReply], names: Sequence[str], field: str) -> Table:

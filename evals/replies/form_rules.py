@@ -157,7 +157,9 @@ def fold(text: str) -> str:
 
 
 def _fold_item(text: str) -> str:
-    return LIST_MARKER.sub("", fold(text))
+    """An item without its marker, or a row without its empty cells."""
+    cells = filter(None, re.split(r"\s*(?<!\S)\|(?!\S)\s*", fold(text)))
+    return LIST_MARKER.sub("", " | ".join(cells))
 
 
 def shorten(text: str) -> str:

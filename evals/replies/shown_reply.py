@@ -74,7 +74,8 @@ class ShownReply:
 def show_reply(reply: Reply) -> ShownReply:
     """What a reader sees of a reply."""
     kind = {Answer: "answer", Unsure: "unsure", Refusal: "refusal"}.get(type(reply), type(reply).__name__.lower())
-    message = reply.reservation if isinstance(reply, Answer) else reply.text
+    said = reply.reservation if isinstance(reply, Answer) else reply.text
+    message = note_of(reply) or said
     return ShownReply(kind, message, tuple(blocks_of(reply)), tuple(citations_of(reply)), completed_question(reply))
 
 
@@ -98,6 +99,11 @@ def citations_of(reply: Reply) -> Iterator[ShownCitation]:
     places = [each if isinstance(each, Place) else each.place for each in reply.citations or _closest(reply)]
     for number, place in enumerate(places, 1):
         yield ShownCitation(number, " › ".join(place.heading_path), place.link, place.file.partition("#")[0])
+
+
+def note_of(reply: Reply) -> str:
+    """What a reply says instead of its usual sentence, such as an answer to a greeting."""
+    return str(getattr(reply.trace, "note", None) or "")
 
 
 def completed_question(reply: Reply) -> str:

@@ -195,6 +195,7 @@ def test_a_reply_with_one_fault_breaks_one_general_rule(rule: str, shown: ShownR
         reply_with(prose("Write:"), ShownBlock("code", ("turn()",)), prose("which turns the gear.")),
         reply_with(ShownBlock("table", ("Gear | Ratio", "spur | 3", "worm | 20"))),
         reply_with(ShownBlock("table", ("Gear | Ratio", "spur | 3", "…"))),
+        reply_with(ShownBlock("table", ("Gear | Ratio", "| spur |  | 3", "worm | 20"))),
         reply_with(ShownBlock("list", ("Spur gears. They are cheap.", "Worm gears.", "Bevel gears."))),
         reply_with(ShownBlock("list", ("Worm gears.",))),
         reply_with(prose("Gears turn."), citations=(replace(PLACE, file="book.pdf", link="book.pdf#page=8"),)),
@@ -251,16 +252,19 @@ class SilentBook:
 
 
 class TalkingBook:
-    def ask(self, question: str, *, selection: str | None = None, conversation: Sequence[str] = ()) -> Reply:
-        return make_answer([(f"{question} after {' '.join(conversation)}.", make_passage("Gears turn."))])
+    def ask(
+        self, question: str, *, selection: str | None = None, conversation: Sequence[tuple[str, str]] = ()
+    ) -> Reply:
+        earlier = " ".join(f"{asked} {replied}" for asked, replied in conversation)
+        return make_answer([(f"{earlier} {question}".strip(), make_passage("Gears turn."))])
 
 
-def test_a_follow_up_is_asked_only_if_the_book_takes_a_conversation(source: SourceBlocks) -> None:
+def test_a_follow_up_comes_with_the_earlier_replies_if_the_book_takes_a_conversation(source: SourceBlocks) -> None:
     question = replace(ask_for("follow_up"), conversation=("What is a gear?",))
     assert not replies_command.ask(SilentBook(), question, source).was_asked  # type: ignore[arg-type]
     asked = replies_command.ask(TalkingBook(), question, source)  # type: ignore[arg-type]
     assert asked.shown
-    assert "How do gears turn? after What is a gear?" in asked.shown.text
+    assert asked.shown.text.strip() == "What is a gear? What is a gear? How do gears turn?"
 
 
 def test_the_questions_about_an_absent_source_are_skipped_with_a_reason(
