@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
 
-from bookbound.domain.chunk import Place, UnitKind
-from bookbound.domain.judgement import Evidence
-from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Unsure
-
-BLOCK_KINDS: dict[UnitKind, str] = {
-    "sentence": "paragraph",
-    "item": "list",
-    "row": "table",
-    "code": "code",
-    "formula": "formula",
-    "heading": "heading",
-}
-
-LIST_MARKER = re.compile(r"^[-*+•] ")
+from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Source, Unsure, group_by_section
+from bookbound.domain.reply_blocks import CUT_MARK, ReplyBlock, build_blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,24 +67,43 @@ def show_reply(reply: Reply) -> ShownReply:
 
 def blocks_of(reply: Reply) -> Iterator[ShownBlock]:
     """The blocks of a reply, in the order in which they are shown."""
+    sources = _sources_of(reply)
     if isinstance(reply, Answer):
-        numbers = {evidence: number for number, evidence in enumerate(reply.citations, 1)}
-        units = [unit for sentence in reply.sentences for unit in _split_sentence(sentence, numbers)]
-        for (kind, _), group in groupby(
-            units, key=lambda unit: (unit.kind, unit.numbers if unit.kind == "code" else 0)
-        ):
-            yield _join_blocks(kind, list(group))
-    elif isinstance(reply, Unsure):
-        for number, evidence in enumerate(reply.closest, 1):
-            for kind, group in groupby(_split_evidence(evidence, (number,)), key=lambda unit: unit.kind):
-                yield _join_blocks(kind, list(group))
+        blocks: Iterable[ReplyBlock] = reply.blocks
+    else:
+        quotes = [AnswerSentence(quote.text, (quote,)) for source in sources for quote in source.quotes]
+        blocks = build_blocks(quotes)
+    for block in blocks:
+        cited = (source.number for source in sources if not {*source.quotes}.isdisjoint(block.evidence))
+        yield ShownBlock(block.kind, tuple(_lines_of(block)), tuple(cited))
+
+
+def _lines_of(block: ReplyBlock) -> Iterator[str]:
+    if block.kind == "list":
+        yield from (f"{item.number} {item.text}".strip() for item in block.items)
+    elif block.kind == "table":
+        yield from (" | ".join(row) for row in block.rows)
+    elif block.kind == "code":
+        yield from [CUT_MARK] * block.cut_start
+        yield from block.text.split("\n")
+        yield from [CUT_MARK] * block.cut_end
+    else:
+        yield block.text
 
 
 def citations_of(reply: Reply) -> Iterator[ShownCitation]:
-    """The places that a reply cites, or names as the closest."""
-    places = [each if isinstance(each, Place) else each.place for each in reply.citations or _closest(reply)]
-    for number, place in enumerate(places, 1):
+    """The sections that a reply cites, or names as the closest."""
+    numbered = [(source.number, source.place) for source in _sources_of(reply)]
+    if isinstance(reply, Refusal):
+        numbered = list(enumerate(reply.closest, 1))
+    for number, place in numbered:
         yield ShownCitation(number, " › ".join(place.heading_path), place.link, place.file.partition("#")[0])
+
+
+def _sources_of(reply: Reply) -> tuple[Source, ...]:
+    if isinstance(reply, Unsure):
+        return group_by_section(reply.closest)
+    return reply.sources if isinstance(reply, Answer) else ()
 
 
 def note_of(reply: Reply) -> str:
@@ -109,29 +114,3 @@ def note_of(reply: Reply) -> str:
 def completed_question(reply: Reply) -> str:
     """The question that was answered if it was completed from the conversation."""
     return str(getattr(reply.trace, "completed_question", None) or "")
-
-
-def _closest(reply: Reply) -> Sequence[Evidence | Place]:
-    return () if isinstance(reply, Answer) else reply.closest
-
-
-def _split_sentence(sentence: AnswerSentence, numbers: dict[Evidence, int]) -> Iterator[ShownBlock]:
-    cited = tuple(numbers[evidence] for evidence in dict.fromkeys(sentence.evidence))
-    quoted = next((evidence for evidence in sentence.evidence if evidence.text == sentence.text), None)
-    if quoted:
-        yield from _split_evidence(quoted, cited)
-    else:
-        yield ShownBlock("paragraph", (sentence.text,), cited)
-
-
-def _split_evidence(evidence: Evidence, numbers: tuple[int, ...]) -> Iterator[ShownBlock]:
-    for unit in evidence.units:
-        text = evidence.text[unit.start : unit.end]
-        is_verbatim = unit.kind in ("code", "row", "formula")
-        lines = text.split("\n") if is_verbatim else [LIST_MARKER.sub("", " ".join(text.split()))]
-        yield ShownBlock(BLOCK_KINDS[unit.kind], tuple(lines), numbers)
-
-
-def _join_blocks(kind: str, blocks: Sequence[ShownBlock]) -> ShownBlock:
-    numbers = dict.fromkeys(number for block in blocks for number in block.numbers)
-    return ShownBlock(kind, tuple(line for block in blocks for line in block.lines), tuple(numbers))
