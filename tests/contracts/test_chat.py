@@ -24,7 +24,7 @@ from bookbound.contracts.chat import (
     RetrievalContext,
     RetrievalResult,
 )
-from bookbound.domain.chunk import Passage, Place
+from bookbound.domain.chunk import Passage, Place, QuotableUnit
 from bookbound.domain.errors import (
     IndexNotFoundError,
     OverloadedError,
@@ -139,11 +139,22 @@ def test_a_sentence_with_two_sources_has_both_links() -> None:
 
 
 def test_a_link_is_never_on_a_line_of_code() -> None:
-    response = ChatResponse.from_reply(
-        make_answer([("Run it:", SERVO), ("a = 1\nb = 2", SERVO), ("Done.", MOTOR)]), "r1"
-    )
+    text = "a = 1\nb = 2"
+    code = replace(SERVO, chunk=replace(SERVO.chunk, text=text, units=(QuotableUnit("code", 0, len(text)),)))
+    response = ChatResponse.from_reply(make_answer([("Run it:", SERVO), (text, code), ("Done.", MOTOR)]), "r1")
     servo, motor = RetrievalResult.from_passage(SERVO).link, RetrievalResult.from_passage(MOTOR).link
-    assert response.answer == f"Run it:\n\na = 1\nb = 2\n\n{servo} Done. {motor}"
+    assert response.answer == f"Run it:\n\n```\n{text}\n```\n\n{servo} Done. {motor}"
+
+
+def test_consecutive_sentences_of_one_section_have_one_link() -> None:
+    other = replace(SERVO, chunk=replace(SERVO.chunk, id="c9"))
+    response = ChatResponse.from_reply(make_answer([("One.", SERVO), ("Two.", other)]), "r1")
+    assert response.answer == f"One. Two. {RetrievalResult.from_passage(SERVO).link}"
+
+
+def test_words_that_look_like_markup_are_escaped_and_links_are_not() -> None:
+    response = ChatResponse.from_reply(make_answer([("Call a*b(c).", SERVO)]), "r1")
+    assert response.answer == f"Call a\\*b(c). {RetrievalResult.from_passage(SERVO).link}"
 
 
 @pytest.mark.parametrize("question", ["?", "q" * 2000, f"  {'q' * 2000}\n"])

@@ -15,6 +15,7 @@ from bookbound.contracts.chat import ChatResponse
 from bookbound.contracts.query import build_response, plan_workflow
 from bookbound.contracts.query_models import MAX_ANSWER_CHARS, QueryRequest
 from bookbound.contracts.request_context import RequestContext
+from bookbound.domain.chunk import QuotableUnit, UnitKind
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
 from bookbound.domain.reply import (
     MAX_ANSWER_SENTENCES,
@@ -89,6 +90,48 @@ def test_answer_and_reservation_fit_into_2000_characters(render: Render) -> None
     assert len(response) <= MAX_ANSWER_CHARS == grounded_agent.MAX_ANSWER_LENGTH
     assert response.endswith(PARTIAL_ANSWER_MESSAGE)
     assert len(response) > MAX_ANSWER_CHARS - 20
+
+
+@pytest.mark.parametrize("render", [render_query, render_grounded_agent])
+def test_an_answer_with_words_that_look_like_markup_fits_into_2000_characters(render: Render) -> None:
+    response = render(make_partial_answer("a*b " * 600))
+    assert len(response) <= MAX_ANSWER_CHARS
+    assert response.endswith(PARTIAL_ANSWER_MESSAGE)
+
+
+@pytest.mark.parametrize("render", [render_query, render_grounded_agent])
+def test_code_that_does_not_fit_into_2000_characters_stays_code(render: Render) -> None:
+    text = "walk(1)\n" * 300
+    chunk = replace(PASSAGE.chunk, text=text, units=(QuotableUnit("code", 0, len(text)),))
+    response = render(make_answer([(text, replace(PASSAGE, chunk=chunk))]))
+    assert len(response) <= MAX_ANSWER_CHARS
+    assert response.startswith("```\nwalk(1)\nwalk(1)\n")
+    assert response.endswith("\n```")
+
+
+@pytest.mark.parametrize("render", RENDERERS)
+def test_the_reservation_names_the_missing_parts(render: Render) -> None:
+    answer = make_partial_answer()
+    answer = replace(answer, judgement=replace(answer.judgement, missing_parts=("How old is it?",)))
+    assert render(answer).endswith(f" {PARTIAL_ANSWER_MESSAGE} I found no sure answer to this: How old is it?")
+
+
+@pytest.mark.parametrize("render", RENDERERS)
+@pytest.mark.parametrize("kind", ["sentence", "item"])
+def test_a_missing_part_is_never_markup(render: Render, kind: UnitKind) -> None:
+    text = "- It is 9 m high."
+    chunk = replace(PASSAGE.chunk, text=text, units=(QuotableUnit(kind, 0, len(text)),))
+    answer = make_answer([(text, replace(PASSAGE, chunk=chunk))])
+    judgement = replace(answer.judgement, is_partial=True, missing_parts=("Is <b>it</b> [old](http://a.org)?",))
+    assert render(replace(answer, judgement=judgement)).endswith(r"Is \<b>it\</b> [old\](http://a.org)?")
+
+
+def test_a_long_missing_part_leaves_room_for_the_answer() -> None:
+    answer = make_partial_answer()
+    answer = replace(answer, judgement=replace(answer.judgement, missing_parts=("How old is it? " * 130,)))
+    response = render_grounded_agent(answer)
+    assert response.startswith("The tower is 9 m high.")
+    assert len(response) <= MAX_ANSWER_CHARS
 
 
 def test_the_reservation_for_a_selection_names_the_selection() -> None:

@@ -128,7 +128,8 @@ def build_reply(retrieval: Retrieval, judgement: Judgement, run: RunState, trace
     """Returns an answer of the supported sentences; if there are none, an unsure reply or a refusal."""
     if not run.sentences:
         reason = judgement.refusal or RefusalReason.INSUFFICIENT_GROUNDING
-        if judgement.is_unsure and (quotes := quote_closest(run.question, retrieval.passages, judgement)):
+        found, evidenced = run.quotable or (retrieval, judgement)
+        if judgement.is_unsure and (quotes := quote_closest(run.question, found.passages, evidenced)):
             return Unsure(reason, judgement, trace, quotes)
         judgement = replace(judgement, refusal=reason, is_unsure=False)
         return Refusal(reason, judgement, trace, _find_closest_sections(retrieval))

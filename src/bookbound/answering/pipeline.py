@@ -13,6 +13,7 @@ from bookbound.answering.reading.named_section import prefer_named_section
 from bookbound.answering.reading.question_parts import merge_part_readings, split_question
 from bookbound.answering.run_state import AgentSearches, RunState, rephrase_question
 from bookbound.answering.selection import locate_selection
+from bookbound.answering.writers.neighbour_chunks import join_neighbours
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import ServiceError
 from bookbound.domain.judgement import Assessment, Judgement
@@ -63,7 +64,8 @@ class Pipeline:
         yield retrieval
         yield judgement
         if judgement.answer_present or judgement.is_unsure:
-            async with aclosing(self._write(retrieval, judgement, run)) as sentences:
+            run.quotable = await join_neighbours(retrieval, judgement, self.book.index, run.deadline)
+            async with aclosing(self._write(*run.quotable, run)) as sentences:
                 async for sentence in sentences:
                     yield sentence
         yield await self._build_reply(retrieval, judgement, run)

@@ -15,7 +15,10 @@ NOTHING_FOUND = Judgement(0.0, (), (), "Poor", RefusalReason.EMPTY_RETRIEVAL)
 
 @dataclass(slots=True)
 class RunState:
-    """A question on its way to a reply: its deadline and clock, and the supported sentences so far."""
+    """A question on its way to a reply: its deadline and clock, and the supported sentences so far.
+
+    `quotable` are the passages with what goes on next to them, and the judgement whose evidence is in these.
+    """
 
     question: Question
     deadline: Deadline
@@ -28,6 +31,7 @@ class RunState:
     tool_calls: tuple[str, ...] = ()
     is_missing_part: bool = False
     degraded: bool = False
+    quotable: tuple[Retrieval, Judgement] | None = None
 
     def build_trace(self, retrieval: Retrieval, generation: str, edition: str, embedder: str) -> Trace:
         """Returns how the reply was made, from these passages of this generation and edition of the book."""

@@ -1,0 +1,104 @@
+"""Joins a chunk with the neighbours in which its list, table, code or lead sentence goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
+from bookbound.domain.document import SourceSpan
+from bookbound.domain.judgement import Evidence, Judgement
+from bookbound.domain.ports import Index
+from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, Deadline, Retrieval
+
+MAX_JOINED_CHARS, MAX_JOINED_PASSAGES = 6_000, 4
+
+
+async def join_neighbours(
+    retrieval: Retrieval, judgement: Judgement, index: Index, deadline: Deadline = NO_DEADLINE
+) -> tuple[Retrieval, Judgement]:
+    """Returns the passages and the evidence, in which the chunks with evidence contain what goes on next to them."""
+    wanted = list(dict.fromkeys(piece.chunk_id for piece in judgement.evidence))[:MAX_JOINED_PASSAGES]
+    joined: dict[str, tuple[Chunk, int]] = {}
+    for chunk in (passage.chunk for passage in retrieval.passages if passage.chunk.id in wanted):
+        if chunk.id != SELECTION_CHUNK_ID and _may_go_on(chunk):
+            joined[chunk.id] = _join(chunk, await index.chunks(chunk.place.file, deadline))
+    passages = tuple(_replace_chunk(passage, joined) for passage in retrieval.passages)
+    evidence = tuple(
+        _move(piece, *joined[piece.chunk_id]) if piece.chunk_id in joined else piece for piece in judgement.evidence
+    )
+    return replace(retrieval, passages=passages), replace(judgement, evidence=evidence)
+
+
+def _replace_chunk(passage: Passage, joined: dict[str, tuple[Chunk, int]]) -> Passage:
+    return replace(passage, chunk=joined[passage.chunk.id][0]) if passage.chunk.id in joined else passage
+
+
+def _move(piece: Evidence, chunk: Chunk | None, shift: int) -> Evidence:
+    if chunk is None:
+        return piece
+    return Evidence.from_chunk(chunk, piece.start + shift, piece.end + shift, piece.probability, piece.part)
+
+
+def _may_go_on(chunk: Chunk) -> bool:
+    ends = (chunk.units[0], chunk.units[-1]) if chunk.units else ()
+    return any(unit.kind in ("row", "item", "code") for unit in ends) or chunk.cut_start or _leads_on(chunk)
+
+
+def _leads_on(chunk: Chunk) -> bool:
+    return chunk.cut_end or chunk.text.rstrip().endswith((":", "："))
+
+
+def _join(chunk: Chunk, page: Sequence[Chunk]) -> tuple[Chunk, int]:
+    """Returns a chunk with the neighbours in which it goes on, and by how much its words have moved."""
+    at = next((at for at, each in enumerate(page) if each.id == chunk.id), None)
+    if at is None:
+        return chunk, 0
+    joined, shift, first, last = chunk, 0, at, at
+    while first > 0 and _goes_on(page[first - 1], page[first]) and _fits(joined, page[first - 1]):
+        before = len(joined.text)
+        joined = _append(page[first - 1], joined)
+        shift += len(joined.text) - before
+        first -= 1
+    while last + 1 < len(page) and _goes_on(page[last], page[last + 1]) and _fits(joined, page[last + 1]):
+        joined = _append(joined, page[last + 1])
+        last += 1
+    return replace(joined, id=chunk.id, place=chunk.place, position=chunk.position), shift
+
+
+def _fits(chunk: Chunk, other: Chunk) -> bool:
+    return len(chunk.text) + len(other.text) <= MAX_JOINED_CHARS
+
+
+def _goes_on(chunk: Chunk, after: Chunk) -> bool:
+    """Returns whether a unit, list or table of a chunk goes on in the next one, or its last words announce that one."""
+    if chunk.place.heading_path != after.place.heading_path or not chunk.units or not after.units:
+        return False
+    kind, next_kind = chunk.units[-1].kind, after.units[0].kind
+    return _leads_on(chunk) or (kind == next_kind and kind in ("row", "item"))
+
+
+def _append(chunk: Chunk, after: Chunk) -> Chunk:
+    """Returns two neighbouring chunks as one; a unit that was cut is whole again."""
+    is_cut = chunk.cut_end and after.cut_start
+    together = chunk.units[-1].kind == after.units[0].kind and chunk.units[-1].kind in ("row", "item")
+    gap = _find_gap(chunk, after) if is_cut else "\n" if together else "\n\n"
+    shift = len(chunk.text) + len(gap)
+    units = [unit._replace(start=unit.start + shift, end=unit.end + shift) for unit in after.units]
+    spans = tuple(SourceSpan(span.at + shift, *span[1:]) for span in after.spans)
+    if is_cut:
+        last = chunk.units[-1]
+        units = [*chunk.units[:-1], QuotableUnit(last.kind, last.start, units[0].end), *units[1:]]
+    else:
+        units = [*chunk.units, *units]
+    text = f"{chunk.text}{gap}{after.text}"
+    return replace(
+        chunk, text=text, units=tuple(units), spans=chunk.spans + spans, cut_end=after.cut_end, place=chunk.place
+    )
+
+
+def _find_gap(chunk: Chunk, after: Chunk) -> str:
+    """Returns what stands between the halves of a unit: a space, a line break or a blank line."""
+    if chunk.units[-1].kind not in ("code", "formula"):
+        return " "
+    return "\n" if after.place.start - chunk.place.end <= 1 else "\n\n"
