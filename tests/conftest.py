@@ -40,6 +40,7 @@ INTEGRATION = (
     "server/test_admission",
     "server/test_app",
     "server/test_book_pool",
+    "server/test_conversation",
     "server/test_real_server",
     "server/test_startup_checks",
     "sources/crawl/",

@@ -14,6 +14,7 @@ import bookbound
 from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.errors import BookIndexError, IndexNotFoundError, InvalidInputError
 from bookbound.domain.judgement import RefusalReason
+from bookbound.domain.question import CompletedQuestion
 from bookbound.domain.reply import Answer, Refusal
 from bookbound.domain.trace import StageClock
 from bookbound.library import Book, EventLoopThread
@@ -56,6 +57,23 @@ def book(folder: Path) -> Iterator[Book]:
         patch.setenv("BOOKBOUND_ANSWER_THRESHOLD", "0.3")
         with bookbound.open(folder) as opened:
             yield opened
+
+
+def test_a_follow_up_is_completed_from_the_conversation(book: Book) -> None:
+    events: list[object] = []
+    turns = [bookbound.Turn("What is the horn?"), ("How often is the wick of the lamp trimmed?", "Every 12 hours.")]
+    reply = book.ask("What happens if it is too long?", conversation=turns, on_event=events.append)
+    assert reply.trace.completed_question == "What happens if the wick of the lamp is too long?"
+    assert "makes the flame smoke" in reply.text
+    assert events[0] == CompletedQuestion(reply.trace.completed_question)
+    assert events[-1] == reply
+
+
+def test_a_conversation_has_limits(book: Book) -> None:
+    with pytest.raises(InvalidInputError, match="at most 10 turns"):
+        book.ask("Why?", conversation=[("What is a wick?", "")] * 11)
+    with pytest.raises(InvalidInputError, match="question of 1 to 2000 characters"):
+        book.ask("Why?", conversation=[("", "")])
 
 
 def test_an_answer_has_words_of_the_book_and_their_place(book: Book) -> None:

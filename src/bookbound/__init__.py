@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bookbound.domain.question import Turn
 from bookbound.domain.reply import Answer, Refusal, Reply, Unsure
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from bookbound.library import Book
 
 
-__all__ = ["Answer", "Refusal", "Reply", "Unsure", "index", "open"]
+__all__ = ["Answer", "Refusal", "Reply", "Turn", "Unsure", "index", "open"]
 __version__ = "0.1.0"
 
 

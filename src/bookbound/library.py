@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from threading import Thread
 from types import TracebackType
@@ -14,8 +14,8 @@ from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import BookIndexError
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.ports import PassageFormatter
-from bookbound.domain.question import AnswerScope, Question
-from bookbound.domain.reply import Reply
+from bookbound.domain.question import AnswerScope, Question, Turn
+from bookbound.domain.reply import PipelineEvent, Reply
 from bookbound.domain.trace import StageClock
 
 T = TypeVar("T")
@@ -49,14 +49,18 @@ class Book:
         k: int = 5,
         threshold: float = 0.0,
         allow_fallback: bool = True,
+        conversation: Sequence[Turn | tuple[str, str]] = (),
+        on_event: Callable[[PipelineEvent], None] | None = None,
     ) -> Reply:
         """Returns an answer with its citations, an unsure reply or a refusal; a selection is answered from it alone.
 
         It is a refusal if no passage is as similar to the question as `threshold`. If a language model fails, the
-        answer quotes the book; without `allow_fallback` the error is raised.
+        answer quotes the book; without `allow_fallback` the error is raised. A follow-up is completed from
+        `conversation`, the earlier questions and the texts of their replies. `on_event` gets each event as it happens.
         """
-        checked = Question(question, selection, AnswerScope.SELECTION, k, threshold, allow_fallback)
-        return self._run(lambda: self.pipeline.ask(checked))
+        turns = tuple(Turn(*turn) for turn in conversation)
+        checked = Question(question, selection, AnswerScope.SELECTION, k, threshold, allow_fallback, turns)
+        return self._run(lambda: self.pipeline.ask(checked, on_event=on_event))
 
     def converse(
         self,

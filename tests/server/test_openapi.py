@@ -26,7 +26,17 @@ SNAPSHOT = Path(__file__).parent / "openapi.json"
 Served = Callable[..., AbstractContextManager[str]]
 
 
-CLIENT_FIELDS = {"query", "question", "selected_text", "selection", "scope", "k", "top_k", "threshold", "session_id"}
+CLIENT_FIELDS = {
+    "query",
+    "question",
+    "selected_text",
+    "selection",
+    "scope",
+    "k",
+    "top_k",
+    "threshold",
+    "session_id",
+} | {*("conversation", "answer", "history")}
 SERVER_FIELDS = {
     "path",
     "file",

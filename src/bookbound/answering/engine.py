@@ -15,7 +15,8 @@ from bookbound.domain.ports import Agent, AnswerWriter, Assessor, Embedder, Inde
 class Engine:
     """The models and services that answer questions about any book; closing it closes what was opened for them.
 
-    `fallback_writer` writes if `writer` fails and the question allows it.
+    `fallback_writer` writes if `writer` fails and the question allows it. `quick_assessor` compares ways to complete a
+    follow-up; without one, `assessor` does.
     """
 
     embedder: Embedder
@@ -24,6 +25,7 @@ class Engine:
     verifier: Verifier
     fallback_writer: AnswerWriter | None = None
     agent: Agent | None = None
+    quick_assessor: Assessor | None = None
     answer_seconds: float = 30.0
     resources: AsyncExitStack = field(default_factory=AsyncExitStack)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 
 from bookbound.answering.decision import build_reply, decide, rank_passages
 from bookbound.answering.engine import Engine, OpenBook
+from bookbound.answering.follow_up import complete_follow_up
 from bookbound.answering.reading.named_section import prefer_named_section
 from bookbound.answering.reading.question_parts import merge_part_readings, split_question
 from bookbound.answering.run_state import AgentSearches, RunState, rephrase_question
@@ -32,6 +34,7 @@ from bookbound.domain.reply import (
 from bookbound.domain.trace import StageClock, TokenUsage
 
 log = logging.getLogger("bookbound.answering.pipeline")
+QUICK_PASSAGES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +53,31 @@ class Pipeline:
         run = self._start(question, clock)
         return (await self._read(question, await self._retrieve(question, run), run))[0]
 
-    async def ask(self, question: Question, clock: StageClock | None = None) -> Reply:
+    async def ask(
+        self,
+        question: Question,
+        clock: StageClock | None = None,
+        on_event: Callable[[PipelineEvent], None] | None = None,
+    ) -> Reply:
+        """Returns the reply; `on_event` gets each event as it happens."""
         async with aclosing(self.steps(question, clock)) as steps:
             async for step in steps:
+                if on_event:
+                    on_event(step)
                 if isinstance(step, Reply):
                     return step
         raise AssertionError("every question ends in a reply")
 
     async def steps(self, question: Question, clock: StageClock | None = None) -> AsyncGenerator[PipelineEvent]:
-        """Yields the passages, the judgement, each supported sentence and the reply, as soon as each is known."""
+        """Yields the passages, the judgement, each supported sentence and the reply, as soon as each is known.
+
+        If the question is a follow-up, it is completed first, and the completed question comes before all others.
+        """
         run = self._start(question, clock)
+        if completed := await complete_follow_up(question, partial(self._compare, run), partial(self._estimate, run)):
+            question = run.question = replace(question, text=completed.text)
+            run.completed_question = completed.text
+            yield completed
         retrieval, judgement = await self._judge(question, await self._retrieve(question, run), run)
         yield retrieval
         yield judgement
@@ -133,6 +151,18 @@ class Pipeline:
                 found = await index.search(question.text, vector, MAX_PASSAGES, deadline)
         scored = (replace(each, score=embedder.score_similarity(each.score)) for each in (*first, *found))
         return Retrieval(tuple(scored), place)
+
+    async def _compare(self, run: RunState, *phrases: str) -> float:
+        with run.clock.measure("embed"):
+            one, two = [await self.engine.embedder.embed_question(phrase, run.deadline) for phrase in phrases]
+        return float(one @ two)
+
+    async def _estimate(self, run: RunState, question: Question) -> float:
+        """Returns how probable it is that the book answers, after a quick look at the best passages."""
+        assessor = self.engine.quick_assessor or self.engine.assessor
+        passages = (await self._retrieve(question, run)).passages[:QUICK_PASSAGES]
+        with run.clock.measure("judge"):
+            return (await assessor.assess(question.text, passages, run.deadline)).probability
 
     async def _judge(self, question: Question, candidates: Retrieval, run: RunState) -> tuple[Retrieval, Judgement]:
         if question.scope is not AnswerScope.SELECTION:

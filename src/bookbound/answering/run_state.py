@@ -32,6 +32,7 @@ class RunState:
     is_missing_part: bool = False
     degraded: bool = False
     quotable: tuple[Retrieval, Judgement] | None = None
+    completed_question: str = ""
 
     def build_trace(self, retrieval: Retrieval, generation: str, edition: str, embedder: str) -> Trace:
         """Returns how the reply was made, from these passages of this generation and edition of the book."""
@@ -45,6 +46,7 @@ class RunState:
             tool_calls=self.tool_calls,
             degraded=self.degraded,
             edition=edition,
+            completed_question=self.completed_question,
         )
 
 

@@ -87,6 +87,7 @@ async def open_engine(settings: Settings) -> Engine:
             verifier=CrossEncoderVerifier(strong or fast),
             fallback_writer=fallback_writer,
             agent=agent,
+            quick_assessor=CrossEncoderAssessor(fast),
             answer_seconds=settings.answer_timeout_seconds,
             resources=opened.pop_all(),
         )

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, StrictInt, StringConstraints, field_validator
 
+from bookbound.contracts.chat_history import parse_history
 from bookbound.contracts.http_contract import (
     AnswerBackend,
     Context,
@@ -49,6 +50,11 @@ class ChatRequest(BaseModel):
         default=None, description="The passage that the reader selected"
     )
     top_k: StrictInt = Field(default=5, ge=1, le=20, description="How many chunks to retrieve")
+    history: Any = Field(
+        default=None,
+        description="The earlier messages, each with role and content, or with question and answer, oldest first;"
+        " anything else is ignored",
+    )
 
     @field_validator("question")
     @classmethod
@@ -58,7 +64,8 @@ class ChatRequest(BaseModel):
         return question
 
     def to_question(self) -> Question:
-        return Question(self.question, self.selected_text, AnswerScope.SELECTION_THEN_BOOK, self.top_k)
+        scope, turns = AnswerScope.SELECTION_THEN_BOOK, parse_history(self.history, self.question)
+        return Question(self.question, self.selected_text, scope, self.top_k, conversation=turns)
 
 
 class RetrievalResult(BaseModel):
@@ -136,6 +143,7 @@ class ResponseMetadata(BaseModel):
     processing_time_ms: float = Field(ge=0)
     retrieval_count: int = Field(ge=0, description="How many chunks were retrieved, without the selection")
     model_used: str = Field(description="What wrote the answer")
+    completed_question: str | None = Field(default=None, description="A follow-up as it was understood; else absent")
 
 
 class ChatResponse(BaseModel):
@@ -159,6 +167,7 @@ class ChatResponse(BaseModel):
                 processing_time_ms=reply.trace.total_ms,
                 retrieval_count=len(_retrieved_passages(reply.trace.retrieval)),
                 model_used=reply.trace.writer,
+                completed_question=reply.trace.completed_question or None,
             ),
         )
 
@@ -196,8 +205,8 @@ def build_error_body(problem: Problem, context: RequestContext) -> ErrorResponse
 def build_router(backend: AnswerBackend) -> APIRouter:
     router = APIRouter(tags=["chat"], route_class=QuestionRoute, responses=error_responses(ErrorResponse, 422))
 
-    @router.post("/api/v1/chat")
-    @router.post("/chat")
+    @router.post("/api/v1/chat", response_model_exclude_none=True)
+    @router.post("/chat", response_model_exclude_none=True)
     async def chat(body: ChatRequest, context: Context) -> ChatResponse:
         """Answer from the selected passage and the book, with links to the sources in the text."""
         return ChatResponse.from_reply(await backend.ask(body.to_question(), context), context.id)

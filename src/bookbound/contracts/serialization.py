@@ -35,6 +35,7 @@ def serialize_reply(reply: Reply) -> JsonObject:
         "sure": answer is not None,
         "reservation": (answer.reservation or None) if answer else None,
         "degraded": reply.trace.degraded,
+        "completed_question": reply.trace.completed_question or None,
         "unsure": {"kind": reply.kind.value, "message": reply.text} if isinstance(reply, Unsure) else None,
         "closest": [_serialize_closest(each) for each in reply.closest] if isinstance(reply, Unsure) else [],
         "refusal": _serialize_refusal(reply) if isinstance(reply, Refusal) else None,

@@ -29,9 +29,13 @@ from bookbound.domain.question import (
     MAX_PASSAGES,
     MAX_QUESTION_CHARS,
     MAX_SELECTION_CHARS,
+    MAX_TURN_ANSWER_CHARS,
+    MAX_TURNS,
     AnswerScope,
+    CompletedQuestion,
     Question,
     Retrieval,
+    Turn,
 )
 from bookbound.domain.reply import AnswerSentence, PipelineEvent
 
@@ -43,8 +47,20 @@ SelectionText = Annotated[str, StringConstraints(strict=True, strip_whitespace=T
 PassageCount = Annotated[StrictInt, Field(ge=1, le=MAX_PASSAGES)]
 
 
+class TurnModel(BaseModel):
+    """An earlier question and the text of the reply to it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: QuestionText
+    answer: Annotated[str, StringConstraints(strict=True, max_length=MAX_TURN_ANSWER_CHARS)] | None = None
+
+
 class AnswerRequest(BaseModel):
-    """A question; with a selection it is answered from the selection alone, unless `scope` says otherwise."""
+    """A question; with a selection it is answered from the selection alone, unless `scope` says otherwise.
+
+    A follow-up is completed from `conversation`, the earlier turns, oldest first.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -53,11 +69,12 @@ class AnswerRequest(BaseModel):
     scope: Literal["selection", "selection_then_book"] = "selection"
     k: PassageCount = 5
     threshold: Annotated[float, Field(ge=0, le=1, strict=True)] = 0.0
+    conversation: Annotated[list[TurnModel], Field(max_length=MAX_TURNS)] = Field(default_factory=list)
 
     def to_question(self) -> Question:
-        return Question(
-            self.question, self.selection, AnswerScope(self.scope), self.k, self.threshold, allow_fallback=True
-        )
+        turns = tuple(Turn(turn.question, turn.answer or "") for turn in self.conversation)
+        scope = AnswerScope(self.scope)
+        return Question(self.question, self.selection, scope, self.k, self.threshold, True, turns)
 
 
 class SearchRequest(BaseModel):
@@ -149,6 +166,8 @@ async def _stream_events(
 
 def _format_event(event: PipelineEvent, context: RequestContext) -> str:
     match event:
+        case CompletedQuestion():
+            return _server_sent_event("question", {"completed_question": event.text})
         case Retrieval():
             return _server_sent_event("retrieval", {"passages": serialization.serialize_passages(event)})
         case Judgement():

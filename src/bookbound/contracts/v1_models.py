@@ -150,7 +150,7 @@ class ReplyModel(BaseModel):
 
     An unsure reply neither claims nor denies that the book answers: `closest` has the quotes that come closest, best
     passage first. `sure` is true for an answer. `degraded` if a language model failed: the sentences are quotes, or
-    what the model wrote before it failed.
+    what the model wrote before it failed. `completed_question` is a follow-up as it was understood.
     """
 
     status: Literal["answered", "unsure", "refused"]
@@ -159,6 +159,7 @@ class ReplyModel(BaseModel):
     sure: bool
     reservation: str | None
     degraded: bool
+    completed_question: str | None
     unsure: UnsureModel | None
     closest: list[ClosestModel]
     refusal: RefusalModel | None

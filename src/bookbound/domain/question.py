@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
 from time import monotonic
+from typing import NamedTuple
 
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.errors import InvalidInputError
 
 SELECTION_CHUNK_ID = "selected_text"
 MAX_QUESTION_CHARS, MAX_SELECTION_CHARS, MAX_PASSAGES = 2000, 10000, 20
+MAX_TURNS, MAX_TURN_ANSWER_CHARS = 10, 10000
 
 
 class AnswerScope(StrEnum):
@@ -22,12 +24,28 @@ class AnswerScope(StrEnum):
     SELECTION_THEN_BOOK = "selection_then_book"
 
 
+class Turn(NamedTuple):
+    """An earlier question of a conversation, and the text of the reply to it."""
+
+    question: str
+    answer: str = ""
+
+    def check(self) -> None:
+        """Raises an error if a text is too long or not valid."""
+        if not 1 <= len(self.question) <= MAX_QUESTION_CHARS or len(self.answer) > MAX_TURN_ANSWER_CHARS:
+            raise InvalidInputError(
+                f"A turn of a conversation must have a question of 1 to {MAX_QUESTION_CHARS} characters and an answer"
+                f" of at most {MAX_TURN_ANSWER_CHARS}."
+            )
+        _check_characters("A conversation", self.question + self.answer)
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A reader's question with the selected text, its scope and the limits of the search.
 
     Outer white space is removed. Without selected text the scope is the book. With `allow_fallback` the answer quotes
-    the book if the language model fails.
+    the book if the language model fails. A follow-up is completed from `conversation`, the earlier turns, oldest first.
     """
 
     text: str
@@ -36,6 +54,7 @@ class Question:
     k: int = 5
     threshold: float = 0.0
     allow_fallback: bool = False
+    conversation: tuple[Turn, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         selection = (self.selection or "").strip() or None
@@ -46,8 +65,7 @@ class Question:
             raise InvalidInputError(
                 f"A question must have 1 to {MAX_QUESTION_CHARS} characters; this one has {len(self.text)}."
             )
-        if any("\ud800" <= letter <= "\udfff" for letter in f"{self.text}{selection}"):
-            raise InvalidInputError("A question must be valid text; this one contains bytes that are not characters.")
+        _check_characters("A question", f"{self.text}{selection}")
         if selection and len(selection) > MAX_SELECTION_CHARS:
             raise InvalidInputError(
                 f"A selection must have at most {MAX_SELECTION_CHARS} characters; this one has {len(selection)}."
@@ -56,6 +74,24 @@ class Question:
             raise InvalidInputError(f"The number of passages must be 1 to {MAX_PASSAGES}, not {self.k}.")
         if not 0 <= self.threshold <= 1:
             raise InvalidInputError(f"The threshold must be a number from 0 to 1, not {self.threshold}.")
+        if len(self.conversation) > MAX_TURNS:
+            raise InvalidInputError(
+                f"A conversation must have at most {MAX_TURNS} turns, not {len(self.conversation)}. Send the last ones."
+            )
+        for turn in self.conversation:
+            turn.check()
+
+
+def _check_characters(subject: str, text: str) -> None:
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InvalidInputError(f"{subject} must be valid text; this one contains bytes that are not characters.")
+
+
+@dataclass(frozen=True, slots=True)
+class CompletedQuestion:
+    """A follow-up as it was understood from the conversation."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

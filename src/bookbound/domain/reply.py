@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from bookbound.domain.chunk import Passage, Place, UnitKind
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason, ReplyStatus
-from bookbound.domain.question import SELECTION_CHUNK_ID, Retrieval
+from bookbound.domain.question import SELECTION_CHUNK_ID, CompletedQuestion, Retrieval
 from bookbound.domain.reply_blocks import ReplyBlock, build_blocks, render_markdown
 from bookbound.domain.trace import TokenUsage, Trace
 
@@ -173,7 +173,7 @@ class Unsure:
 
 
 Reply = Answer | Unsure | Refusal
-PipelineEvent = Retrieval | Judgement | AnswerSentence | Reply
+PipelineEvent = CompletedQuestion | Retrieval | Judgement | AnswerSentence | Reply
 
 
 def _find_words(words: str, text: str) -> tuple[int, int] | None:

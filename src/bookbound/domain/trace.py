@@ -79,7 +79,8 @@ class Trace:
     """Everything that an interface may report about how a reply was made.
 
     `tool_calls` names each search of the book. `degraded` means that a language model failed to write the answer, or
-    to finish it. `differing_editions` lack words that the answer cites.
+    to finish it. `differing_editions` lack words that the answer cites. `completed_question` is the follow-up as it was
+    understood, or empty if the question stood alone.
     """
 
     retrieval: Retrieval
@@ -92,6 +93,7 @@ class Trace:
     degraded: bool = False
     edition: str = ""
     differing_editions: tuple[str, ...] = ()
+    completed_question: str = ""
 
     @property
     def retrieval_ms(self) -> float:

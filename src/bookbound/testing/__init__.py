@@ -95,7 +95,12 @@ class ScriptedPipeline:
         self._script = script
         self.questions: list[Question] = []
 
-    async def ask(self, question: Question, clock: StageClock | None = None) -> Reply:
+    async def ask(
+        self,
+        question: Question,
+        clock: StageClock | None = None,
+        on_event: Callable[[PipelineEvent], None] | None = None,
+    ) -> Reply:
         self.questions.append(question)
         if isinstance(self._script, Exception):
             raise self._script

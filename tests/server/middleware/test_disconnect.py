@@ -39,7 +39,7 @@ class SlowPipeline(ScriptedPipeline):
         super().__init__(ANSWER)
         self.working, self.cancelled = threading.Event(), threading.Event()
 
-    async def ask(self, question: Question, clock: StageClock | None = None) -> Reply:
+    async def ask(self, question: Question, clock: StageClock | None = None, on_event: object = None) -> Reply:
         if question.text.startswith("Patient"):
             return ANSWER
         self.working.set()
