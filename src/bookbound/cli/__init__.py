@@ -20,6 +20,7 @@ from bookbound.cli import (
 )
 from bookbound.cli.book_access import Bootstrap
 from bookbound.cli.calibrate_command import calibrate
+from bookbound.cli.chat_command import chat
 from bookbound.cli.eval_command import evaluate
 from bookbound.cli.exit_codes import EXIT_BROKEN_PIPE, flush_before_exit, print_error
 from bookbound.cli.index_command import index
@@ -39,6 +40,7 @@ for command, name, example in (
     (index, "index", "my-book --index my-index"),
     (inspect, "inspect", "my-book"),
     (ask_command.ask, "ask", '"What is a service in ROS 2?"'),
+    (chat, "chat", "--index my-index"),
     (ask_command.search, "search", '"gear ratio" -k 3'),
     (serve_commands.serve, "serve", "--index my-index --port 8000"),
     (evaluate, "eval", "--questions questions.jsonl --html-file report.html --require recall@5=0.8"),

@@ -17,13 +17,13 @@ import typer
 
 import bookbound
 from bookbound.cli.book_access import DEMO_FOLDER_NAME, Bootstrap, open_book
-from bookbound.cli.exit_codes import exit_on_error, print_error
+from bookbound.cli.chat_command import ChatSession, read_line
+from bookbound.cli.exit_codes import exit_on_error
 from bookbound.cli.index_command import index_with_progress
 from bookbound.cli.options import BookOption, EditionOption, IndexOption, parse_path
-from bookbound.cli.reply_view import format_reply
 from bookbound.cli.terminal import BLANK_LINE, StyledLine, flush_stdout, format_count, print_line, print_lines, styled
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
-from bookbound.domain.errors import ConfigError, InvalidInputError
+from bookbound.domain.errors import ConfigError
 from bookbound.library import Book
 from bookbound.settings import Settings, load_settings, warn_unknown_variables
 
@@ -121,15 +121,18 @@ def demo(ctx: typer.Context, index: IndexOption = None, serve: ServeOption = Tru
         book = stack.enter_context(open_demo_book(ctx.obj, _find_example_book(), settings))
         print_line("Book: ", (book.manifest.title, "bold"), f", {format_count(book.manifest.chunks, 'chunk')}")
         print_lines([BLANK_LINE])
-        is_interactive = sys.stdin.isatty()
+        is_interactive, session = sys.stdin.isatty(), ChatSession(book)
         for question in DEMO_QUESTIONS:
-            _print_answer(book, question, echo=True)
+            print_line((f"> {question}", "bold"))
+            session.ask(question)
         if serve:
             stack.enter_context(_serve_in_background(book, settings, port))
         if is_interactive:
             print_line(("Your questions (Ctrl-D, an empty line or quit ends):", "dim"))
-        while (text := _read_question(is_interactive)) not in (None, "", "quit"):
-            _print_answer(book, text or "", echo=not is_interactive)
+        while (text := read_line(is_interactive)) not in (None, "", "quit"):
+            if not is_interactive:
+                print_line((f"> {text}", "bold"))
+            session.ask(text or "")
         if serve and text is None and not is_interactive:
             threading.Event().wait()
 
@@ -145,34 +148,6 @@ def _serve_in_background(book: Book, settings: Settings, port: int) -> Iterator[
         print_lines([*format_invitation(book.manifest.title, url, DEMO_QUESTIONS[0]), BLANK_LINE])
         flush_stdout()
         yield
-
-
-def _print_answer(book: Book, question: str, echo: bool) -> None:
-    """Print the reply; an invalid question is reported, and the next one can be asked."""
-    if echo:
-        print_line((f"> {question}", "bold"))
-    try:
-        print_lines([*format_reply(book.ask(question)), BLANK_LINE])
-    except InvalidInputError as error:
-        print_error(error)
-    flush_stdout()
-
-
-def _read_question(is_interactive: bool) -> str | None:
-    """The next line from the keyboard or a pipe, or None at its end."""
-    if not is_interactive:
-        line = sys.stdin.readline()
-        return line.strip() if line else None
-    import readline  # noqa: F401  (gives the prompt a history and line editing)
-
-    try:
-        return input("> ").strip()
-    except EOFError:
-        print()
-        return None
-    except KeyboardInterrupt:
-        print()
-        raise
 
 
 def open_demo_book(bootstrap: Bootstrap, source: Path, settings: Settings) -> Book:

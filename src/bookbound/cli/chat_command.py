@@ -1,0 +1,171 @@
+"""Implements the command `chat`: an interactive prompt whose questions may be follow-ups."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import typer
+
+from bookbound.cli.book_access import open_book
+from bookbound.cli.exit_codes import (
+    EXIT_ANSWERED,
+    EXIT_REFUSED,
+    exit_on_error,
+    exit_without_cleanup,
+    print_error,
+)
+from bookbound.cli.options import BookOption, EditionOption, IndexOption
+from bookbound.cli.reply_view import format_passages, format_reply
+from bookbound.cli.terminal import (
+    BLANK_LINE,
+    StyledLine,
+    create_console,
+    flush_stdout,
+    format_table,
+    print_line,
+    print_lines,
+    styled,
+)
+from bookbound.domain.errors import BookboundError
+from bookbound.domain.question import MAX_TURN_ANSWER_CHARS, MAX_TURNS, CompletedQuestion, Turn
+from bookbound.domain.reply import Answer, AnswerSentence, PipelineEvent, Reply
+from bookbound.library import Book
+from bookbound.settings import load_settings
+
+HELP = {
+    "/sources": "show the passages that the last reply was made from",
+    "/clear": "forget the conversation",
+    "/help": "show this list",
+    "/quit": "end, as Ctrl-D does",
+}
+_COMMAND = re.compile(r"/[a-z]+")
+
+
+class ChatSession:
+    """Asks a book one question after the other; the conversation is kept in this process alone."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._turns: list[Turn] = []
+        self._last_reply: Reply | None = None
+
+    def ask(self, question: str) -> int:
+        """Print the reply to a question or follow-up, or what is wrong with it, and return its exit code."""
+        try:
+            with _show_progress() as on_event:
+                reply = self._book.ask(question, conversation=self._turns, on_event=on_event)
+        except BookboundError as error:
+            flush_stdout()
+            return print_error(error)
+        turn = Turn(question.strip(), reply.text[:MAX_TURN_ANSWER_CHARS])
+        self._turns = [*self._turns, turn][-MAX_TURNS:]
+        self._last_reply = reply
+        print_lines([*_format_completed_question(reply.trace.completed_question), *format_reply(reply), BLANK_LINE])
+        flush_stdout()
+        return EXIT_ANSWERED if isinstance(reply, Answer) else EXIT_REFUSED
+
+    def run_command(self, command: str) -> None:
+        match command:
+            case "/clear":
+                self._turns, self._last_reply = [], None
+                print_line(("The conversation is forgotten.", "dim"))
+            case "/sources" if self._last_reply:
+                print_lines(format_passages(self._last_reply.trace.retrieval.passages))
+            case "/sources":
+                print_line("There is no reply yet. Ask a question first.")
+            case "/help":
+                print_lines(format_table(list(HELP.items())))
+            case _:
+                print_line(f"There is no command {command}. /help lists the commands.")
+        flush_stdout()
+
+
+def chat(ctx: typer.Context, index: IndexOption = None, book: BookOption = None, edition: EditionOption = None) -> None:
+    """Answer your questions at a prompt, also follow-ups such as "why?" or "what about on macOS?".
+
+    Ctrl-C stops an answer, Ctrl-D ends. Without a terminal it reads one question per line.
+
+    Exit codes: 0; from a pipe or file, the highest of its questions: 0 answered, 1 unsure or refused, 3 a service could
+    not be reached, 4 invalid input. 2 bad use or configuration.
+    """
+    with exit_on_error():
+        settings = load_settings(index=index, book=book, edition=edition)
+        with open_book(ctx.obj, settings) as opened:
+            is_interactive = sys.stdin.isatty() and sys.stdout.isatty()
+            if is_interactive:
+                title = opened.manifest.title
+                print_line("Book: ", (title, "bold"), (". /help lists the commands, Ctrl-D ends.", "dim"))
+            code = _run_session(ChatSession(opened), is_interactive)
+            exit_without_cleanup(EXIT_ANSWERED if is_interactive else code)
+
+
+def _run_session(session: ChatSession, is_interactive: bool) -> int:
+    """Answer every line and return the highest exit code; on a terminal, Ctrl-C stops the answer or drops the line."""
+    code = EXIT_ANSWERED
+    line: str | None = ""
+    while line is not None and line not in ("/quit", "/exit"):
+        try:
+            if _COMMAND.fullmatch(line):
+                session.run_command(line)
+            elif line:
+                code = max(code, session.ask(line))
+        except KeyboardInterrupt:
+            if not is_interactive:
+                raise
+            print_line(("Stopped.", "dim"))
+        try:
+            line = read_line(is_interactive)
+        except KeyboardInterrupt:
+            if not is_interactive:
+                raise
+            line = ""
+    return code
+
+
+def read_line(is_interactive: bool) -> str | None:
+    """The next line from the keyboard or a pipe, or None at its end."""
+    if not is_interactive:
+        line = sys.stdin.readline()
+        return line.strip() if line else None
+    with suppress(ImportError):
+        import readline  # noqa: F401  (gives the prompt a history and line editing)
+    try:
+        return input("> ").strip()
+    except EOFError:
+        print()
+        return None
+    except KeyboardInterrupt:
+        print()
+        raise
+
+
+def _format_completed_question(question: str) -> list[StyledLine]:
+    return [styled(("Understood as: ", "dim"), (question, "italic"))] if question else []
+
+
+@contextmanager
+def _show_progress() -> Iterator[Callable[[PipelineEvent], None] | None]:
+    """A function that shows each sentence as it is written; on a terminal only, and until the reply is complete."""
+    if not sys.stdout.isatty():
+        yield None
+        return
+    from rich.live import Live
+    from rich.text import Text
+
+    shown: list[StyledLine] = []
+    with Live(Text("…"), console=create_console(sys.stdout), transient=True, auto_refresh=False) as live:
+
+        def on_event(event: PipelineEvent) -> None:
+            if isinstance(event, CompletedQuestion):
+                shown.extend(_format_completed_question(event.text))
+            elif isinstance(event, AnswerSentence):
+                shown.append(styled(event.text))
+            if live.is_started:
+                live.update(
+                    Text("\n").join(Text.assemble(*line.pieces) for line in [*shown, styled("…")]), refresh=True
+                )
+
+        yield on_event

@@ -1,0 +1,159 @@
+"""The interactive prompt: on a terminal, and with a pipe."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+ASKED, FOLLOW_UP = "What is a harmonic drive?", "And what is it made of?"
+LUBRICATED = "How often is the flexspline lubricated with grease?"
+UNDERSTOOD = "Understood as: What is a harmonic drive made of?"
+REFUSED = "Who won the football world cup?"
+CTRL_C, CTRL_D, ARROW_UP = "\x03", "\x04", "\x1b[A"
+
+
+class TerminalSession:
+    """A process on a pseudo terminal: `say` types, and `wait_for` returns what appears up to some words."""
+
+    def __init__(self, process: subprocess.Popen[bytes], terminal: int) -> None:
+        self.process, self._terminal = process, terminal
+        self._unread = ""
+
+    def say(self, text: str) -> None:
+        os.write(self._terminal, text.encode())
+
+    def wait_for(self, words: str) -> str:
+        while words not in self._unread:
+            assert select.select([self._terminal], [], [], 60)[0], f"No {words!r} in: {self._unread}"
+            found = os.read(self._terminal, 65536).decode(errors="replace")
+            self._unread += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", found)
+        seen, _, self._unread = self._unread.partition(words)
+        return seen + words
+
+
+Start = Callable[..., AbstractContextManager[TerminalSession]]
+
+
+@pytest.fixture
+def start(little_index: Path, environment: dict[str, str], tmp_path: Path) -> Start:
+    """Starts `bookbound chat` on a terminal, and waits for its prompt."""
+
+    @contextmanager
+    def run(**variables: str) -> Iterator[TerminalSession]:
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "bookbound", "chat", "--index", str(little_index)]
+        settings = {"TERM": "xterm", "COLUMNS": "400", "BOOKBOUND_ANSWER_THRESHOLD": "0"} | variables
+        with subprocess.Popen(
+            command,
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=environment | settings,
+            cwd=tmp_path,
+            start_new_session=True,
+            preexec_fn=lambda: _take_terminal(theirs),
+        ) as process:
+            os.close(theirs)
+            session = TerminalSession(process, ours)
+            try:
+                session.wait_for("> ")
+                yield session
+            finally:
+                process.kill()
+                os.close(ours)
+
+    return run
+
+
+def _take_terminal(terminal: int) -> None:
+    """Makes it the terminal of this process, so that Ctrl-C interrupts it."""
+    import fcntl
+    import termios
+
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+
+def test_a_session_answers_follow_ups_recalls_lines_and_ends_with_ctrl_d(start: Start) -> None:
+    with start() as session:
+        session.say(f"{ASKED}\n")
+        assert "[1] " in session.wait_for("\n\n> ")
+        session.say(f"{FOLLOW_UP}\n")
+        seen = session.wait_for("\n\n> ")
+        assert UNDERSTOOD in seen
+        assert "wave generator" in seen
+        session.say(f"{ARROW_UP}{ARROW_UP}")
+        session.wait_for(ASKED)
+        session.say(CTRL_C)
+        session.wait_for("> ")
+        session.say(CTRL_D)
+        assert session.process.wait(60) == 0
+
+
+def test_ctrl_c_stops_the_answer_and_not_the_program(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        model = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        with start(BOOKBOUND_LLM_MODEL="x", BOOKBOUND_LLM_URL=model) as session:
+            session.say(f"{ASKED}\n")
+            session.wait_for("…")
+            with silent.accept()[0]:  # the answer now waits for the model
+                session.say(CTRL_C)
+                session.wait_for("Stopped.")
+            session.wait_for("> ")
+            session.say("/help\n")
+            session.wait_for("/sources")
+            session.say("/quit\n")
+            assert session.process.wait(60) == 0
+
+
+def test_a_pipe_gets_replies_without_a_prompt(answering: Run, little_index: Path) -> None:
+    lines = f"{ASKED}\n\n{FOLLOW_UP}\n"
+    done = answering("chat", "--index", str(little_index), stdin=lines)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "> " not in done.stdout
+    first, _, second = done.stdout.partition(f"{UNDERSTOOD}\n")
+    assert first.startswith("A harmonic drive reduces the speed")
+    assert "wave generator" in second
+
+
+def test_the_exit_code_of_a_pipe_is_the_highest_of_its_questions(answering: Run, little_index: Path) -> None:
+    options = "chat", "--index", str(little_index)
+    assert answering(*options, stdin=f"{REFUSED}\n{LUBRICATED}\n").returncode == 1
+    done = answering(*options, stdin=f"{'x' * 2001}\n{LUBRICATED}\n")
+    assert done.returncode == 4
+    assert "1 to 2000 characters" in done.stderr
+    assert "500 hours" in done.stdout
+    assert answering(*options, stdin="").returncode == 0
+
+
+def test_commands_forget_the_conversation_show_sources_and_quit(answering: Run, little_index: Path) -> None:
+    lines = ["/sources", ASKED, "/sources", "/clear", FOLLOW_UP, "/flexspline", "/quit", LUBRICATED]
+    done = answering("chat", "--index", str(little_index), stdin="\n".join(lines))
+    assert "There is no reply yet." in done.stdout
+    assert "\n1. Drives › Harmonic drive" in done.stdout
+    assert "Understood as" not in done.stdout
+    assert "There is no command /flexspline." in done.stdout
+    assert done.stdout.endswith("/help lists the commands.\n")
+
+
+def test_a_missing_index_is_an_error(bookbound: Run, tmp_path: Path) -> None:
+    done = bookbound("chat", "--index", str(tmp_path / "none"))
+    assert done.returncode == 2
+    assert "Index a book first" in done.stderr
+
+
+def test_a_long_session_sends_only_the_last_turns(answering: Run, little_index: Path) -> None:
+    lines = [LUBRICATED] * 11 + ["Why is that?"]
+    done = answering("chat", "--index", str(little_index), stdin="\n".join(lines))
+    assert done.stderr == ""
+    assert "Understood as: Why is the flexspline lubricated with grease?" in done.stdout
