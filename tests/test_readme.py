@@ -24,9 +24,10 @@ from bookbound.testing.scripted_services import ScriptedServices
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-LIBRARY = (REPOSITORY / "docs" / "guides" / "use-the-library.md").read_text(encoding="utf-8")
+GUIDES = REPOSITORY / "docs" / "guides"
+LIBRARY = "".join((GUIDES / f"{name}.md").read_text(encoding="utf-8") for name in ("use-the-library", "conversations"))
 COMMANDS = [shlex.split(line) for line in re.findall(r"^bookbound .*$", README, re.MULTILINE)]
-MODEL_PAGE = (REPOSITORY / "docs" / "guides" / "use-a-language-model.md").read_text(encoding="utf-8")
+MODEL_PAGE = (GUIDES / "use-a-language-model.md").read_text(encoding="utf-8")
 MODELS = [shlex.split(line)[1:] for line in re.findall(r"^export .*$", MODEL_PAGE, re.MULTILINE)]
 CALLS = [shlex.split(line) for line in re.findall(r"^curl .*$", README, re.MULTILINE)]
 DOCUMENTS = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")]

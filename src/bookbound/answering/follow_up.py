@@ -38,7 +38,7 @@ _WHAT_ABOUT = re.compile(r"(?:what|how)\s+about\s+", re.I)
 _BARE_QUESTION = re.compile(
     r"((?:since\s+)?when|where|who|why(?:\s+not)?|how(?:\s+(?:come|so|often|long|much|many|exactly))?|what\s+for|in\s+(?:which|what)\s+\w+)"
     r"(?:\s+(?:is|was)\s+(?:that|this|it)(?:\s+so)?|\s+(?:so|exactly|then|though)"
-    r"|\s+(?:do|does|would|should|can|could|must)\s+(?:i|you|we|one)\s+do\s+(?:that|this|it|so))?",
+    r"|\s+(?:do|does|would|should|can|could|must)\s+(?:i|you|we|one)(?:\s+do\s+(?:that|this|it|so))?)?",
     re.I,
 )
 _REQUEST = re.compile(
@@ -73,7 +73,9 @@ _PRONOUN = re.compile(
     r"(?P<that>that)|(?P<last>that)$|(?<!which\s)(?<!the\s)(?P<one>ones?)$)\b(?!\s+other\b)",
     re.I,
 )
-_WHICH = re.compile(r"which(?:\s+(?:one|two))?(?=\s+(?:is|are|was|has|have|does|do|can|should|would)\b)", re.I)
+_WHICH = re.compile(
+    r"which(?:\s+(?P<one>one|ones|two)\b(?!\s+of\b)|(?=\s+(?:is|are|was|has|have|does|do|can|should)\b))", re.I
+)
 _CLAUSE_END = re.compile(r"[,;]|\b(?:and|but|when|if|because|while|after|before|then|or|that)\b", re.I)
 # A search for "for loop" or "with statement" begins with one of these too.
 _KEYWORD_PREPOSITIONS = frozenset("for while if with as in when than like".split())
@@ -162,8 +164,8 @@ def _complete_question(body: str, state: ConversationState, after_and: bool) -> 
         return [_append_owner(body, state)]
     if replaced := _replace_pronoun(body, state):
         return replaced
-    if (which := _WHICH.match(body)) and state.pair and not find_pair(body):
-        return [f"{which[0]} of {' and '.join(state.pair)}{body[which.end() :]}"]
+    if (which := _WHICH.match(body)) and (which["one"] or state.pair) and not find_pair(body):
+        return [f"{which[0]} of {state.find_antecedents(is_plural=True)[0]}{body[which.end() :]}"]
     if RELATIONAL_NOUN.search(body):
         return [_append_owner(body, state)]
     if named := state.name_in_full(body):
