@@ -54,6 +54,24 @@ def test_the_chunks_of_a_page_come_from_its_book(books: dict[str, EdgeStore]) ->
     asyncio.run(go())
 
 
+def test_the_outline_has_the_pages_and_words_of_all_books(books: dict[str, EdgeStore]) -> None:
+    async def go() -> None:
+        all_ = MultiBookIndex({name: await store.open() for name, store in books.items()})
+        outline = await all_.outline()
+        assert [page.opening for page in outline.pages] == [
+            *await all_.chunks("ants:legs.md"),
+            *await all_.chunks("dogs:legs.md"),
+        ]
+        assert [(place.book, place.file) for place in outline.sections] == [
+            ("ants", "ants:legs.md"),
+            ("dogs", "dogs:legs.md"),
+        ]
+        assert (len(outline.chapters), outline.word_counts["has"], outline.word_counts["barks"]) == (2, 2, 1)
+        await all_.close()
+
+    asyncio.run(go())
+
+
 def test_a_book_name_may_contain_a_colon(books: dict[str, EdgeStore]) -> None:
     async def go() -> None:
         ants, dogs = [await store.open() for store in books.values()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from uuid import NAMESPACE_OID, uuid5
 
 from bookbound.domain.book_ref import UNNAMED_EDITION_LABEL
-from bookbound.domain.chunk import Chunk, Passage
+from bookbound.domain.chunk import Chunk, Passage, Place
 from bookbound.domain.errors import BookboundError
 from bookbound.domain.judgement import Evidence
 from bookbound.domain.manifest import Manifest
+from bookbound.domain.outline import Outline, OutlinePage
 from bookbound.domain.ports import Index
 from bookbound.domain.question import NO_DEADLINE, Deadline
 
@@ -69,6 +71,14 @@ class MultiBookIndex:
         name, inner = self._split_file(file)
         return [_add_book_name(name, chunk) for chunk in await self._indexes[name].chunks(inner, deadline)]
 
+    async def outline(self, deadline: Deadline = NO_DEADLINE) -> Outline:
+        outlines = await asyncio.gather(*(index.outline(deadline) for index in self._indexes.values()))
+        words: Counter[str] = Counter()
+        for outline in outlines:
+            words.update(outline.word_counts)
+        named = zip(self._indexes, outlines, strict=True)
+        return Outline(tuple(_add_name_to_page(name, page) for name, each in named for page in each.pages), words)
+
     async def chunks_with_vectors(self, file: str) -> list[tuple[Chunk, Vectors]]:
         name, inner = self._split_file(file)
         return [
@@ -88,8 +98,18 @@ class MultiBookIndex:
 
 def _add_book_name(name: str, chunk: Chunk) -> Chunk:
     """Returns the chunk with its book in its place and file name, and with an id that is unique among all books."""
-    place = replace(chunk.place, book=name, file=f"{name}:{chunk.place.file}")
-    return replace(chunk, id=str(uuid5(NAMESPACE_OID, f"{name}:{chunk.id}")), place=place)
+    return replace(
+        chunk, id=str(uuid5(NAMESPACE_OID, f"{name}:{chunk.id}")), place=_add_name_to_place(name, chunk.place)
+    )
+
+
+def _add_name_to_place(name: str, place: Place) -> Place:
+    return replace(place, book=name, file=f"{name}:{place.file}")
+
+
+def _add_name_to_page(name: str, page: OutlinePage) -> OutlinePage:
+    sections = tuple(_add_name_to_place(name, place) for place in page.sections)
+    return OutlinePage(_add_book_name(name, page.opening), sections)
 
 
 MAX_COMPARED_CHUNKS = 20

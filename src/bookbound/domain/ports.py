@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from bookbound.domain.chunk import Chunk, Passage
 from bookbound.domain.judgement import Assessment, Evidence, Judgement, SentenceSupport
 from bookbound.domain.manifest import Manifest
+from bookbound.domain.outline import Outline
 from bookbound.domain.query_log_entry import QueryLogEntry
 from bookbound.domain.question import NO_DEADLINE, Deadline, Question, Retrieval
 from bookbound.domain.rate import RateLimitBucket, RateLimitResult
@@ -62,6 +63,9 @@ class Index(Protocol):
 
     async def chunks(self, file: str, deadline: Deadline = NO_DEADLINE) -> list[Chunk]:
         """Returns the chunks of a file in reading order."""
+
+    async def outline(self, deadline: Deadline = NO_DEADLINE) -> Outline:
+        """Returns the chapters, pages, sections and words of the book; only the first call reads the whole index."""
 
     async def chunks_with_vectors(self, file: str) -> list[tuple[Chunk, Vectors]]:
         """Returns the chunks of a file in reading order, each with its dense vector."""

@@ -52,18 +52,19 @@ def normalize_text(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
 
 
+def split_words(text: str) -> list[str]:
+    """The words of a text in lower case, without accents, in order, with repeats."""
+    return _WORD.findall(normalize_text(text))
+
+
 def extract_terms(text: str) -> list[str]:
     """The stems of the words that carry meaning, in order, with repeats."""
-    return [
-        stem(word)
-        for word in _WORD.findall(normalize_text(text))
-        if word not in STOP_WORDS and (len(word) > 1 or word.isdigit())
-    ]
+    return [stem(word) for word in split_words(text) if word not in STOP_WORDS and (len(word) > 1 or word.isdigit())]
 
 
 def asks_about_whole_text(question: str) -> bool:
     """Whether a question points at a whole text and names nothing in it: "Explain this", but not "Why?"."""
-    words = {word for word in _WORD.findall(normalize_text(question)) if len(word) > 1}
+    words = {word for word in split_words(question) if len(word) > 1}
     return words <= STOP_WORDS | DEICTIC_WORDS and bool(words & (DEICTIC_WORDS | POINTING_WORDS))
 
 

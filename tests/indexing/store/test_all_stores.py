@@ -132,6 +132,23 @@ def test_new_readers_see_a_new_generation_and_old_readers_the_old_one(
     asyncio.run(go())
 
 
+def test_the_outline_has_the_pages_in_the_order_of_the_manifest(
+    store: IndexStore, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        await publish(store, chunks[::-1])
+        index = await store.open()
+        outline = await index.outline()
+        files = [page.opening.place.file for page in outline.pages]
+        assert sorted(files) == sorted({chunk.place.file for chunk in chunks})
+        assert [page.opening for page in outline.pages] == [(await index.chunks(file))[0] for file in files]
+        assert (outline.word_counts["zyzzyva"], outline.word_counts["parts"]) == (1, 6)
+        assert await index.outline() is outline
+        await index.close()
+
+    asyncio.run(go())
+
+
 def test_chunks_come_back_with_their_vectors(
     store: IndexStore, chunks: list[Chunk], vectors: Vectors, publish: Publish
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import heapq
 from collections import Counter
 from collections.abc import Sequence
@@ -11,10 +12,12 @@ from typing import TYPE_CHECKING, Protocol
 from bookbound.domain.chunk import Chunk, Passage
 from bookbound.domain.errors import CorruptIndexError, EmbedderMismatchError, SourceError
 from bookbound.domain.manifest import Manifest
+from bookbound.domain.outline import Outline, outline_page
 from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.indexing.store import index_format
 from bookbound.indexing.store.edge_shard import SparseVector, make_bm25_encoder
 from bookbound.indexing.store.index_format import IndexPoint, SearchHit
+from bookbound.text.tokens import split_words
 
 if TYPE_CHECKING:
     from bookbound.domain.ports import Vectors
@@ -72,6 +75,7 @@ class HybridIndex:
         self._shard = shard
         self._manifest = manifest
         self._encoder = make_bm25_encoder(manifest.average_words)
+        self._outline: Outline | None = None
 
     @property
     def manifest(self) -> Manifest:
@@ -92,6 +96,12 @@ class HybridIndex:
     async def chunks(self, file: str, deadline: Deadline = NO_DEADLINE) -> list[Chunk]:
         return sorted(await self._shard.within(deadline).scan(file), key=lambda chunk: (chunk.position, chunk.id))
 
+    async def outline(self, deadline: Deadline = NO_DEADLINE) -> Outline:
+        if self._outline is None:
+            chunks = await self._shard.within(deadline).scan()
+            self._outline = await asyncio.to_thread(_build_outline, chunks, self._manifest)
+        return self._outline
+
     async def chunks_with_vectors(self, file: str) -> list[tuple[Chunk, Vectors]]:
         import numpy as np
 
@@ -101,6 +111,15 @@ class HybridIndex:
 
     async def close(self) -> None:
         await self._shard.close()
+
+
+def _build_outline(chunks: Sequence[Chunk], manifest: Manifest) -> Outline:
+    pages: dict[str, list[Chunk]] = {page.file: [] for page in manifest.page_fingerprints}
+    words: Counter[str] = Counter()
+    for chunk in sorted(chunks, key=lambda chunk: chunk.position):
+        pages.setdefault(chunk.place.file, []).append(chunk)
+        words.update(split_words(chunk.embedding_text))
+    return Outline(tuple(map(outline_page, filter(None, pages.values()))), words)
 
 
 def check_vectors(vectors: Vectors, rows: int, dimension: int) -> Vectors:
