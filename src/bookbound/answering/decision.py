@@ -132,7 +132,7 @@ def build_reply(retrieval: Retrieval, judgement: Judgement, run: RunState, trace
         if judgement.is_unsure and (quotes := quote_closest(run.question, found.passages, evidenced)):
             return Unsure(reason, judgement, trace, quotes)
         judgement = replace(judgement, refusal=reason, is_unsure=False)
-        return Refusal(reason, judgement, trace, _find_closest_sections(retrieval))
+        return Refusal(reason, judgement, trace, () if trace.note else _find_closest_sections(retrieval))
     used = {evidence.chunk_id for sentence in run.sentences for evidence in sentence.evidence}
     passages = tuple(passage for passage in retrieval.passages if passage.chunk.id in used)
     missing = _find_missing_parts(run.question, judgement, run.sentences)

@@ -8,13 +8,15 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 
+from bookbound.answering.about_book import answer_about_book
 from bookbound.answering.decision import build_reply, decide, rank_passages
 from bookbound.answering.engine import Engine, OpenBook
 from bookbound.answering.follow_up import complete_follow_up
 from bookbound.answering.reading.named_section import prefer_named_section
 from bookbound.answering.reading.question_parts import merge_part_readings, split_question
-from bookbound.answering.run_state import AgentSearches, RunState, rephrase_question
+from bookbound.answering.run_state import OFF_TOPIC, AgentSearches, RunState, rephrase_question
 from bookbound.answering.selection import locate_selection
+from bookbound.answering.small_talk import recognize_small_talk, write_invitation
 from bookbound.answering.writers.neighbour_chunks import join_neighbours
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import ServiceError
@@ -78,10 +80,14 @@ class Pipeline:
             question = run.question = replace(question, text=completed.text)
             run.completed_question = completed.text
             yield completed
-        retrieval, judgement = await self._judge(question, await self._retrieve(question, run), run)
+        retrieval, judgement = await self._reply_unread(run) or await self._judge(
+            question, await self._retrieve(question, run), run
+        )
         yield retrieval
         yield judgement
-        if judgement.answer_present or judgement.is_unsure:
+        for ready in run.sentences:
+            yield ready
+        if not run.note and (judgement.answer_present or judgement.is_unsure):
             run.quotable = await join_neighbours(retrieval, judgement, self.book.index, run.deadline)
             async with aclosing(self._write(*run.quotable, run)) as sentences:
                 async for sentence in sentences:
@@ -100,6 +106,8 @@ class Pipeline:
         if engine.agent is None:
             return await self.ask(question)
         run = self._start(question)
+        if unread := await self._reply_unread(run):
+            return await self._build_reply(*unread, run)
         run.writer, run.can_refuse, run.searches_parts = engine.agent.name, True, False
         searches = AgentSearches(await self._retrieve(question, run))
 
@@ -126,6 +134,19 @@ class Pipeline:
     def _start(self, question: Question, clock: StageClock | None = None) -> RunState:
         engine = self.engine
         return RunState(question, Deadline.after(engine.answer_seconds), clock or StageClock(), engine.writer.name)
+
+    async def _reply_unread(self, run: RunState) -> tuple[Retrieval, Judgement] | None:
+        """Replies to what no passage has to be read for: questions about the book itself, and small talk."""
+        question, index = run.question, self.book.index
+        if question.selection:
+            return None
+        if answer := await answer_about_book(index, run):
+            return answer
+        if not (kind := recognize_small_talk(question.text)):
+            return None
+        run.note = write_invitation(kind, index.manifest.title, await index.outline(run.deadline))
+        found = await self._retrieve(question, run)
+        return replace(found, passages=found.passages[: question.k]), OFF_TOPIC
 
     async def _retrieve(self, question: Question, run: RunState) -> Retrieval:
         """Returns the passages an answer may rest on: the selection, the best of the book, or both.
@@ -219,7 +240,7 @@ class Pipeline:
         book = self.book
         trace = run.build_trace(retrieval, book.manifest.generation, book.edition, self.engine.embedder.name)
         reply = build_reply(retrieval, judgement, run, trace)
-        if book.other_editions is None or not isinstance(reply, Answer):
+        if book.other_editions is None or not isinstance(reply, Answer) or run.note:
             return reply
         differing = await book.other_editions.find_differing(reply.citations, run.deadline)
         return replace(reply, trace=replace(trace, differing_editions=differing))

@@ -11,6 +11,7 @@ from bookbound.domain.reply import AnswerSentence
 from bookbound.domain.trace import StageClock, TokenUsage, Trace
 
 NOTHING_FOUND = Judgement(0.0, (), (), "Poor", RefusalReason.EMPTY_RETRIEVAL)
+OFF_TOPIC = Judgement(0.0, (), (), "Poor", RefusalReason.LOW_RELEVANCE)
 
 
 @dataclass(slots=True)
@@ -32,6 +33,7 @@ class RunState:
     is_missing_part: bool = False
     degraded: bool = False
     quotable: tuple[Retrieval, Judgement] | None = None
+    note: str = ""
     completed_question: str = ""
 
     def build_trace(self, retrieval: Retrieval, generation: str, edition: str, embedder: str) -> Trace:
@@ -47,6 +49,7 @@ class RunState:
             degraded=self.degraded,
             edition=edition,
             completed_question=self.completed_question,
+            note=self.note,
         )
 
 

@@ -69,18 +69,19 @@ def _format_answer_text(text: str, is_answered: bool) -> Iterator[StyledLine]:
 
 
 def _build_timing_rows(reply: AgentResponse | GroundedResponse) -> list[tuple[str, str]]:
-    return [
-        ("Retrieval", f"{reply.retrieval_time_ms:.1f} ms"),
-        ("Generation", f"{reply.generation_time_ms:.1f} ms"),
-        ("Total", f"{reply.total_time_ms:.1f} ms"),
-    ]
+    times = (reply.retrieval_time_ms, reply.generation_time_ms, reply.total_time_ms)
+    return [(name, f"{time:.1f} ms") for name, time in zip(("Retrieval", "Generation", "Total"), times, strict=True)]
 
 
 def format_reply(reply: Reply, verbose: bool = False, threshold: float = 0.0) -> Iterator[StyledLine]:
     """An answer with its citations, or the closest passages or sections; `verbose` adds judgement and timings."""
+    trace = reply.trace
+    shown = f"Showing results for: {trace.completed_question}" if trace.completed_question else ""
+    for line in filter(None, (shown, trace.note)):
+        yield from (styled((line, "dim")), BLANK_LINE)
     if isinstance(reply, Answer):
         yield from format_answer(reply)
-    else:
+    elif not trace.note:
         yield from format_unsure(reply) if isinstance(reply, Unsure) else format_refusal(reply, threshold)
     yield from _format_selection(reply.trace.retrieval)
     if verbose:
@@ -224,16 +225,13 @@ def _format_trace(reply: Reply) -> Iterator[StyledLine]:
     verdict = f"{judgement.explain(reply.status)}; retrieval quality {judgement.quality}"
     relevant = f"{len(judgement.relevant_chunk_ids)} of {format_count(len(trace.retrieval.passages), 'passage')}"
     yield BLANK_LINE
-    yield from format_table(
-        [
-            ("Judgement", verdict),
-            ("Relevant", relevant),
-            ("Time", ", ".join(f"{name} {value:.1f} ms" for name, value in trace.milliseconds.items())),
-            ("Writer", _describe_writer(trace)),
-            ("Embedder", trace.embedder),
-            ("Generation", trace.generation),
-        ]
-    )
+    rows = [
+        ("Judgement", verdict),
+        ("Relevant", relevant),
+        ("Time", ", ".join(f"{name} {value:.1f} ms" for name, value in trace.milliseconds.items())),
+        ("Writer", _describe_writer(trace)),
+    ]
+    yield from format_table([*rows, ("Embedder", trace.embedder), ("Generation", trace.generation)])
     yield BLANK_LINE
     yield from format_passages(trace.retrieval.passages)
 

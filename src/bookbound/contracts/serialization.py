@@ -31,6 +31,7 @@ def serialize_reply(reply: Reply) -> JsonObject:
     return {
         "status": reply.status.value,
         "answer": answer.text if answer else None,
+        "note": reply.trace.note or None,
         "partial": answer.is_partial if answer else False,
         "sure": answer is not None,
         "reservation": (answer.reservation or None) if answer else None,
@@ -194,6 +195,7 @@ def _serialize_trace(trace: Trace) -> JsonObject:
         "usage": {"calls": usage.calls, "read": usage.input_tokens, "written": usage.output_tokens},
         "edition": trace.edition,
         "differs": list(trace.differing_editions),
+        "completed_question": trace.completed_question or None,
         "selection": serialize_place(selection) if selection else None,
         "milliseconds": {name: round(value, 2) for name, value in trace.milliseconds.items()},
     }
@@ -201,7 +203,7 @@ def _serialize_trace(trace: Trace) -> JsonObject:
 
 def fit_answer(answer: Answer, max_chars: int, max_sources: int | None = None) -> tuple[str, Answer]:
     """The text of as many sentences as fit together with the reservation, and the answer reduced to these sentences."""
-    max_text_chars = max_chars - (len(answer.reservation) + 2 if answer.reservation else 0)
+    max_text_chars = max_chars - sum(len(each) + 2 for each in (answer.trace.note, answer.reservation) if each)
     kept = answer.sentences[:1]
     for sentence in answer.sentences[1:]:
         more = (*kept, sentence)
@@ -210,7 +212,7 @@ def fit_answer(answer: Answer, max_chars: int, max_sources: int | None = None) -
             break
         kept = more
     kept = (replace(kept[0], text=truncate(kept[0].text, max_text_chars)), *kept[1:])
-    text = join_sentences([*kept, answer.reservation] if answer.reservation else kept)
+    text = join_sentences(filter(None, (answer.trace.note, *kept, answer.reservation)))
     return text, replace(answer, sentences=kept)
 
 

@@ -129,7 +129,8 @@ class UsageModel(BaseModel):
 class TraceModel(BaseModel):
     """How the reply was made; `tools` are those that a language model called.
 
-    `differs` names other editions that do not contain all quotes of the reply.
+    `differs` names other editions that do not contain all quotes of the reply. `completed_question` is the question
+    as it was understood, if that is not how it was asked.
     """
 
     generation: str
@@ -139,6 +140,7 @@ class TraceModel(BaseModel):
     usage: UsageModel
     edition: str
     differs: list[str]
+    completed_question: str | None
     selection: PlaceModel | None
     milliseconds: dict[str, float]
 
@@ -150,11 +152,14 @@ class ReplyModel(BaseModel):
 
     An unsure reply neither claims nor denies that the book answers: `closest` has the quotes that come closest, best
     passage first. `sure` is true for an answer. `degraded` if a language model failed: the sentences are quotes, or
-    what the model wrote before it failed. `completed_question` is a follow-up as it was understood.
+    what the model wrote before it failed. `completed_question` is the question as it was understood, if that is not how
+    it was asked. `note` says where an answer about the book itself is from, and replaces the refusal of a message that
+    is no question.
     """
 
     status: Literal["answered", "unsure", "refused"]
     answer: str | None
+    note: str | None
     partial: bool
     sure: bool
     reservation: str | None

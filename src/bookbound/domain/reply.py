@@ -81,8 +81,8 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The answer as Markdown."""
-        return render_markdown(self.blocks)
+        """The answer as Markdown, after our own sentence about it."""
+        return join_sentences(filter(None, (self.trace.note, *self.sentences)))
 
     @property
     def words(self) -> str:
@@ -113,7 +113,7 @@ class Answer:
     def full_text(self) -> str:
         """The text with the reservation at its end, if the limit of sentences leaves room for it."""
         has_room = self.reservation and len(self.sentences) < MAX_ANSWER_SENTENCES
-        return join_sentences([*self.sentences, self.reservation]) if has_room else self.text
+        return join_sentences(filter(None, (self.trace.note, *self.sentences, self.reservation if has_room else None)))
 
     @property
     def citations(self) -> tuple[Evidence, ...]:

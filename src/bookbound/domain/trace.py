@@ -79,8 +79,9 @@ class Trace:
     """Everything that an interface may report about how a reply was made.
 
     `tool_calls` names each search of the book. `degraded` means that a language model failed to write the answer, or
-    to finish it. `differing_editions` lack words that the answer cites. `completed_question` is the follow-up as it was
-    understood, or empty if the question stood alone.
+    to finish it. `differing_editions` lack words that the answer cites. `completed_question` is the question as it was
+    understood, if that is not how it was asked. `note` is our own sentence about the reply: where it is from if no
+    search found it, or what can be asked if the message is no question.
     """
 
     retrieval: Retrieval
@@ -94,6 +95,7 @@ class Trace:
     edition: str = ""
     differing_editions: tuple[str, ...] = ()
     completed_question: str = ""
+    note: str = ""
 
     @property
     def retrieval_ms(self) -> float:

@@ -1,0 +1,180 @@
+"""Answers questions about the book itself from its table of contents and the openings of its chapters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from bookbound.answering.book_questions import BookQuestion, BookQuestionKind, parse_book_question
+from bookbound.answering.run_state import RunState
+from bookbound.domain.chunk import Chunk, Passage
+from bookbound.domain.judgement import Evidence, Judgement
+from bookbound.domain.outline import Outline, OutlineChapter
+from bookbound.domain.ports import Index
+from bookbound.domain.question import Deadline, Retrieval
+from bookbound.domain.reply import AnswerSentence
+from bookbound.text.tokens import extract_terms
+
+MAX_TITLES, MAX_TITLES_AFTER_OPENING, MAX_OPENING_SENTENCES = 40, 12, 3
+_BOOK_WORD = r"(?:book|textbook|guide|course|manual|handbook|tutorial|documentation)"
+_OWN_SECTIONS: dict[BookQuestionKind, str] = {
+    "subject": rf"about (?:this|the) {_BOOK_WORD}|what (?:is )?this {_BOOK_WORD} (?:is )?(?:about|covers|is)",
+    "audience": rf"who (?:is )?(?:this|the) {_BOOK_WORD} (?:is )?(?:for|aimed at)|who should (?:read|use) .*"
+    r"|(?:target |intended )?audience|for whom .*|(?:target|intended) readers?",
+    "author": r"(?:about )?(?:the )?authors?(?: and contributors)?",
+}
+"""The headings under which a book speaks about itself."""
+_FRONT_MATTER = re.compile("dedication|preface|foreword|acknowledg|copyright|licen[sc]e|title page|cover", re.I)
+"""Begins the title of a chapter that books do not number."""
+_SENTENCE_END = re.compile(r"[.!?…:][\"'”’)\]]*$")
+
+
+async def answer_about_book(index: Index, run: RunState) -> tuple[Retrieval, Judgement] | None:
+    """Answers a question about the book itself; returns nothing for an ordinary question.
+
+    A question about something that neither a section nor the outline of the book tells is an ordinary one.
+    """
+    asked = parse_book_question(run.question.text, index.manifest.title)
+    if asked is None:
+        return None
+    with run.clock.measure("search"):
+        answer = await OutlineReader(index, await index.outline(run.deadline), run.deadline).answer(asked)
+    return answer.finish(run) if answer else None
+
+
+class OutlineAnswer:
+    """Titles and sentences of the book, and a note that says where they are from."""
+
+    def __init__(self, note: str) -> None:
+        self.note = note
+        self._sentences: list[AnswerSentence] = []
+        self._passages: dict[str, Passage] = {}
+
+    def add_title(self, title: str, chunk: Chunk) -> None:
+        """Adds the title of a chapter or section that begins with this chunk."""
+        self._add(chunk, Evidence(chunk.id, title, chunk.place, 0, 0, 1.0, "heading"))
+
+    def add_opening(self, chunk: Chunk) -> None:
+        """Adds the first whole sentences of a chunk, if it has any."""
+        units = [unit for unit in chunk.units if unit.kind in ("sentence", "item")]
+        whole = [unit for unit in units if _SENTENCE_END.search(chunk.text[unit.start : unit.end])]
+        for unit in whole[:MAX_OPENING_SENTENCES]:
+            self._add(chunk, Evidence.from_chunk(chunk, unit.start, unit.end, 1.0))
+
+    def __bool__(self) -> bool:
+        return bool(self._sentences)
+
+    def finish(self, run: RunState) -> tuple[Retrieval, Judgement]:
+        """Gives the sentences to the run, and returns the passages and the judgement."""
+        run.sentences, run.note, run.writer = self._sentences, self.note, "quotes"
+        evidence = tuple(evidence for sentence in self._sentences for evidence in sentence.evidence)
+        judgement = Judgement(1.0, tuple(self._passages), evidence, "Good" if len(self._passages) > 1 else "Partial")
+        return Retrieval(tuple(self._passages.values())), judgement
+
+    def _add(self, chunk: Chunk, evidence: Evidence) -> None:
+        self._passages[chunk.id] = Passage(chunk, 1.0)
+        self._sentences.append(AnswerSentence(evidence.text, (evidence,), 1.0))
+
+
+class OutlineReader:
+    """Finds what a book says about itself in its outline."""
+
+    def __init__(self, index: Index, outline: Outline, deadline: Deadline) -> None:
+        self._index, self._outline, self._deadline = index, outline, deadline
+        self._chapters = outline.chapters
+
+    async def answer(self, asked: BookQuestion) -> OutlineAnswer | None:
+        if not self._chapters:
+            return None
+        if asked.kind == "contents":
+            return self._list_chapters()
+        if asked.kind == "chapter":
+            return await self._describe_chapter(asked)
+        if answer := await self._quote_own_section(asked.kind):
+            return answer
+        if asked.kind != "subject":
+            return None
+        return self._describe_book()
+
+    def _describe_book(self) -> OutlineAnswer:
+        """Quotes the opening of each book and lists chapters of a single book."""
+        openings = {page.opening.place.book: page.opening for page in reversed(self._outline.pages)}
+        numbered = self._numbered_chapters[:MAX_TITLES_AFTER_OPENING]
+        where = "each book" if len(openings) > 1 else "the book and titles of its chapters" if numbered else "the book"
+        answer = OutlineAnswer(f"From the opening of {where}:")
+        for opening in reversed(openings.values()):
+            answer.add_opening(opening)
+        _add_titles(answer, numbered)
+        return answer
+
+    def _list_chapters(self) -> OutlineAnswer:
+        count = len(self._chapters)
+        which = f"the first {MAX_TITLES} of {count} chapters" if count > MAX_TITLES else f"{count} chapters"
+        answer = OutlineAnswer(f"From the table of contents, {which}:" if count > 1 else "The book has one chapter:")
+        _add_titles(answer, self._chapters[:MAX_TITLES])
+        return answer
+
+    async def _quote_own_section(self, kind: BookQuestionKind) -> OutlineAnswer | None:
+        """Quotes the section in which the book itself speaks about its subject, its readers or its author."""
+        for place in self._outline.sections:
+            if re.fullmatch(_OWN_SECTIONS[kind], place.section.strip(" ?.!:"), re.I):
+                chunks = await self._index.chunks(place.file, self._deadline)
+                answer = OutlineAnswer(f"From the section “{place.section}”:")
+                answer.add_opening(next(chunk for chunk in chunks if chunk.place.headings == place.headings))
+                if answer:
+                    return answer
+        return None
+
+    async def _describe_chapter(self, asked: BookQuestion) -> OutlineAnswer | None:
+        """Quotes the opening of a chapter and lists its pages, or its sections if it has one page."""
+        if not (chapter := self._find_chapter(asked)):
+            return self._list_chapters() if asked.number and asked.unit == "chapter" else None
+        first = chapter.pages[0].opening
+        answer = OutlineAnswer(f"From the opening of “{chapter.title}” and its headings:")
+        answer.add_opening(first)
+        if len(chapter.pages) > 1:
+            for page in chapter.pages[:MAX_TITLES_AFTER_OPENING]:
+                answer.add_title(page.opening.place.title, page.opening)
+            return answer
+        sections: dict[str, Chunk] = {}
+        for chunk in await self._index.chunks(first.place.file, self._deadline):
+            if chunk.place.headings:
+                sections.setdefault(chunk.place.headings[0], chunk)
+        for heading, chunk in list(sections.items())[:MAX_TITLES_AFTER_OPENING]:
+            answer.add_title(heading, chunk)
+        return answer
+
+    def _find_chapter(self, asked: BookQuestion) -> OutlineChapter | None:
+        if asked.name:
+            return self._find_by_name(asked.name)
+        numbered = re.compile(rf"(?:{asked.unit}\s+)?0*{asked.number}(?:[.:)\s–—-].*)?", re.I)
+        if found := [chapter for chapter in self._chapters if numbered.fullmatch(chapter.title)]:
+            return found[0]
+        counted = self._numbered_chapters
+        if asked.unit != "chapter" or asked.number > len(counted) or not counted:
+            return None
+        return counted[asked.number - 1 if asked.number > 0 else -1]
+
+    @property
+    def _numbered_chapters(self) -> list[OutlineChapter]:
+        """The chapters of a single book without its title page and front matter."""
+        if len({page.opening.place.book for page in self._outline.pages}) > 1:
+            return []
+        own = self._index.manifest.title.casefold()
+        return [each for each in self._chapters if each.title.casefold() != own and not _FRONT_MATTER.match(each.title)]
+
+    def _find_by_name(self, name: str) -> OutlineChapter | None:
+        """Returns the chapter, page or section whose title has all words of the name; the shortest title wins."""
+        words = set(extract_terms(name))
+        titles = [(chapter.title, chapter) for chapter in self._chapters]
+        titles += [
+            (page.opening.place.title, OutlineChapter(page.opening.place.title, (page,)))
+            for page in self._outline.pages
+        ]
+        found = [pair for pair in titles if words and words <= set(extract_terms(pair[0]))]
+        return min(found, key=lambda pair: len(pair[0]))[1] if found else None
+
+
+def _add_titles(answer: OutlineAnswer, chapters: Sequence[OutlineChapter]) -> None:
+    for chapter in chapters:
+        answer.add_title(chapter.title, chapter.pages[0].opening)
