@@ -35,7 +35,7 @@ async def answer_about_book(index: Index, run: RunState) -> tuple[Retrieval, Jud
     A question about something that neither a section nor the outline of the book tells is an ordinary one.
     """
     asked = parse_book_question(run.question.text, index.manifest.title)
-    if asked is None:
+    if asked is None or run.question.selection:
         return None
     with run.clock.measure("search"):
         answer = await OutlineReader(index, await index.outline(run.deadline), run.deadline).answer(asked)

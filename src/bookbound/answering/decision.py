@@ -21,6 +21,7 @@ from bookbound.domain.judgement import (
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
 from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Unsure
 from bookbound.domain.trace import Trace
+from bookbound.text.tokens import extract_terms
 
 MAX_EVIDENCE, MAX_CLOSEST_SECTIONS, MIN_CLOSEST_SCORE = 8, 3, 0.3
 UNSURE_REASONS = (RefusalReason.INSUFFICIENT_GROUNDING, RefusalReason.SELECTED_TEXT_MISSING)
@@ -132,7 +133,7 @@ def build_reply(retrieval: Retrieval, judgement: Judgement, run: RunState, trace
         if judgement.is_unsure and (quotes := quote_closest(run.question, found.passages, evidenced)):
             return Unsure(reason, judgement, trace, quotes)
         judgement = replace(judgement, refusal=reason, is_unsure=False)
-        return Refusal(reason, judgement, trace, () if trace.note else _find_closest_sections(retrieval))
+        return Refusal(reason, judgement, trace, () if trace.note else _find_closest_sections(run.question, retrieval))
     used = {evidence.chunk_id for sentence in run.sentences for evidence in sentence.evidence}
     passages = tuple(passage for passage in retrieval.passages if passage.chunk.id in used)
     missing = _find_missing_parts(run.question, judgement, run.sentences)
@@ -142,10 +143,12 @@ def build_reply(retrieval: Retrieval, judgement: Judgement, run: RunState, trace
     return Answer(tuple(run.sentences), passages, judgement, trace)
 
 
-def _find_closest_sections(retrieval: Retrieval) -> tuple[Place, ...]:
-    """Returns the places of the best passages of the book that are at all about the question, one for each section."""
+def _find_closest_sections(question: Question, retrieval: Retrieval) -> tuple[Place, ...]:
+    """Returns the places of the passages near the question, one a section; a heading that shares words comes first."""
     near = [passage for passage in retrieval.passages if passage.score >= MIN_CLOSEST_SCORE]
     places = [passage.chunk.place for passage in near if passage.chunk.id != SELECTION_CHUNK_ID]
+    words = set(extract_terms(question.text))
+    places.sort(key=lambda place: -len(words.intersection(extract_terms(place.section))))
     return tuple({place.link: place for place in places}.values())[:MAX_CLOSEST_SECTIONS]
 
 

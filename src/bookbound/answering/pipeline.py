@@ -12,11 +12,12 @@ from bookbound.answering.about_book import answer_about_book
 from bookbound.answering.decision import build_reply, decide, rank_passages
 from bookbound.answering.engine import Engine, OpenBook
 from bookbound.answering.follow_up import complete_follow_up
+from bookbound.answering.question_wording import SpellingCorrector, judge_as_meant
 from bookbound.answering.reading.named_section import prefer_named_section
 from bookbound.answering.reading.question_parts import merge_part_readings, split_question
-from bookbound.answering.run_state import OFF_TOPIC, AgentSearches, RunState, rephrase_question
+from bookbound.answering.run_state import AgentSearches, RunState, rephrase_question
 from bookbound.answering.selection import locate_selection
-from bookbound.answering.small_talk import recognize_small_talk, write_invitation
+from bookbound.answering.small_talk import reply_to_small_talk
 from bookbound.answering.writers.neighbour_chunks import join_neighbours
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import ServiceError
@@ -77,12 +78,11 @@ class Pipeline:
         """
         run = self._start(question, clock)
         if completed := await complete_follow_up(question, partial(self._compare, run), partial(self._estimate, run)):
-            question = run.question = replace(question, text=completed.text)
-            run.completed_question = completed.text
+            run.reword(completed.text)
             yield completed
-        retrieval, judgement = await self._reply_unread(run) or await self._judge(
-            question, await self._retrieve(question, run), run
-        )
+        corrector = SpellingCorrector(self.book.index, self.engine.embedder, run.deadline)
+        unread = await self._reply_unread(run)
+        retrieval, judgement = unread or await judge_as_meant(run, corrector, self._search_and_judge)
         yield retrieval
         yield judgement
         for ready in run.sentences:
@@ -137,16 +137,11 @@ class Pipeline:
 
     async def _reply_unread(self, run: RunState) -> tuple[Retrieval, Judgement] | None:
         """Replies to what no passage has to be read for: questions about the book itself, and small talk."""
-        question, index = run.question, self.book.index
-        if question.selection:
-            return None
-        if answer := await answer_about_book(index, run):
-            return answer
-        if not (kind := recognize_small_talk(question.text)):
-            return None
-        run.note = write_invitation(kind, index.manifest.title, await index.outline(run.deadline))
-        found = await self._retrieve(question, run)
-        return replace(found, passages=found.passages[: question.k]), OFF_TOPIC
+        index = self.book.index
+        return await answer_about_book(index, run) or await reply_to_small_talk(index, run, self._retrieve)
+
+    async def _search_and_judge(self, question: Question, run: RunState) -> tuple[Retrieval, Judgement]:
+        return await self._judge(question, await self._retrieve(question, run), run)
 
     async def _retrieve(self, question: Question, run: RunState) -> Retrieval:
         """Returns the passages an answer may rest on: the selection, the best of the book, or both.

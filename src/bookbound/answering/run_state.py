@@ -36,6 +36,11 @@ class RunState:
     note: str = ""
     completed_question: str = ""
 
+    def reword(self, text: str) -> None:
+        """Replaces the text of the question by what it means."""
+        if text != self.question.text:
+            self.question, self.completed_question = replace(self.question, text=text), text
+
     def build_trace(self, retrieval: Retrieval, generation: str, edition: str, embedder: str) -> Trace:
         """Returns how the reply was made, from these passages of this generation and edition of the book."""
         return Trace(

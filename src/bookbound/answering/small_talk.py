@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import cache
 from typing import Literal
 
 from bookbound.answering.grounding.prompt_injection import is_prompt_injection
+from bookbound.answering.run_state import OFF_TOPIC, RunState
+from bookbound.domain.judgement import Judgement
 from bookbound.domain.outline import Outline
+from bookbound.domain.ports import Index
+from bookbound.domain.question import Question, Retrieval
 
+Retrieve = Callable[[Question, RunState], Awaitable[Retrieval]]
 SmallTalk = Literal["greeting", "thanks", "farewell", "other"]
 OPENINGS: dict[SmallTalk, str] = {
     "greeting": "Hello! ",
@@ -94,6 +101,17 @@ def recognize_small_talk(text: str) -> SmallTalk | None:
             return kind
     rest = re.sub(f"^{_LEAD}", "", text, flags=re.I)
     return "other" if _compile_messages().fullmatch(rest) or is_prompt_injection(rest) else None
+
+
+async def reply_to_small_talk(index: Index, run: RunState, retrieve: Retrieve) -> tuple[Retrieval, Judgement] | None:
+    """Refuses small talk, with one line that says what can be asked; returns nothing for a question."""
+    question = run.question
+    kind = None if question.selection else recognize_small_talk(question.text)
+    if kind is None:
+        return None
+    run.note = write_invitation(kind, index.manifest.title, await index.outline(run.deadline))
+    found = await retrieve(question, run)
+    return replace(found, passages=found.passages[: question.k]), OFF_TOPIC
 
 
 def write_invitation(kind: SmallTalk, title: str, outline: Outline) -> str:
