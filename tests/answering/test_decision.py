@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from bookbound.answering.decision import MAX_EVIDENCE, decide, rank_passages
+from bookbound.answering.decision import MAX_EVIDENCE, build_reply, decide, rank_passages
 from bookbound.answering.operating_point import OperatingPoint
+from bookbound.answering.run_state import RunState
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import AnswerSpan, Assessment, Judgement, PassageAssessment, RefusalReason
-from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
+from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
+from bookbound.domain.reply import Refusal
+from bookbound.domain.trace import StageClock
 
 POINT = OperatingPoint(answer_threshold=0.5, relevance_threshold=0.4)
 Make = Callable[..., Passage]
@@ -218,3 +222,16 @@ def test_the_best_passage_of_each_part_comes_before_any_second_best(passage: Mak
 
 def test_an_empty_retrieval_stays_empty() -> None:
     assert names(Question("?"), [], Assessment(0.0, ())) == []
+
+
+def test_the_section_whose_heading_shares_words_with_the_question_is_the_closest(passage: Make) -> None:
+    places = [
+        replace(passage("x").chunk.place, headings=(name,), anchor=name) for name in ("Feet", "Gear ratios", "Arms")
+    ]
+    found = [Passage(replace(passage("x").chunk, id=place.anchor, place=place), 0.5) for place in places]
+    run = RunState(Question("How is a gear ratio written in Rust?"), NO_DEADLINE, StageClock(), "quotes")
+    retrieval = Retrieval(tuple(found))
+    trace = run.build_trace(retrieval, "g", "", "e")
+    reply = build_reply(retrieval, judge(found, [0.1] * 3, 0.1), run, trace)
+    assert isinstance(reply, Refusal)
+    assert [place.section for place in reply.closest] == ["Gear ratios", "Feet", "Arms"]

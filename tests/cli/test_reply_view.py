@@ -99,6 +99,29 @@ def test_a_quote_is_shown_only_if_the_sentence_differs_from_it() -> None:
     assert "“First words.”" in text_of([AnswerSentence("It says so first.", (found,))])
 
 
+def test_titles_get_a_line_each_below_the_note_that_says_where_they_are_from() -> None:
+    chunks = [replace(passage().chunk, id=name) for name in ("c1", "c2")]
+    titles = [Evidence(chunk.id, chunk.id.upper(), chunk.place, 0, 0, 1.0, "heading") for chunk in chunks]
+    sentences = tuple(AnswerSentence(title.text, (title,)) for title in titles)
+    noted = replace(trace(), note="From the table of contents:", completed_question="List the chapters")
+    lines = [line.text for line in reply_view.format_reply(Answer(sentences, (), judgement(), noted))]
+    assert lines[:7] == [
+        "Showing results for: List the chapters",
+        "",
+        "From the table of contents:",
+        "",
+        "C1 [1]",
+        "C2 [2]",
+        "",
+    ]
+
+
+def test_small_talk_gets_its_note_alone() -> None:
+    noted = replace(trace(passage()), note="Hello! Ask me anything.")
+    refusal = Refusal(RefusalReason.LOW_RELEVANCE, judgement(RefusalReason.LOW_RELEVANCE), noted)
+    assert [line.text for line in reply_view.format_reply(refusal)] == ["Hello! Ask me anything.", ""]
+
+
 def test_a_refusal_lists_the_closest_sections() -> None:
     places = tuple(replace(PLACE, anchor=name) for name in ("one", "two"))
     found = judgement(RefusalReason.LOW_RELEVANCE)

@@ -11,7 +11,7 @@ from typing import Literal
 from bookbound.answering.grounding.prompt_injection import is_prompt_injection
 from bookbound.answering.run_state import OFF_TOPIC, RunState
 from bookbound.domain.judgement import Judgement
-from bookbound.domain.outline import Outline
+from bookbound.domain.manifest import Manifest
 from bookbound.domain.ports import Index
 from bookbound.domain.question import Question, Retrieval
 
@@ -109,13 +109,15 @@ async def reply_to_small_talk(index: Index, run: RunState, retrieve: Retrieve) -
     kind = None if question.selection else recognize_small_talk(question.text)
     if kind is None:
         return None
-    run.note = write_invitation(kind, index.manifest.title, await index.outline(run.deadline))
+    run.note = write_invitation(kind, index.manifest)
     found = await retrieve(question, run)
     return replace(found, passages=found.passages[: question.k]), OFF_TOPIC
 
 
-def write_invitation(kind: SmallTalk, title: str, outline: Outline) -> str:
+def write_invitation(kind: SmallTalk, manifest: Manifest) -> str:
     """Returns one line that says what can be asked, with a title from the middle of the book as an example."""
-    chapters = outline.chapters
-    example = f", for example: “What is in the chapter on {chapters[len(chapters) // 2].title}?”" if chapters else "."
-    return f"{OPENINGS[kind]}Ask me anything that {title} covers{example}"
+    titles = [chapter.title for chapter in manifest.chapters]
+    example = (
+        f"What is in the chapter on {titles[len(titles) // 2]}?" if len(titles) > 1 else "What is this book about?"
+    )
+    return f"{OPENINGS[kind]}Ask me anything that {manifest.title} covers, for example: “{example}”"
