@@ -23,8 +23,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bookbound.answering.grounding.supported_sentences import keep_supported
 from bookbound.answering.grounding.verifier import CrossEncoderVerifier
-from bookbound.answering.pipeline import keep_supported
 from bookbound.answering.reading.cross_encoder import CrossEncoder
 from bookbound.answering.writers.language_model import LanguageModelWriter
 from bookbound.answering.writers.openai_agents import LanguageModel

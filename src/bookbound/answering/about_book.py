@@ -19,8 +19,8 @@ MAX_TITLES, MAX_TITLES_AFTER_OPENING, MAX_OPENING_SENTENCES = 40, 12, 3
 _BOOK_WORD = r"(?:book|textbook|guide|course|manual|handbook|tutorial|documentation)"
 _OWN_SECTIONS: dict[BookQuestionKind, str] = {
     "subject": rf"about (?:this|the) {_BOOK_WORD}|what (?:is )?this {_BOOK_WORD} (?:is )?(?:about|covers|is)",
-    "audience": rf"who (?:is )?(?:this|the) {_BOOK_WORD} (?:is )?(?:for|aimed at)|who should (?:read|use) .*"
-    r"|(?:target |intended )?audience|for whom .*|(?:target|intended) readers?",
+    "audience": rf"who (?:is )?(?:(?:this|the) {_BOOK_WORD}|it|this) (?:is )?(?:for|aimed at)"
+    r"|who should (?:read|use) .*|(?:target |intended )?audience|for whom .*|(?:target|intended) readers?",
     "author": r"(?:about )?(?:the )?authors?(?: and contributors)?",
 }
 """The headings under which a book speaks about itself."""

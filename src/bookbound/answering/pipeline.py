@@ -12,6 +12,7 @@ from bookbound.answering.about_book import answer_about_book
 from bookbound.answering.decision import build_reply, decide, rank_passages
 from bookbound.answering.engine import Engine, OpenBook
 from bookbound.answering.follow_up import complete_follow_up
+from bookbound.answering.grounding.supported_sentences import keep_supported
 from bookbound.answering.question_wording import SpellingCorrector, judge_as_meant
 from bookbound.answering.reading.named_section import prefer_named_section
 from bookbound.answering.reading.question_parts import merge_part_readings, split_question
@@ -22,11 +23,10 @@ from bookbound.answering.writers.neighbour_chunks import join_neighbours
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import ServiceError
 from bookbound.domain.judgement import Assessment, Judgement
-from bookbound.domain.ports import PassageFormatter, Verifier
+from bookbound.domain.ports import PassageFormatter
 from bookbound.domain.question import MAX_PASSAGES, AnswerScope, Deadline, Question, Retrieval
 from bookbound.domain.reply import (
     SEARCH_TOOL_NAME,
-    SUPPORT_THRESHOLD,
     Answer,
     AnswerSentence,
     MissingPart,
@@ -239,23 +239,3 @@ class Pipeline:
             return reply
         differing = await book.other_editions.find_differing(reply.citations, run.deadline)
         return replace(reply, trace=replace(trace, differing_editions=differing))
-
-
-async def keep_supported(
-    draft: AsyncGenerator[WriterEvent], verifier: Verifier, clock: StageClock | None = None
-) -> AsyncGenerator[WriterEvent]:
-    """Yields the sentences of a draft that their evidence supports, each citing only the words that support it."""
-    clock = clock or StageClock()
-    async with aclosing(draft):
-        while True:
-            with clock.measure("write"):
-                event = await anext(draft, None)
-            if event is None:
-                return
-            if isinstance(event, AnswerSentence):
-                with clock.measure("verify"):
-                    support = await verifier.support(event.text, event.evidence)
-                if not support.evidence or support.probability < SUPPORT_THRESHOLD:
-                    continue
-                event = replace(event, evidence=support.evidence, support=support.probability)
-            yield event

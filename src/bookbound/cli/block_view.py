@@ -13,12 +13,15 @@ MARK_STYLE, CODE_STYLE = "bold", "green"
 CharSpans = Sequence[tuple[int, int]]
 
 
-def format_block(block: ReplyBlock, citations: str = "", marks: CharSpans = ()) -> Iterator[StyledLine]:
-    """The lines of a block; the citations follow its last words, and the words at `marks` stand out."""
+def format_block(
+    block: ReplyBlock, citations: str = "", marks: CharSpans = (), item_citations: Sequence[str] = ()
+) -> Iterator[StyledLine]:
+    """The lines of a block; the citations follow its last words or each item, and the words at `marks` stand out."""
     cited = ((f" {citations}", "cyan"),) if citations else ()
     match block.kind:
         case "list":
-            yield from _format_list(block, cited)
+            ends = item_citations or [*[""] * (len(block.items) - 1), citations]
+            yield from _format_list(block, ends)
         case "table":
             yield from _format_cells(block)
             yield from _format_own_line(citations)
@@ -37,11 +40,11 @@ def _format_own_line(citations: str) -> Iterator[StyledLine]:
         yield styled((citations, "cyan"))
 
 
-def _format_list(block: ReplyBlock, cited: Sequence[StyledText]) -> Iterator[StyledLine]:
-    for at, item in enumerate(block.items, 1):
+def _format_list(block: ReplyBlock, citations: Sequence[str]) -> Iterator[StyledLine]:
+    for item, cited in zip(block.items, citations, strict=True):
         marker = f"{item.number or '•'} "
-        end = cited if at == len(block.items) else ()
-        yield styled(marker, item.text, *end, indent=2 * item.level, hanging_indent=len(marker))
+        end = (f" {cited}", "cyan") if cited else ""
+        yield styled(marker, item.text, end, indent=2 * item.level, hanging_indent=len(marker))
 
 
 def _format_cells(block: ReplyBlock) -> Iterator[StyledLine]:

@@ -20,10 +20,10 @@ from bookbound.cli.terminal import (
 from bookbound.contracts.serialization import build_highlight_link
 from bookbound.domain.book_ref import UNNAMED_EDITION_LABEL
 from bookbound.domain.chunk import Passage, Place
-from bookbound.domain.judgement import RefusalReason
+from bookbound.domain.judgement import Evidence, RefusalReason
 from bookbound.domain.question import SELECTION_CHUNK_ID, Retrieval
 from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Source, Unsure, group_by_section
-from bookbound.domain.reply_blocks import ReplyBlock, build_blocks
+from bookbound.domain.reply_blocks import build_blocks
 from bookbound.domain.trace import Trace
 
 if TYPE_CHECKING:
@@ -91,9 +91,11 @@ def format_reply(reply: Reply, verbose: bool = False, threshold: float = 0.0) ->
 def format_answer(answer: Answer) -> Iterator[StyledLine]:
     """The blocks, the numbers of their sources after the last block with the same ones, then notes, then sources."""
     sources = answer.sources
-    blocks = [(block, _format_numbers(block, sources)) for block in answer.blocks]
+    blocks = [(block, _format_numbers(block.evidence, sources)) for block in answer.blocks]
     for (block, numbers), (_, next_numbers) in zip(blocks, [*blocks[1:], (None, "")], strict=True):
-        yield from format_block(block, numbers if numbers != next_numbers else "", answer.find_marks(block))
+        by_item = [_format_numbers([item.quote], sources) for item in block.items]
+        cited = numbers if numbers != next_numbers else ""
+        yield from format_block(block, cited, answer.find_marks(block), by_item if len({*by_item}) > 1 else ())
         yield BLANK_LINE
     for note in (answer.reservation, _describe_model_failure(answer), _describe_edition_differences(answer)):
         if note:
@@ -107,8 +109,8 @@ def format_answer(answer: Answer) -> Iterator[StyledLine]:
                 yield styled(("“" + quote.text + "”", "italic"), indent=4, no_wrap="\n" in quote.text)
 
 
-def _format_numbers(block: ReplyBlock, sources: Sequence[Source]) -> str:
-    cited = (source for source in sources if not {*source.quotes}.isdisjoint(block.evidence))
+def _format_numbers(quotes: Sequence[Evidence | None], sources: Sequence[Source]) -> str:
+    cited = (source for source in sources if not {*source.quotes}.isdisjoint(quotes))
     return "".join(f"[{source.number}]" for source in cited)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import quote
@@ -63,14 +64,22 @@ def _serialize_closest(evidence: Evidence) -> JsonObject:
 def _serialize_block(block: ReplyBlock, answer: Answer | None = None) -> JsonObject:
     """A block with the numbers of its sources and the spans of the words that answer."""
     sources = answer.sources if answer else ()
+
+    def number(quotes: Iterable[Evidence | None]) -> list[int]:
+        wanted = set(quotes)
+        return [source.number for source in sources if not wanted.isdisjoint(source.quotes)]
+
     return {
         "kind": block.kind,
         "text": block.text,
-        "items": [item._asdict() for item in block.items],
+        "items": [
+            {"text": item.text, "number": item.number, "level": item.level, "sources": number([item.quote])}
+            for item in block.items
+        ],
         "header": list(block.rows[0]) if block.has_header else None,
         "rows": [list(row) for row in block.rows[block.has_header :]],
         "cut": block.cut_start or block.cut_end,
-        "sources": [source.number for source in sources if not {*source.quotes}.isdisjoint(block.evidence)],
+        "sources": number(block.evidence),
         "marks": [list(span) for span in answer.find_marks(block)] if answer else [],
         "markdown": render_markdown([block]),
     }

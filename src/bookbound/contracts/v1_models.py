@@ -49,6 +49,7 @@ class ListItemModel(BaseModel):
     text: str
     number: str
     level: int
+    sources: list[int]
 
 
 class BlockModel(BaseModel):

@@ -30,11 +30,12 @@ _BLOCK_KINDS: Mapping[str, ReplyBlockKind] = {
 
 
 class ListItem(NamedTuple):
-    """An item of a list: its words, its number such as `2.` if it has one, and how deep it is nested."""
+    """An item of a list: its words, its number such as `2.` if it has one, how deep it is nested, and its quote."""
 
     text: str
     number: str = ""
     level: int = 0
+    quote: Evidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,8 @@ def _make_block(part: _Part) -> ReplyBlock:
     chunk = part.quote.chunk if unit else None
     kind = _BLOCK_KINDS.get(unit.kind, "paragraph") if unit else "paragraph"
     if unit is None or chunk is None:
+        if part.evidence and part.quote.kind == "heading":
+            return ReplyBlock("list", items=(ListItem(part.text, quote=part.quote),), evidence=part.evidence)
         return ReplyBlock("paragraph", part.text, evidence=part.evidence)
     cut_start = chunk.cut_start and unit == chunk.units[0]
     cut_end = chunk.cut_end and unit == chunk.units[-1]
@@ -119,7 +122,7 @@ def _make_block(part: _Part) -> ReplyBlock:
 def _make_item(part: _Part, unit: QuotableUnit) -> ListItem:
     found = _ITEM_MARKER.match(part.text)
     words = " ".join(part.text[found.end() if found else 0 :].split())
-    return ListItem(words, (found and found["number"]) or "", _indentation(part, unit) // 2)
+    return ListItem(words, (found and found["number"]) or "", _indentation(part, unit) // 2, part.quote)
 
 
 def _indentation(part: _Part, unit: QuotableUnit) -> int:
@@ -138,6 +141,8 @@ def _join(block: ReplyBlock, previous: _Part, added: ReplyBlock, part: _Part) ->
         is_one = gap is None if not (previous.unit and part.unit) else gap is not None and not gap.strip()
         is_one = is_one and not (gap and _BLANK_LINE.search(gap))
         return replace(joined, text=f"{block.text} {added.text}") if is_one else None
+    if block.kind == added.kind == "list" and not (previous.unit or part.unit):
+        return replace(joined, items=block.items + added.items)
     if gap is None or not part.unit:
         return None
     if block.kind == added.kind == "list":

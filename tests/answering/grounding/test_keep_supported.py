@@ -10,8 +10,8 @@ import pytest
 from tests.answering.conftest import VerbatimVerifier
 
 from bookbound.answering.grounding.alignment import SentenceAlignment
+from bookbound.answering.grounding.supported_sentences import keep_supported
 from bookbound.answering.grounding.verifier import CrossEncoderVerifier
-from bookbound.answering.pipeline import keep_supported
 from bookbound.answering.reading.cross_encoder import CrossEncoder
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, SentenceSupport
