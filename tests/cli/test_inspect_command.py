@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -116,13 +117,18 @@ def test_help_lists_the_formats(bookbound: Run, command: str) -> None:
     assert {reader.kind for reader in BOOK_READERS} - words == set()
 
 
-def test_printed_pages_are_counted(bookbound: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.pdf").write_bytes(
-        make_pdf([[PlacedText(72, 72, "One page.")], [PlacedText(72, 72, "Another page.")]])
-    )
+def test_inspect_index_and_status_count_the_pages_of_a_pdf(bookbound: Run, tmp_path: Path) -> None:
+    items = [[PlacedText(72, 72, f"Page {number} speaks of motors.")] for number in range(1, 17)]
+    (tmp_path / "a.pdf").write_bytes(make_pdf([*items, []]))
     found = bookbound("inspect", "a.pdf", cwd=tmp_path).stdout
-    assert "Printed pages  2\n" in found
+    assert re.search(r"^Pages +17 in 1 chapter$", found, re.MULTILINE)
+    assert "  16 pages, " in found
+    assert "Printed pages" not in found
     assert "Anchors" not in found
+    indexed = bookbound("index", "a.pdf", cwd=tmp_path).stdout
+    assert re.search(r"^Pages +17$", indexed, re.MULTILINE)
+    assert "1 part added" in indexed
+    assert json.loads(bookbound("status", "--json", cwd=tmp_path).stdout)["pages"] == 17
 
 
 def test_a_search_index_of_the_generator_is_shown(bookbound: Run, tmp_path: Path) -> None:

@@ -109,6 +109,13 @@ def test_the_file_replaces_a_link_that_is_not_a_url() -> None:
         assert agent.semantic_search("nodes", book).results[0].source_url == "/part%201/nodes.md"
 
 
+def test_a_link_into_a_pdf_begins_at_the_root_and_keeps_its_page() -> None:
+    place = replace(NODES.chunk.place, url="a%20book.pdf", anchor="page=8", file="a book.pdf#page=3")
+    passage = Passage(replace(NODES.chunk, place=place), 0.9)
+    with open_scripted_book(make_answer([("Nodes.", passage)])) as (book, _):
+        assert agent.semantic_search("nodes", book).results[0].source_url == "/a%20book.pdf#page=8"
+
+
 def test_context_is_numbered_blocks_of_address_and_text() -> None:
     with open_scripted_book(make_answer([("Nodes.", NODES)], retrieved=[NODES, TOPICS])) as (book, _):
         results = agent.semantic_search("nodes", book).results

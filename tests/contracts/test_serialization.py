@@ -129,5 +129,19 @@ def test_a_link_contains_only_words_that_are_rendered_unchanged(words: str, frag
     assert serialization.build_highlight_link(PLACE, words) == f"{PLACE.url}#{PLACE.anchor}:~:text={fragment}"
 
 
+@pytest.mark.parametrize(
+    ("url", "anchor", "link"),
+    [
+        ("a%20book.pdf", "page=8", "a%20book.pdf#page=8"),
+        ("book.epub#ch1.xhtml", "", "book.epub#ch1.xhtml"),
+        ("book.epub#ch1.xhtml", "motors", "book.epub#ch1.xhtml%23motors"),
+        ("notes.docx", "", "notes.docx"),
+    ],
+)
+def test_a_link_into_a_file_that_is_not_a_web_page_has_one_fragment(url: str, anchor: str, link: str) -> None:
+    place = Place("a", url, "", "", (), anchor, 0, 5)
+    assert serialization.build_highlight_link(place, "words") == place.link == link
+
+
 def test_a_quote_without_such_words_links_to_its_section() -> None:
     assert serialization.build_highlight_link(PLACE, '"..."') == PLACE.link

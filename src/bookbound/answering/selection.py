@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby, islice
 
 from bookbound.domain.chunk import Chunk, Place, QuotableUnit
@@ -58,8 +57,8 @@ def _find_on_page(selection: str, chunks: list[Chunk], likely: Chunk) -> Chunk |
     )
     if not spans:
         return None
-    first = next(offset[0] for offset in offsets if offset)
-    place = replace(first.place, start=spans[0].start, end=spans[-1].end)
+    first, at = next(offset for offset in offsets if offset)
+    place = first.place.on_page(first.page_breaks, at, start=spans[0].start, end=spans[-1].end)
     units = _build_selected_units(selection, [i for i, _ in wanted], offsets)
     return Chunk(SELECTION_CHUNK_ID, selection, place, first.position, spans, tuple(units))
 

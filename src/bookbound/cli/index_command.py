@@ -152,7 +152,9 @@ def _build_summary_rows(result: IndexingResult, seconds: float, settings: Settin
 def describe_changes(result: IndexingResult) -> str:
     """What changed, in a few words."""
     files = {name: getattr(result.changes, name) for name in CHANGE_NAMES}
-    summary = ", ".join(f"{format_count(len(files[name]), 'page')} {name}" for name in CHANGE_NAMES if files[name])
+    # A PDF changes by chapters, which are not what its readers call pages.
+    noun = "page" if result.manifest.pages == len(result.manifest.page_fingerprints) else "part"
+    summary = ", ".join(f"{format_count(len(files[name]), noun)} {name}" for name in CHANGE_NAMES if files[name])
     if result.is_published:
         return summary or "none; indexed again"
     return f"{summary}; not published (dry run)" if summary else "none; the published index stays as it is"

@@ -79,10 +79,10 @@ def _build_overview_rows(book: ParsedBook, detected_by: str, editions: list[str]
     rows = [
         ("Book", book.title),
         ("Format", f"{book.kind} ({detected_by})"),
-        ("Pages", f"{len(book.pages)} in {chapters}"),
+        ("Pages", f"{book.page_count} in {chapters}"),
         ("Words", f"{sum(map(_count_words, book.pages)):,}"),
         ("Contents", ", ".join(contents) or "no code and no tables"),
-        ("Printed pages", str(printed or "")),
+        ("Printed pages", str(printed) if printed and not book.printed_pages else ""),
         ("Anchors", str(anchors) if anchors or not printed else ""),
         ("Search index", ", ".join(book.search_indexes)),
         ("Editions", ", ".join(editions) if len(editions) > 1 else ""),
@@ -94,10 +94,13 @@ def _format_chapters(pages: Iterable[Page]) -> Iterator[StyledLine]:
     yield BLANK_LINE
     for chapter, group in groupby(pages, key=lambda page: page.chapter):
         chapter_pages = list(group)
-        counts = f"  {format_count(len(chapter_pages), 'page')}, {sum(map(_count_words, chapter_pages)):,} words"
+        page_count = sum(page.page_count for page in chapter_pages)
+        counts = f"  {format_count(page_count, 'page')}, {sum(map(_count_words, chapter_pages)):,} words"
         yield styled((chapter, "bold"), (counts, "dim"))
         for page in chapter_pages:
-            yield styled(page.title, (f"  {page.url}", "dim"), indent=2, no_wrap=True)
+            anchor = next((each.anchor for each in page.page_breaks), "")
+            link = f"{page.url}#{anchor}" if anchor else page.url
+            yield styled(page.title, (f"  {link}", "dim"), indent=2, no_wrap=True)
 
 
 def _format_notices(book: ParsedBook) -> Iterator[StyledLine]:
@@ -116,6 +119,7 @@ def _serialize_book(book: ParsedBook) -> dict[str, object]:
     return {
         "title": book.title,
         "kind": book.kind,
+        "pages": book.page_count,
         "words": sum(map(_count_words, book.pages)),
         "anchors": sum(map(_count_anchors, book.pages)),
         "printed_pages": _count_printed_pages(book),

@@ -241,5 +241,6 @@ def _collect_sources(answer: Answer) -> list[SourceCitation]:
 
 
 def _place_url(place: Place) -> str:
-    """The link to a place, or its file if the link is not a valid URL."""
-    return place.link if URL_PATTERN.fullmatch(place.link) else "/" + quote(place.file)
+    """The link to a place, from the root if it is relative, or its file if the link is not a valid URL."""
+    links = (place.link, f"/{place.link}") if place.link else ()
+    return next(filter(URL_PATTERN.fullmatch, links), "/" + quote(place.file))

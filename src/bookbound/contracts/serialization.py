@@ -110,7 +110,7 @@ def build_highlight_link(place: Place, words: str) -> str:
     List markers, cell borders, quotation marks and dashes may be rendered differently, so a fragment contains none.
     """
     phrases = [phrase.split() for phrase in _RENDERED_DIFFERENTLY.split(words) if phrase.strip()]
-    if not place.url or not phrases:
+    if not place.url or not place.is_web_page or not phrases:
         return place.link
     whole = len(phrases) == 1 and len(phrases[0]) <= 2 * HIGHLIGHT_EDGE_WORDS
     ends = phrases if whole else [phrases[0][:HIGHLIGHT_EDGE_WORDS], phrases[-1][-HIGHLIGHT_EDGE_WORDS:]]

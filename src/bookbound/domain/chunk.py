@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
 
-from bookbound.domain.document import SourceSpan, find_source_span
+from bookbound.domain.document import PageBreak, SourceSpan, find_source_span
 
 UnitKind = Literal["sentence", "code", "row", "item", "formula", "heading"]
 MAX_HEADING_PATH_BYTES = 160
@@ -50,7 +50,22 @@ class Place:
 
     @property
     def link(self) -> str:
-        return f"{self.url}#{self.anchor}" if self.anchor else self.url
+        """Returns the URL with the anchor; a URL that already names a part of a file contains an encoded `#`."""
+        separator = "%23" if "#" in self.url else "#"
+        return f"{self.url}{separator}{self.anchor}" if self.anchor else self.url
+
+    @property
+    def is_web_page(self) -> bool:
+        """Whether a browser can highlight words at this place; other programs open PDF, EPUB and DOCX files."""
+        return not self.url.partition("#")[0].lower().endswith((".pdf", ".epub", ".docx"))
+
+    def on_page(self, breaks: Sequence[PageBreak], at: int, **fields: Any) -> Place:
+        """Returns this place with the given fields and on the printed page of the last break up to `at`, if any."""
+        if count := bisect_right(breaks, at, key=lambda each: each.at):
+            page = breaks[count - 1]
+            fields |= {"page": page.number, "page_label": page.label}
+            fields |= {"anchor": page.anchor} if page.anchor else {}
+        return replace(self, **fields)
 
 
 class QuotableUnit(NamedTuple):
@@ -97,7 +112,8 @@ def _is_row_after(text: str, units: Sequence[QuotableUnit], at: int) -> bool:
 class Chunk:
     """A contiguous part of one page's visible text, small enough to embed.
 
-    `cut_start` and `cut_end` say that its first unit begins in the chunk before it, and its last ends in the next one.
+    `place` is where it begins; `page_breaks` are the printed pages that begin inside it. `cut_start` and
+    `cut_end` say that its first unit begins in the chunk before it, and its last ends in the next one.
     """
 
     id: str
@@ -108,6 +124,7 @@ class Chunk:
     units: tuple[QuotableUnit, ...] = field(repr=False, default=())
     cut_start: bool = False
     cut_end: bool = False
+    page_breaks: tuple[PageBreak, ...] = field(repr=False, default=())
 
     @property
     def embedding_text(self) -> str:
@@ -125,6 +142,11 @@ class Chunk:
     def source_span(self, start: int, end: int) -> tuple[int, int]:
         """Returns the span in the source file of characters `start` to `end` of this chunk."""
         return find_source_span(self.spans, start, end)
+
+    def place_of(self, start: int, end: int) -> Place:
+        """Returns the place of characters `start` to `end` of this chunk; its printed page is that of the first one."""
+        first, last = self.source_span(start, end)
+        return self.place.on_page(self.page_breaks, start, start=first, end=last)
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,11 @@ class Page:
     blocks: tuple[Block, ...] = field(repr=False)
     page_breaks: tuple[PageBreak, ...] = field(repr=False, default=())
 
+    @property
+    def page_count(self) -> int:
+        """How many pages this is for a reader: one, or the pages of a PDF that it covers."""
+        return len({each.number for each in self.page_breaks if each.anchor}) or 1
+
 
 class SourceNotice(NamedTuple):
     """Something that the author of a file should know; `lost` says that words of the book are missing.
@@ -97,7 +102,7 @@ class ParsedBook:
 
     `search_indexes` are the files in which a built site lists its pages, if they were used. `outside_files` were read
     though they are not part of the source; their paths are relative to it. `is_volatile` says that the book can change
-    although no file changes.
+    although no file changes. `printed_pages` is how many pages a PDF has, with or without words.
     """
 
     title: str
@@ -107,3 +112,9 @@ class ParsedBook:
     search_indexes: tuple[str, ...] = ()
     outside_files: tuple[str, ...] = ()
     is_volatile: bool = False
+    printed_pages: int = 0
+
+    @property
+    def page_count(self) -> int:
+        """How many pages this is for a reader."""
+        return self.printed_pages or len(self.pages)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import floor
 from typing import Literal
@@ -73,8 +73,7 @@ class Evidence:
     @classmethod
     def from_chunk(cls, chunk: Chunk, start: int, end: int, probability: float, part: int = 0) -> Evidence:
         """Cites characters `start` to `end`; the kind is that of code in them, or else of their first unit."""
-        first, last = chunk.source_span(start, end)
-        place = replace(chunk.place, start=first, end=last)
+        place = chunk.place_of(start, end)
         kinds = [unit.kind for unit in chunk.units if start <= unit.start and unit.end <= end]
         kinds.sort(key=lambda kind: kind not in ("code", "formula"))
         kind: UnitKind = kinds[0] if kinds else "sentence"

@@ -184,7 +184,9 @@ def _build_manifest(
 ) -> Manifest:
     all_chunks = [chunk for page in chunks for chunk in page]
     words = sum(len(extract_terms(chunk.embedding_text)) for chunk in all_chunks)
-    pages_by_chapter = Counter(page.chapter for page in book.pages)
+    pages_by_chapter: Counter[str] = Counter()
+    for page in book.pages:
+        pages_by_chapter[page.chapter] += page.page_count
     chunks_by_chapter = Counter(chunk.place.chapter for chunk in all_chunks)
     chunks_by_file = Counter(chunk.place.file for chunk in all_chunks)
     return Manifest(
@@ -194,7 +196,7 @@ def _build_manifest(
         dimension=embedder.dimension,
         splitter=SPLITTER_VERSION,
         average_words=max(1.0, words / max(1, len(all_chunks))),
-        pages=len(book.pages),
+        pages=book.page_count,
         chunks=len(all_chunks),
         outside_files=book.outside_files,
         chapters=tuple(

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from bookbound.domain.chunk import Chunk, QuotableUnit, UnitKind
+from bookbound.domain.document import PageBreak
 from bookbound.domain.errors import CorruptIndexError
 from bookbound.domain.manifest import ChapterSummary, Manifest
 from bookbound.indexing.store import index_format
@@ -19,8 +20,9 @@ MISSING = object()
 
 
 def test_a_chunk_survives_the_round_trip(chunk: Make) -> None:
-    original = chunk(4)
-    assert index_format.load_chunk(original.id, index_format.dump_chunk(original)) == original
+    original = replace(chunk(4), page_breaks=(PageBreak(3, 8, "vi", "page=8"),))
+    stored = json.loads(json.dumps(index_format.dump_chunk(original)))
+    assert index_format.load_chunk(original.id, stored) == original
 
 
 def test_units_of_every_kind_survive_the_round_trip(chunk: Make) -> None:
@@ -35,7 +37,9 @@ def test_invalid_units_are_damage(chunk: Make, numbers: list[int]) -> None:
         index_format.load_chunk("id", index_format.dump_chunk(chunk(4)) | {"units": numbers})
 
 
-@pytest.mark.parametrize("name", ["text", "position", "file", "headings", "start", "page", "spans", "units"])
+@pytest.mark.parametrize(
+    "name", ["text", "position", "file", "headings", "start", "page", "spans", "units", "page_breaks"]
+)
 @pytest.mark.parametrize("value", [MISSING, 1.5, {"a": 1}, ["x", 2, None]])
 def test_a_value_of_another_type_is_damage(chunk: Make, name: str, value: Any) -> None:
     stored = index_format.dump_chunk(chunk(4))

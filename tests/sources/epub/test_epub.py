@@ -53,19 +53,19 @@ LISTED: list[TocItem] = [
 PRINTED = [("i", "preface.xhtml#p-i"), ("2", "part%20one/ch1.xhtml#p2"), ("3", "ch2.xhtml#p3")]
 # File, chapter, level, text and URL of each heading.
 ADDRESSES = [
-    ("OEBPS/preface.xhtml", "Preface", 1, "Preface", "preface.xhtml#preface"),
-    ("OEBPS/preface.xhtml", "Preface", 2, "Thanks", "preface.xhtml#thanks"),
-    ("OEBPS/part one/ch1.xhtml", "1. Motors", 1, "Motors", "part%20one/ch1.xhtml#motors"),
-    ("OEBPS/part one/ch1.xhtml", "1. Motors", 2, "Windings", "part%20one/ch1.xhtml#windings"),
-    ("OEBPS/part one/ch1.xhtml", "1. Motors", 2, "Magnets", "part%20one/ch1.xhtml#magnets"),
-    ("OEBPS/part one/ch1.xhtml", "1. Motors", 3, "Poles", "part%20one/ch1.xhtml#poles"),
-    ("OEBPS/ch2.xhtml", "2. Gears", 1, "Gears", "ch2.xhtml#gears"),
-    ("OEBPS/ch2.xhtml", "2. Gears", 2, "Teeth", "ch2.xhtml#teeth"),
-    ("OEBPS/ch2.xhtml", "2. Gears", 2, "Ratios", "ch2.xhtml#ratios"),
-    ("OEBPS/ch2.xhtml#belts", "3. Belts", 1, "Belts", "ch2.xhtml#belts"),
-    ("OEBPS/ch2.xhtml#belts", "3. Belts", 2, "Tension", "ch2.xhtml#tension"),
-    ("OEBPS/ch2b.xhtml", "3. Belts", 2, "Pulleys", "ch2b.xhtml#pulleys"),
-    ("OEBPS/notes.xhtml", "3. Belts", 1, "Notes", "notes.xhtml#notes"),
+    ("OEBPS/preface.xhtml", "Preface", 1, "Preface", "robots.epub#preface.xhtml%23preface"),
+    ("OEBPS/preface.xhtml", "Preface", 2, "Thanks", "robots.epub#preface.xhtml%23thanks"),
+    ("OEBPS/part one/ch1.xhtml", "1. Motors", 1, "Motors", "robots.epub#part%20one/ch1.xhtml%23motors"),
+    ("OEBPS/part one/ch1.xhtml", "1. Motors", 2, "Windings", "robots.epub#part%20one/ch1.xhtml%23windings"),
+    ("OEBPS/part one/ch1.xhtml", "1. Motors", 2, "Magnets", "robots.epub#part%20one/ch1.xhtml%23magnets"),
+    ("OEBPS/part one/ch1.xhtml", "1. Motors", 3, "Poles", "robots.epub#part%20one/ch1.xhtml%23poles"),
+    ("OEBPS/ch2.xhtml", "2. Gears", 1, "Gears", "robots.epub#ch2.xhtml%23gears"),
+    ("OEBPS/ch2.xhtml", "2. Gears", 2, "Teeth", "robots.epub#ch2.xhtml%23teeth"),
+    ("OEBPS/ch2.xhtml", "2. Gears", 2, "Ratios", "robots.epub#ch2.xhtml%23ratios"),
+    ("OEBPS/ch2.xhtml#belts", "3. Belts", 1, "Belts", "robots.epub#ch2.xhtml%23belts"),
+    ("OEBPS/ch2.xhtml#belts", "3. Belts", 2, "Tension", "robots.epub#ch2.xhtml%23tension"),
+    ("OEBPS/ch2b.xhtml", "3. Belts", 2, "Pulleys", "robots.epub#ch2b.xhtml%23pulleys"),
+    ("OEBPS/notes.xhtml", "3. Belts", 1, "Notes", "robots.epub#notes.xhtml%23notes"),
 ]
 
 
@@ -101,7 +101,7 @@ def headings(found: ParsedBook) -> list[tuple[str, str, int, str, str]]:
         return [block for outer in blocks for block in (outer, *inside(outer.children))]
 
     return [
-        (page.file, page.chapter, block.level, page.text[block.start : block.end], f"{page.url}#{block.anchor}")
+        (page.file, page.chapter, block.level, page.text[block.start : block.end], f"{page.url}%23{block.anchor}")
         for page in found.pages
         for block in inside(page.blocks)
         if block.kind == "heading"
@@ -115,12 +115,12 @@ def test_spine_toc_and_ids_give_the_order_chapters_and_anchors(book: Read, files
     assert headings(found) == ADDRESSES
     assert [page.position for page in found.pages] == list(range(len(found.pages)))
     assert [(page.title, page.url) for page in found.pages] == [
-        ("Preface", "preface.xhtml"),
-        ("Motors", "part%20one/ch1.xhtml"),
-        ("Gears", "ch2.xhtml"),
-        ("Belts", "ch2.xhtml"),
-        ("3. Belts", "ch2b.xhtml"),
-        ("Notes", "notes.xhtml"),
+        ("Preface", "robots.epub#preface.xhtml"),
+        ("Motors", "robots.epub#part%20one/ch1.xhtml"),
+        ("Gears", "robots.epub#ch2.xhtml"),
+        ("Belts", "robots.epub#ch2.xhtml"),
+        ("3. Belts", "robots.epub#ch2b.xhtml"),
+        ("Notes", "robots.epub#notes.xhtml"),
     ]
 
 

@@ -13,6 +13,8 @@ from tests.sources.pdf_files import HEIGHT, OutlineItem, PageItems, Picture, Pla
 
 from bookbound.domain.document import Page, PageBreak, ParsedBook
 from bookbound.domain.errors import SourceError
+from bookbound.domain.judgement import Evidence
+from bookbound.indexing.split import split_page
 from bookbound.sources import parse_book
 from bookbound.sources.pdf import is_pdf_source
 
@@ -114,6 +116,22 @@ def test_a_page_break_has_the_chapter_label_and_anchor_of_its_page(book: Read) -
     for page in found.pages:
         for each, after in zip(page.page_breaks, [*page.page_breaks[1:], PageBreak(len(page.text), 0)], strict=True):
             assert f"Sheet {each.number} says" in page.text[each.at : after.at]
+
+
+def test_words_are_cited_on_their_own_page_although_their_section_begins_on_an_earlier_one(book: Read) -> None:
+    pages = [text_column(72, 100, [f"Sheet {number} says {FULL}."]) for number in range(1, 4)]
+    found = book(pages, labels="0 << /S /r >>").pages[0]
+    (chunk,) = split_page(found, lambda text: len(text.split()), 256)
+    assert (chunk.place.page, chunk.place.link) == (1, "a%20book.pdf#page=1")
+    for number, label in ((1, "i"), (2, "ii"), (3, "iii")):
+        at = chunk.text.index(f"Sheet {number} says")
+        place = Evidence.from_chunk(chunk, at, at + 12, 1.0).place
+        assert (place.page, place.page_label, place.link) == (number, label, f"a%20book.pdf#page={number}")
+        assert found.source[place.start : place.end] == f"Sheet {number} says"
+
+
+def test_a_pdf_has_the_pages_of_its_file_also_if_some_have_no_words(book: Read) -> None:
+    assert book([*make_page_items(), []]).page_count == len(CONTENT) + 1
 
 
 def test_an_outline_with_the_same_page_for_all_entries_is_located_by_its_words(book: Read) -> None:

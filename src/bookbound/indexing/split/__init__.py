@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import inf
-from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from bookbound.domain.chunk import Chunk, Place, QuotableUnit
@@ -152,14 +151,11 @@ def _make_chunk(
 ) -> Chunk:
     spans = _slice_source_spans(page.spans, start, end)
     first, last = find_source_span(spans, 0, end - start) if spans else find_source_span(page.spans, start, end)
-    fields: dict[str, Any] = {"anchor": section.anchor_at(start)}
-    if at := bisect_right(page.page_breaks, start, key=lambda each: each.at):
-        page_break = page.page_breaks[at - 1]
-        fields |= {"page": page_break.number, "page_label": page_break.label}
-        fields |= {"anchor": page_break.anchor} if page_break.anchor else {}
-    place = replace(section.place(page), start=first, end=last, **fields)
+    place = section.place(page).on_page(page.page_breaks, start, start=first, end=last, anchor=section.anchor_at(start))
+    breaks = tuple(each._replace(at=each.at - start) for each in page.page_breaks if start < each.at < end)
     cuts = (is_inside_unit(units, start), is_inside_unit(units, end))
-    return Chunk("", page.text[start:end], place, position, spans, slice_units(page.text, units, start, end), *cuts)
+    units_inside = slice_units(page.text, units, start, end)
+    return Chunk("", page.text[start:end], place, position, spans, units_inside, *cuts, breaks)
 
 
 def _slice_source_spans(spans: tuple[SourceSpan, ...], start: int, end: int) -> tuple[SourceSpan, ...]:

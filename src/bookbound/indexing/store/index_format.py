@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from bookbound.domain.chunk import Chunk, Place, QuotableUnit, UnitKind
-from bookbound.domain.document import SourceSpan
+from bookbound.domain.document import PageBreak, SourceSpan
 from bookbound.domain.errors import BookIndexError, CorruptIndexError
 from bookbound.domain.manifest import ChapterSummary, Manifest, PageFingerprint
 
@@ -83,6 +83,7 @@ def dump_chunk(chunk: Chunk) -> dict[str, Any]:
         "spans": [number for span in chunk.spans for number in span],
         "units": [number for kind, start, end in chunk.units for number in (UNIT_CODES[kind], start, end)],
         "cut": [chunk.cut_start, chunk.cut_end],
+        "page_breaks": [list(each) for each in chunk.page_breaks],
     }
 
 
@@ -183,6 +184,7 @@ def _parse_chunk(chunk_id: str, stored: Mapping[str, Any]) -> Chunk:
         position=_expect(int, stored["position"]),
         spans=tuple(SourceSpan(*numbers) for numbers in _split_rows(stored["spans"], 4)),
         units=tuple(QuotableUnit(UNIT_KINDS[kind], start, end) for kind, start, end in _split_rows(stored["units"], 3)),
+        page_breaks=tuple(PageBreak(*_row((int, int, str, str), row)) for row in _expect(list, stored["page_breaks"])),
         place=Place(**place),
         cut_start=cut_start,
         cut_end=cut_end,

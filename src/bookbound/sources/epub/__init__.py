@@ -50,7 +50,7 @@ def read_epub(source: Path) -> ParsedBook:
     with closing(ZipArchive(source)) as archive:
         package = read_package(archive)
         title = fallback_title(package.title, source)
-        reader = _EpubReader(archive, package, title)
+        reader = _EpubReader(archive, package, title, quote(source.name))
         for item in package.spine:
             reader.read_document(item)
     return ParsedBook(title, "epub", tuple(reader.pages), (*archive.notices, *package.notices, *reader.notices))
@@ -75,14 +75,17 @@ def _load_toc(archive: ZipArchive, package: EpubPackage) -> EpubToc:
 
 
 class _EpubReader:
-    """Reads documents one by one; the current chapter and printed page continue from each to the next."""
+    """Reads documents one by one; the current chapter and printed page continue from each to the next.
 
-    def __init__(self, archive: ZipArchive, package: EpubPackage, title: str) -> None:
+    A link opens the file at `url`, and its fragment names the document in it.
+    """
+
+    def __init__(self, archive: ZipArchive, package: EpubPackage, title: str, url: str) -> None:
         toc = _load_toc(archive, package)
         self.pages: list[Page] = []
         self.notices: list[SourceNotice] = []
         self._archive, self._skipped_paths = archive, package.skipped_paths
-        self._chapter = title
+        self._chapter, self._url = title, url
         self._last_break: PageBreak | None = None
         self._break_count = 0
         self._entries: dict[str, list[EpubTocEntry]] = defaultdict(list)
@@ -146,7 +149,8 @@ class _EpubReader:
         title = find_first_title(rendered) or (here[0].label if here else "") or document.title or chapter
         fragment = ((here[-1].fragment if here else "") or str(start)) if start else ""
         file = f"{item.name}#{fragment}" if fragment else item.name
-        return Page(file, quote(item.path), title, chapter, len(self.pages), text, *rendered, page_breaks)
+        url = f"{self._url}#{quote(item.path)}"
+        return Page(file, url, title, chapter, len(self.pages), text, *rendered, page_breaks)
 
     def _page_breaks(self, document: EpubDocument, labels: dict[str, str]) -> Iterator[PageBreak]:
         """Yield the printed pages of a document; its first words are on the last page of the document before."""

@@ -75,7 +75,7 @@ def build_pdf_book(source: Path, info: PdfInfo, pdf_pages: Iterable[PdfPage]) ->
     title = fallback_title(info.title, source)
     labels = {each.page.number: each.page.label for each in printed}
     pages = _build_pages(source.name, title, chapters, typography, labels, Dehyphenator(lines))
-    return ParsedBook(title, "pdf", tuple(pages), tuple(notices))
+    return ParsedBook(title, "pdf", tuple(pages), tuple(notices), printed_pages=info.page_count)
 
 
 def find_contents_pages(pages: Mapping[int, Sequence[TextLine]], outline: Sequence[OutlineEntry]) -> set[int]:
