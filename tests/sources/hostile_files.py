@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.sources.docx_files import make_docx, paragraph
 from tests.sources.epub_files import CONTAINER, make_document, make_epub, make_nav, make_ncx, make_package
 from tests.sources.pdf_files import OutlineItem, PlacedText, make_pdf
 
@@ -36,6 +37,7 @@ CHAPTERS = {
     "a.xhtml": make_document("<h1 id='x'>Motors</h1><p>A motor turns.</p>"),
     "nav.xhtml": make_nav([(0, "M", "a.xhtml")]),
 }
+DOCX = make_docx(paragraph("Motors", "berschrift1") + paragraph("A motor turns."))
 EPUB = make_epub({**CHAPTERS, "book.opf": make_package(["a.xhtml"]), "toc.ncx": make_ncx([(0, "M", "a.xhtml")])})
 
 
@@ -110,6 +112,11 @@ VALID_BOOKS: dict[str, ValidBook] = {
     "text": ValidBook({"a.txt": "Motors\n\nA motor turns.\n", "b.rst": RST, "c.txt": "More.\n"}, ("a.txt", "b.rst")),
     "epub": ValidBook({"a.epub": EPUB}, ("a.epub",)),
     "pdf": ValidBook({"a.pdf": PDF}, ("a.pdf",)),
+    "docx": ValidBook({"a.docx": DOCX}, ("a.docx",)),
+    "mixed": ValidBook(
+        {"a.md": WORDS, "b.pdf": PDF, "c.epub": EPUB, "d.docx": DOCX, "e.txt": "More.\n", "f.html": HTML},
+        ("b.pdf", "c.epub", "d.docx", "f.html"),
+    ),
 }
 Build = Callable[[Path], Path]
 
@@ -121,7 +128,7 @@ def write_files(folder: Path, files: Files) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
     folder.mkdir(parents=True, exist_ok=True)
-    alone = [name for name in files if name.endswith((".epub", ".pdf"))]
+    alone = [name for name in files if name.endswith((".epub", ".pdf", ".docx"))]
     return folder / alone[0] if len(files) == 1 and alone else folder
 
 

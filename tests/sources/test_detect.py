@@ -97,7 +97,7 @@ def test_detection_opens_a_limited_number_of_pages(site: Site) -> None:
 
 
 def test_a_folder_of_markdown_loads_neither_sphinx_nor_docutils(site: Site) -> None:
-    root = site({"README.md": "# Book", "a.md": "a", "part/b.md": "b", "mkdocs-notes.txt": "t"})
+    root = site({"README.md": "# Book", "a.md": "a", "part/b.md": "b", "mkdocs-notes.yml": "t"})
     code = "import sys\nfrom pathlib import Path\nfrom bookbound.sources import parse_book\n"
     code += "assert parse_book(Path(sys.argv[1])).kind == 'markdown'\n"
     code += "print(*(name for name in sys.modules if name.split('.')[0] == 'docutils' or '.sphinx' in name))"

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.domain.errors import SourceError
 from bookbound.sources import parse_book
 from bookbound.sources.files import join_first_names, natural_sort_key, resolve_relative_path
 
@@ -56,19 +55,22 @@ def test_the_first_names_are_joined_and_the_others_counted() -> None:
 Site = Callable[[dict[str, str]], Path]
 
 
-def test_each_other_kind_of_file_is_reported_once_with_a_count(site: Site) -> None:
+def test_next_to_a_table_of_contents_each_other_kind_of_file_is_reported_once_with_a_count(site: Site) -> None:
     names = ["a.md", "b.rst", "c.ipynb", "d.txt", "e.html", "f.htm", "g.pdf", *(f"x/{n}.epub" for n in range(7))]
-    book = parse_book(site(dict.fromkeys([*names, "requirements.txt", "code.py"], "words")))
+    files = dict.fromkeys([*names, "requirements.txt", "code.py", "old.doc"], "words")
+    book = parse_book(site({**files, "SUMMARY.md": "- [A](a.md)\n- [B](b.rst)"}))
     assert [page.file for page in book.pages] == ["a.md", "b.rst"]
+    advice = "left out (--source-format mixed reads all kinds)"
     assert [(notice.file, notice.message, notice.lost) for notice in book.notices] == [
         (".", message, False)
         for message in (
-            "1 file is of another kind, text, and left out (name one to read it by itself): d.txt",
-            "1 file is of another kind, jupyter, and left out (--source-format jupyter reads such files): c.ipynb",
-            "2 files are of another kind, html, and left out (--source-format html reads such files): e.html, f.htm",
-            "7 files are of another kind, epub, and left out (name one to read it by itself):"
+            f"1 file is of another kind, text, and {advice}: d.txt",
+            f"1 file is of another kind, jupyter, and {advice}: c.ipynb",
+            f"2 files are of another kind, html, and {advice}: e.html, f.htm",
+            f"7 files are of another kind, epub, and {advice}:"
             " x/0.epub, x/1.epub, x/2.epub, x/3.epub, x/4.epub and 2 more",
-            "1 file is of another kind, pdf, and left out (name one to read it by itself): g.pdf",
+            f"1 file is of another kind, pdf, and {advice}: g.pdf",
+            "1 file cannot be read and is left out (save as DOCX, PDF, EPUB or Markdown): old.doc",
         )
     ]
 
@@ -83,16 +85,11 @@ def test_a_folder_of_only_pages_has_no_notices(site: Site) -> None:
 def test_a_named_kind_leaves_other_kinds_out_and_reports_them(site: Site) -> None:
     root = site({"a.md": "a", "b.txt": "b"})
     assert [(page.file, page.text) for page in parse_book(root, "text").pages] == [("b.txt", "b")]
-    assert "(--source-format markdown reads such files): a.md" in parse_book(root, "text").notices[0].message
+    assert "(--source-format mixed reads all kinds): a.md" in parse_book(root, "text").notices[0].message
 
 
-def test_the_error_for_a_folder_of_single_file_books_says_so(site: Site) -> None:
-    with pytest.raises(SourceError, match=r"name one to read it by itself\): b\.pdf"):
-        parse_book(site({"b.pdf": "x"}))
-
-
-def test_notebooks_without_a_table_of_contents_report_other_kinds(site: Site) -> None:
+def test_notebooks_with_a_table_of_contents_report_no_other_kinds(site: Site) -> None:
     notebook = '{"cells": [{"cell_type": "markdown", "source": "# A"}]}'
-    root = site({"a.ipynb": notebook, "b.ipynb": notebook, "c.pdf": "x", "d.md": "d"})
-    assert [notice.message.split(",")[1] for notice in parse_book(root).notices] == [" pdf"]
+    root = site({"a.ipynb": notebook, "b.ipynb": notebook, "c.html": "x", "d.md": "d"})
+    assert [notice.message.split(",")[1] for notice in parse_book(root).notices] == [" html"]
     assert parse_book(site({"_toc.yml": "root: a\nchapters: [{file: b}, {file: d}]"})).notices == ()

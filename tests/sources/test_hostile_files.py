@@ -91,7 +91,9 @@ def test_the_sources_are_valid_before_they_are_broken(tmp_path: Path, kind: str)
     assert "motor turns" in "".join(page.text for page in book.pages)
 
 
-@pytest.mark.parametrize("kind", ["gitbook", "docusaurus", "mkdocs", "sphinx", "jupyter", "html", "epub", "pdf"])
+@pytest.mark.parametrize(
+    "kind", ["gitbook", "docusaurus", "mkdocs", "sphinx", "jupyter", "html", "epub", "pdf", "docx"]
+)
 def test_files_can_change_and_vanish_while_they_are_read(tmp_path: Path, kind: str) -> None:
     source, over = write_files(tmp_path / "book", VALID_BOOKS[kind].files), Event()
     files = [path for path in (tmp_path / "book").rglob("*") if path.is_file()]

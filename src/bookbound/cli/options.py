@@ -63,7 +63,8 @@ SourceFormatOption = Annotated[
         "--source-format",
         metavar="FORMAT",
         help="The format, if Bookbound should not detect it: docusaurus, mkdocs, hugo, mdbook, sphinx, jupyter, epub,"
-        " pdf, html, gitbook, markdown or text.",
+        " pdf, docx, html, gitbook, mixed,"
+        " markdown or text.",
     ),
 ]
 OutputFormatOption = Annotated[OutputFormat, typer.Option("--format", help="Text for people or JSON for scripts.")]

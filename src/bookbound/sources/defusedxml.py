@@ -12,10 +12,10 @@ MAX_XML_BYTES = 5_000_000
 """The largest XML document that is parsed; a book's metadata is far shorter."""
 
 
-def parse_xml(data: bytes) -> Element | None:
+def parse_xml(data: bytes, max_bytes: int = MAX_XML_BYTES) -> Element | None:
     """Parse a document; return nothing if it is broken, too long or defines entities."""
     try:
-        return fromstring(data) if len(data) <= MAX_XML_BYTES else None
+        return fromstring(data) if len(data) <= max_bytes else None
     except (ParseError, DefusedXmlException, ValueError, LookupError):
         return None
 

@@ -15,6 +15,27 @@ NOTEBOOK_SUFFIXES = frozenset((".ipynb",))
 HTML_SUFFIXES = frozenset((".html", ".htm", ".xhtml"))
 EPUB_SUFFIXES = frozenset((".epub",))
 PDF_SUFFIXES = frozenset((".pdf",))
+DOCX_SUFFIXES = frozenset((".docx",))
+DOCUMENT_SUFFIXES = EPUB_SUFFIXES | PDF_SUFFIXES | DOCX_SUFFIXES
+"""Files that can each be a book."""
+_UNREAD_SUFFIXES = frozenset(
+    (
+        ".doc",
+        ".odt",
+        ".rtf",
+        ".pages",
+        ".ppt",
+        ".pptx",
+        ".odp",
+        ".mobi",
+        ".azw3",
+        ".fb2",
+        ".djvu",
+        ".adoc",
+        ".org",
+        ".tex",
+    )
+)
 _SUFFIXES_BY_KIND = {
     "markdown": MARKDOWN_SUFFIXES,
     "text": TEXT_SUFFIXES,
@@ -22,8 +43,8 @@ _SUFFIXES_BY_KIND = {
     "html": HTML_SUFFIXES,
     "epub": EPUB_SUFFIXES,
     "pdf": PDF_SUFFIXES,
+    "docx": DOCX_SUFFIXES,
 }
-_FOLDER_KINDS = ("markdown", "jupyter", "html")
 NON_PAGE_NAMES = re.compile(r"(?i)(?:requirements[\w-]*|cmakelists|robots|licen[cs]e|constraints)\.txt")
 """Names of text files that are not written for readers."""
 _SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "_build", "venv", "site-packages"))
@@ -145,12 +166,23 @@ def report_other_formats(root: Path, read: frozenset[str]) -> list[SourceNotice]
         names = [path.relative_to(root).as_posix() for path in found if path.suffix.lower() in suffixes]
         if names:
             count = "1 file is" if len(names) == 1 else f"{len(names)} files are"
-            advice = (
-                f"--source-format {kind} reads such files" if kind in _FOLDER_KINDS else "name one to read it by itself"
-            )
+            advice = "--source-format mixed reads all kinds"
             message = f"{count} of another kind, {kind}, and left out ({advice}): {join_first_names(names)}"
             notices.append(SourceNotice(".", message))
-    return notices
+    return notices + report_unread_formats(root)
+
+
+def report_unread_formats(root: Path) -> list[SourceNotice]:
+    """Report the documents in formats that no reader reads."""
+    names = [path.relative_to(root).as_posix() for path in find_files(root, _UNREAD_SUFFIXES)[0]]
+    count = "1 file cannot be read and is" if len(names) == 1 else f"{len(names)} files cannot be read and are"
+    message = f"{count} left out (save as DOCX, PDF, EPUB or Markdown): {join_first_names(names)}"
+    return [SourceNotice(".", message)] if names else []
+
+
+def detect_file_kind(path: Path) -> str:
+    """Return the format of a file by its suffix, or nothing."""
+    return next((kind for kind, suffixes in _SUFFIXES_BY_KIND.items() if path.suffix.lower() in suffixes), "")
 
 
 def report_unlisted_files(root: Path, paths: list[Path], contents: Path | None) -> list[SourceNotice]:

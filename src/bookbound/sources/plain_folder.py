@@ -25,7 +25,7 @@ from bookbound.sources.table_of_contents import (
 )
 from bookbound.sources.titles import choose_book_title, humanize_name
 
-_INDEX_STEMS = ("index", "_index", "readme")
+INDEX_STEMS = ("index", "_index", "readme")
 _REPOSITORY_FILES = frozenset("license licence copying contributing changelog code_of_conduct security".split())
 _GITBOOK_INCLUDE = re.compile(r"""\{%[ \t]*+include[ \t]++(?P<quote>["'])(?P<name>[^"'\n]++)(?P=quote)[ \t]*+%\}""")
 
@@ -61,7 +61,7 @@ def read_text(source: Path) -> ParsedBook:
 
 def _read_single_file(source: Path, kind: str) -> ParsedBook:
     loaded, notices = PlainFileLoader(source.parent, IncludeLoader(source.parent)).load(source)
-    pages = (_make_page(loaded, Path(source.name), Path(), 0),) if loaded else ()
+    pages = (make_page(loaded, Path(source.name), Path(), 0),) if loaded else ()
     return ParsedBook(pages[0].title if pages else humanize_name(source.stem), kind, pages, tuple(notices))
 
 
@@ -81,21 +81,21 @@ def read_plain_folder(
     paths = [p for p in paths if p.suffix.lower() in suffixes and not files.NON_PAGE_NAMES.fullmatch(p.name)]
     notices += files.report_other_formats(root, suffixes)
     table = _find_contents(root, paths, contents)
-    home = table.path.parent if table else _find_book_folder(root, paths)
-    selected = _select_pages(paths, root, home, table)
+    home = table.path.parent if table else find_book_folder(root, paths)
+    selected = select_pages(paths, root, home, table)
     notices += table.notices(table.path.relative_to(root).as_posix()) if table else []
     skipped = [path for path in paths if path not in selected]
     notices += files.report_unlisted_files(root, skipped, table.path if table else None)
     loader = PlainFileLoader(root, IncludeLoader(root), expands_includes)
     pages: list[Page] = []
-    for path in _sort_pages(root, selected, table, read_toc_fence_order(paths)):
+    for path in sort_pages(root, selected, table, read_toc_fence_order(paths)):
         entry = table.entries.get(path) if table else None
         page, page_notices = loader.load(path)
         notices += page_notices
-        pages += [_make_page(page, path.relative_to(root), home.relative_to(root), len(pages), entry)] if page else []
+        pages += [make_page(page, path.relative_to(root), home.relative_to(root), len(pages), entry)] if page else []
     texts = sum(page.file.lower().endswith((".rst", ".txt")) for page in pages)
     kind = "text" if texts * 2 > len(pages) else "markdown"
-    title = (table and table.title) or _choose_title(loader, pages, paths)
+    title = (table and table.title) or choose_folder_title(loader, pages, paths)
     return ParsedBook(title, kind, tuple(pages), tuple(notices))
 
 
@@ -106,46 +106,46 @@ def _find_contents(root: Path, paths: list[Path], named: Path | None) -> TableOf
     return find_summary_file(paths) or find_toctree_file(root, paths)
 
 
-def _make_page(
+def make_page(
     loaded: LoadedPage, relative: Path, home: Path, position: int, entry: ContentsEntry | None = None
 ) -> Page:
-    folder = relative.parent.name if _is_index_page(relative) else ""
+    folder = relative.parent.name if is_index_page(relative) else ""
     title = loaded.title or (entry and entry.label) or humanize_name(folder or relative.stem)
     inside = relative.relative_to(home).parts if relative.is_relative_to(home) else ()
     chapter = (entry and entry.chapter) or (humanize_name(inside[0]) if len(inside) > 1 else title)
     return loaded.make_page(_page_url(relative, home), title, chapter, position)
 
 
-def _find_book_folder(root: Path, paths: list[Path]) -> Path:
+def find_book_folder(root: Path, paths: list[Path]) -> Path:
     """Return the folder that contains the book; only files about the repository are outside it."""
     book = [path for path in paths if path.stem.lower() not in (*_REPOSITORY_FILES, "readme", "summary")] or paths
     return Path(os.path.commonpath([path.parent for path in book])) if book else root
 
 
-def _select_pages(paths: list[Path], root: Path, home: Path, table: TableOfContents | None) -> set[Path]:
+def select_pages(paths: list[Path], root: Path, home: Path, table: TableOfContents | None) -> set[Path]:
     """Select the listed pages and the index page next to the table; without a table, all but repository files."""
     listed = table.entries if table else {}
     if table:
-        pages = [path for path in paths if path in listed or (path.parent == home and _is_index_page(path))]
+        pages = [path for path in paths if path in listed or (path.parent == home and is_index_page(path))]
     else:
         pages = [path for path in paths if not _is_repository_file(path, home)] or paths
 
     def rank(path: Path) -> tuple[object, ...]:
-        return path not in listed, not path.is_relative_to(home), _INDEX_STEMS.index(path.stem.lower()), path
+        return path not in listed, not path.is_relative_to(home), INDEX_STEMS.index(path.stem.lower()), path
 
     # Only one index page can have a URL; pages of the book come before pages outside it.
     by_url: dict[str, Path] = {}
-    for path in sorted(filter(_is_index_page, pages), key=rank):
+    for path in sorted(filter(is_index_page, pages), key=rank):
         by_url.setdefault(_page_url(path.relative_to(root), home.relative_to(root)), path)
     chosen = set(by_url.values())
-    return {path for path in pages if path in listed or not _is_index_page(path) or path in chosen}
+    return {path for path in pages if path in listed or not is_index_page(path) or path in chosen}
 
 
 def _is_repository_file(path: Path, home: Path) -> bool:
     return path.stem.lower() in _REPOSITORY_FILES and (path.stem.isupper() or not path.is_relative_to(home))
 
 
-def _choose_title(loader: PlainFileLoader, pages: list[Page], paths: list[Path]) -> str:
+def choose_folder_title(loader: PlainFileLoader, pages: list[Page], paths: list[Path]) -> str:
     """Return the title of the page at the book's own URL, else of the README in its folder, else the folder's name."""
     openings = [page for page in pages if page.url == "/"]
     if openings:
@@ -154,25 +154,25 @@ def _choose_title(loader: PlainFileLoader, pages: list[Page], paths: list[Path])
     return choose_book_title(loader.root, [page.rendered for path in readmes if (page := loader.load(path).value)])
 
 
-def _is_index_page(path: Path) -> bool:
-    return path.stem.lower() in _INDEX_STEMS
+def is_index_page(path: Path) -> bool:
+    return path.stem.lower() in INDEX_STEMS
 
 
 def _page_url(relative: Path, home: Path) -> str:
     """Return a page's path below the book's folder, or below the root for a page outside that folder."""
     inside = relative.relative_to(home) if relative.is_relative_to(home) else relative
-    address = inside.parent if _is_index_page(inside) else inside.with_suffix("")
+    address = inside.parent if is_index_page(inside) else inside.with_suffix("")
     return quote("/" + ("" if address == Path() else address.as_posix()))
 
 
-def _sort_pages(root: Path, paths: set[Path], table: TableOfContents | None, fenced: dict[Path, int]) -> list[Path]:
+def sort_pages(root: Path, paths: set[Path], table: TableOfContents | None, fenced: dict[Path, int]) -> list[Path]:
     """Sort by the table of contents; without one, put index pages first and follow the `toc` block of each folder."""
     rank = {path: position for position, path in enumerate(table.entries if table else ())}
 
     def key(path: Path) -> tuple[object, ...]:
         relative = path.relative_to(root)
         parts: list[tuple[object, ...]] = [(1, True, 0, files.natural_sort_key(part)) for part in relative.parts]
-        last = (0 if _is_index_page(relative) else 1, path not in fenced, fenced.get(path, 0), parts[-1][3])
+        last = (0 if is_index_page(relative) else 1, path not in fenced, fenced.get(path, 0), parts[-1][3])
         return rank.get(path, -1), [*parts[:-1], last]
 
     return sorted(paths, key=key)

@@ -23,9 +23,9 @@ from bookbound.sources.epub.content_documents import (
     xhtml_to_html,
 )
 from bookbound.sources.epub.opf_package import EpubPackage, ManifestItem, read_package
-from bookbound.sources.epub.zip_archive import UnreadableMemberError, ZipArchive
 from bookbound.sources.page_builder import RenderedPage
 from bookbound.sources.titles import fallback_title, find_first_title
+from bookbound.sources.zip_archive import UnreadableMemberError, ZipArchive
 
 MAX_CHAPTERS_PER_DOCUMENT = 500
 _CONTENTS_TYPES = frozenset(("toc", "landmarks", "page-list"))

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 from bookbound.domain.document import SourceNotice
 from bookbound.domain.errors import SourceError
 from bookbound.sources.defusedxml import MAX_XML_BYTES, find_elements, parse_xml
-from bookbound.sources.epub.zip_archive import UnreadableMemberError, ZipArchive
+from bookbound.sources.zip_archive import UnreadableMemberError, ZipArchive
 
 _DOCUMENT_MEDIA_TYPES = frozenset(
     ("application/xhtml+xml", "text/html", "application/html+xml", "text/x-oeb1-document")

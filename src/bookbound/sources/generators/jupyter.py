@@ -101,7 +101,9 @@ def is_jupyter_source(source: Path) -> bool:
         return source.suffix.lower() == ".ipynb"
     if has_toc_file(source):
         return True
-    paths, _ = files.find_files(source, frozenset(_PAGE_SUFFIXES))
+    paths, _ = files.find_files(source, frozenset(_PAGE_SUFFIXES) | files.DOCUMENT_SUFFIXES)
+    if any(path.suffix.lower() in files.DOCUMENT_SUFFIXES for path in paths):
+        return False  # the reader of mixed folders reads both
     return sum(path.suffix.lower() == ".ipynb" for path in paths) * 2 > len(paths)
 
 

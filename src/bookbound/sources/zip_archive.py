@@ -19,7 +19,7 @@ MAX_TOTAL_BYTES = 100_000_000
 MAX_COMPRESSION_RATIO = 300
 RATIO_FREE_BYTES = 1_000_000
 """The compression ratio of files up to this size does not matter."""
-# EPUB allows no other method, and others cannot be decompressed within limits.
+# EPUB and DOCX allow no other method, and others cannot be decompressed within limits.
 _ALLOWED_COMPRESSION = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _END_RECORD = b"PK\x05\x06"
 _ZIP64_LOCATOR = b"PK\x06\x07"
@@ -110,5 +110,5 @@ def _rejection_reason(info: zipfile.ZipInfo) -> str:
     if "\\" in name or "\0" in name or name.startswith("/") or name[1:2] == ":" or ".." in PurePosixPath(name).parts:
         return "has a name that leads out of the archive"
     if info.compress_type not in _ALLOWED_COMPRESSION:
-        return "has a compression that EPUB does not allow: export the book again"
+        return "has a compression that EPUB and DOCX do not allow: export the book again"
     return "is a link" if stat.S_ISLNK(info.external_attr >> 16) else ""
