@@ -45,6 +45,22 @@ def test_markup_is_hidden_and_words_are_visible(source: str, text: str) -> None:
     assert visible(source) == text
 
 
+@pytest.mark.parametrize("docusaurus", [True, False])
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("Before\n\n![A hand](a.png)\n\nAfter", "Before\n\nAfter"),
+        ("[![A hand](a.png)](b) ![An arm](b.png)\n*Figure 1: both*", "Figure 1: both"),
+        ('<img src="a.png" alt="A hand" />', ""),
+        ('<p align="center">\n  <img src="a.png" alt="A hand" />\n</p>\n\nAfter', "After"),
+        ("- ![A hand](a.png)\n- Words", "- Words"),
+        ("# ![The Robot Book](logo.png)", "The Robot Book"),
+    ],
+)
+def test_the_description_of_a_picture_is_no_sentence(source: str, text: str, docusaurus: bool) -> None:
+    assert visible(source, docusaurus) == text
+
+
 @pytest.mark.parametrize(
     ("source", "text"),
     [
@@ -57,7 +73,7 @@ def test_markup_is_hidden_and_words_are_visible(source: str, text: str) -> None:
         ('<TabItem value="py" label="Python">\n\nText\n\n</TabItem>', "Python\n\nText"),
         ('<TabItem value="Rust">\nText\n</TabItem>', "Rust\n\nText"),
         ("<details>\n<summary>More</summary>\nHidden\n</details>", "More\n\nHidden"),
-        ('<img src="a.png" alt="A hand" />', "A hand"),
+        ('Press <img src="a.png" alt="the button" /> now', "Press the button now"),
         ('- item\n\n<Figure src="./a.png" caption="The arm" />', "- item\n\nThe arm"),
         ("<style>{`p {}`}</style>\n<script>var a;</script>\n\nText", "Text"),
         ("Use `<Tabs>` and `{x}`; $a_{i}$ too.", "Use <Tabs> and {x}; a_{i} too."),

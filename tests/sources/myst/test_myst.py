@@ -73,7 +73,7 @@ def test_directives_show_their_titles_and_bodies() -> None:
     assert shape("::::{tab-set}\n:::{tab-item} One\nBody\n:::\n::::") == [
         ("admonition", [("paragraph", "One"), ("paragraph", "Body")])
     ]
-    assert visible("```{figure} a.png\n:alt: A hand\n:name: fig\n\nThe *caption*\n```") == "A hand\n\nThe caption"
+    assert visible("```{figure} a.png\n:alt: A hand\n:name: fig\n\nThe *caption*\n```") == "The caption"
     assert visible("```{unheard-of} argument\n:option: x\n\nIts body.\n```") == "Its body."
     assert visible("```{seealso}\nOther pages.\n```") == "See also\n\nOther pages."
     assert (
@@ -81,7 +81,7 @@ def test_directives_show_their_titles_and_bodies() -> None:
     )
     assert visible("```{only} latex\nFor print.\n```\n\n```{only} html\nShown.\n```") == "Shown."
     assert visible("```{card} Title\nHead\n^^^\nBody\n+++\nFoot\n```") == "Title\n\nHead\n\nBody\n\nFoot"
-    assert visible("```{figure} a.png\n---\nalt: A hand\nname: fig\n---\nThe caption\n```") == "A hand\n\nThe caption"
+    assert visible("```{figure} a.png\n---\nalt: A hand\nname: fig\n---\nThe caption\n```") == "The caption"
     assert visible("```{py:function} run(x)\nRuns.\n```") == "run(x)\n\nRuns."
     assert shape("```python\n{ref}`x`\n```") == [("code", "{ref}`x`")]
 

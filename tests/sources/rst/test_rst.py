@@ -120,7 +120,7 @@ def test_directives_show_their_titles_and_bodies() -> None:
     assert visible(".. tabs::\n\n   .. group-tab:: Linux\n\n      .. code-block:: sh\n\n         ls") == "Linux\n\nls"
     assert visible(".. tab-set::\n\n   .. tab-item:: One\n      :sync: 1\n\n      Body") == "One\n\nBody"
     assert visible(".. figure:: a.png\n   :alt: A hand\n\n   The caption\n\n   The legend") == (
-        "A hand\n\nThe caption\n\nThe legend"
+        "The caption\n\nThe legend"
     )
     assert visible(".. unheard-of:: argument\n   :option: x\n\n   Its body.") == "Its body."
     assert visible(".. only:: html or latex\n\n   Shown") == "Shown"

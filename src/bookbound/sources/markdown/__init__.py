@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 from bookbound.domain.document import BlockKind
 from bookbound.sources.markdown.dialect import MarkdownDialect
@@ -63,6 +63,16 @@ def join_token_text(tokens: Iterable[Token]) -> str:
     return text.replace(PLACEHOLDER, "")
 
 
+def _hide_lines_of_images(tokens: list[Token]) -> list[Token]:
+    """Hide the descriptions of pictures on lines without other words, because they are not sentences of the book."""
+    for is_break, line in groupby(tokens, key=lambda token: token.type.endswith("break")):
+        words = [token for token in line if not is_break and token.content.strip(f" {PLACEHOLDER}")]
+        if all(token.type == "image" for token in words):
+            for image in words:
+                image.children = []
+    return tokens
+
+
 class _MarkdownRenderer:
     def __init__(self, builder: PageBuilder, masked: str, dialect: MarkdownDialect) -> None:
         self.builder = builder
@@ -83,7 +93,7 @@ class _MarkdownRenderer:
                 row = takewhile(lambda cell: cell.type != "tr_close", rest)
                 self._render_row(token, [cell for cell in row if cell.type == "inline"])
             elif token.type == "inline":
-                self._render_inline(token.content, token.children or [], token)
+                self._render_inline(token.content, _hide_lines_of_images(token.children or []), token)
             elif token.type in ("fence", "code_block"):
                 self._render_code(token)
             elif token.type == "math_block":

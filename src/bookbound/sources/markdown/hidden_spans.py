@@ -15,8 +15,9 @@ _INLINE_TAGS = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark math nobr output q rp rt ruby s"
     " samp small span strike strong sub sup time tspan tt u var wbr".split()
 )
+_IMAGE_TAGS = ("img", "area")
 _QUOTED_VALUE = r"""\s*+[=:]\s*+(?:\{\s*+)?(?:"([^"{}]+)"|'([^'{}\n]+)'|`([^`{}$]+)`)"""
-_LABEL_ATTRIBUTES = "title|label|alt|caption|text|explain|summary|heading|subtitle|description"
+_LABEL_ATTRIBUTES = "title|label|caption|text|explain|summary|heading|subtitle|description"
 _COMPONENT_LABEL = re.compile(rf"(?<![\w-])(?:{_LABEL_ATTRIBUTES}|value){_QUOTED_VALUE}")
 _TAB_LABEL = re.compile(rf"(?<![\w-])(?:{_LABEL_ATTRIBUTES}){_QUOTED_VALUE}")
 _TAB_VALUE = re.compile(rf"(?<![\w-])value{_QUOTED_VALUE}")
@@ -70,12 +71,13 @@ def hide_expression(source: str, start: int, end: int) -> list[HiddenSpan]:
 def hide_tag(source: str, start: int, end: int, name: str) -> list[HiddenSpan]:
     """Hide a tag except the words that it shows: labels, titles and image descriptions."""
     before, after = _surrounding_text(source, start, end)
-    shown = _visible_attributes(source, start, end, name)
+    outside = _TAGS.sub("", before)
+    is_alone = not outside.strip(" \t>") and not _TAGS.sub("", after).strip()
+    # The description of a picture is a word of a sentence, but no sentence.
+    shown = [] if is_alone and name in _IMAGE_TAGS else _visible_attributes(source, start, end, name)
     if shown:
         indent = before if not before.strip() and not after.strip() else None
         return _hide_around(start, end, shown, indent)
-    outside = _TAGS.sub("", before)
-    is_alone = not outside.strip(" \t>") and not _TAGS.sub("", after).strip()
     is_known = name.islower() or name.startswith("Tab")
     if _HEADING.match(before) or name in _INLINE_TAGS or not (is_known or is_alone):
         return [HiddenSpan(start, end, PLACEHOLDER)]
@@ -103,7 +105,7 @@ def _hide_around(start: int, end: int, shown: list[CharSpan], indent: str | None
 
 
 def _visible_attributes(source: str, start: int, end: int, name: str) -> list[CharSpan]:
-    if name in ("img", "area"):
+    if name in _IMAGE_TAGS:
         return _attribute_spans(_IMAGE_ALT, source, start, end)
     if not name[:1].isupper():
         return []

@@ -23,9 +23,7 @@ from bookbound.sources.safe_config import parse_yaml
 
 _COLON_OPTION = re.compile(r"[ \t>]*:(?P<name>[\w-]+):(?:[ \t]+(?P<value>\S[^\n]*))?")
 _YAML_OPTIONS = re.compile(r"[ \t>]*---[ \t]*\n(?P<body>(?:(?![ \t>]*---)[^\n]*+\n)*+)[ \t>]*---[ \t]*(?:\n|\Z)")
-_VISIBLE_YAML_OPTION = re.compile(
-    r"^[ \t>]*(?:alt|caption):[ \t]+(?P<value>[^\s\"'|>&*!{\[][^\n]*?)[ \t]*$", re.MULTILINE
-)
+_VISIBLE_YAML_OPTION = re.compile(r"^[ \t>]*caption:[ \t]+(?P<value>[^\s\"'|>&*!{\[][^\n]*?)[ \t]*$", re.MULTILINE)
 _LOADED_DIRECTIVES = frozenset(("toctree", "eval-rst", "include", "literalinclude"))
 _UNREAD_DIRECTIVES = frozenset("raw autosummary automodule autoclass autofunction currentmodule".split())
 _ARGUMENT_DIRECTIVES = frozenset(
@@ -57,7 +55,7 @@ def parse_options(source: str, at: int) -> DirectiveOptions:
     options = DirectiveOptions({}, [], at)
     while at < len(source) and (option := _COLON_OPTION.fullmatch(source, at, find_line_end(source, at))):
         options.values[option["name"]] = option["value"] or ""
-        if option["name"] in ("alt", "caption") and option["value"]:
+        if option["name"] == "caption" and option["value"]:
             options.shown.append(option.span("value"))
         at = min(option.end() + 1, len(source))
     return options._replace(body=at)

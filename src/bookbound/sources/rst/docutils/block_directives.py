@@ -104,9 +104,8 @@ def show_math(directive: ContentDirective) -> list[nodes.Node]:
 def show_figure(directive: ContentDirective) -> list[nodes.Node]:
     if isinstance(directive.state, states.SubstitutionDef):
         return [nodes.image()]
-    alt = directive.parse_text(nodes.paragraph, directive.options.get("alt"))
-    node = directive.named(directive.parse_body(nodes.figure("", *alt)))
-    first = next(iter(node.children[len(alt) :]), None)
+    node = directive.named(directive.parse_body(nodes.figure()))
+    first = next(iter(node.children), None)
     if isinstance(first, nodes.paragraph):
         node.replace(first, directive.locate(nodes.caption(first.rawsource, "", *first.children), first.line))
     return [node]
