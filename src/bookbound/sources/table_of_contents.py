@@ -70,7 +70,7 @@ def find_summary_file(paths: list[Path]) -> TableOfContents | None:
 def read_summary_file(path: Path, paths: list[Path], title: str | None) -> TableOfContents:
     """Read a SUMMARY.md; the chapter of a page is its first-level entry, or the part of an entry without children."""
     source = file_loader.load_text(path, path.name).value or ""
-    lines = _parse_summary_lines(parse_markdown(strip_markup(source, PLAIN_MARKDOWN), indented_code=False))
+    lines = _parse_summary_lines(parse_markdown(strip_markup(source, PLAIN_MARKDOWN).text, indented_code=False))
     pages = {page.parent.resolve() / page.name: page for page in paths}
     sizes = Counter(line.branch for line in lines)
     branches: dict[int, str] = {}

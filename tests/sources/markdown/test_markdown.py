@@ -161,9 +161,70 @@ def test_display_formulas_are_verbatim() -> None:
     assert shape("$$\na < b \\\\\n\\frac{1}{2}\n$$") == [("formula", "a < b \\\\\n\\frac{1}{2}")]
 
 
+ONE_ROW = [("table", [("row", "Name | Ratio"), ("row", "Elbow | 120 to 1")])]
+TWO_ITEMS = [("list", [("item", [("paragraph", "One")]), ("item", [("paragraph", "Two bold")])])]
+CODE = [("code", "def f(a):\n    return a < 1\n\nf(2)")]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("<div>One</div><p>Two</p><p>Three</p>", [("paragraph", name) for name in ("One", "Two", "Three")]),
+        ("<details><summary>Why?</summary>So.</details>", [("paragraph", "Why?"), ("paragraph", "So.")]),
+        ("<blockquote><p>One</p><p>Two</p></blockquote>", [("paragraph", "One"), ("paragraph", "Two")]),
+        ("<ul><li>One</li><li>Two <b>bold</b></li></ul>", TWO_ITEMS),
+        ("<ul>\n  <li>One\n  <li>Two **bold**\n</ul>", TWO_ITEMS),
+        ("<UL>\n<LI><p>One</p></LI>\n\n<LI>Two bold</LI>\n</UL>", TWO_ITEMS),
+        (
+            "<table><tr><th>Name</th><th>Ratio</th></tr><tr><td>Elbow</td><td>120<br>to <em>1</em></td></tr></table>",
+            ONE_ROW,
+        ),
+        (
+            "<table>\n<thead>\n<tr><th>Name<th>Ratio\n</thead>\n\n<tr>\n  <td><p>Elbow</p></td>\n  <td>120 to\n  1</td>"
+            "\n</tr>\n</table>",
+            ONE_ROW,
+        ),
+        ("<pre><code>\ndef f(a):\n    return a &lt; 1\n\nf(<b>2</b>)\n</code></pre>", CODE),
+        ("<h2 id='x'>A <i>title</i></h2>\n<p>Words.</p>", [("heading", "A title"), ("paragraph", "Words.")]),
+        (
+            "Lead:\n<ul>\n<li>One</li>\n<li>Two bold</li>\n</ul>\nAfter",
+            [("paragraph", "Lead:"), *TWO_ITEMS, ("paragraph", "After")],
+        ),
+        ("- Item\n\n  <pre>\n  code\n  </pre>\n", [("list", [("item", [("paragraph", "Item"), ("code", "  code")])])]),
+    ],
+)
+def test_html_blocks_keep_their_boundaries_and_kinds(source: str, expected: Shape) -> None:
+    assert shape(source) == expected
+
+
+def test_html_lists_are_nested_and_numbered() -> None:
+    source = "<ol start=3><li>One<ul><li>Inner</li></ul></li><li>Two</li></ol>"
+    assert visible(source) == "3. One\n- Inner\n4. Two"
+    inner = ("list", [("item", [("paragraph", "Inner")])])
+    assert shape(source) == [
+        ("list", [("item", [("paragraph", "One"), inner]), ("item", [("paragraph", "Two")])]),
+    ]
+
+
+def test_markdown_inside_html_stays_markdown() -> None:
+    source = "<table>\n<tr><td>\n\n```sh\nls\n```\n\n</td></tr>\n</table>"
+    assert shape(source) == [("code", "ls")]
+    assert shape("<ul>\n\n- one\n\n</ul>") == [("list", [("item", [("paragraph", "one")])])]
+    assert visible("| a | b |\n|---|---|\n| <ul><li>x</li><li>y</li></ul> | z |") == "a | b\nx y | z"
+
+
+def test_preformatted_text_without_visible_words_leaves_no_trace() -> None:
+    assert visible("<pre><code>{% include 'a.py' %}</code></pre>\n\nAfter") == "After"
+
+
+def test_the_anchor_of_an_html_heading_is_its_id() -> None:
+    blocks = render_markdown("<h2 id='gears'>Gears</h2>\n\nWords.", PLAIN_MARKDOWN).blocks
+    assert [(block.kind, block.level, block.anchor) for block in blocks[:1]] == [("heading", 2, "gears")]
+
+
 def test_indented_html_is_not_code() -> None:
     assert shape("<table>\n    <tr><td>one</td><td>two &amp; three</td></tr>\n</table>") == [
-        ("paragraph", "one two & three")
+        ("table", [("row", "one | two & three")])
     ]
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby, takewhile
 
 from bookbound.domain.document import BlockKind
 from bookbound.sources.markdown.dialect import MarkdownDialect
 from bookbound.sources.markdown.hidden_spans import PLACEHOLDER
+from bookbound.sources.markdown.html_elements import HtmlBlock, HtmlBlockRenderer
 from bookbound.sources.markdown.inline_renderer import InlineContent, render_inline
 from bookbound.sources.markdown.markdown_it import Token, parse_markdown, parse_markdown_inline
 from bookbound.sources.markdown.markup import strip_markup
@@ -46,14 +47,15 @@ def render_markdown(
     source: str, dialect: MarkdownDialect, start: int = 0, title: CharSpan | None = None
 ) -> RenderedPage:
     """Render a page whose text begins at `start`; show the `title` above it unless a heading opens the page."""
-    masked = strip_markup(source, dialect, start)
-    tokens = parse_markdown(masked, dialect.has_indented_code, dialect.has_definition_lists)
+    masked, html_blocks = strip_markup(source, dialect, start)
+    html_ends = {block.start: block.end for block in html_blocks.values()}
+    tokens = parse_markdown(masked, dialect.has_indented_code, dialect.has_definition_lists, html_ends)
     builder = PageBuilder(source)
     has_heading = bool(tokens) and tokens[0].type == "heading_open" and tokens[0].tag == "h1"
     if title and not has_heading:
         with builder.block("heading", 1):
             builder.copy(*title)
-    _MarkdownRenderer(builder, masked, dialect).render(tokens)
+    _MarkdownRenderer(builder, masked, dialect, html_blocks).render(tokens)
     return builder.build()
 
 
@@ -74,7 +76,10 @@ def _hide_lines_of_images(tokens: list[Token]) -> list[Token]:
 
 
 class _MarkdownRenderer:
-    def __init__(self, builder: PageBuilder, masked: str, dialect: MarkdownDialect) -> None:
+    def __init__(
+        self, builder: PageBuilder, masked: str, dialect: MarkdownDialect, html_blocks: Mapping[int, HtmlBlock]
+    ) -> None:
+        self.html_blocks = html_blocks
         self.builder = builder
         self.masked = masked
         self.dialect = dialect
@@ -96,6 +101,9 @@ class _MarkdownRenderer:
                 self._render_inline(token.content, _hide_lines_of_images(token.children or []), token)
             elif token.type in ("fence", "code_block"):
                 self._render_code(token)
+            elif token.type == "html_element":
+                block = self.html_blocks[token.meta["start"]]
+                HtmlBlockRenderer(self.builder, self.masked, self._render_words).render(block)
             elif token.type == "math_block":
                 self._render_formula(token)
             elif name in _BLOCK_KINDS and token.nesting > 0:
@@ -117,6 +125,18 @@ class _MarkdownRenderer:
     def _render_inline(self, text: str, tokens: list[Token], place: Token | CharSpan) -> None:
         lines = self._line_spans(place) if isinstance(place, Token) else iter([place])
         render_inline(self.builder, self.masked, InlineContent.of_lines(text, self.masked, lines), tokens)
+
+    def _render_words(self, start: int, end: int) -> None:
+        """Render the Markdown at a range of the source outside any Markdown block."""
+        text = self.masked[start:end]
+        starts = [start, *(start + match.end() for match in re.finditer("\n", text))]
+        lines = zip(starts, [*(at - 1 for at in starts[1:]), end], strict=True)
+        if text[0].isspace():
+            self.builder.add_space()
+        tokens = parse_markdown_inline(text)
+        render_inline(self.builder, self.masked, InlineContent.of_lines(text, self.masked, lines), tokens)
+        if text[-1].isspace():
+            self.builder.add_space()
 
     def _render_heading(self, opening: Token, inline: Token) -> None:
         tokens, level = inline.children or [], int(opening.tag[1])

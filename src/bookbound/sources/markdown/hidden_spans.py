@@ -11,9 +11,13 @@ from bookbound.sources.page_builder import CharSpan
 
 PLACEHOLDER = "\u2e31"
 """Replaces a hidden character that leaves no space; counts as punctuation, as `<` does."""
-_INLINE_TAGS = frozenset(
+INLINE_TAGS = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark math nobr output q rp rt ruby s"
     " samp small span strike strong sub sup time tspan tt u var wbr".split()
+)
+_BLOCK_TAGS = frozenset(
+    "address article aside blockquote caption center dd details div dl dt fieldset figcaption figure footer form h1 h2"
+    " h3 h4 h5 h6 header hr li main nav ol p pre section summary table tbody tfoot thead tr ul".split()
 )
 _IMAGE_TAGS = ("img", "area")
 _QUOTED_VALUE = r"""\s*+[=:]\s*+(?:\{\s*+)?(?:"([^"{}]+)"|'([^'{}\n]+)'|`([^`{}$]+)`)"""
@@ -79,10 +83,14 @@ def hide_tag(source: str, start: int, end: int, name: str) -> list[HiddenSpan]:
         indent = before if not before.strip() and not after.strip() else None
         return _hide_around(start, end, shown, indent)
     is_known = name.islower() or name.startswith("Tab")
-    if _HEADING.match(before) or name in _INLINE_TAGS or not (is_known or is_alone):
+    if _HEADING.match(before) or name in INLINE_TAGS or not (is_known or is_alone):
         return [HiddenSpan(start, end, PLACEHOLDER)]
     if not outside.strip():
         return [HiddenSpan(start, end, last="\n" + outside if after.strip() else "")]
+    line = before.lstrip()
+    if name in _BLOCK_TAGS and line.startswith("<") and after.strip():
+        # A line that begins with a tag is HTML, so this is between two blocks.
+        return [HiddenSpan(start, end, first="\n", last="\n" + before[: len(before) - len(line)])]
     ends_line = not after.strip() and name != "br" and "|" not in before
     return [HiddenSpan(start, end, first="\n" if ends_line else "")]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 from markdown_it import MarkdownIt
@@ -26,9 +26,14 @@ _MAX_BRACKETS = 2_000
 _NESTING_MARGIN = 10
 
 
-def parse_markdown(text: str, indented_code: bool, definition_lists: bool = False) -> list[Token]:
-    """Parse a page; the `meta` of each link and image says where it ends."""
-    return _parser(indented_code, definition_lists).parse(text, {})
+def parse_markdown(
+    text: str, indented_code: bool, definition_lists: bool = False, html_ends: Mapping[int, int] | None = None
+) -> list[Token]:
+    """Parse a page; the `meta` of each link and image says where it ends.
+
+    `html_ends` are the ends of HTML elements by their starts; the `meta` of their tokens says where they start.
+    """
+    return _parser(indented_code, definition_lists).parse(text, {"html_ends": html_ends or {}})
 
 
 def parse_markdown_inline(text: str) -> list[Token]:
@@ -51,6 +56,9 @@ def _parser(indented_code: bool, definition_lists: bool = False) -> MarkdownIt:
     parser.block.ruler.before("table", "limit_nesting", _limit_nesting)
     parser.block.ruler.before(
         "fence", "indented_container", _indented_container, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
+    parser.block.ruler.before(
+        "limit_nesting", "html_element", _html_element, {"alt": ["paragraph", "reference", "blockquote", "list"]}
     )
     parser.core.ruler.at("inline", _parse_inline_tokens)
     parser.inline.ruler.at("link", _record_end(link))
@@ -102,4 +110,20 @@ def _indented_container(state: StateBlock, first: int, last: int, silent: bool) 
     state.blkIndent, state.lineMax, state.parentType = outer, line_max, parent
     state.push("container_indented_close", "div", -1)
     state.line = end
+    return True
+
+
+def _html_element(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """Take the lines of an HTML element as one token."""
+    start = state.bMarks[first] + state.tShift[first]
+    end = state.env["html_ends"].get(start, start) if state.env else start
+    after = first + 1
+    while after < last and state.bMarks[after] < end:
+        after += 1
+    if end == start or (after == last and after < len(state.bMarks) - 1 and state.bMarks[after] < end):
+        return False
+    if not silent:
+        token = state.push("html_element", "", 0)
+        token.map, token.meta["start"] = [first, after], start
+        state.line = after
     return True

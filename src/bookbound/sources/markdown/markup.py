@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from typing import NamedTuple
 
 from bookbound.sources.markdown import hidden_spans
 from bookbound.sources.markdown.delimiters import BLANK_LINE, BraceMatcher, CachedSearch, StatementFinder, find_tag_end
 from bookbound.sources.markdown.dialect import MarkdownDialect
 from bookbound.sources.markdown.hidden_spans import PLACEHOLDER, HiddenSpan, find_hidden_code_lines
+from bookbound.sources.markdown.html_elements import HtmlBlock, HtmlTag, find_html_blocks
 from bookbound.sources.slugs import EXPLICIT_ID
 
 _MARKUP_TOKEN = r"""
@@ -51,16 +53,31 @@ _TERMINAL_MARKUP = re.compile(r"</?(?:font|span|b|i|u|em|strong)(?:\s[^<>\n]*)?>
 ScanStep = tuple[int, list[HiddenSpan]]
 
 
-def strip_markup(source: str, dialect: MarkdownDialect, start: int = 0) -> str:
-    """Replace everything before `start` and all hidden markup after it; every other character keeps its position."""
+class StrippedMarkup(NamedTuple):
+    """A source without its hidden markup, and the elements in it that are blocks by themselves."""
+
+    text: str
+    html_blocks: dict[int, HtmlBlock]
+
+
+def strip_markup(source: str, dialect: MarkdownDialect, start: int = 0) -> StrippedMarkup:
+    """Replace everything before `start` and all hidden markup after it; every other character keeps its position.
+
+    A placeholder marks the beginning of each element.
+    """
     parts = [HiddenSpan(0, start).replacement(source)]
     at = start
-    for hidden in _MarkupScanner(source, dialect).scan(start):
+    scanner = _MarkupScanner(source, dialect)
+    for hidden in scanner.scan(start):
         parts += source[at : hidden.start], hidden.replacement(source)
         at = hidden.end
     parts.append(source[at:])
     # The parser would replace a NUL by another character, which could not be found in the source.
-    return "".join(parts).replace("\0", PLACEHOLDER)
+    text = "".join(parts).replace("\0", PLACEHOLDER)
+    blocks = find_html_blocks(text, scanner.tags, dialect.has_expressions)
+    edges = [0, *(edge for block in blocks for edge in (block.start, block.start + 1)), len(text)]
+    kept = [text[left:right] for left, right in zip(edges[::2], edges[1::2], strict=True)]
+    return StrippedMarkup(PLACEHOLDER.join(kept), {block.start: block for block in blocks})
 
 
 class _MarkupScanner:
@@ -74,6 +91,7 @@ class _MarkupScanner:
         self.statements = StatementFinder(source)
         self.ahead = CachedSearch(source)
         self.unwrapped: set[int] = set()
+        self.tags: list[HtmlTag] = []
         self.terminal_end = 0
         self.code_lines = _find_indented_code(source) if dialect.has_indented_code else frozenset()
         self.steps: dict[str, Callable[[re.Match[str]], ScanStep]] = {
@@ -173,6 +191,8 @@ class _MarkupScanner:
         name, end = find_tag_end(self.source, match.start(), self.braces)
         if end < 0:
             return match.start() + 1, []
+        lower_name = name.lower() if name.isupper() else name
+        self.tags.append(HtmlTag(match.start(), end, lower_name, match[0].startswith("</")))
         closing = None if match[0].startswith("</") else _HIDDEN_ELEMENT_ENDS.get(name.lower())
         if closing and not self.source.startswith("/>", end - 2):
             closed = self.ahead.find(closing, end)
