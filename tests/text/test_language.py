@@ -6,7 +6,7 @@ from importlib import import_module
 import pytest
 
 from bookbound.text import language
-from bookbound.text.language import is_english, is_same_language
+from bookbound.text.language import detect_foreign_language, is_english, is_same_language
 
 parser = import_module("re._parser")
 
@@ -262,3 +262,17 @@ def is_unbounded(item: tuple[object, object]) -> bool:
 
 def has_nested_repeat(item: tuple[object, object]) -> bool:
     return any(is_unbounded(inner) for inner in item[1][2])  # type: ignore[index]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_language_of_a_book_is_named_unless_it_is_english(name: str) -> None:
+    page, sentence = SAMPLES[name]
+    found = detect_foreign_language(f"{page} {sentence} " * 5)
+    assert bool(found) == (name != "English")
+    if name in language.FUNCTION_WORDS and name not in ("English", "Danish", "Norwegian"):
+        assert found == name
+
+
+@pytest.mark.parametrize("text", ["", "x = 1", "ROS 2 Nav2 RViz", "def f():\n    return x\n" * 50, "α β γ δ " * 20])
+def test_code_names_and_formulas_have_no_language(text: str) -> None:
+    assert detect_foreign_language(text) == ""

@@ -24,8 +24,10 @@ from bookbound.indexing.incremental import (
     hash_parts,
 )
 from bookbound.indexing.split import SPLITTER_VERSION, split_page
+from bookbound.text.language import detect_foreign_language
 from bookbound.text.tokens import extract_terms
 
+MAX_SAMPLED_PAGES, MAX_SAMPLED_CHARS = 50, 2_000
 ProgressCallback = Callable[[str, int, int], None]
 
 
@@ -100,7 +102,7 @@ async def build_index(
             unchanged = BookDiff(unchanged=tuple(page.file for page in old.manifest.page_fingerprints))
             return IndexingResult(old.manifest, changes=unchanged, is_published=False)
         progress("read", 0, 0)
-        book = await source.load()
+        book = _add_language_notice(await source.load())
         progress("read", len(book.pages), len(book.pages))
         pages = [fingerprint_page(page, version) for page in book.pages]
         changes = _diff_published(published, pages, force)
@@ -121,6 +123,15 @@ async def build_index(
                 progress("embed", done := done + len(batch), manifest.chunks)
                 await writer.add(batch, vectors)
             return IndexingResult(await writer.publish(), book.notices, changes, reusable.embedded_chunks)
+
+
+def _add_language_notice(book: ParsedBook) -> ParsedBook:
+    """Returns the book with a notice if it is not in English, which the networks were trained on."""
+    step = -(-len(book.pages) // MAX_SAMPLED_PAGES)
+    sample = " ".join(page.text[:MAX_SAMPLED_CHARS] for page in book.pages[:: step or 1])
+    language = detect_foreign_language(sample)
+    message = f"the book seems to be in {language}; answers are tuned for English and will be worse"
+    return replace(book, notices=(*book.notices, SourceNotice(".", message))) if language else book
 
 
 async def load_published_manifest(store: IndexStore) -> Manifest | None:

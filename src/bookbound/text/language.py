@@ -50,6 +50,9 @@ FUNCTION_WORDS = {
 }
 _SCRIPT_GROUPS = {"CJK": "HAN", "HIRAGANA": "KANA", "KATAKANA": "KANA", "KATAKANA-HIRAGANA": "KANA"}
 _EAST_ASIAN_SCRIPTS = frozenset({"HAN", "KANA"})
+_LANGUAGES_BY_SCRIPT = {"HANGUL": "Korean", "GREEK": "Greek", "HEBREW": "Hebrew", "THAI": "Thai", "DEVANAGARI": "Hindi"}
+MIN_BOOK_FUNCTION_WORDS = 10
+"""A book with fewer function words has no detectable language."""
 
 
 def is_same_language(text: str, book: str) -> bool:
@@ -76,6 +79,23 @@ def is_english(text: str) -> bool:
     counts_by_language = _count_function_words(Counter(words))
     most = max(counts_by_language.values())
     return most < MIN_AMBIGUOUS_FUNCTION_WORDS or counts_by_language["English"] == most
+
+
+def detect_foreign_language(text: str) -> str:
+    """Names the language of a long text, or its script, if it is not English; an empty text if that is not clear."""
+    words = _split_words(_strip_code(text))
+    scripts = _count_scripts("".join(word for word in words if len(word) > 1))
+    if scripts.total() < MIN_LETTERS:
+        return ""
+    script = max(scripts, key=scripts.__getitem__)
+    if script in _EAST_ASIAN_SCRIPTS:
+        return "Japanese" if _is_japanese(scripts) else "Chinese"
+    if script != "LATIN":
+        return _LANGUAGES_BY_SCRIPT.get(script, f"{script.capitalize()} script")
+    counts_by_language = _count_function_words(Counter(words))
+    language = max(counts_by_language, key=counts_by_language.__getitem__)
+    most = counts_by_language[language]
+    return language if most >= MIN_BOOK_FUNCTION_WORDS and counts_by_language["English"] * 2 < most else ""
 
 
 def _is_japanese(scripts: Counter[str]) -> bool:
