@@ -22,7 +22,7 @@ Bookbound reads its settings from three places. The last one that sets a value w
 1. the file `{SETTINGS_FILE}` in the working directory, for example `model_threads = 4`;
 2. the environment, in which every setting is a variable in capitals with the prefix `{ENVIRONMENT_PREFIX}`, for
    example `{ENVIRONMENT_PREFIX}MODEL_THREADS=4`; a list has commas between its values;
-3. the command line: `--index`, `--book` and `--edition`. `--index DIR` also overrides `qdrant_url`.
+3. the command line: `--index`, `--book` and `--edition`. `--index FOLDER` also overrides `qdrant_url`.
 
 An unknown name in the file is an error. A variable that looks like a misspelt setting is a warning. Keep keys in the
 environment, not in the file. `bookbound status` shows where each value comes from, and never shows a key or an address.

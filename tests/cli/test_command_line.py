@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from tests.cli.conftest import Run
 from typer.testing import CliRunner
 
@@ -45,6 +49,23 @@ def test_the_help_of_each_command_has_an_example(command: str) -> None:
     done = CliRunner().invoke(app, [*command.split(), "--help"], obj=bootstrap)
     assert done.exit_code == 0
     assert f"Example: bookbound {command}" in done.stdout
+
+
+def list_parameters(command: Any, path: str = "bookbound") -> Iterator[tuple[str, str, str]]:
+    """Yield the command, the name and the placeholder of each argument and each option with a value."""
+    context = typer.Context(command)
+    for parameter in command.params:
+        if not getattr(parameter, "is_flag", False):
+            yield path, parameter.name, parameter.make_metavar(context)
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from list_parameters(inner, f"{path} {name}")
+
+
+def test_the_help_names_what_each_value_is_and_not_its_type() -> None:
+    types = {"TEXT", "PATH", "DIR", "INTEGER", "FLOAT", "N", "FILENAME", "DIRECTORY", "BOOLEAN", "ANY", ""}
+    found = list(list_parameters(typer.main.get_command(app)))
+    assert len(found) > 50
+    assert [each for each in found if set(re.split(r"\W+", each[2])) & types - {""} or not each[2]] == []
 
 
 @pytest.mark.parametrize(("group", "named"), [((), (*COMMANDS, "log")), (("log",), LOG_COMMANDS)])

@@ -93,6 +93,35 @@ def test_exactly_one_source_is_indexed_and_a_site_cannot_be_watched(
     assert bookbound(*arguments, cwd=tmp_path).returncode == 2
 
 
+@pytest.mark.parametrize("command", ["index", "inspect"])
+@pytest.mark.parametrize(
+    ("address", "suggested"),
+    [
+        ("https://book.example/docs?a=1&b=2", "--site 'https://book.example/docs?a=1&b=2'"),
+        ("HTTP://book.example/", "--site HTTP://book.example"),
+        ("www.book.example", "--site https://www.book.example"),
+        ("https://me:secret@book.example/", "--site URL"),
+    ],
+)
+def test_an_address_as_source_suggests_the_command_that_reads_the_site(
+    bookbound: Run, tmp_path: Path, command: str, address: str, suggested: str
+) -> None:
+    done = bookbound(command, address, cwd=tmp_path)
+    assert (done.returncode, done.stderr.rstrip().endswith(f": bookbound {command} {suggested}")) == (2, True)
+    assert "secret" not in done.stderr
+
+
+def test_a_book_in_another_language_is_indexed_with_one_warning(bookbound: Run, tmp_path: Path) -> None:
+    words = "Der Motor ist nicht schwer und wird von der Welle mit einer Kupplung getrennt, wenn sie zu warm ist. "
+    (tmp_path / "buch").mkdir()
+    for name in ("a.md", "b.md"):
+        (tmp_path / "buch" / name).write_text(f"# Kapitel\n\n{words * 3}", encoding="utf-8")
+    done = bookbound("index", "buch", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.count("the book seems to be in German; answers are tuned for English") == 1
+    assert "German" not in bookbound("index", "buch", cwd=tmp_path).stderr
+
+
 def test_a_watched_book_is_published_after_each_change(book: Path, watching: Watching) -> None:
     with watching(book) as (published, _):
         (book / "new.md").write_text("# New\n\nA page more.\n")
@@ -194,7 +223,7 @@ def test_a_warning_about_a_file_name_with_a_line_break_is_one_line(bookbound: Ru
 def test_an_index_location_that_is_a_file_is_an_error(bookbound: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
     (tmp_path / "page.md").write_text("# Words\n\nThat are no index.\n")
     done = bookbound(*command, "--index", "page.md", cwd=tmp_path)
-    found = "Error: page.md is not a folder. Name a folder for the index: --index DIR\n"
+    found = "Error: page.md is not a folder. Name a folder for the index: --index FOLDER\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", found)
 
 

@@ -131,7 +131,7 @@ SelectedTextOption = Annotated[
     str | None,
     typer.Option(
         "--selected-text",
-        metavar="TEXT",
+        metavar="PASSAGE",
         help="Answer from this text alone, and say where it is in the book; - reads it from standard input.",
     ),
 ]

@@ -80,7 +80,7 @@ def format_book_options(settings: Settings) -> str:
 def require_folder(settings: Settings) -> None:
     """Raise an error if the index location is a file."""
     if not settings.qdrant_url and settings.index.exists() and not settings.index.is_dir():
-        raise ConfigError(f"{settings.index} is not a folder. Name a folder for the index: --index DIR")
+        raise ConfigError(f"{settings.index} is not a folder. Name a folder for the index: --index FOLDER")
 
 
 @contextmanager

@@ -73,7 +73,7 @@ def index(
     """
     with exit_on_error(as_json):
         settings = load_settings(index=index, book=book, edition=edition)
-        target = choose_source(source, site)
+        target = choose_source(source, site, ctx.info_name)
         if site and watch:
             raise ConfigError("A site cannot be watched. Index it again from time to time.")
         if watch and dry_run:

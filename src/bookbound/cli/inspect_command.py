@@ -54,7 +54,7 @@ def inspect(
     with exit_on_error(as_json):
         from bookbound.sources.detect import BOOK_READERS
 
-        target, settings = choose_source(source, site), load_settings(edition=edition)
+        target, settings = choose_source(source, site, ctx.info_name), load_settings(edition=edition)
         with prefix_source_errors(target), show_progress({"read": "Read"}) as progress:
             book: ParsedBook = ctx.obj.read_book(target, settings, progress, kind=source_format)
         reader = next((each for each in BOOK_READERS if each.kind == book.kind), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +13,7 @@ import typer
 
 from bookbound.domain.errors import ConfigError
 
+_ADDRESS = re.compile(r"(?P<scheme>https?):/+|www\.", re.IGNORECASE)
 _DURATION = re.compile(r"(\d{1,5})([hdw])", re.ASCII)
 _DURATION_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
@@ -31,8 +33,13 @@ def parse_duration(text: str) -> timedelta:
     return timedelta(**{_DURATION_UNITS[match[2]]: int(match[1])})
 
 
-def choose_source(source: Path | None, site: str | None) -> Path | str:
-    """The one source that the command line names."""
+def choose_source(source: Path | None, site: str | None, command: str | None) -> Path | str:
+    """The one source that the command line names; for an address as a path, an error with the right command."""
+    if source and (match := _ADDRESS.match(str(source))):
+        rest = str(source)[match.end() :] if match["scheme"] else str(source)
+        address = f"{match['scheme'] or 'https'}://{rest}"
+        shown = "URL" if "@" in address else shlex.quote(address)  # it may contain a password
+        raise ConfigError(f"SOURCE is an address. To read a website, use --site: bookbound {command} --site {shown}")
     if source and not site:
         return source
     if site and not source:
@@ -49,7 +56,7 @@ class OutputFormat(StrEnum):
 
 IndexOption = Annotated[
     Path | None,
-    typer.Option("--index", metavar="DIR", parser=parse_path, help="Folder of the index. Default: .bookbound"),
+    typer.Option("--index", metavar="FOLDER", parser=parse_path, help="Folder of the index. Default: .bookbound"),
 ]
 BookOption = Annotated[str | None, typer.Option("--book", metavar="NAME", help="The book, if the index holds several.")]
 EditionOption = Annotated[str | None, typer.Option("--edition", metavar="NAME", help="The edition, such as 2.0.")]
@@ -69,4 +76,4 @@ SourceFormatOption = Annotated[
 ]
 OutputFormatOption = Annotated[OutputFormat, typer.Option("--format", help="Text for people or JSON for scripts.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, errors too.")]
-TopKOption = Annotated[int, typer.Option("--top-k", "-k", metavar="N", help="How many passages to keep, 1 to 20.")]
+TopKOption = Annotated[int, typer.Option("--top-k", "-k", metavar="NUMBER", help="How many passages to keep, 1 to 20.")]

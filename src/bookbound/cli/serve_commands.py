@@ -40,7 +40,7 @@ SourceOption = Annotated[
 HostOption = Annotated[str, typer.Option("--host", metavar="HOST", help="Address to listen on; 0.0.0.0 for all.")]
 PortOption = Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port; 0 takes a free one.")]
 WorkersOption = Annotated[
-    int, typer.Option("--workers", metavar="N", min=1, max=64, help="How many processes answer questions.")
+    int, typer.Option("--workers", metavar="NUMBER", min=1, max=64, help="How many processes answer questions.")
 ]
 ServeOption = Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the book over HTTP as well.")]
 
@@ -156,7 +156,7 @@ def open_demo_book(bootstrap: Bootstrap, source: Path, settings: Settings) -> Bo
     if not marker.is_file():
         if asyncio.run(bootstrap.build_store(settings).published_generation()):
             raise ConfigError(
-                "This folder has the index of another book. Name another folder for the demo: --index DIR"
+                "This folder has the index of another book. Name another folder for the demo: --index FOLDER"
             )
         marker.parent.mkdir(parents=True, exist_ok=True)
         marker.touch()

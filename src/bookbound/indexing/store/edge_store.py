@@ -115,7 +115,7 @@ class EdgeWriter:
             if filesystem.free_bytes(self._shard_folder) < needed:
                 raise DiskFullError(
                     f"The index could not be written: its disk has no room for another {needed / 1e6:.0f} MB. "
-                    "Make room there, or choose another folder: --index DIR"
+                    "Make room there, or choose another folder: --index FOLDER"
                 )
 
 

@@ -185,7 +185,7 @@ class FolderGenerations:
             file = (self._folder / "lock").open("a")
         except OSError as error:
             raise ConfigError(
-                f"The folder for the index cannot be used ({error.strerror}). Choose another one: --index DIR"
+                f"The folder for the index cannot be used ({error.strerror}). Choose another one: --index FOLDER"
             ) from error
         with file:
             if not filesystem.try_lock(file.fileno()):
@@ -228,7 +228,7 @@ def _prepare_folder(folder: Path) -> None:
     demo = {name for name, proof in DEMO_FILES.items() if (folder / proof).is_file()}
     generations = [is_generation_folder(path) for path in (folder / "generations").glob("*")]
     if not any(generations) and (generations or names - INDEX_NAMES - SYSTEM_NAMES - demo):
-        raise ConfigError("The folder for the index contains other files. Choose a new or empty one: --index DIR")
+        raise ConfigError("The folder for the index contains other files. Choose a new or empty one: --index FOLDER")
     if is_new or (names and names <= demo):
         (folder / ".gitignore").write_text("*\n")
 
