@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "bookbound"
 # A row may import itself and every row above it, never one below.
 LAYERS = [
     {"domain"},
-    {"text", "filesystem", "services"},
+    {"text", "filesystem", "services", "unknown_settings"},
     {"models", "settings"},
     {"sources", "indexing", "answering"},
     {"library", "contracts"},

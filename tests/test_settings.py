@@ -107,6 +107,10 @@ def test_a_value_of_another_type_in_the_file_is_rejected(tmp_path: Path, line: s
     ("name", "message"),
     [
         ("model_treads", r"`model_treads`, which is not a setting\. Did you mean model_threads\?"),
+        ("model-threads", r"`model-threads`, which is not a setting\. Did you mean model_threads\?"),
+        ("MaxQueue", r"`MaxQueue`, which is not a setting\. Did you mean max_queue\?"),
+        ("threshold", r"`threshold`, which is not a setting\. Did you mean answer_threshold\?"),
+        ("timeout", r"`timeout`, which is not a setting\. Settings are: index, .*answer_timeout_seconds"),
         ("colour", r"`colour`, which is not a setting\. Settings are: index, .*model_threads"),
     ],
 )
@@ -116,9 +120,27 @@ def test_an_unknown_name_in_the_file_is_an_error_with_a_suggestion(tmp_path: Pat
         load_settings({}, tmp_path)
 
 
+def test_each_unknown_name_in_the_file_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "bookbound.toml").write_text("qdrant_ulr = 'x'\nmodel_treads = 3\n[bookbound]\nindex = 'a'\n")
+    with pytest.raises(ConfigError) as raised:
+        load_settings({}, tmp_path)
+    assert str(raised.value) == (
+        "bookbound.toml sets `bookbound`, which is not a setting. Write settings without a [section]."
+        " It sets `model_treads`, which is not a setting. Did you mean model_threads?"
+        " It sets `qdrant_ulr`, which is not a setting. Did you mean qdrant_url?"
+    )
+
+
 def test_a_variable_that_looks_like_a_setting_is_a_warning_with_a_suggestion() -> None:
     with pytest.warns(UserWarning, match="BOOKBOUND_RATE_LIMIT is not a setting. Did you mean BOOKBOUND_RATE_LIMITS?"):
         warn_unknown_variables({"BOOKBOUND_RATE_LIMIT": "off"})
+
+
+@pytest.mark.parametrize("name", ["COLOUR", "HOME", "VERSION", "LOG_LEVEL", "USER"])
+def test_no_far_fetched_setting_is_suggested(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_unknown_variables({f"BOOKBOUND_{name}": "x"})
 
 
 def test_no_other_variable_is_a_warning() -> None:

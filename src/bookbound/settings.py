@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import tomllib
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from shlex import quote
@@ -14,6 +14,7 @@ from typing import Any
 
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import ConfigError
+from bookbound.unknown_settings import describe_unknown_names, find_near_name
 
 ENVIRONMENT_PREFIX, SETTINGS_FILE, SECRET_SUFFIXES = "BOOKBOUND_", "bookbound.toml", ("_key", "_url")
 COMMAND_LINE_ORIGIN = "command line"
@@ -129,6 +130,9 @@ class Settings:
         return f"Settings({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
 
+SETTING_NAMES = tuple(each.name for each in fields(Settings))
+
+
 def format_index_option(index: Path) -> str:
     """The option that a suggested command needs to find this index, with a leading space."""
     return "" if index == Settings().index else f" --index {quote(str(index))}"
@@ -152,28 +156,26 @@ def find_origins(
 
 def warn_unknown_variables(environment: Mapping[str, str] = os.environ) -> None:
     """Warn about each variable that looks like a misspelt setting."""
-    known = {ENVIRONMENT_PREFIX + each.name.upper() for each in fields(Settings)}
+    known = {ENVIRONMENT_PREFIX + name.upper() for name in SETTING_NAMES}
     for name in sorted(environment.keys() - known - OTHER_VARIABLES):
-        if name.startswith(ENVIRONMENT_PREFIX) and (suggestion := _suggest(name, known)):
-            warnings.warn(f"{name} is not a setting.{suggestion}", stacklevel=2)
-
-
-def _suggest(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    return "".join(f" Did you mean {near}?" for near in get_close_matches(name, known, 1, 0.75))
+        near = (
+            find_near_name(name.removeprefix(ENVIRONMENT_PREFIX), SETTING_NAMES)
+            if name.startswith(ENVIRONMENT_PREFIX)
+            else ""
+        )
+        if near:
+            warnings.warn(f"{name} is not a setting. Did you mean {ENVIRONMENT_PREFIX}{near.upper()}?", stacklevel=2)
 
 
 def _find_values(
     environment: Mapping[str, str], folder: Path | None, arguments: Mapping[str, Any]
 ) -> dict[str, tuple[Any, str]]:
     """Each setting that is set, with its value as written and its origin."""
-    found = {name: (value, SETTINGS_FILE) for name, value in _read_settings_file(folder).items()}
-    known = [each.name for each in fields(Settings)]
-    if unknown := sorted(found.keys() - set(known)):
-        hint = _suggest(unknown[0], known) or f" Settings are: {', '.join(known)}."
-        raise ConfigError(f"{SETTINGS_FILE} sets `{unknown[0]}`, which is not a setting.{hint}")
-    for name in known:
+    values = _read_settings_file(folder)
+    if problems := describe_unknown_names(values, SETTING_NAMES):
+        raise ConfigError(f"{SETTINGS_FILE} {problems}")
+    found = {name: (value, SETTINGS_FILE) for name, value in values.items()}
+    for name in SETTING_NAMES:
         if (variable := ENVIRONMENT_PREFIX + name.upper()) in environment:
             found[name] = environment[variable], variable
     _add_fallbacks(found, environment)
