@@ -61,7 +61,7 @@ def test_another_book_needs_its_own_name_in_the_same_index(bookbound: Run, book:
     assert "--book NAME" in refused.stderr
     assert bookbound("index", str(other), "--book", "ants", "--edition", "1.0", cwd=tmp_path).returncode == 0
     found = json.loads(bookbound("status", "--book", "ants", "--edition", "1.0", "--json", cwd=tmp_path).stdout)
-    assert (found["title"], found["books"]) == ("Other", ["", "ants@1.0"])
+    assert (found["title"], [each["name"] for each in found["books"]]) == ("Other", ["", "ants@1.0"])
     found = json.loads(bookbound("search", "legs of an ant", "--book", "ants", "--json", cwd=tmp_path).stdout)
     assert found["passages"][0]["file"] == "ants.md"
     every = json.loads(bookbound("search", "legs of an ant", "--book", "all", "--json", cwd=tmp_path).stdout)

@@ -197,6 +197,26 @@ def test_if_every_book_has_a_name_status_lists_them_and_ask_needs_a_name(
     assert "robots" in bookbound("status", "--book", "robots", cwd=tmp_path).stdout
 
 
+def test_status_and_the_error_name_every_book_of_an_index(
+    bookbound: Run, book: Path, little_book: Path, tmp_path: Path
+) -> None:
+    names = [f"book-{number}" for number in range(7)]
+    bookbound("index", str(little_book), cwd=tmp_path)
+    for name in names:
+        bookbound("index", str(book), "--book", name, cwd=tmp_path)
+    found = bookbound("status", cwd=tmp_path).stdout
+    assert all(f"--book {name}  " in found for name in names)
+    assert "(without a name)" in found
+    listed = json.loads(bookbound("status", "--json", cwd=tmp_path).stdout)["books"]
+    assert {each["name"]: each["title"] for each in listed}.keys() == {"", *names}
+    error = bookbound("ask", "What is it?", "--book", "another", cwd=tmp_path)
+    assert error.returncode == 2
+    assert all(f"--book {name}" in error.stderr for name in names)
+    shutil.rmtree(tmp_path / ".bookbound" / "books" / "book-3" / "generations")
+    damaged = bookbound("status", cwd=tmp_path)
+    assert (damaged.returncode, "--book book-3  The index is damaged" in damaged.stdout) == (0, True)
+
+
 def test_a_rollback_publishes_the_previous_index(bookbound: Run, little_book: Path, tmp_path: Path) -> None:
     first = json.loads(bookbound("index", str(little_book), "--json", cwd=tmp_path).stdout)
     second = json.loads(bookbound("index", str(little_book), "--force", "--json", cwd=tmp_path).stdout)

@@ -15,8 +15,6 @@ from bookbound.settings import Settings
 
 MAX_COMPARED_EDITIONS = 3
 """The number of other editions, newest first, with which an answer is compared."""
-MAX_LISTED_BOOKS = 5
-"""The number of books that an error message lists."""
 
 
 async def list_books(settings: Settings) -> list[BookRef]:
@@ -36,10 +34,9 @@ def find_book(wanted: BookRef, books: Sequence[BookRef]) -> BookRef:
         return found
     if not books:
         raise IndexNotFoundError(NO_INDEX_MESSAGE)
-    listed = "; ".join(ref.cli_options or "the unnamed book" for ref in books[:MAX_LISTED_BOOKS])
-    more = f" and {len(books) - MAX_LISTED_BOOKS} more" if len(books) > MAX_LISTED_BOOKS else ""
+    listed = "; ".join(ref.cli_options or "the unnamed book" for ref in books)
     missing = "such book or edition" if wanted.book else "unnamed book"
-    raise BookNotFoundError(f"This index has no {missing}. Choose one of: {listed}{more}")
+    raise BookNotFoundError(f"This index has no {missing}. Choose one of: {listed}")
 
 
 async def resolve_book_settings(settings: Settings) -> Settings:

@@ -26,6 +26,7 @@ from bookbound.cli.terminal import (
 )
 from bookbound.contracts.serialization import JsonObject, serialize_manifest
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
+from bookbound.domain.errors import BookIndexError
 from bookbound.domain.manifest import Manifest
 from bookbound.settings import COMMAND_LINE_ORIGIN, SECRET_SUFFIXES, Settings, find_origins, load_settings
 
@@ -55,10 +56,9 @@ def status(
 async def _load_status(bootstrap: Bootstrap, settings: Settings) -> JsonObject:
     """The published index of the book, or all books if each has a name and the settings choose none."""
     books = await bootstrap.list_books(settings)
+    described = [await _describe_book(bootstrap, settings, each) for each in books]
     if books and settings.book_ref == UNNAMED_BOOK and UNNAMED_BOOK not in books:
-        stores = {str(each): bootstrap.build_store(settings.with_book(each)) for each in books}
-        manifests = {name: (await store.generations())[0] for name, store in stores.items()}
-        return {"books": [{"name": name, **serialize_manifest(each)} for name, each in manifests.items()]}
+        return {"books": described}
     settings = await bootstrap.resolve_book_settings(settings)
     generations = await bootstrap.build_store(settings).generations()
     settings = bootstrap.build_book_settings(settings)
@@ -71,8 +71,17 @@ async def _load_status(bootstrap: Bootstrap, settings: Settings) -> JsonObject:
         ],
         "operating_point": {**point.point.to_json(), "origin": point.origin},
         "writer": bootstrap.writer_name(settings),
-        "books": [str(each) for each in books],
+        "books": described,
     }
+
+
+async def _describe_book(bootstrap: Bootstrap, settings: Settings, book: BookRef) -> JsonObject:
+    """The name of a book and its published index, or why that cannot be read."""
+    try:
+        generations = await bootstrap.build_store(settings.with_book(book)).generations()
+    except BookIndexError as error:
+        return {"name": str(book), "error": str(error)}
+    return {"name": str(book), **serialize_manifest(generations[0])}
 
 
 def _list_settings(settings: Settings, origins: dict[str, str]) -> JsonObject:
@@ -109,7 +118,7 @@ def _format_status(found: JsonObject) -> Iterator[StyledLine]:
             (each["generation"], f"{each['created']}, {format_count(each['chunks'], 'chunk')}{', published' * (not i)}")
             for i, each in enumerate(generations)
         ],
-        "Books": [(_name_options(name), "") for name in found["books"] if found["books"] != [""]],
+        "Books": _list_books(found["books"]) if len(found["books"]) > 1 else [],
         "Chapters": [(each["title"] or "(none)", _format_counts(each)) for each in found["chapters"]],
         "Settings": [
             (f"{name} = {_format_setting(each)}", _format_origin(each["origin"]))
@@ -124,12 +133,17 @@ def _format_status(found: JsonObject) -> Iterator[StyledLine]:
 
 
 def _format_books(books: list[JsonObject]) -> Iterator[StyledLine]:
-    yield from format_table(
-        [
-            (_name_options(each["name"]), f"{each['title']} ({_format_counts(each)}, {each['created']})")
-            for each in books
-        ]
-    )
+    yield from format_table(_list_books(books))
+
+
+def _list_books(books: list[JsonObject]) -> list[tuple[str, str]]:
+    return [
+        (
+            _name_options(each["name"]),
+            each.get("error") or f"{each['title']} ({_format_counts(each)}, {each['created']})",
+        )
+        for each in books
+    ]
 
 
 def _format_setting(setting: JsonObject) -> str:
