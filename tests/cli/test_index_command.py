@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 
+from bookbound import bootstrap
+from bookbound.settings import Settings
+
 Watching = Callable[..., AbstractContextManager[tuple[Iterator[str], Iterator[str]]]]
 
 
@@ -93,6 +96,22 @@ def test_exactly_one_source_is_indexed_and_a_site_cannot_be_watched(
     assert bookbound(*arguments, cwd=tmp_path).returncode == 2
 
 
+@pytest.fixture(scope="module")
+def titled_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of a book whose sections do not repeat the words of their titles."""
+    folder = tmp_path_factory.mktemp("titled")
+    sections = {
+        "About the Authors": "Two engineers wrote all of it together. They built machines for twenty years.",
+        "Who This Book Is For": "Readers need some Python and a laptop. Mathematics is explained on the way.",
+        "Conventions Used in This Book": "Code is set in a fixed font. A sign marks each warning.",
+        "Motors": "A motor turns a current into motion, and a brake holds the shaft.",
+    }
+    text = "".join(f"## {title}\n\n{words}\n\n" for title, words in sections.items())
+    (folder / "intro.md").write_text(f"# Robots in Practice\n\n{text}")
+    bootstrap.index_book(folder, Settings(index=folder / "index"))
+    return folder / "index"
+
+
 @pytest.mark.parametrize("command", ["index", "inspect"])
 @pytest.mark.parametrize(
     ("address", "suggested"),
@@ -120,6 +139,12 @@ def test_a_book_in_another_language_is_indexed_with_one_warning(bookbound: Run, 
     assert done.returncode == 0
     assert done.stderr.count("the book seems to be in German; answers are tuned for English") == 1
     assert "German" not in bookbound("index", "buch", cwd=tmp_path).stderr
+
+
+@pytest.mark.parametrize("title", ["Who This Book Is For", "Conventions Used in This Book", "About the Authors"])
+def test_a_section_is_found_first_for_its_exact_title(bookbound: Run, titled_index: Path, title: str) -> None:
+    found = json.loads(bookbound("search", title, "--index", str(titled_index), "--json").stdout)
+    assert found["passages"][0]["section"] == title
 
 
 def test_a_watched_book_is_published_after_each_change(book: Path, watching: Watching) -> None:

@@ -430,6 +430,19 @@ def test_a_rare_word_counts_more_than_a_repeated_common_one(store: IndexStore, c
     asyncio.run(go())
 
 
+def test_the_words_of_a_heading_are_found_although_its_section_does_not_repeat_them(
+    store: IndexStore, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        named = replace(chunks[2], place=replace(chunks[2].place, headings=("Intended audience",)))
+        await publish(store, [*chunks[:2], named, *chunks[3:]])
+        index = await store.open()
+        assert [found.position for found in await index.match("intended audience", 3)] == [2]
+        await index.close()
+
+    asyncio.run(go())
+
+
 def test_match_returns_only_chunks_that_share_a_word(store: IndexStore, chunks: list[Chunk], publish: Publish) -> None:
     async def go() -> None:
         await publish(store, chunks)
