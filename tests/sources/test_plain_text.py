@@ -44,9 +44,9 @@ def test_two_colons_announce_code() -> None:
     assert shape("::\n\n  alone") == [("code", "alone")]
 
 
-def test_list_items_begin_with_their_markers() -> None:
+def test_list_items_begin_with_their_markers_and_nested_ones_are_indented() -> None:
     source = "- one\n  more\n\n  * deep\n\n- two\n\n1. first\n#. second\n"
-    assert render_plain_text(source).text == "- one more\n* deep\n- two\n\n1. first\n#. second"
+    assert render_plain_text(source).text == "- one more\n  * deep\n- two\n\n1. first\n#. second"
 
 
 def test_ascii_tables_become_rows() -> None:

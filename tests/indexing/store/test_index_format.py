@@ -31,6 +31,20 @@ def test_units_of_every_kind_survive_the_round_trip(chunk: Make) -> None:
     assert index_format.load_chunk(original.id, stored).units == original.units
 
 
+@pytest.mark.parametrize("cut", [(True, False), (False, True), (True, True)])
+def test_a_cut_chunk_survives_the_round_trip(chunk: Make, cut: tuple[bool, bool]) -> None:
+    original = replace(chunk(4), cut_start=cut[0], cut_end=cut[1])
+    stored = json.loads(json.dumps(index_format.dump_chunk(original)))
+    assert stored["cut"] == list(cut)
+    assert index_format.load_chunk(original.id, stored) == original
+
+
+@pytest.mark.parametrize("cut", [[], [True], [True, False, True], [0, 1], "ab"])
+def test_an_invalid_cut_is_damage(chunk: Make, cut: object) -> None:
+    with pytest.raises(CorruptIndexError, match="Index the book again"):
+        index_format.load_chunk("id", index_format.dump_chunk(chunk(4)) | {"cut": cut})
+
+
 @pytest.mark.parametrize("numbers", [[0, 1], [9, 0, 4], [-1, 0, 4]])
 def test_invalid_units_are_damage(chunk: Make, numbers: list[int]) -> None:
     with pytest.raises(CorruptIndexError, match="Index the book again"):
@@ -38,7 +52,7 @@ def test_invalid_units_are_damage(chunk: Make, numbers: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["text", "position", "file", "headings", "start", "page", "spans", "units", "page_breaks"]
+    "name", ["text", "position", "file", "headings", "start", "page", "spans", "units", "page_breaks", "cut"]
 )
 @pytest.mark.parametrize("value", [MISSING, 1.5, {"a": 1}, ["x", 2, None]])
 def test_a_value_of_another_type_is_damage(chunk: Make, name: str, value: Any) -> None:
@@ -69,6 +83,13 @@ def test_the_digest_depends_on_ids_and_hashes() -> None:
         index_format.digest_chunks(hashes) for hashes in ({"a": "1"}, {"a": "2"}, {"b": "1"}, {"a": "1", "b": "1"}, {})
     }
     assert len(digests) == 5
+
+
+def test_only_format_seven_is_loaded(empty_manifest: Manifest) -> None:
+    stored = index_format.dump_manifest(empty_manifest)
+    assert stored["format"] == 7
+    with pytest.raises(index_format.IndexFormatError, match=r"\(format 6\)\. Index the book again"):
+        index_format.load_manifest(json.dumps(stored | {"format": 6}))
 
 
 def test_a_manifest_survives_the_round_trip_next_to_other_values(empty_manifest: Manifest) -> None:

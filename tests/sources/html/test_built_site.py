@@ -148,7 +148,7 @@ def test_code_lists_tables_and_admonitions_are_blocks(name: str) -> None:
     assert blocks["code"].startswith("def trim(wick):\n    return wick[:-1]  # one millimetre")
     assert blocks["table"].endswith("Part | Price\nWick | 2\nGlass | 30")
     assert blocks["admonition"].endswith("\n\nNever touch the glass while the lamp burns.")
-    assert clean.text.count("1. Take the glass off.\n2. Wipe it:\n- inside\n- outside\n3. Put it back.") == 1
+    assert clean.text.count("1. Take the glass off.\n2. Wipe it:\n  - inside\n  - outside\n3. Put it back.") == 1
 
 
 @pytest.mark.parametrize("name", ["mkdocs", "sphinx"])

@@ -47,9 +47,9 @@ def test_only_visible_text_is_rendered(html: str, text: str) -> None:
     assert render_html(html).text == text
 
 
-def test_list_items_have_markers() -> None:
+def test_list_items_have_markers_and_nested_ones_are_indented() -> None:
     rendered = render_html("<ol start=3><li>three<li value=7><p>seven</p><ul><li>in</ul><li></ol><ul><li>dot</ul>")
-    assert rendered.text == "3. three\n7. seven\n- in\n\n- dot"
+    assert rendered.text == "3. three\n7. seven\n  - in\n\n- dot"
     assert shape(rendered) == [
         (
             "list",

@@ -130,9 +130,9 @@ def test_admonitions_can_be_nested_and_in_lists() -> None:
     assert visible("- a\n\n  :::tip\n  b\n  :::\n\n- c", docusaurus=True) == "- a\ntip\nb\n- c"
 
 
-def test_list_items_begin_with_their_markers() -> None:
+def test_list_items_begin_with_their_markers_and_nested_ones_are_indented() -> None:
     source = "1. one\n   ```sh\n   ls\n   ```\n2. two\n   - deep\n     * deeper\n"
-    assert visible(source) == "1. one\nls\n2. two\n- deep\n* deeper"
+    assert visible(source) == "1. one\nls\n2. two\n  - deep\n    * deeper"
     assert shape("- a\n- b") == [("list", [("item", [("paragraph", "a")]), ("item", [("paragraph", "b")])])]
     text, _, blocks = render_markdown("* a\n\n10) b", PLAIN_MARKDOWN)
     assert [text[item.start : item.end] for block in blocks for item in block.children] == ["* a", "10) b"]
@@ -199,7 +199,7 @@ def test_html_blocks_keep_their_boundaries_and_kinds(source: str, expected: Shap
 
 def test_html_lists_are_nested_and_numbered() -> None:
     source = "<ol start=3><li>One<ul><li>Inner</li></ul></li><li>Two</li></ol>"
-    assert visible(source) == "3. One\n- Inner\n4. Two"
+    assert visible(source) == "3. One\n  - Inner\n4. Two"
     inner = ("list", [("item", [("paragraph", "Inner")])])
     assert shape(source) == [
         ("list", [("item", [("paragraph", "One"), inner]), ("item", [("paragraph", "Two")])]),

@@ -187,9 +187,9 @@ def test_objects_show_their_signature_and_description() -> None:
     assert visible("-a FILE  all of it") == "-a FILE\n\nall of it"
 
 
-def test_list_items_keep_their_markers() -> None:
+def test_list_items_keep_their_markers_and_nested_ones_are_indented() -> None:
     source = "- one\n  more\n\n  * deep\n\n- two\n\n1. first\n#. second\n"
-    assert visible(source) == "- one more\n* deep\n- two\n\n1. first\n#. second"
+    assert visible(source) == "- one more\n  * deep\n- two\n\n1. first\n#. second"
     assert shape("* a\n* b") == [("list", [("item", [("paragraph", "a")]), ("item", [("paragraph", "b")])])]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
-from bookbound.domain.document import SourceSpan
+from bookbound.domain.document import PageBreak, SourceSpan
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.ports import Index
 from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, Deadline, Retrieval
@@ -63,7 +63,8 @@ def _join(chunk: Chunk, page: Sequence[Chunk]) -> tuple[Chunk, int]:
     while last + 1 < len(page) and _goes_on(page[last], page[last + 1]) and _fits(joined, page[last + 1]):
         joined = _append(joined, page[last + 1])
         last += 1
-    return replace(joined, id=chunk.id, place=chunk.place, position=chunk.position), shift
+    breaks = (*_page_at(page[first], 0), *joined.page_breaks)
+    return replace(joined, id=chunk.id, place=chunk.place, position=chunk.position, page_breaks=breaks), shift
 
 
 def _fits(chunk: Chunk, other: Chunk) -> bool:
@@ -91,10 +92,22 @@ def _append(chunk: Chunk, after: Chunk) -> Chunk:
         units = [*chunk.units[:-1], QuotableUnit(last.kind, last.start, units[0].end), *units[1:]]
     else:
         units = [*chunk.units, *units]
-    text = f"{chunk.text}{gap}{after.text}"
+    breaks = (*chunk.page_breaks, *_page_at(after, shift))
+    breaks += tuple(each._replace(at=each.at + shift) for each in after.page_breaks)
     return replace(
-        chunk, text=text, units=tuple(units), spans=chunk.spans + spans, cut_end=after.cut_end, place=chunk.place
+        chunk,
+        text=f"{chunk.text}{gap}{after.text}",
+        units=tuple(units),
+        spans=chunk.spans + spans,
+        cut_end=after.cut_end,
+        page_breaks=breaks,
     )
+
+
+def _page_at(chunk: Chunk, at: int) -> tuple[PageBreak, ...]:
+    """Returns the printed page on which a chunk begins, as a break at a position, if it has one."""
+    place = chunk.place
+    return (PageBreak(at, place.page, place.page_label, place.anchor),) if place.page is not None else ()
 
 
 def _find_gap(chunk: Chunk, after: Chunk) -> str:
