@@ -14,7 +14,7 @@ import bookbound
 from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.errors import BookIndexError, IndexNotFoundError, InvalidInputError
 from bookbound.domain.judgement import RefusalReason
-from bookbound.domain.question import CompletedQuestion
+from bookbound.domain.question import CompletedQuestion, Question
 from bookbound.domain.reply import Answer, Refusal
 from bookbound.domain.trace import StageClock
 from bookbound.library import Book, EventLoopThread
@@ -149,6 +149,12 @@ def test_a_question_that_breaks_a_rule_is_invalid_input(book: Book) -> None:
         book.ask(" ")
     with pytest.raises(InvalidInputError):
         book.search("wick", k=0)
+
+
+def test_invalid_input_is_a_value_error() -> None:
+    assert issubclass(InvalidInputError, ValueError)
+    with pytest.raises(ValueError, match="1 to 2000 characters"):
+        Question("")
 
 
 def test_a_folder_without_an_index_is_reported(tmp_path: Path) -> None:

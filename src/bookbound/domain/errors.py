@@ -7,7 +7,7 @@ class BookboundError(Exception):
     """The root of the tree; its message says what to do and contains no user text and no key."""
 
 
-class InvalidInputError(BookboundError):
+class InvalidInputError(BookboundError, ValueError):
     """The question or its parameters break a rule."""
 
 
