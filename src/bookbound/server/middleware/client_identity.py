@@ -43,13 +43,18 @@ class KeyNotAllowedError(HTTPException):
 
 
 def check_key(headers: Headers, keys: ReloadingKeyRing, *, required: bool) -> ApiKey | None:
-    """The key of a request; a key that was sent must be valid even if none is required."""
+    """The key of a request; a key in our own header must be valid even if none is required.
+
+    If none is required, an unknown bearer token is ignored, because it may be meant for a proxy.
+    """
     secret = read_api_key(headers)
     if secret is None:
         if required:
             raise HTTPException(401, headers={CHALLENGE_HEADER: BEARER_CHALLENGE})
         return None
     key = keys.ring.find(secret)
+    if key is None and not required and API_KEY_HEADER not in headers:
+        return None
     if key is None:
         raise HTTPException(401, headers={CHALLENGE_HEADER: f'{BEARER_CHALLENGE}, error="invalid_token"'})
     if not key.allows(headers.get("origin")):
