@@ -338,7 +338,7 @@ INVALID: list[Any] = [
     {"query": "q", "selected_text": "s" * 5001},
     {"query": "q", "top_k": 0},
     {"query": "q", "top_k": 21},
-    {"query": "q", "top_k": "5"},
+    {"query": "q", "top_k": "five"},
     {"query": "q", "session_id": "not-a-session"},
     {"query": "\ud800"},
     {"query": "q", "selected_text": "some words \ud800"},

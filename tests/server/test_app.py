@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable
 
 import pytest
+from pydantic import BaseModel, Field
 from starlette.testclient import TestClient
 
 from bookbound.domain.errors import (
@@ -147,9 +148,39 @@ def test_every_kind_of_malformed_json_gets_the_same_body(scripted: Scripted, pat
     assert first == second
 
 
-def test_a_trailing_slash_is_404_and_health_supports_head(scripted: Scripted) -> None:
+@pytest.mark.parametrize("number", [5.0, "5", " 5 ", "5.0"])
+def test_a_whole_number_is_taken_in_another_spelling_only_where_the_published_model_takes_it(number: object) -> None:
+    class Published(BaseModel):
+        top_k: int = Field(5, ge=1, le=20)
+
+    assert Published.model_validate({"top_k": number}).top_k == 5
+    for path in ASKED:
+        backend = ScriptedBackend(ANSWER)
+        field = "k" if path == "/v1/answers" else "top_k"
+        response = TestClient(create_app(backend, Settings())).post(path, json=ASKED[path] | {field: number})
+        assert response.status_code == (422 if path == "/v1/answers" else 200)
+        assert [question.k for question in backend.questions] == ([] if path == "/v1/answers" else [5])
+
+
+@pytest.mark.parametrize("path", ASKED)
+def test_a_trailing_slash_is_the_same_path_without_a_redirect(scripted: Scripted, path: str) -> None:
     client = scripted(ANSWER)
-    assert client.post("/ask/", json=ASKED["/ask"], follow_redirects=False).status_code == 404
+    response = client.post(f"{path}/", json=ASKED[path], follow_redirects=False)
+    assert (response.status_code, set(response.json())) == (200, set(client.post(path, json=ASKED[path]).json()))
+    invalid = client.post(f"{path}/", json={})
+    assert (invalid.status_code, set(invalid.json())) == (INVALID_STATUSES[path], error_fields(path))
+    assert client.post(f"{path}//", json=ASKED[path]).status_code == 404
+
+
+def test_a_trailing_slash_works_for_get_and_for_the_path_of_a_book(scripted: Scripted) -> None:
+    client = scripted(ANSWER)
+    paths = ("/v1/book/", "/health/", "/health/ready/", "/openapi.json/", "/books/robots/v1/book/")
+    assert {client.get(path, follow_redirects=False).status_code for path in paths} == {200}
+    assert client.get("/books/robots/").status_code == 404
+
+
+def test_health_supports_head(scripted: Scripted) -> None:
+    client = scripted(ANSWER)
     assert client.head("/health").status_code == client.head("/health/ready").status_code == 200
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 from urllib.parse import quote
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field, StrictInt, StringConstraints, field_validator
+from pydantic import BaseModel, Field, StringConstraints, field_validator
 
 from bookbound.contracts.chat_history import parse_history
 from bookbound.contracts.http_contract import (
@@ -49,7 +49,7 @@ class ChatRequest(BaseModel):
     selected_text: Annotated[str, StringConstraints(strip_whitespace=True, max_length=5000)] | None = Field(
         default=None, description="The passage that the reader selected"
     )
-    top_k: StrictInt = Field(default=5, ge=1, le=20, description="How many chunks to retrieve")
+    top_k: int = Field(default=5, ge=1, le=20, description="How many chunks to retrieve")
     history: Any = Field(
         default=None,
         description="The earlier messages, each with role and content, or with question and answer, oldest first;"

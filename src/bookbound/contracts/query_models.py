@@ -41,8 +41,6 @@ class FrozenModel(BaseModel):
 class QueryRequest(FrozenModel):
     """A question; outer white space is stripped, and a selection of white space counts as none."""
 
-    model_config = ConfigDict(strict=True)
-
     query: str = Field(min_length=1, max_length=500, examples=["How does ROS 2 work?"])
     selected_text: str | None = Field(default=None, min_length=10, max_length=5000, json_schema_extra=_allow_blank)
     top_k: int = Field(default=5, ge=1, le=20)

@@ -42,6 +42,7 @@ class RequestLogMiddleware:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        _strip_trailing_slash(scope)
         record = RequestRecord(
             _choose_request_id(headers.get(REQUEST_ID_HEADER, "")),
             scope["method"] if scope["method"] in KNOWN_METHODS else OTHER,
@@ -70,6 +71,13 @@ class RequestLogMiddleware:
         record.contract = self._contract_names.get(route, OTHER)
         if not record.outcome:
             record.outcome = DISCONNECTED if record.kind else status_outcome(record.status)
+
+
+def _strip_trailing_slash(scope: Scope) -> None:
+    """Make `/ask/` the same path as `/ask` for keys, limits, routes and error bodies."""
+    if scope["path"] != "/" and scope["path"].endswith("/"):
+        scope["path"] = scope["path"][:-1]
+        scope["raw_path"] = scope["path"].encode()
 
 
 def _choose_request_id(sent: str) -> str:
