@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from tests.cli.conftest import Run
 from tests.server.server_process import run_server_process
+from tests.server.thread_server import run_in_thread
 
 from bookbound import bootstrap
 from bookbound.cli.serve_commands import (
     DEMO_FOLDER,
     DEMO_QUESTIONS,
+    find_key_headers,
     format_book_paths,
     format_invitation,
     open_demo_book,
 )
+from bookbound.cli.terminal import StyledLine
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import ConfigError
+from bookbound.server import api_keys
+from bookbound.server.api_keys import ANY_ORIGIN, ApiKey, KeyKind
+from bookbound.server.app import create_app
 from bookbound.server.query_log import log_folder
 from bookbound.settings import Settings
+from bookbound.testing import ScriptedBackend, make_refusal
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +147,24 @@ def test_the_paths_of_books_with_names_are_shown() -> None:
     assert format_book_paths([BookRef()]) == []
 
 
-@pytest.mark.parametrize("key", [True, False])
-def test_the_command_to_try_has_a_key_if_one_is_needed(key: bool) -> None:
-    _, command = format_invitation("Ants", "http://127.0.0.1:8000", key=key)
-    assert ("-H 'X-API-Key: KEY'" in command.text) == key
+def run_pasted(line: StyledLine, secret: str = "") -> dict[str, Any]:
+    """The reply to the command, pasted into a shell with a key."""
+    command = line.text.removeprefix("Try: ").replace("KEY", secret)
+    reply: dict[str, Any] = json.loads(subprocess.check_output(command, shell=True))
+    return reply
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="there is no curl")
+@pytest.mark.parametrize("origin", ["", "https://book.example", ANY_ORIGIN])
+def test_the_command_to_try_works_when_it_is_pasted(tmp_path: Path, origin: str) -> None:
+    settings = Settings(index=tmp_path / "index", access_mode="keys" if origin else "public")
+    secret = ""
+    if origin:
+        key, secret = ApiKey.new(KeyKind.PUBLISHABLE, "", [origin])
+        api_keys.add_key(api_keys.key_file_path(settings), key)
+    app = create_app(ScriptedBackend(make_refusal()), settings)
+    with run_in_thread(app) as server:
+        _, line = format_invitation("Ants", server.url, "What's an ant?", find_key_headers(settings))
+        assert f"{server.url}/v1/answers" in line.text
+        assert run_pasted(line, secret)["status"] == "refused"
+        assert ("Origin: " in line.text) == origin.startswith("https")

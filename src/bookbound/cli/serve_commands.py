@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -78,7 +80,8 @@ def serve(
         if logs_json:
             sys.stdout.write(format_message("serving", book=title, address=url))
         else:
-            print_lines([*format_invitation(title, url, key=settings.access_mode == "keys"), *format_book_paths(books)])
+            headers = find_key_headers(settings)
+            print_lines([*format_invitation(title, url, headers=headers), *format_book_paths(books)])
         flush_stdout()
         uvicorn_server.serve(socket, workers, settings)
 
@@ -89,13 +92,25 @@ def _check_book(bootstrap: Bootstrap, settings: Settings) -> str:
         return opened.manifest.title
 
 
+def find_key_headers(settings: Settings) -> list[str]:
+    """The headers that a question needs: if keys are required, a key and an origin that it works from."""
+    from bookbound.server import api_keys
+
+    if settings.access_mode == "public":
+        return []
+    valid = api_keys.load_keys(api_keys.key_file_path(settings)).valid
+    origins = next((key.origins for key in valid if key.kind is api_keys.KeyKind.PUBLISHABLE), ())
+    bound = [f"Origin: {origin}" for origin in origins[:1] if origin != api_keys.ANY_ORIGIN]
+    return ["X-API-Key: KEY", *bound]
+
+
 def format_invitation(
-    title: str, url: str, question: str = "What is this book about?", key: bool = False
+    title: str, url: str, question: str = "What is this book about?", headers: Sequence[str] = ()
 ) -> list[StyledLine]:
-    """The address, and a command to try, with a `key` if the server needs one."""
-    header = " -H 'X-API-Key: KEY'" if key else ""
-    body = f'{{"question": "{question}"}}'
-    command = f"curl -s {url}/ask{header} -H 'Content-Type: application/json' -d '{body}'"
+    """The address, and a command to try with these headers; the reader puts a key in the place of KEY."""
+    sent = " ".join(f"-H {shlex.quote(header)}" for header in (*headers, "Content-Type: application/json"))
+    body = shlex.quote(json.dumps({"question": question}))
+    command = f"curl -s {shlex.quote(f'{url}/v1/answers')} {sent} -d {body}"
     return [
         styled("Serving ", (title, "bold"), " at ", (url, "bold cyan"), " (Ctrl-C ends)"),
         styled("Try: ", (command, "dim"), no_wrap=True),
