@@ -225,6 +225,21 @@ def test_other_origins_are_denied_unless_the_setting_names_them(scripted: Script
         assert client.post("/ask", json=ASKED["/ask"], headers=other).headers.get(CORS_HEADER) is None
 
 
+def test_a_refused_origin_is_logged_with_the_setting_that_allows_it(
+    scripted: Scripted, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = scripted(ANSWER, CORS_SETTINGS)
+    refused, allowed = {"Origin": "https://other.example"}, {"Origin": "https://book.example"}
+    own = {"Origin": "http://testserver"}
+    preflight = {"Access-Control-Request-Method": "POST"}
+    for headers, is_logged in ((refused, True), (allowed, False), (own, False), ({}, False)):
+        for method in ("OPTIONS", "POST"):
+            caplog.clear()
+            client.request(method, "/ask", json=ASKED["/ask"], headers=headers | preflight)
+            assert any("`allowed_origins`" in message for message in caplog.messages) == is_logged
+            assert "other.example" not in caplog.text
+
+
 def test_the_server_is_alive_always_and_ready_only_if_each_part_works(scripted: Scripted) -> None:
     ready, failing = scripted(ANSWER), scripted(ServiceUnreachableError(SECRET, service="qdrant"))
     assert ready.get("/health").json() == failing.get("/health").json() == {"status": "alive"}

@@ -34,7 +34,7 @@ class AskRequest(BaseModel):
     """A question; if the reader selected a passage, it is answered from the selection alone."""
 
     question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1000)] = Field(
-        description="The question", json_schema_extra={"pattern": r"\S"}
+        description="The question", examples=["What is a service in ROS 2?"], json_schema_extra={"pattern": r"\S"}
     )
     selected_text: Annotated[str, StringConstraints(strip_whitespace=True, max_length=10000)] | None = Field(
         default=None, description="The passage that the reader selected"

@@ -44,7 +44,9 @@ class ChatRequest(BaseModel):
     """A question; a selected passage is read first, then the best chunks of the book."""
 
     question: Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)] = Field(
-        description="The question", json_schema_extra={"minLength": 1, "pattern": r"\S"}
+        description="The question",
+        examples=["What is a service in ROS 2?"],
+        json_schema_extra={"minLength": 1, "pattern": r"\S"},
     )
     selected_text: Annotated[str, StringConstraints(strip_whitespace=True, max_length=5000)] | None = Field(
         default=None, description="The passage that the reader selected"

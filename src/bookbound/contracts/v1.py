@@ -41,7 +41,9 @@ from bookbound.domain.reply import AnswerSentence, PipelineEvent
 
 EVENT_STREAM_TYPE = "text/event-stream"
 QuestionText = Annotated[
-    str, StringConstraints(strict=True, strip_whitespace=True, min_length=1, max_length=MAX_QUESTION_CHARS)
+    str,
+    StringConstraints(strict=True, strip_whitespace=True, min_length=1, max_length=MAX_QUESTION_CHARS),
+    Field(examples=["What is a service in ROS 2?"]),
 ]
 SelectionText = Annotated[str, StringConstraints(strict=True, strip_whitespace=True, max_length=MAX_SELECTION_CHARS)]
 PassageCount = Annotated[StrictInt, Field(ge=1, le=MAX_PASSAGES)]

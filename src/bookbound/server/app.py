@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -12,10 +13,11 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.types import ASGIApp, Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bookbound import __version__
 from bookbound.contracts import ask, chat, http_contract, query, v1
@@ -25,6 +27,7 @@ from bookbound.domain.errors import BookboundError
 from bookbound.domain.ports import RateLimiter
 from bookbound.server import api_keys, operator_routes
 from bookbound.server.api_keys import ReloadingKeyRing, parse_origins
+from bookbound.server.api_page import api_page_routes
 from bookbound.server.middleware.client_identity import (
     API_KEY_HEADER,
     SECURITY_REQUIREMENTS,
@@ -46,6 +49,11 @@ from bookbound.server.telemetry import OutcomeRecorder, Telemetry, error_outcome
 from bookbound.settings import Settings
 
 CONTRACTS: tuple[HttpContract, ...] = (ask.CONTRACT, chat.CONTRACT, query.CONTRACT, v1.CONTRACT)
+ORIGIN_REFUSED_WARNING = (
+    "a page of another origin may not read the reply; to allow it, add its origin to `allowed_origins`, or make a key "
+    "with `bookbound key new --origin`"
+)
+log = logging.getLogger("bookbound.server")
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
@@ -65,7 +73,7 @@ def create_app(
     """
     telemetry, errors = telemetry or Telemetry(), ErrorResponses(contracts)
     routers = [contract.build_router(OutcomeRecorder(backend)) for contract in contracts]
-    routers += [operator_routes.health_routes(backend)]
+    routers += [operator_routes.health_routes(backend), api_page_routes(lambda: app.openapi())]
     routers += [operator_routes.index_routes(find_store)] if find_store else []
     routers += [operator_routes.metrics_routes(telemetry.metrics)] if telemetry.metrics else []
     app = FastAPI(
@@ -168,7 +176,7 @@ class ErrorResponses:
 
 
 class ApiKeyCORSMiddleware(CORSMiddleware):
-    """Allows the origins of the settings and those of the current keys."""
+    """Allows the origins of the settings and those of the current keys, and logs how to allow another."""
 
     def __init__(self, app: ASGIApp, origins: Sequence[str], keys: ReloadingKeyRing) -> None:
         super().__init__(
@@ -189,3 +197,11 @@ class ApiKeyCORSMiddleware(CORSMiddleware):
 
     def is_allowed_origin(self, origin: str) -> bool:
         return super().is_allowed_origin(origin) or self._keys.ring.allows_origin(origin)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        origin = headers.get("origin", "")
+        is_own_page = origin.partition("://")[2] == headers.get("host")
+        if origin and not is_own_page and not self.is_allowed_origin(origin):
+            log.warning(ORIGIN_REFUSED_WARNING)
+        await super().__call__(scope, receive, send)
