@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 from evals.sources import Sources, is_verbatim
@@ -119,7 +120,25 @@ def test_steps_are_passages_judgement_sentences_and_the_reply(runner: asyncio.Ru
     assert isinstance(reply, Answer)
     assert tuple(sentences) == reply.sentences
     assert all(isinstance(sentence, AnswerSentence) for sentence in sentences)
-    assert set(reply.trace.milliseconds) == {"embed", "search", "retrieve", "judge", "answer"}
+    assert set(reply.trace.milliseconds) == {"embed", "search", "retrieve", "judge", "answer", "total"}
+
+
+def test_the_total_time_is_the_whole_time_and_not_the_sum_of_the_stages(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    async def read_slowly() -> Reply:
+        steps = []
+        async for step in pipeline.steps(Question(GEAR_QUESTION)):
+            await asyncio.sleep(0.02)
+            steps.append(step)
+        assert isinstance(steps[-1], Reply)
+        return steps[-1]
+
+    start = perf_counter()
+    trace = runner.run(read_slowly()).trace
+    elapsed, work = perf_counter() - start, sum(timing.seconds for timing in trace.stages.values())
+    assert work + 0.04 <= trace.total_seconds <= elapsed
+    assert trace.milliseconds["total"] == trace.total_ms == 1000 * trace.total_seconds
 
 
 @pytest.mark.parametrize("k", [1, 5, 20])
@@ -604,7 +623,7 @@ def test_an_agent_searches_and_its_sentences_are_verified(runner: asyncio.Runner
     assert reply.trace.usage == TokenUsage(3, 900, 40)
     found = [passage.chunk.id for passage in reply.trace.retrieval.passages]
     assert 4 <= len(found) == len(set(found)) <= 8
-    assert set(reply.trace.milliseconds) == {"embed", "search", "retrieve", "judge", "answer"}
+    assert set(reply.trace.milliseconds) == {"embed", "search", "retrieve", "judge", "answer", "total"}
 
 
 def test_an_agent_reads_nothing_if_the_reader_s_question_is_not_answered(

@@ -27,6 +27,7 @@ TRACE = Trace(
     "e1",
     "quotes",
     {"embed": StageTiming(seconds=0.001), "search": StageTiming(seconds=0.002)},
+    total_seconds=0.007,
 )
 FOUND = Judgement(0.8, ("c1",), (EVIDENCE,), "Partial")
 
@@ -38,7 +39,7 @@ def test_an_answer_is_serialized_with_its_sentences_citations_and_trace() -> Non
     assert plain["sentences"] == [{"text": "First", "support": 1.0, "citations": plain["citations"]}]
     assert plain["judgement"]["relevant"] == ["c1"]
     assert plain["passages"][0] | {"rank": 1, "score": 0.5123, "text": "First words."} == plain["passages"][0]
-    assert plain["trace"]["milliseconds"] == {"embed": 1.0, "search": 2.0, "retrieve": 3.0, "judge": 0.0}
+    assert plain["trace"]["milliseconds"] == {"embed": 1.0, "search": 2.0, "retrieve": 3.0, "judge": 0.0, "total": 7.0}
     assert plain["trace"]["selection"]["section"] == "Section"
 
 

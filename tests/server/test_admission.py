@@ -96,6 +96,38 @@ def test_a_question_that_waits_too_long_is_rejected_and_frees_its_place_in_the_q
     asyncio.run(run())
 
 
+def test_the_wait_for_a_free_slot_is_a_stage_of_its_own_and_part_of_the_total(example_index: Path) -> None:
+    async def run() -> None:
+        assessor, pool = await open_blocking(example_index)
+        admission = AdmissionController(max_concurrency=1, max_queue=1)
+        async with admission.serve_books(pool):
+            waiting = [asyncio.create_task(admission.ask(QUESTION, RequestContext())) for _ in range(2)]
+            await settle()
+            await asyncio.sleep(0.05)
+            assessor.open.set()
+            first, second = [reply.trace for reply in await asyncio.gather(*waiting)]
+        assert second.milliseconds["queue"] >= 50
+        assert first.milliseconds["queue"] < second.milliseconds["queue"]
+        assert second.total_ms >= second.milliseconds["queue"] + second.milliseconds["judge"]
+
+    asyncio.run(run())
+
+
+def test_a_full_queue_says_how_many_seconds_to_wait(example_index: Path) -> None:
+    async def run() -> None:
+        _, pool = await open_blocking(example_index)
+        admission = AdmissionController(max_concurrency=1, max_queue=0)
+        async with admission.serve_books(pool):
+            first = asyncio.create_task(admission.ask(QUESTION, CONTEXT))
+            await settle()
+            with pytest.raises(OverloadedError, match="Try again in 1 second") as error:
+                await admission.ask(QUESTION, CONTEXT)
+            assert error.value.retry_after == 1
+            first.cancel()
+
+    asyncio.run(run())
+
+
 def test_questions_that_run_together_get_the_answers_they_get_alone(example_index: Path) -> None:
     async def run() -> None:
         pipeline = await bootstrap.open_pipeline(Settings(index=example_index, answer_threshold=0.0))

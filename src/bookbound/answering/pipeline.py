@@ -235,7 +235,8 @@ class Pipeline:
         book = self.book
         trace = run.build_trace(retrieval, book.manifest.generation, book.edition, self.engine.embedder.name)
         reply = build_reply(retrieval, judgement, run, trace)
-        if book.other_editions is None or not isinstance(reply, Answer) or run.note:
-            return reply
-        differing = await book.other_editions.find_differing(reply.citations, run.deadline)
-        return replace(reply, trace=replace(trace, differing_editions=differing))
+        differing: tuple[str, ...] = ()
+        if book.other_editions and isinstance(reply, Answer) and not run.note:
+            differing = await book.other_editions.find_differing(reply.citations, run.deadline)
+        total_seconds = run.clock.elapsed_seconds
+        return replace(reply, trace=replace(trace, differing_editions=differing, total_seconds=total_seconds))

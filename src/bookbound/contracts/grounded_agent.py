@@ -100,7 +100,7 @@ def ask(question: str, book: Book, config: AgentConfig | None = None) -> AgentRe
         grounded=bool(citations),
         refused=not citations,
         retrieval_time_ms=reply.trace.retrieval_ms,
-        generation_time_ms=reply.trace.generation_ms,
+        generation_time_ms=reply.trace.total_ms - reply.trace.retrieval_ms,
         tool_calls=list(reply.trace.tool_calls),
     )
 

@@ -110,7 +110,7 @@ class Citation:
 
 @dataclass
 class AgentResponse:
-    """An answer from the book, or a refusal."""
+    """An answer from the book, or a refusal; everything after the retrieval counts as generation."""
 
     answer: str
     citations: list[Citation]

@@ -28,7 +28,7 @@ class TokenUsage:
         )
 
 
-Stage = Literal["embed", "search", "judge", "write", "verify"]
+Stage = Literal["queue", "embed", "search", "judge", "write", "verify"]
 
 
 @dataclass(slots=True)
@@ -53,6 +53,10 @@ class StageClock:
         self.stages: dict[Stage, StageTiming] = {}
         self.failures: list[ServiceError] = []
         self._measured = 0.0
+
+    @property
+    def elapsed_seconds(self) -> float:
+        return perf_counter() - self.started
 
     @contextmanager
     def measure(self, stage: Stage) -> Iterator[None]:
@@ -82,6 +86,8 @@ class Trace:
     to finish it. `differing_editions` lack words that the answer cites. `completed_question` is the question as it was
     understood, if that is not how it was asked. `note` is our own sentence about the reply: where it is from if no
     search found it, or what can be asked if the message is no question.
+    `total_seconds` is the whole time from the
+    question, or its HTTP request, to the reply: more than the stages together.
     """
 
     retrieval: Retrieval
@@ -96,6 +102,7 @@ class Trace:
     differing_editions: tuple[str, ...] = ()
     completed_question: str = ""
     note: str = ""
+    total_seconds: float = 0.0
 
     @property
     def retrieval_ms(self) -> float:
@@ -107,14 +114,18 @@ class Trace:
 
     @property
     def total_ms(self) -> float:
-        return self._sum_ms(*self.stages)
+        return 1000 * self.total_seconds
 
     @property
     def milliseconds(self) -> dict[str, float]:
-        """The published timings: `retrieve` contains `embed` and `search`; a refusal before writing has no `answer`."""
+        """The published timings: `retrieve` contains `embed` and `search`, and `total` is the whole time.
+
+        Only a server has a `queue`. A refusal before writing has no `answer`.
+        """
+        queue = {"queue": self._sum_ms("queue")} if "queue" in self.stages else {}
         answer = {"answer": self.generation_ms} if "write" in self.stages else {}
         timings = {"embed": self._sum_ms("embed"), "search": self._sum_ms("search"), "retrieve": self.retrieval_ms}
-        return {**timings, "judge": self._sum_ms("judge"), **answer}
+        return {**queue, **timings, "judge": self._sum_ms("judge"), **answer, "total": self.total_ms}
 
     def _sum_ms(self, *stages: Stage) -> float:
         return 1000 * sum(self.stages[stage].seconds for stage in stages if stage in self.stages)

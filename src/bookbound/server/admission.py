@@ -20,7 +20,10 @@ from bookbound.server.book_pool import NO_BOOK_OPEN, BookPool
 from bookbound.server.query_log import NullQueryLog, record_question
 from bookbound.server.telemetry import QueueStats
 
-RETRY_AFTER_SECONDS = 1.0
+RETRY_AFTER_SECONDS = 1
+_RETRY_ADVICE = f"Try again in {RETRY_AFTER_SECONDS} second."
+QUEUE_FULL_MESSAGE = f"Too many questions are being answered. {_RETRY_ADVICE}"
+QUEUE_TIMEOUT_MESSAGE = f"No answer could be started in time. {_RETRY_ADVICE}"
 EMBEDDER_CHECK_SECONDS = 10.0
 
 
@@ -124,12 +127,11 @@ class AdmissionController:
     async def _slot(self, context: RequestContext) -> AsyncIterator[Pipeline]:
         """Wait for a free slot, and keep the book of the question open and unchanged."""
         if self._admitted >= self._max_admitted:
-            raise OverloadedError(
-                "Too many questions are being answered. Try again in a moment.", retry_after=RETRY_AFTER_SECONDS
-            )
+            raise OverloadedError(QUEUE_FULL_MESSAGE, retry_after=RETRY_AFTER_SECONDS)
         self._admitted += 1
         try:
-            await self._acquire_slot()
+            with context.record.clock.measure("queue"):
+                await self._acquire_slot()
             try:
                 with self._pool.use(context.book) as pipeline:
                     yield pipeline
@@ -143,6 +145,4 @@ class AdmissionController:
             async with asyncio.timeout(self._max_wait_seconds):
                 await self._slots.acquire()
         except TimeoutError:
-            raise OverloadedError(
-                "No answer could be started in time. Try again in a moment.", retry_after=RETRY_AFTER_SECONDS
-            ) from None
+            raise OverloadedError(QUEUE_TIMEOUT_MESSAGE, retry_after=RETRY_AFTER_SECONDS) from None

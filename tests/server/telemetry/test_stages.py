@@ -59,7 +59,7 @@ async def ask(index: Path, question: Question, *, failing: bool = False) -> Requ
 def test_every_stage_of_a_question_is_timed_with_its_calls(index: Path) -> None:
     record = asyncio.run(ask(index, Question(HORN)))
     stages = record.clock.stages
-    assert set(stages) == {"embed", "search", "judge", "write", "verify"}
+    assert set(stages) == {"queue", "embed", "search", "judge", "write", "verify"}
     assert all(timing.seconds >= 0 and timing.ended >= timing.began for timing in stages.values())
     assert stages["embed"].calls == stages["judge"].calls == 1
     assert isinstance(record.reply, Answer | Refusal)
