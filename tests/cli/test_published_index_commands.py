@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -234,6 +235,21 @@ def test_a_rollback_replaces_a_damaged_index(bookbound: Run, little_book: Path, 
     (tmp_path / ".bookbound" / "generations" / second / "manifest.json").unlink()
     found = json.loads(bookbound("rollback", "--json", cwd=tmp_path).stdout)
     assert (found["generation"], found["withdrawn"]) == (first, second)
+
+
+def test_a_suggested_command_keeps_the_index_of_the_command_that_failed(
+    bookbound: Run, little_index: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(little_index, tmp_path / "my index")
+    for arguments, suggestion in (
+        (["rollback"], "bookbound index SOURCE --index 'my index'"),
+        (["key", "revoke", "none"], "bookbound key list --index 'my index'"),
+        (["key", "list"], "bookbound key new --origin https://book.example --index 'my index'"),
+        (["ask", "What", "is", "it?"], "bookbound ask 'What is it?' --index 'my index'"),
+    ):
+        done = bookbound(*arguments, "--index", "my index", cwd=tmp_path)
+        shown = re.sub(r"[\s│]+", " ", done.stdout + done.stderr)
+        assert suggestion in shown
 
 
 def test_a_rollback_needs_an_index(bookbound: Run, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def export(
     """Write the published index to one file, to import it in another folder, machine or Qdrant server."""
     from bookbound.indexing.archive import export_index
 
-    with exit_on_error(as_json):
+    with exit_on_error(as_json, index=index):
         settings = load_settings(index=index, book=book, edition=edition)
         bootstrap: Bootstrap = ctx.obj
         with explain_missing_index(settings), show_progress({"chunks": "Chunks", "vectors": "Vectors"}) as progress:
@@ -66,7 +66,7 @@ def import_(
     """Publish an exported index; readers keep the old one until it is complete."""
     from bookbound.indexing.archive import import_index
 
-    with exit_on_error(as_json):
+    with exit_on_error(as_json, index=index):
         settings = load_settings(index=index, book=book, edition=edition)
         bootstrap: Bootstrap = ctx.obj
         with prefix_source_errors(file), show_progress({"import": "Import"}) as progress:

@@ -9,13 +9,20 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from bookbound.cli import reply_view
 from bookbound.cli.book_access import open_book
-from bookbound.cli.exit_codes import EXIT_ANSWERED, EXIT_REFUSED, exit_on_error, exit_without_cleanup
+from bookbound.cli.exit_codes import (
+    EXIT_ANSWERED,
+    EXIT_REFUSED,
+    exit_on_error,
+    exit_without_cleanup,
+    keep_index_option,
+)
 from bookbound.cli.options import (
     BookOption,
     EditionOption,
@@ -176,7 +183,7 @@ def ask(
     Exit codes: 0 answered, 1 unsure or refused, 2 bad use or configuration, 3 a service could not be reached,
     4 invalid input.
     """
-    text = _require_single_argument("ask", question)
+    text = _require_single_argument("ask", question, index)
     if text == selected_text == STANDARD_INPUT_MARK:
         raise typer.BadParameter("Standard input cannot be both the question and the selected text. Use - only once.")
     if selected_text is not None and contract is not ContractName.CANONICAL:
@@ -204,7 +211,7 @@ def search(
 
     The similarity compares the meaning of question and passage. The order comes from a network that reads both.
     """
-    argument = _require_single_argument("search", words)
+    argument = _require_single_argument("search", words, index)
     with exit_on_error(as_json):
         text = _read_argument(argument).strip()
         if not 1 <= len(text) <= MAX_QUESTION_CHARS:
@@ -220,11 +227,12 @@ def search(
             exit_without_cleanup(EXIT_ANSWERED)
 
 
-def _require_single_argument(command: str, words: list[str]) -> str:
+def _require_single_argument(command: str, words: list[str], index: Path | None) -> str:
     if len(words) == 1:
         return words[0]
     quoted = escape_line_breaks(shlex.quote(" ".join(words)))
-    raise typer.BadParameter(f"Put the words in quotes, as one argument: bookbound {command} {quoted}")
+    suggestion = keep_index_option(f"Put the words in quotes, as one argument: bookbound {command} {quoted}", index)
+    raise typer.BadParameter(suggestion)
 
 
 def _read_argument(text: str) -> str:

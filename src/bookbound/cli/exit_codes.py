@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from bookbound.cli.terminal import (
 )
 from bookbound.contracts.serialization import JsonObject, serialize_error
 from bookbound.domain.errors import BookboundError, InvalidInputError, ServiceError, SourceError
+from bookbound.settings import format_index_option
 
 EXIT_ANSWERED, EXIT_REFUSED, EXIT_PAGES_LOST, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 0, 1, 5, 130, 141
 # The first row that fits applies. A bug has its own code, so that no script takes it for a refusal.
@@ -33,6 +35,8 @@ EXIT_CODES_BY_ERROR: tuple[tuple[type[Exception], int], ...] = (
     (OSError, 2),
     (Exception, 70),
 )
+_SUGGESTED_COMMAND = re.compile(r": bookbound (?!export)(?!.* --index ).*$")
+"""A command at the end of a message; `export` may have to run elsewhere."""
 ErrorSerializer = Callable[[Exception], JsonObject]
 
 
@@ -48,18 +52,25 @@ def prefix_source_errors(source: Path | str) -> Iterator[None]:
 
 
 @contextmanager
-def exit_on_error(as_json: bool = False, serialize: ErrorSerializer = serialize_error) -> Iterator[None]:
-    """Report an error inside on standard error, or as JSON on standard output, and end the command."""
+def exit_on_error(
+    as_json: bool = False, serialize: ErrorSerializer = serialize_error, *, index: Path | None = None
+) -> Iterator[None]:
+    """Report an error inside on standard error, or as JSON on standard output, and end the command.
+
+    A command that the message suggests keeps the `index` that the user named.
+    """
     try:
         yield
         flush_stdout()
     except KeyboardInterrupt:
         raise typer.Exit(EXIT_INTERRUPTED) from None
     except Exception as error:
-        raise typer.Exit(print_error(error, as_json, serialize)) from None
+        raise typer.Exit(print_error(error, as_json, serialize, index)) from None
 
 
-def print_error(error: Exception, as_json: bool = False, serialize: ErrorSerializer = serialize_error) -> int:
+def print_error(
+    error: Exception, as_json: bool = False, serialize: ErrorSerializer = serialize_error, index: Path | None = None
+) -> int:
     """Report an error and return its exit code."""
     if os.environ.get("BOOKBOUND_DEBUG"):
         with suppress(OSError):
@@ -68,8 +79,14 @@ def print_error(error: Exception, as_json: bool = False, serialize: ErrorSeriali
         with suppress(OSError, StandardOutputError):
             print_json(serialize(error))
     elif not isinstance(error, BrokenPipeError):
-        print_to_stderr(("Error: ", "bold red"), escape_line_breaks(serialize_error(error)["error"]["message"]))
+        message = keep_index_option(serialize_error(error)["error"]["message"], index)
+        print_to_stderr(("Error: ", "bold red"), escape_line_breaks(message))
     return next(code for kind, code in EXIT_CODES_BY_ERROR if isinstance(error, kind))
+
+
+def keep_index_option(message: str, index: Path | None) -> str:
+    """Adds the user's `--index` to the command that a message ends with."""
+    return message + format_index_option(index) if index and _SUGGESTED_COMMAND.search(message) else message
 
 
 def flush_before_exit(code: int) -> int:

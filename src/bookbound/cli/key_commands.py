@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bookbound.cli.exit_codes import exit_on_error
+from bookbound.cli.exit_codes import exit_on_error, keep_index_option
 from bookbound.cli.options import IndexOption, JsonOption
 from bookbound.cli.terminal import StyledLine, print_json, print_line, print_lines, print_to_stderr, styled
 from bookbound.domain.errors import ConfigError
@@ -45,7 +45,7 @@ def new(
     as_json: JsonOption = False,
 ) -> None:
     """Make a key and show it once; only its hash is stored."""
-    with exit_on_error(as_json):
+    with exit_on_error(as_json, index=index):
         from bookbound.server import api_keys
         from bookbound.server.api_keys import ANY_ORIGIN, ApiKey, KeyKind
 
@@ -68,7 +68,7 @@ def new(
 @key_app.command("list", epilog="Example: bookbound key list --json")
 def list_(index: IndexOption = None, as_json: JsonOption = False) -> None:
     """List the keys, without their secrets."""
-    with exit_on_error(as_json):
+    with exit_on_error(as_json, index=index):
         from bookbound.server import api_keys
 
         keys = api_keys.load_keys(_find_key_file(index)).keys
@@ -77,13 +77,14 @@ def list_(index: IndexOption = None, as_json: JsonOption = False) -> None:
             return
         print_lines(_format_keys(keys))
         if not keys:
-            print_to_stderr(f"There are no keys yet. To make one: {api_keys.CREATE_KEY_COMMAND}")
+            suggestion = f"There are no keys yet. To make one: {api_keys.CREATE_KEY_COMMAND}"
+            print_to_stderr(keep_index_option(suggestion, index))
 
 
 @key_app.command(epilog="Example: bookbound key revoke 3f9a1c2e")
 def revoke(id: KeyIdArgument, index: IndexOption = None, as_json: JsonOption = False) -> None:  # noqa: A002
     """Revoke a key; servers that read the same file refuse it within a second."""
-    with exit_on_error(as_json):
+    with exit_on_error(as_json, index=index):
         from bookbound.server import api_keys
 
         key = api_keys.revoke_key(_find_key_file(index), id)

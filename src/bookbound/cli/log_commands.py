@@ -37,7 +37,7 @@ log_app = typer.Typer(no_args_is_help=True, help="Show, purge, upgrade and downg
 @log_app.command(epilog="Example: bookbound log status")
 def status(ctx: typer.Context, index: IndexOption = None, as_json: JsonOption = False) -> None:
     """Show where the query log is, how much it holds, and how many questions could not be logged."""
-    with exit_on_error(as_json):
+    with exit_on_error(as_json, index=index):
         from bookbound.server.query_log.history import count_totals
 
         settings = load_settings(index=index)
@@ -68,7 +68,7 @@ def purge(
     as_json: JsonOption = False,
 ) -> None:
     """Delete old questions. A running server also does this by itself."""
-    with exit_on_error(as_json):
+    with exit_on_error(as_json, index=index):
         from bookbound.server.query_log.repository import delete_older_than
 
         settings, bootstrap = load_settings(index=index), ctx.obj
@@ -83,7 +83,7 @@ def purge(
 @log_app.command(epilog="Example: bookbound log upgrade")
 def upgrade(ctx: typer.Context, index: IndexOption = None) -> None:
     """Bring the tables of the query log up to date. A server also does this at start."""
-    with exit_on_error(), closing(ctx.obj.open_query_log(load_settings(index=index))) as database:
+    with exit_on_error(index=index), closing(ctx.obj.open_query_log(load_settings(index=index))) as database:
         from bookbound.server.query_log import schema
 
         before = schema.migrate(database)
@@ -95,7 +95,7 @@ def downgrade(
     ctx: typer.Context, step: SchemaStepArgument, yes: ConfirmDowngradeOption = False, index: IndexOption = None
 ) -> None:
     """Take the tables of the query log back to an earlier schema step, for an older version of Bookbound."""
-    with exit_on_error(), closing(ctx.obj.open_query_log(load_settings(index=index))) as database:
+    with exit_on_error(index=index), closing(ctx.obj.open_query_log(load_settings(index=index))) as database:
         from bookbound.server.query_log import schema
 
         if not yes:

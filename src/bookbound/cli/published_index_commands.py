@@ -39,7 +39,7 @@ def status(
     as_json: JsonOption = False,
 ) -> None:
     """Show the indexed book, its size and generations, the other books, and where each setting comes from."""
-    with exit_on_error(as_json):
+    with exit_on_error(as_json, index=index):
         settings = load_settings(index=index, book=book, edition=edition)
         with explain_missing_index(settings):
             found = asyncio.run(_load_status(ctx.obj, settings))
@@ -171,7 +171,7 @@ def rollback(
     as_json: JsonOption = False,
 ) -> None:
     """Publish the previous index again; running servers switch to it by themselves."""
-    with exit_on_error(as_json):
+    with exit_on_error(as_json, index=index):
         settings = load_settings(index=index, book=book, edition=edition)
         with explain_missing_index(settings):
             withdrawn, manifest = asyncio.run(_roll_back(ctx.obj, settings))

@@ -67,7 +67,7 @@ def report(
 
     Exit codes: 0 done, 2 bad use or configuration, 3 a service could not be reached.
     """
-    with exit_on_error(output_format is ReportFormat.JSON):
+    with exit_on_error(output_format is ReportFormat.JSON, index=index):
         built = asyncio.run(_build_report(ctx.obj, load_settings(index=index, book=book, edition=edition), since))
         if output_format is ReportFormat.JSON:
             print_json(built)
