@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import cast, get_args
 
 import pytest
 
 import bookbound
+from bookbound import bootstrap
 from bookbound.answering.pipeline import Pipeline
-from bookbound.domain.errors import BookIndexError, IndexNotFoundError, InvalidInputError
+from bookbound.domain.errors import BookIndexError, BookNotFoundError, IndexNotFoundError, InvalidInputError
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.question import CompletedQuestion, Question
-from bookbound.domain.reply import Answer, Refusal
+from bookbound.domain.reply import Answer, Refusal, Reply
 from bookbound.domain.trace import StageClock
 from bookbound.library import Book, EventLoopThread
+from bookbound.settings import Settings
 from bookbound.testing import ScriptedPipeline, make_refusal
 
 BOOK = """# Lamps
@@ -189,6 +192,54 @@ def test_a_closed_book_reports_it_and_can_be_closed_again(folder: Path) -> None:
         book.search("wick")
     with pytest.raises(BookIndexError, match="closed"):
         book.converse("How long does the horn sound in fog?", lambda _: ())
+
+
+def test_closing_a_book_tells_a_thread_that_asks_that_the_book_is_closed() -> None:
+    class EndlessPipeline(ScriptedPipeline):
+        asked = Event()
+
+        async def ask(self, question: Question, clock: StageClock | None = None) -> Reply:
+            self.asked.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    pipeline = EndlessPipeline(make_refusal())
+    book = Book(cast(Pipeline, pipeline), EventLoopThread())
+    with ThreadPoolExecutor(1) as threads:
+        asking = threads.submit(book.ask, "Why?")
+        assert pipeline.asked.wait(30)
+        book.close()
+        with pytest.raises(BookIndexError, match="closed"):
+            asking.result(30)
+
+
+def test_a_thread_that_asks_while_the_loop_ends_never_hangs() -> None:
+    worker = EventLoopThread()
+    worker.close()
+    with pytest.raises(CancelledError):
+        worker.run(asyncio.sleep(0))
+
+
+@pytest.fixture(scope="module")
+def editions(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index with two editions of a book, and another book."""
+    place = tmp_path_factory.mktemp("editions") / "index"
+    for book, edition in (("lamps", "1.9"), ("lamps", "1.10"), ("horns", None)):
+        bootstrap.index_book(folder.parent / "source", Settings(index=place, book=book, edition=edition))
+    return place
+
+
+def test_open_takes_a_book_and_an_edition(editions: Path) -> None:
+    for edition, opened in (("1.9", "1.9"), (None, "1.10")):
+        with bookbound.open(editions, book="lamps", edition=edition) as book:
+            assert book.pipeline.book.edition == opened
+
+
+def test_open_names_the_books_and_editions_that_exist_if_there_is_no_such_one(editions: Path) -> None:
+    for names in ({"book": "bees"}, {"book": "lamps", "edition": "2.0"}, {}):
+        with pytest.raises(BookNotFoundError, match=r"--book lamps --edition 1\.10") as error:
+            bookbound.open(editions, **names)
+        assert set(error.value.books) == {"horns", "lamps@1.9", "lamps@1.10"}
 
 
 def test_cancelled_work_ends_before_its_thread() -> None:

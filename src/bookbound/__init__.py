@@ -18,11 +18,14 @@ __all__ = ["Answer", "Refusal", "Reply", "Turn", "Unsure", "index", "open"]
 __version__ = "0.1.0"
 
 
-def open(index: str | Path | None = None) -> Book:  # noqa: A001
-    """Opens an indexed book for questions; `index` is the folder that `bookbound index` wrote."""
+def open(index: str | Path | None = None, *, book: str | None = None, edition: str | None = None) -> Book:  # noqa: A001
+    """Opens an indexed book for questions; `index` is the folder that `bookbound index` wrote.
+
+    If the folder holds several books, `book` names one, or `all`. Without an edition, the newest is opened.
+    """
     from bookbound import bootstrap, settings
 
-    return bootstrap.open_book(settings.load_settings(index=index))
+    return bootstrap.open_book(settings.load_settings(index=index, book=book, edition=edition))
 
 
 def index(source: str | Path, index: str | Path | None = None) -> IndexingResult:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import Future
-from threading import Thread
+from concurrent.futures import CancelledError, Future
+from threading import Lock, Thread
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
@@ -85,7 +85,7 @@ class Book:
         return self._run(lambda: self.pipeline.search(checked, clock)).passages
 
     def close(self) -> None:
-        """Closes the index and the models; closing twice does nothing."""
+        """Closes the index and the models, and ends the questions of other threads; closing twice does nothing."""
         if not self._is_closed:
             self._is_closed = True
             self._runner.run(self.pipeline.close())
@@ -100,9 +100,13 @@ class Book:
         self.close()
 
     def _run(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        if self._is_closed:
-            raise BookIndexError("This book is closed. Open it again with bookbound.open().")
-        return self._runner.run(start())
+        try:
+            if not self._is_closed:
+                return self._runner.run(start())
+        except (Exception, CancelledError):
+            if not self._is_closed:  # otherwise it failed because another thread closed the book
+                raise
+        raise BookIndexError("This book is closed. Open it again with bookbound.open().")
 
 
 class EventLoopThread:
@@ -110,14 +114,18 @@ class EventLoopThread:
 
     def __init__(self) -> None:
         started: Future[asyncio.AbstractEventLoop] = Future()
-        self._is_closing = asyncio.Event()
+        self._is_closing, self._submitting = asyncio.Event(), Lock()
         self._thread = Thread(target=lambda: asyncio.run(self._serve(started)), name="bookbound", daemon=True)
         self._thread.start()
-        self._loop = started.result()
+        self._loop, self._is_open = started.result(), True
 
     def run(self, coro: Coroutine[Any, Any, T], /) -> T:
-        """Returns the result of the coroutine; an interrupt cancels it."""
-        future = asyncio.run_coroutine_threadsafe(coro, self._loop)
+        """Returns the result of the coroutine; an interrupt cancels it, and so does the end of the loop."""
+        with self._submitting:
+            if not self._is_open:
+                coro.close()
+                raise CancelledError
+            future = asyncio.run_coroutine_threadsafe(coro, self._loop)
         try:
             return future.result()
         except BaseException:
@@ -126,7 +134,9 @@ class EventLoopThread:
 
     def close(self) -> None:
         """Ends the loop after everything that was cancelled has ended."""
-        self._loop.call_soon_threadsafe(self._is_closing.set)
+        with self._submitting:  # what is submitted later would never run
+            self._is_open = False
+            self._loop.call_soon_threadsafe(self._is_closing.set)
         self._thread.join()
 
     async def _serve(self, started: Future[asyncio.AbstractEventLoop]) -> None:

@@ -57,7 +57,9 @@ SERVER_FIELDS = {
 def build_document() -> dict[str, Any]:
     settings = Settings()
     find_store = partial(book_catalogue.find_book_store, settings)
-    return create_app(ScriptedBackend(make_refusal()), settings, find_store=find_store).openapi()
+    list_books = book_catalogue.BookCatalogue(settings).manifests
+    app = create_app(ScriptedBackend(make_refusal()), settings, find_store=find_store, list_books=list_books)
+    return app.openapi()
 
 
 def input_names(document: Any) -> Iterator[str]:

@@ -67,8 +67,17 @@ def test_the_generations_are_listed_and_a_rollback_restores_the_previous_one(
     assert secret not in caplog.text
     assert asyncio.run(bootstrap.build_store(settings).generations())[0].generation == before["id"]
     assert [each["id"] for each in client.get("/v1/index").json()["generations"]] == [before["id"]]
-    nothing = client.post("/v1/index/rollback")
-    assert (nothing.status_code, nothing.json()["error"]["type"]) == (503, "index_unavailable")
+
+
+def test_a_rollback_without_an_earlier_generation_is_409(tmp_path: Path) -> None:
+    settings = Settings(index=tmp_path / "index", rate_limits="off")
+    (source := tmp_path / "book").mkdir()
+    (source / "page.md").write_text("# Page\n\nThe horn sounds once.\n")
+    bootstrap.index_book(source, settings)
+    _, secret = add_key(settings, KeyKind.ADMIN)
+    response = make_client(settings).post("/v1/index/rollback", headers={"X-API-Key": secret})
+    assert (response.status_code, response.json()["error"]["type"]) == (409, "conflict")
+    assert "no earlier intact generation" in response.json()["error"]["message"]
 
 
 def test_a_rollback_of_a_named_book_changes_only_that_book(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from contextlib import suppress
 
 from bookbound.bootstrap.components import build_store
 from bookbound.domain.book_ref import ALL_BOOKS, UNNAMED_BOOK, BookRef, find_newest_edition, sort_newest_first
-from bookbound.domain.errors import BookNotFoundError, IndexNotFoundError, InvalidInputError
+from bookbound.domain.errors import BookNotFoundError, CorruptIndexError, IndexNotFoundError, InvalidInputError
+from bookbound.domain.manifest import Manifest
 from bookbound.domain.ports import IndexStore
 from bookbound.indexing.store.index_format import NO_INDEX_MESSAGE
 from bookbound.settings import Settings
@@ -36,7 +37,8 @@ def find_book(wanted: BookRef, books: Sequence[BookRef]) -> BookRef:
         raise IndexNotFoundError(NO_INDEX_MESSAGE)
     listed = "; ".join(ref.cli_options or "the unnamed book" for ref in books)
     missing = "such book or edition" if wanted.book else "unnamed book"
-    raise BookNotFoundError(f"This index has no {missing}. Choose one of: {listed}")
+    names = [str(ref) for ref in books if ref != UNNAMED_BOOK]
+    raise BookNotFoundError(f"This index has no {missing}. Choose one of: {listed}", names)
 
 
 async def resolve_book_settings(settings: Settings) -> Settings:
@@ -79,6 +81,7 @@ class BookCatalogue:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._books: list[BookRef] = []
+        self._manifests: dict[BookRef, Manifest] = {}
         self._refreshed = -REFRESH_SECONDS
 
     async def find(self, wanted: BookRef) -> BookRef:
@@ -92,6 +95,18 @@ class BookCatalogue:
         if (now := asyncio.get_running_loop().time()) >= self._refreshed + REFRESH_SECONDS:
             self._books, self._refreshed = await list_books(self._settings), now
         return self._books
+
+    async def manifests(self) -> dict[BookRef, Manifest]:
+        """Returns the description of each published book as it is now; one that cannot be read is left out."""
+        found: dict[BookRef, Manifest] = {}
+        for ref in await list_books(self._settings):
+            store = build_store(self._settings.with_book(ref))
+            with suppress(CorruptIndexError, IndexNotFoundError):
+                known = self._manifests.get(ref)
+                is_known = known and known.generation == await store.published_generation()
+                found[ref] = known if known and is_known else (await store.generations())[0]
+        self._manifests = found
+        return found
 
     async def generations(self, refs: Sequence[BookRef]) -> str:
         """Returns a text that changes with the published generation of any of these books."""

@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bookbound.bootstrap.book_catalogue import find_book_store
+from bookbound.bootstrap.book_catalogue import BookCatalogue, find_book_store
 from bookbound.bootstrap.book_opener import build_book_pool
 from bookbound.bootstrap.components import require_extra
 from bookbound.domain.errors import (
@@ -207,4 +207,12 @@ def create_web_app(settings: Settings) -> FastAPI:
             yield
 
     find_store = partial(find_book_store, settings)
-    return create_app(admission, settings, lifespan, find_store=find_store, limiter=limiter, telemetry=telemetry)
+    return create_app(
+        admission,
+        settings,
+        lifespan,
+        find_store=find_store,
+        list_books=BookCatalogue(settings).manifests,
+        limiter=limiter,
+        telemetry=telemetry,
+    )

@@ -19,6 +19,7 @@ from bookbound.domain.errors import (
     BookIndexError,
     BookNotFoundError,
     InvalidInputError,
+    NoEarlierGenerationError,
     OverloadedError,
     ServiceError,
     ServiceRateLimitError,
@@ -58,6 +59,7 @@ class ProblemKind(StrEnum):
     FORBIDDEN = "forbidden"
     NOT_FOUND = "not_found"
     WRONG_METHOD = "method_not_allowed"
+    CONFLICT = "conflict"
     TOO_LARGE = "too_large"
     WRONG_TYPE = "unsupported_media_type"
     LIMIT = "limit_reached"
@@ -167,6 +169,7 @@ ERROR_STATUSES: tuple[tuple[type[Exception], ProblemKind, int | None], ...] = (
     (ServiceError, ProblemKind.UNREACHABLE, 503),
     (OverloadedError, ProblemKind.BUSY, 503),
     (BookNotFoundError, ProblemKind.NOT_FOUND, 404),
+    (NoEarlierGenerationError, ProblemKind.CONFLICT, 409),
     (BookIndexError, ProblemKind.INDEX, 503),
     (Exception, ProblemKind.INTERNAL, 500),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class BookboundError(Exception):
     """The root of the tree; its message says what to do and contains no user text and no key."""
@@ -32,7 +34,15 @@ class IndexNotFoundError(BookIndexError):
 
 
 class BookNotFoundError(BookIndexError):
-    """No book has this name."""
+    """No book has this name; `books` are the names of those that exist."""
+
+    def __init__(self, message: str, books: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.books = tuple(books)
+
+
+class NoEarlierGenerationError(BookIndexError):
+    """There is no earlier generation to roll back to."""
 
 
 class CorruptIndexError(BookIndexError):

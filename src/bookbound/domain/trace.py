@@ -85,8 +85,7 @@ class Trace:
     `tool_calls` names each search of the book. `degraded` means that a language model failed to write the answer, or
     to finish it. `differing_editions` lack words that the answer cites. `completed_question` is the question as it was
     understood, if that is not how it was asked. `note` is our own sentence about the reply: where it is from if no
-    search found it, or what can be asked if the message is no question.
-    `total_seconds` is the whole time from the
+    search found it, or what can be asked if the message is no question. `total_seconds` is the whole time from the
     question, or its HTTP request, to the reply: more than the stages together.
     """
 

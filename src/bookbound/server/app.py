@@ -28,6 +28,7 @@ from bookbound.domain.ports import RateLimiter
 from bookbound.server import api_keys, operator_routes
 from bookbound.server.api_keys import ReloadingKeyRing, parse_origins
 from bookbound.server.api_page import api_page_routes
+from bookbound.server.book_list import BookLister, book_list_routes
 from bookbound.server.middleware.client_identity import (
     API_KEY_HEADER,
     SECURITY_REQUIREMENTS,
@@ -64,16 +65,19 @@ def create_app(
     *,
     contracts: Sequence[HttpContract] = CONTRACTS,
     find_store: operator_routes.StoreLookup | None = None,
+    list_books: BookLister | None = None,
     limiter: RateLimiter | None = None,
     telemetry: Telemetry | None = None,
 ) -> FastAPI:
     """The contracts and the endpoints for operators over one backend.
 
-    Without `find_store` there is no endpoint for the index, and without a limiter there are no rate limits.
+    Without `find_store` there is no endpoint for the index, without `list_books` none for the list of books, and
+    without a limiter there are no rate limits.
     """
     telemetry, errors = telemetry or Telemetry(), ErrorResponses(contracts)
     routers = [contract.build_router(OutcomeRecorder(backend)) for contract in contracts]
     routers += [operator_routes.health_routes(backend), api_page_routes(lambda: app.openapi())]
+    routers += [book_list_routes(list_books, settings.book_ref)] if list_books else []
     routers += [operator_routes.index_routes(find_store)] if find_store else []
     routers += [operator_routes.metrics_routes(telemetry.metrics)] if telemetry.metrics else []
     app = FastAPI(
@@ -199,9 +203,12 @@ class ApiKeyCORSMiddleware(CORSMiddleware):
         return super().is_allowed_origin(origin) or self._keys.ring.allows_origin(origin)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
-        origin = headers.get("origin", "")
-        is_own_page = origin.partition("://")[2] == headers.get("host")
-        if origin and not is_own_page and not self.is_allowed_origin(origin):
+        if scope["type"] == "http" and self._refuses(Headers(scope=scope)):
             log.warning(ORIGIN_REFUSED_WARNING)
         await super().__call__(scope, receive, send)
+
+    def _refuses(self, headers: Headers) -> bool:
+        """Whether a request comes from a page of another origin that is not allowed."""
+        origin = headers.get("origin", "")
+        is_own_page = origin.partition("://")[2] == headers.get("host")
+        return bool(origin) and not is_own_page and not self.is_allowed_origin(origin)

@@ -22,8 +22,11 @@ EngineOpener = Callable[[], Awaitable[Engine]]
 BookOpener = Callable[[BookRef, Engine], Awaitable[OpenBook]]
 VersionLookup = Callable[[BookRef], Awaitable[str]]
 """Returns a text that changes with each published generation of a book, or an empty text if there is none."""
+MAX_LISTED_BOOKS = 10
+"""The number of books that an error message names."""
 NO_BOOK_OPEN = "No book is open yet. Try again in a moment."
 BOOK_NOT_FOUND = "There is no book or edition of this name here."
+LIST_BOOKS_ADVICE = "To see all of them: GET /v1/books"
 log = logging.getLogger("bookbound.server")
 
 
@@ -117,11 +120,13 @@ class BookPool:
         self._books.move_to_end(ref)
 
     async def open_requested(self, ref: BookRef) -> None:
-        """Open the book that a request names; readers do not learn why a book is missing, or which others exist."""
+        """Open the book that a request names; readers do not learn why a book is missing."""
         try:
             await self.ensure_open(ref)
-        except (BookNotFoundError, IndexNotFoundError, InvalidInputError):
-            raise BookNotFoundError(BOOK_NOT_FOUND) from None
+        except (BookNotFoundError, IndexNotFoundError, InvalidInputError) as error:
+            names = getattr(error, "books", ())
+            listed = f" Choose one of: {', '.join(names[:MAX_LISTED_BOOKS])}." if names else ""
+            raise BookNotFoundError(f"{BOOK_NOT_FOUND}{listed} {LIST_BOOKS_ADVICE}", names) from None
         except BookboundError as error:
             log.error("a book that a request names cannot be opened: %s", error)
             raise

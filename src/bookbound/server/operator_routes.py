@@ -136,7 +136,11 @@ def index_routes(find_store: StoreLookup) -> APIRouter:
         stored = await (await find_store(context.book)).generations()
         return IndexModel(generations=[_to_generation_model(each, current=each is stored[0]) for each in stored])
 
-    @router.post("/v1/index/rollback", openapi_extra={"security": SECURITY_REQUIREMENTS})
+    @router.post(
+        "/v1/index/rollback",
+        responses={409: {"model": ErrorModel}},
+        openapi_extra={"security": SECURITY_REQUIREMENTS},
+    )
     async def roll_back(key_id: AdminKeyId, context: Context) -> GenerationModel:
         """Withdraw the current generation; the previous one, which is returned, becomes current."""
         log.warning("key %s requests a rollback of the index", key_id)

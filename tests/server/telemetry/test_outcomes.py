@@ -100,7 +100,7 @@ def test_a_record_has_the_route_of_a_request_and_none_of_its_text(
 
 def test_an_invalid_key_has_its_own_outcome() -> None:
     records = RecordList()
-    make_client(ANSWER, records).post("/ask", json=ASKED, headers={"Authorization": "Bearer nobody"})
+    make_client(ANSWER, records).post("/ask", json=ASKED, headers={"X-API-Key": "nobody"})
     assert [(record.status, record.kind, record.outcome) for record in records] == [(401, None, "unauthorized")]
 
 

@@ -58,7 +58,7 @@ def ask(client: httpx.Client, visible: Visible) -> None:
         ("/api/query", {"query": ASKED, "session_id": SESSION}, {}),
         ("/v1/search", {"query": ASKED}, {}),
         ("/ask", {"question": [ASKED]}, {}),
-        ("/ask", {"question": ASKED}, {"Authorization": f"Bearer {SECRET}"}),
+        ("/ask", {"question": ASKED}, {"X-API-Key": SECRET}),
         (f"/{QUESTION}", {"question": ASKED}, {}),
     ]
     for path, body, headers in requests:
@@ -142,12 +142,13 @@ def test_every_request_has_a_log_line_and_every_question_its_spans(
     ]
     assert 'bookbound_questions_total{contract="ask",outcome="answered"} 2.0' in found.metrics
     assert 'bookbound_stage_seconds_count{stage="verify"} 5.0' in found.metrics
+    assert 'bookbound_stage_seconds_count{stage="queue"} 6.0' in found.metrics
     questions = [span for span in found.spans if span.name == "question"]
     assert len(questions) == 5
     assert {attributes(span)["bookbound.request_id"] for span in questions} == {"asked-1"}
     (named,) = (span for span in questions if span.trace_id.hex() == TRACE)
     stages = {span.name for span in found.spans if span.parent_span_id == named.span_id}
-    assert stages == {"embed", "search", "judge", "write", "verify"}
+    assert stages == {"queue", "embed", "search", "judge", "write", "verify"}
 
 
 def test_with_failures_every_log_line_is_json_and_names_what_failed(visible: dict[Situation, Future[Visible]]) -> None:

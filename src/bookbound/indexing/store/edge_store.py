@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bookbound import filesystem
 from bookbound.domain.chunk import Chunk
-from bookbound.domain.errors import BookIndexError
+from bookbound.domain.errors import BookIndexError, NoEarlierGenerationError
 from bookbound.domain.manifest import Manifest
 from bookbound.filesystem import DiskFullError
 from bookbound.indexing.store.edge_shard import EdgeShard, optimize_shard
@@ -73,7 +73,7 @@ class EdgeStore:
                     continue
                 self._generations.publish(kept[at:])
                 return manifest
-        raise BookIndexError(NO_EARLIER_MESSAGE)
+        raise NoEarlierGenerationError(NO_EARLIER_MESSAGE)
 
 
 class EdgeWriter:

@@ -14,6 +14,7 @@ from bookbound.domain.errors import (
     CorruptIndexError,
     IndexLockedError,
     IndexNotFoundError,
+    NoEarlierGenerationError,
 )
 from bookbound.domain.manifest import Manifest
 from bookbound.indexing.store import index_format
@@ -140,7 +141,7 @@ class QdrantGenerations:
                 for each in kept[:at]:
                     await self._write_status(each, {})
             return manifest
-        raise BookIndexError(NO_EARLIER_MESSAGE)
+        raise NoEarlierGenerationError(NO_EARLIER_MESSAGE)
 
     async def remove_old(self, own_draft: str) -> None:
         """Removes this draft if it is not published, the drafts of dead writers, and old generations.
