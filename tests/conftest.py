@@ -27,6 +27,7 @@ INTEGRATION = (
     "cli/",
     "contracts/test_grounded_agent",
     "contracts/test_score_thresholds",
+    "contracts/test_source_urls",
     "deploy/",
     "evals/",
     "indexing/embed/",

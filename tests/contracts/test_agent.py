@@ -123,7 +123,7 @@ def test_the_file_replaces_a_link_that_is_not_a_url() -> None:
     place = replace(NODES.chunk.place, url="book.example/a b", file="part 1/nodes.md")
     passage = Passage(replace(NODES.chunk, place=place), 0.9)
     with open_scripted_book(make_answer([("Nodes.", passage)])) as (book, _):
-        assert agent.semantic_search("nodes", book).results[0].source_url == "/part%201/nodes.md"
+        assert agent.semantic_search("nodes", book).results[0].source_url == "/part%201/nodes.md#nodes"
 
 
 def test_a_link_into_a_pdf_begins_at_the_root_and_keeps_its_page() -> None:

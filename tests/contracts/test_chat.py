@@ -113,9 +113,9 @@ def test_a_selection_that_is_not_from_the_book_is_cited_as_selected_text() -> No
     place = Place("", "", "", "Selected text", (), "", 0, 7)
     foreign = replace(selection, chunk=replace(selection.chunk, place=place))
     response = ChatResponse.from_reply(make_answer([("Chosen.", foreign)]), "r1")
-    assert response.answer == "Chosen. [Source: Selected text]()"
+    assert response.answer == "Chosen. [Source: Selected text](#selected_text)"
     assert response.citations == [
-        Citation(source_url="", title="Selected text", chunk_id="selected_text", relevance_score=1)
+        Citation(source_url="#selected_text", title="Selected text", chunk_id="selected_text", relevance_score=1)
     ]
 
 

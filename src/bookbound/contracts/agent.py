@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, get_args
-from urllib.parse import quote
 
 from bookbound.contracts.serialization import serialize_error
+from bookbound.contracts.source_url import URL_PATTERN, build_source_url
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.errors import BookboundError, BookIndexError, ConfigError, InvalidInputError, ServiceError
 from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, Answer
@@ -24,7 +24,6 @@ MAX_QUERY_LENGTH = 2000
 COLLECTION_NAME = "physical-ai-textbook"
 """The collection that the contract names; the setting `qdrant_collection` decides which one is used."""
 ErrorType = Literal["validation", "retrieval", "generation", "no_context"]
-URL_PATTERN = re.compile(r"(?:https?://[^\s/?#]+|/(?!/))\S*", re.IGNORECASE)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -244,6 +243,6 @@ def _collect_sources(answer: Answer) -> list[SourceCitation]:
 
 
 def _place_url(place: Place) -> str:
-    """The link to a place, from the root if it is relative, or its file if the link is not a valid URL."""
-    links = (place.link, f"/{place.link}") if place.link else ()
-    return next(filter(URL_PATTERN.fullmatch, links), "/" + quote(place.file))
+    """The address of a place, from the root if it is not a URL."""
+    url = build_source_url(place)
+    return url if URL_PATTERN.fullmatch(url) else f"/{url}"

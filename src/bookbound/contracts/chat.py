@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Mapping
 from itertools import groupby
 from typing import Annotated, Any, Self
-from urllib.parse import quote
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, StringConstraints, field_validator
@@ -23,6 +22,7 @@ from bookbound.contracts.http_contract import (
     error_responses,
 )
 from bookbound.contracts.request_context import RequestContext
+from bookbound.contracts.source_url import build_source_url
 from bookbound.domain.chunk import Passage
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
 from bookbound.domain.reply import Answer, AnswerSentence, Reply, Unsure, join_sentences
@@ -37,7 +37,6 @@ ERROR_CODES = {
     ProblemKind.TIMED_OUT: "timeout",
 }
 _MARKDOWN_SPECIAL = re.compile(r"[\\`*_~\[\]<>&|]")
-_LINK_BREAKING = re.compile(r"[\s\x00-\x1f\x7f()<>\\]")
 
 
 class ChatRequest(BaseModel):
@@ -86,7 +85,7 @@ class RetrievalResult(BaseModel):
         names = dict.fromkeys(" ".join(name.split()) for name in (place.title, place.section))
         return cls(
             text=chunk.text,
-            source_url=_LINK_BREAKING.sub(lambda found: quote(found[0], safe=""), place.link),
+            source_url=build_source_url(place),
             title=" › ".join(filter(None, names)),
             chunk_id=chunk.id,
             score=passage.score,
@@ -123,7 +122,9 @@ def _retrieved_passages(retrieval: Retrieval) -> list[Passage]:
 class Citation(BaseModel):
     """A source that the answer used."""
 
-    source_url: str = Field(description="The link to the source; empty for a selection that is not from the book")
+    source_url: str = Field(
+        min_length=1, description="The link to the source; #selected_text for a selection that is not from the book"
+    )
     title: str = Field(description="The page and the section")
     chunk_id: str
     relevance_score: float = Field(ge=0, le=1, description="The chunk's similarity to the question")

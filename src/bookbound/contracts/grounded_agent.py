@@ -25,6 +25,7 @@ from bookbound.contracts.grounded_agent_models import (
     validate_config,
 )
 from bookbound.contracts.serialization import fit_answer
+from bookbound.contracts.source_url import build_source_url
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import InvalidInputError
 from bookbound.domain.question import Question, Retrieval
@@ -172,7 +173,7 @@ def _to_retrieved_chunks(passages: Iterable[Passage]) -> list[RetrievedChunk]:
         RetrievedChunk(
             text=passage.chunk.text,
             score=passage.score,
-            source_url=passage.chunk.place.link,
+            source_url=build_source_url(passage.chunk.place),
             chunk_index=passage.chunk.position,
             chunk_id=passage.chunk.id,
             chapter=passage.chunk.place.chapter,
