@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
 from threading import Lock, Thread
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
@@ -29,12 +30,32 @@ class CoroutineRunner(Protocol):
     def close(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class ConversationOptions:
+    """What one conversation uses instead of the settings; what is not set stays as it is.
+
+    `model` is another model of the same endpoint, and `collection` the name of another book of the same index.
+    """
+
+    model: str = ""
+    temperature: float | None = None
+    collection: str = ""
+
+
+class PipelineFactory(Protocol):
+    """Opens pipelines for single conversations."""
+
+    async def open(self, options: ConversationOptions) -> Pipeline: ...
+
+    async def close(self) -> None: ...
+
+
 class Book:
     """An indexed book that is open for questions from synchronous code."""
 
-    def __init__(self, pipeline: Pipeline, runner: CoroutineRunner) -> None:
+    def __init__(self, pipeline: Pipeline, runner: CoroutineRunner, variants: PipelineFactory | None = None) -> None:
         self.pipeline = pipeline
-        self._runner = runner
+        self._runner, self._variants = runner, variants
         self._is_closed = False
 
     @property
@@ -70,14 +91,20 @@ class Book:
         k: int = 5,
         threshold: float = 0.0,
         must_search: bool = True,
+        options: ConversationOptions | None = None,
     ) -> Reply:
         """Returns the reply of a language model that searches by itself and reads what `format_passages` returns.
 
         A search gives it at most `k` passages. Unless it must search, it may decide not to, which is a refusal. If it
-        fails, the error is raised. Without a language model this is `ask`.
+        fails, the error is raised. Without a language model this is `ask`. The options are for this call alone.
         """
         checked = Question(question, k=k, threshold=threshold)
-        return self._run(lambda: self.pipeline.converse(checked, format_passages, must_search=must_search))
+
+        async def converse() -> Reply:
+            pipeline = await self._variants.open(options) if options and self._variants else self.pipeline
+            return await pipeline.converse(checked, format_passages, must_search=must_search)
+
+        return self._run(converse)
 
     def search(self, words: str, *, k: int = 5, clock: StageClock | None = None) -> tuple[Passage, ...]:
         """Returns the best passages without a judgement; a clock measures the stages."""
@@ -88,6 +115,8 @@ class Book:
         """Closes the index and the models, and ends the questions of other threads; closing twice does nothing."""
         if not self._is_closed:
             self._is_closed = True
+            if self._variants:
+                self._runner.run(self._variants.close())
             self._runner.run(self.pipeline.close())
             self._runner.close()
 

@@ -19,7 +19,12 @@ import bookbound
 from bookbound import bootstrap
 from bookbound.contracts import grounded_agent
 from bookbound.domain.chunk import Passage
-from bookbound.domain.errors import InvalidInputError, ServiceAuthenticationError, ServiceUnreachableError
+from bookbound.domain.errors import (
+    BookNotFoundError,
+    InvalidInputError,
+    ServiceAuthenticationError,
+    ServiceUnreachableError,
+)
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.reply import Reply
 from bookbound.library import Book
@@ -303,25 +308,26 @@ def test_an_answer_is_grounded_and_cites_what_it_used() -> None:
     assert reply.total_time_ms == 6.0
 
 
+NO_CONTEXT = "I cannot answer this question based on the textbook content. No relevant information was found."
+LOW_SCORE = "I cannot answer this question with confidence. The retrieved content has low relevance to your question."
+OFF_TOPIC = "This question appears to be outside the scope of the A Book textbook."
+
+
 @pytest.mark.parametrize(
-    ("retrieved", "message"),
+    ("retrieved", "threshold", "message"),
     [
-        (
-            [],
-            "I cannot answer this question based on the textbook content. No relevant information was found.",
-        ),
-        (
-            [replace(GEAR, score=0.2999)],
-            "I cannot answer this question with confidence. The retrieved content has low relevance to your question.",
-        ),
-        (
-            [replace(GEAR, score=0.3)],
-            "This question appears to be outside the scope of the Physical AI & Humanoid Robotics textbook.",
-        ),
+        ([], 0.3, NO_CONTEXT),
+        ([replace(GEAR, score=0.2999)], 0.3, OFF_TOPIC),
+        ([replace(GEAR, score=0.2999)], 0.0, OFF_TOPIC),
+        ([replace(GEAR, score=0.4)], 0.5, LOW_SCORE),
+        ([replace(GEAR, score=0.3)], 0.3, NO_CONTEXT),
     ],
 )
-def test_a_refusal_has_the_message_of_its_reason(retrieved: list[Passage], message: str) -> None:
-    reply = ask_scripted(make_refusal(RefusalReason.LOW_RELEVANCE, retrieved))
+def test_a_refusal_has_the_message_of_its_reason_and_names_this_book_only_if_nothing_in_it_is_near(
+    retrieved: list[Passage], threshold: float, message: str
+) -> None:
+    config = grounded_agent.AgentConfig(score_threshold=threshold)
+    reply = ask_scripted(make_refusal(RefusalReason.LOW_RELEVANCE, retrieved), config)
     assert (reply.answer, reply.citations, reply.grounded, reply.refused) == (message, [], False, True)
     assert reply.tool_calls == ["search_textbook"]
 
@@ -396,7 +402,8 @@ def test_a_real_book_answers_refuses_and_searches(tmp_path: Path) -> None:
         unrelated = grounded_agent.ask("Which airline flies to Reykjavik on Sundays?", book)
         found = grounded_agent.search_knowledge_base("wick", 3, book)
     assert (reply.answer, reply.grounded, reply.citations[0].source_url) == (words, True, "/lamps#the-wick")
-    assert (unrelated.refused, unrelated.answer) == (True, grounded_agent.REFUSAL_LOW_SCORE)
+    off_topic = "This question appears to be outside the scope of the Source textbook."
+    assert (unrelated.refused, unrelated.answer) == (True, off_topic)
     assert found.chunks[0].text.endswith(words)
 
 
@@ -557,47 +564,59 @@ def test_a_language_model_that_fails_is_an_error(book_with_model: tuple[Book, Sc
     assert error.value.service == "language model"
 
 
-def test_a_configuration_may_name_only_the_model_of_the_settings(
+def test_a_call_uses_the_model_and_temperature_of_its_configuration(
     book_with_model: tuple[Book, ScriptedServices],
 ) -> None:
     book, services = book_with_model
-    services.reply_with(SEARCH_CALL, MODEL_REPLY)
-    assert grounded_agent.ask(WICK, book, grounded_agent.AgentConfig(model="m-1")).grounded
-    request_count = len(services.requests)
-    with pytest.raises(InvalidInputError, match="The language model is m-1"):
-        grounded_agent.ask(WICK, book, grounded_agent.AgentConfig(model="m-2"))
-    assert len(services.requests) == request_count
+    choices: list[tuple[dict[str, Any], str, float]] = [
+        ({}, "m-1", 0.0),
+        ({"model": "m-1"}, "m-1", 0.0),
+        ({"model": "m-2"}, "m-2", 0.0),
+        ({"temperature": 0.7}, "m-1", 0.7),
+        ({"model": "m-2", "temperature": 1.2}, "m-2", 1.2),
+        ({"model": "m-2"}, "m-2", 0.0),
+        ({}, "m-1", 0.0),
+    ]
+    for chosen, model, temperature in choices:
+        before = len(services.requests)
+        services.reply_with(SEARCH_CALL, MODEL_REPLY)
+        assert grounded_agent.ask(WICK, book, grounded_agent.AgentConfig(**chosen)).grounded
+        sent = [request.json for request in services.requests[before:]]
+        assert {(each["model"], each["temperature"]) for each in sent} == {(model, temperature)}
 
 
-def test_a_configuration_may_name_only_the_temperature_of_the_settings(lamps: Path) -> None:
+def test_without_a_configuration_the_temperature_is_that_of_the_settings(lamps: Path) -> None:
     with ScriptedServices() as services:
         model: dict[str, Any] = {"llm_model": "m-1", "llm_url": services.openai_url, "llm_temperature": 0.7}
-        settings = Settings(index=lamps, answer_threshold=0.0, **model)
-        with bootstrap.open_book(settings) as book:
+        with bootstrap.open_book(Settings(index=lamps, answer_threshold=0.0, **model)) as book:
             services.reply_with(SEARCH_CALL, MODEL_REPLY, SEARCH_CALL, MODEL_REPLY)
             assert grounded_agent.ask(WICK, book).grounded
-            assert grounded_agent.ask(WICK, book, grounded_agent.AgentConfig(temperature=0.7)).grounded
-            assert {request.json["temperature"] for request in services.requests} == {0.7}
-            with pytest.raises(
-                InvalidInputError, match=r"The temperature must be 0\.7, as the setting `llm_temperature` says"
-            ):
-                grounded_agent.ask(WICK, book, grounded_agent.AgentConfig(temperature=0.0))
-        assert len(services.requests) == 4
+            assert grounded_agent.ask(WICK, book, grounded_agent.AgentConfig()).grounded
+        assert [request.json["temperature"] for request in services.requests] == [0.7, 0.7, 0.0, 0.0]
 
 
-def test_quotes_have_temperature_zero() -> None:
-    with (
-        open_scripted_book(make_refusal()) as (book, pipeline),
-        pytest.raises(InvalidInputError, match="The temperature must be 0, because answers are quotes"),
-    ):
-        grounded_agent.ask("Why?", book, grounded_agent.AgentConfig(temperature=0.7))
-    assert pipeline.questions == []
+def test_a_call_searches_the_collection_of_its_configuration(tmp_path: Path) -> None:
+    (source := tmp_path / "source").mkdir()
+    settings = Settings(index=tmp_path / "index", answer_threshold=0.0)
+    for book, edition, hours in ((None, None, 12), ("lamps", "1.0", 24), ("lamps", "2.0", 48)):
+        (source / "lamps.md").write_text(f"# Lamps\n\nThe wick of the lamp is trimmed every {hours} hours.\n")
+        bootstrap.index_book(source, replace(settings, book=book, edition=edition))
+    names = {"textbook_chunks": 12, "bookbound": 12, "lamps@1.0": 24, "lamps": 48, "bookbound.lamps@1.0": 24}
+    with bootstrap.open_book(settings) as opened:
+        for name, hours in names.items():
+            reply = grounded_agent.ask(WICK, opened, grounded_agent.AgentConfig(collection_name=name))
+            assert f"every {hours} hours" in reply.answer
+        with pytest.raises(BookNotFoundError, match=r"--book lamps --edition 2\.0"):
+            grounded_agent.ask(WICK, opened, grounded_agent.AgentConfig(collection_name="bees"))
+        with pytest.raises(InvalidInputError, match="letters, digits"):
+            grounded_agent.ask(WICK, opened, grounded_agent.AgentConfig(collection_name="no name"))
 
 
-def test_without_a_language_model_a_configuration_must_not_name_one() -> None:
+@pytest.mark.parametrize("chosen", [{"model": "m-2"}, {"temperature": 0.7}])
+def test_without_a_language_model_a_configuration_cannot_choose_one(chosen: dict[str, Any]) -> None:
     with (
         open_scripted_book(make_refusal()) as (book, pipeline),
         pytest.raises(InvalidInputError, match="There is no language model"),
     ):
-        grounded_agent.ask("Why?", book, grounded_agent.AgentConfig(model="m-2"))
+        grounded_agent.ask("Why?", book, grounded_agent.AgentConfig(**chosen))
     assert pipeline.questions == []

@@ -109,7 +109,7 @@ def test_every_url_of_a_python_contract_is_usable(settings: Settings) -> None:
     urls = [source.url for source in reply.sources] + [result.source_url for result in found.results]
     assert len(urls) >= 2
     assert all(url.startswith(("/", "https://")) for url in urls)
-    urls += [each.source_url for each in (*grounded.citations, *chunks)]
+    urls += [citation.source_url for citation in grounded.citations] + [chunk.source_url for chunk in chunks]
     for url in urls:
         check_url(url)
 

@@ -238,5 +238,6 @@ class Pipeline:
         differing: tuple[str, ...] = ()
         if book.other_editions and isinstance(reply, Answer) and not run.note:
             differing = await book.other_editions.find_differing(reply.citations, run.deadline)
-        total_seconds = run.clock.elapsed_seconds
-        return replace(reply, trace=replace(trace, differing_editions=differing, total_seconds=total_seconds))
+        title, total_seconds = book.manifest.title, run.clock.elapsed_seconds
+        trace = replace(trace, differing_editions=differing, book_title=title, total_seconds=total_seconds)
+        return replace(reply, trace=trace)

@@ -183,9 +183,12 @@ async def open_pipeline(settings: Settings) -> Pipeline:
 
 def open_book(settings: Settings) -> Book:
     """Opens the book of the settings for synchronous code."""
+    from bookbound.bootstrap.pipeline_variants import PipelineVariants
+
     thread = EventLoopThread()
     try:
-        return Book(thread.run(open_pipeline(settings)), thread)
+        pipeline = thread.run(open_pipeline(settings))
+        return Book(pipeline, thread, PipelineVariants(settings, pipeline))
     except BaseException:
         thread.close()
         raise

@@ -12,6 +12,8 @@ from bookbound.contracts.grounded_agent_models import (
     MAX_K,
     MIN_CHUNKS_FOR_ANSWER,
     MIN_K,
+    OFF_TOPIC_SCORE,
+    PUBLISHED_TITLE,
     REFUSAL_LOW_SCORE,
     REFUSAL_NO_CONTEXT,
     REFUSAL_OFF_TOPIC,
@@ -30,7 +32,7 @@ from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import InvalidInputError
 from bookbound.domain.question import Question, Retrieval
 from bookbound.domain.reply import Answer
-from bookbound.library import Book
+from bookbound.library import Book, ConversationOptions
 
 __all__ = [
     "DEFAULT_K",
@@ -70,7 +72,7 @@ def ask(question: str, book: Book, config: AgentConfig | None = None) -> AgentRe
     if not isinstance(question, str):
         raise InvalidInputError("The question must be text.")
     query = Question(question).text
-    _check_model_settings(config, book)
+    options = _choose_options(config, book)
     if config.tool_choice == "none":
         return AgentResponse(REFUSAL_NO_CONTEXT, [], query, grounded=False, refused=True)
 
@@ -88,12 +90,13 @@ def ask(question: str, book: Book, config: AgentConfig | None = None) -> AgentRe
         k=config.k,
         threshold=config.score_threshold,
         must_search=config.tool_choice == "required",
+        options=options,
     )
     context = build_context(reply.trace.retrieval)
     if isinstance(reply, Answer) and context.has_context:
         answer, citations = _build_answer(reply)
     else:
-        answer, citations = _refusal_message(context), []
+        answer, citations = _refusal_message(context, reply.trace.book_title), []
     return AgentResponse(
         answer,
         citations,
@@ -114,15 +117,20 @@ def require_valid_config(config: AgentConfig) -> AgentConfig:
     return config
 
 
-def _check_model_settings(config: AgentConfig, book: Book) -> None:
-    """Reject a model or temperature other than that of the settings; the contract's default model means theirs."""
-    default, agent = AgentConfig(), book.pipeline.engine.agent
-    if config.model not in (default.model, agent.name if agent else default.model):
-        actual = f"The language model is {agent.name}" if agent else "There is no language model: answers are quotes"
-        raise InvalidInputError(f"{actual}. Choose another with the setting `llm_model`, not here.")
-    if config.temperature != get_temperature(book):
-        reason = "as the setting `llm_temperature` says" if agent else "because answers are quotes"
-        raise InvalidInputError(f"The temperature must be {get_temperature(book):g}, {reason}.")
+def _choose_options(config: AgentConfig, book: Book) -> ConversationOptions | None:
+    """What the configuration changes for this call; the contract's default model and collection mean the book's own."""
+    default, agent, temperature = AgentConfig(), book.pipeline.engine.agent, get_temperature(book)
+    model = "" if config.model in (default.model, agent.name if agent else "") else config.model
+    if agent is None and (model or config.temperature != temperature):
+        raise InvalidInputError(
+            "There is no language model: answers are quotes. Set `llm_model` to choose a model and a temperature."
+        )
+    options = ConversationOptions(
+        model,
+        None if config.temperature == temperature else config.temperature,
+        "" if config.collection_name == default.collection_name else config.collection_name,
+    )
+    return None if options == ConversationOptions() else options
 
 
 def get_temperature(book: Book) -> float:
@@ -188,11 +196,11 @@ def _to_citation(chunk: RetrievedChunk) -> Citation:
     return Citation(chunk.source_url, chunk.chapter, chunk.section, chunk.score, chunk.chunk_index)
 
 
-def _refusal_message(context: GroundingContext) -> str:
-    """Say whether nothing was found, nothing is relevant enough, or nothing answers."""
-    if not context.should_refuse:
-        return REFUSAL_OFF_TOPIC
-    return REFUSAL_LOW_SCORE if context.chunks else REFUSAL_NO_CONTEXT
+def _refusal_message(context: GroundingContext, title: str) -> str:
+    """Say whether nothing was found, nothing in the book is near, nothing is relevant enough, or nothing answers."""
+    if context.chunks and context.max_score < OFF_TOPIC_SCORE:
+        return REFUSAL_OFF_TOPIC.replace(PUBLISHED_TITLE, title)
+    return REFUSAL_LOW_SCORE if context.chunks and context.should_refuse else REFUSAL_NO_CONTEXT
 
 
 def _build_answer(answer: Answer) -> tuple[str, list[Citation]]:

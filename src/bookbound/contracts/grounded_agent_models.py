@@ -18,13 +18,18 @@ REFUSAL_LOW_SCORE = (
     "I cannot answer this question with confidence. The retrieved content has low relevance to your question."
 )
 REFUSAL_OFF_TOPIC = "This question appears to be outside the scope of the Physical AI & Humanoid Robotics textbook."
+PUBLISHED_TITLE = "Physical AI & Humanoid Robotics"
+"""The book that the published sentence names; a refusal names the book that was asked."""
+OFF_TOPIC_SCORE = DEFAULT_SCORE_THRESHOLD
+"""If no passage has this score, nothing in the book is near the question."""
 
 
 @dataclass
 class AgentConfig:
     """How to ask: `tool_choice` "none" forbids the search and "auto" leaves it to the language model.
 
-    `model` and `temperature` must be those of the settings; `k` is the most chunks that one search returns.
+    `model` is one of the endpoint of the settings, `collection_name` a book of the same index, and `k` the most chunks
+    that one search returns. The default model and collection are those of the open book.
     """
 
     model: str = "gpt-4o-mini"

@@ -101,6 +101,7 @@ class Trace:
     differing_editions: tuple[str, ...] = ()
     completed_question: str = ""
     note: str = ""
+    book_title: str = ""
     total_seconds: float = 0.0
 
     @property

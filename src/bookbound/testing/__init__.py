@@ -83,8 +83,16 @@ def make_trace(passages: tuple[Passage, ...], selection: Place | None) -> Trace:
     seconds: dict[Stage, float] = {"embed": 0.001, "search": 0.002, "judge": 0.001, "write": 0.002}
     stages = {stage: StageTiming(calls=1, seconds=taken) for stage, taken in seconds.items()}
     retrieval = Retrieval(passages, selection)
-    total_seconds, tool_calls = sum(seconds.values()), (SEARCH_TOOL_NAME,)
-    return Trace(retrieval, "g1", "scripted", "scripted", stages, tool_calls=tool_calls, total_seconds=total_seconds)
+    return Trace(
+        retrieval,
+        "g1",
+        "scripted",
+        "scripted",
+        stages,
+        tool_calls=(SEARCH_TOOL_NAME,),
+        book_title=SCRIPTED_MANIFEST.title,
+        total_seconds=sum(seconds.values()),
+    )
 
 
 class ScriptedPipeline:
