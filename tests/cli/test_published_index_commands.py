@@ -237,6 +237,32 @@ def test_a_rollback_replaces_a_damaged_index(bookbound: Run, little_book: Path, 
     assert (found["generation"], found["withdrawn"]) == (first, second)
 
 
+FALLBACKS = {
+    "OPENAI_API_KEY": ("sk-1", ["embedder_key"]),
+    "OPENROUTER_API_KEY": ("sk-2", ["llm_key"]),
+    "COHERE_API_KEY": ("sk-3", ["cohere_key"]),
+    "QDRANT_API_KEY": ("sk-4", ["qdrant_key"]),
+    "DATABASE_URL": ("postgresql://me:sk-5@host/log", ["query_log_url"]),
+}
+
+
+@pytest.mark.parametrize("book", [None, "drives"])
+def test_status_says_which_variable_of_another_system_a_value_comes_from(
+    bookbound: Run, little_book: Path, tmp_path: Path, book: str | None
+) -> None:
+    named = ["--book", book] if book else []
+    assert bookbound("index", str(little_book), *named, cwd=tmp_path).returncode == 0
+    variables = {name: value for name, (value, _) in FALLBACKS.items()}
+    variables["BOOKBOUND_LLM_URL"] = "https://openrouter.ai/api/v1"
+    shown = bookbound("status", cwd=tmp_path, **variables)
+    assert shown.returncode == 0, shown.stderr
+    for variable, (_, settings) in FALLBACKS.items():
+        assert all(f"{setting} = (hidden)  from {variable}" in shown.stdout for setting in settings)
+    assert "sk-" not in shown.stdout
+    found = json.loads(bookbound("status", "--json", cwd=tmp_path, **variables).stdout)["settings"]
+    assert found["cohere_key"] == {"origin": "COHERE_API_KEY"}
+
+
 def test_a_suggested_command_keeps_the_index_of_the_command_that_failed(
     bookbound: Run, little_index: Path, tmp_path: Path
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +43,13 @@ def status(
         settings = load_settings(index=index, book=book, edition=edition)
         with explain_missing_index(settings):
             found = asyncio.run(_load_status(ctx.obj, settings))
-        if "title" in found:
-            found["settings"] = _list_settings(settings, find_origins(index=index, book=book, edition=edition))
+        found["settings"] = _list_settings(settings, find_origins(index=index, book=book, edition=edition))
         if as_json:
             print_json(found)
         elif "title" in found:
             print_lines(_format_status(found))
         else:
-            print_lines(_format_books(found["books"]))
+            print_lines(_format_books(found))
 
 
 async def _load_status(bootstrap: Bootstrap, settings: Settings) -> JsonObject:
@@ -120,11 +119,12 @@ def _format_status(found: JsonObject) -> Iterator[StyledLine]:
         ],
         "Books": _list_books(found["books"]) if len(found["books"]) > 1 else [],
         "Chapters": [(each["title"] or "(none)", _format_counts(each)) for each in found["chapters"]],
-        "Settings": [
-            (f"{name} = {_format_setting(each)}", _format_origin(each["origin"]))
-            for name, each in found["settings"].items()
-        ],
+        "Settings": _format_settings(found),
     }
+    yield from _format_sections(sections)
+
+
+def _format_sections(sections: Mapping[str, list[tuple[str, str]]]) -> Iterator[StyledLine]:
     for title, entries in sections.items():
         if entries:
             yield BLANK_LINE
@@ -132,8 +132,9 @@ def _format_status(found: JsonObject) -> Iterator[StyledLine]:
         yield from (styled(text, (f"  {details}".rstrip(), "dim"), indent=2) for text, details in entries)
 
 
-def _format_books(books: list[JsonObject]) -> Iterator[StyledLine]:
-    yield from format_table(_list_books(books))
+def _format_books(found: JsonObject) -> Iterator[StyledLine]:
+    yield from format_table(_list_books(found["books"]))
+    yield from _format_sections({"Settings": _format_settings(found)})
 
 
 def _list_books(books: list[JsonObject]) -> list[tuple[str, str]]:
@@ -143,6 +144,14 @@ def _list_books(books: list[JsonObject]) -> list[tuple[str, str]]:
             each.get("error") or f"{each['title']} ({_format_counts(each)}, {each['created']})",
         )
         for each in books
+    ]
+
+
+def _format_settings(found: JsonObject) -> list[tuple[str, str]]:
+    """Each setting that is set, and where its value comes from."""
+    return [
+        (f"{name} = {_format_setting(each)}", _format_origin(each["origin"]))
+        for name, each in found["settings"].items()
     ]
 
 
