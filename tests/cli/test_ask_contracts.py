@@ -32,6 +32,7 @@ FOREIGN = "Which composer wrote the opera about a flying Dutchman?"
 STATES = "It consists of a wave generator, a flexspline and a circular spline."
 GEAR = make_passage("A gear has teeth.", score=0.825, chapter="Drives", section="Gears", url="/drives", anchor="gears")
 GROUNDED_KEYS = {field.name for field in fields(grounded_agent.AgentResponse)} | {"total_time_ms"}
+OFF_TOPIC = "This question appears to be outside the scope of the My book textbook."
 
 
 def reply_to(
@@ -76,7 +77,7 @@ def test_a_refusal_of_the_grounded_agent_contract_is_in_its_shape(bookbound: Run
     done = bookbound("ask", FOREIGN, "--contract", "grounded-agent", "--json", "--index", str(little_index))
     reply = json.loads(done.stdout)
     assert (done.returncode, set(reply)) == (1, GROUNDED_KEYS)
-    assert (reply["refused"], reply["citations"], reply["answer"]) == (True, [], grounded_agent.REFUSAL_LOW_SCORE)
+    assert (reply["refused"], reply["citations"], reply["answer"]) == (True, [], OFF_TOPIC)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +122,7 @@ def test_the_default_threshold_is_that_of_the_contract() -> None:
     assert reply_to(ContractName.CANONICAL, near).json["refusal"]["kind"] == "insufficient_grounding"
     assert reply_to(ContractName.AGENT, near).json["error_type"] == "no_context"
     assert reply_to(ContractName.AGENT, near, threshold=0.4).json["answer"] == NOT_IN_BOOK_MESSAGE
-    assert reply_to(ContractName.GROUNDED_AGENT, near).json["answer"] == grounded_agent.REFUSAL_OFF_TOPIC
+    assert reply_to(ContractName.GROUNDED_AGENT, near).json["answer"] == grounded_agent.REFUSAL_NO_CONTEXT
     assert reply_to(ContractName.GROUNDED_AGENT, near, threshold=0.5).json["answer"] == grounded_agent.REFUSAL_LOW_SCORE
 
 
@@ -146,7 +147,7 @@ def test_the_lines_of_the_grounded_agent_contract() -> None:
     citation = "[Source: /drives#gears | Chapter: Drives | Section: Gears | Score: 0.82]"
     assert lines(reply_to(ContractName.GROUNDED_AGENT, reply)) == ["It has teeth.", "", citation]
     verbose = lines(reply_to(ContractName.GROUNDED_AGENT, reply, verbose=True))
-    assert verbose[-2:] == ["Total       5.0 ms", "Tools       search_textbook"]
+    assert verbose[-2:] == ["Total       6.0 ms", "Tools       search_textbook"]
     assert lines(reply_to(ContractName.GROUNDED_AGENT, make_refusal())) == [grounded_agent.REFUSAL_NO_CONTEXT]
 
 

@@ -74,7 +74,7 @@ def test_the_agents_refuse_if_the_reply_is_unsure() -> None:
         grounded = grounded_agent.ask("How high?", book)
     assert isinstance(response, agent.AgentResponse)
     assert (response.answer, response.sources, response.has_relevant_context) == (NOT_IN_BOOK_MESSAGE, [], False)
-    assert (grounded.answer, grounded.citations) == (grounded_agent.REFUSAL_OFF_TOPIC, [])
+    assert (grounded.answer, grounded.citations) == (grounded_agent.REFUSAL_NO_CONTEXT, [])
     assert (grounded.grounded, grounded.refused) == (False, True)
 
 
