@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -17,7 +17,7 @@ from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.errors import BookIndexError, BookNotFoundError, IndexNotFoundError, InvalidInputError
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.question import CompletedQuestion, Question
-from bookbound.domain.reply import Answer, Refusal, Reply
+from bookbound.domain.reply import Answer, PipelineEvent, Refusal, Reply
 from bookbound.domain.trace import StageClock
 from bookbound.library import Book, EventLoopThread
 from bookbound.settings import Settings
@@ -198,7 +198,12 @@ def test_closing_a_book_tells_a_thread_that_asks_that_the_book_is_closed() -> No
     class EndlessPipeline(ScriptedPipeline):
         asked = Event()
 
-        async def ask(self, question: Question, clock: StageClock | None = None) -> Reply:
+        async def ask(
+            self,
+            question: Question,
+            clock: StageClock | None = None,
+            on_event: Callable[[PipelineEvent], None] | None = None,
+        ) -> Reply:
             self.asked.set()
             await asyncio.Event().wait()
             raise AssertionError

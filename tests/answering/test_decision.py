@@ -9,10 +9,10 @@ from bookbound.answering.decision import MAX_EVIDENCE, build_reply, decide, rank
 from bookbound.answering.operating_point import OperatingPoint
 from bookbound.answering.run_state import RunState
 from bookbound.domain.chunk import Passage
-from bookbound.domain.judgement import AnswerSpan, Assessment, Judgement, PassageAssessment, RefusalReason
+from bookbound.domain.judgement import AnswerSpan, Assessment, Evidence, Judgement, PassageAssessment, RefusalReason
 from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
-from bookbound.domain.reply import Refusal
-from bookbound.domain.trace import StageClock
+from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply
+from bookbound.domain.trace import StageClock, Trace
 
 POINT = OperatingPoint(answer_threshold=0.5, relevance_threshold=0.4)
 Make = Callable[..., Passage]
@@ -235,3 +235,50 @@ def test_the_section_whose_heading_shares_words_with_the_question_is_the_closest
     reply = build_reply(retrieval, judge(found, [0.1] * 3, 0.1), run, trace)
     assert isinstance(reply, Refusal)
     assert [place.section for place in reply.closest] == ["Gear ratios", "Feet", "Arms"]
+
+
+def reply_with(passages: list[Passage], question: str, *cited: Passage, is_partial: bool = False) -> Reply:
+    """Returns the reply to a question whose parts are each answered by the passage of their number."""
+    evidence = tuple(Evidence.from_chunk(each.chunk, 0, 4, 0.9, part) for part, each in enumerate(passages))
+    judgement = Judgement(0.9, (), evidence, "Good", is_partial=is_partial)
+    sentences = [
+        AnswerSentence(each.chunk.text, (Evidence.from_chunk(each.chunk, 0, len(each.chunk.text), 0.9),))
+        for each in cited
+    ]
+    run = RunState(Question(question), NO_DEADLINE, StageClock(), "quotes", sentences=sentences)
+    retrieval = Retrieval(tuple(passages))
+    return build_reply(retrieval, judgement, run, Trace(retrieval, "g", "e", "quotes", {}))
+
+
+TWO_QUESTIONS = "What is a gait? What is a servo?"
+
+
+def test_an_answer_names_the_parts_for_which_it_cites_nothing(passage: Make) -> None:
+    pages = [passage("A gait is a pattern.", "a"), passage("Servos turn.", "b")]
+    pages[1] = replace(pages[1], chunk=replace(pages[1].chunk, place=replace(pages[1].chunk.place, file="b.md")))
+    both, first, second = (reply_with(pages, TWO_QUESTIONS, *cited) for cited in (pages, pages[:1], pages[1:]))
+    assert isinstance(both, Answer)
+    assert isinstance(first, Answer)
+    assert isinstance(second, Answer)
+    assert (both.is_partial, both.judgement.missing_parts) == (False, ())
+    assert (first.is_partial, first.judgement.missing_parts) == (True, ("What is a servo?",))
+    assert (second.is_partial, second.judgement.missing_parts) == (True, ("What is a gait?",))
+
+
+def test_a_part_without_evidence_is_missing(passage: Make) -> None:
+    gait = passage("A gait is a pattern.")
+    reply = reply_with([gait], TWO_QUESTIONS, gait, is_partial=True)
+    assert reply.judgement.missing_parts == ("What is a servo?",)
+
+
+def test_an_answer_to_one_question_has_no_missing_parts(passage: Make) -> None:
+    gait = passage("A gait is a pattern.")
+    assert reply_with([gait], "What is a gait?", gait).judgement.missing_parts == ()
+
+
+def test_the_closest_sections_of_a_refusal_are_near_the_question(passage: Make) -> None:
+    near, far = passage("Walk on.", "a", score=0.31), passage("Rest.", "b", score=0.29)
+    near = replace(near, chunk=replace(near.chunk, place=replace(near.chunk.place, anchor="near")))
+    refusal = reply_with([near, far], "How?")
+    assert isinstance(refusal, Refusal)
+    assert [place.anchor for place in refusal.closest] == ["near"]

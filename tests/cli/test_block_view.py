@@ -54,6 +54,12 @@ def test_a_list_has_bullets_or_numbers_levels_and_its_citations_at_the_end() -> 
     assert texts_of(ReplyBlock("list", items=items), "[1]") == ["1. legs", "  • feet", "2. arms [1]"]
 
 
+def test_each_item_may_have_its_own_citations() -> None:
+    block = ReplyBlock("list", items=(ListItem("legs"), ListItem("feet"), ListItem("arms")))
+    lines = format_block(block, "[1][2]", item_citations=["[1]", "", "[2]"])
+    assert [line.text for line in lines] == ["• legs [1]", "• feet", "• arms [2]"]
+
+
 def test_a_long_item_is_wrapped_behind_its_bullet() -> None:
     nested = ListItem("legs that carry the robot over stairs", "", 1)
     (line,) = lines_of(ReplyBlock("list", items=(nested,)))

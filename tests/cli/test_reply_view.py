@@ -100,8 +100,8 @@ def test_a_quote_is_shown_only_if_the_sentence_differs_from_it() -> None:
 
 
 def test_titles_get_a_line_each_below_the_note_that_says_where_they_are_from() -> None:
-    chunks = [replace(passage().chunk, id=name) for name in ("c1", "c2")]
-    titles = [Evidence(chunk.id, chunk.id.upper(), chunk.place, 0, 0, 1.0, "heading") for chunk in chunks]
+    places = {name: replace(PLACE, anchor=name) for name in ("c1", "c2")}
+    titles = [Evidence(name, name.upper(), place, 0, 0, 1.0, "heading") for name, place in places.items()]
     sentences = tuple(AnswerSentence(title.text, (title,)) for title in titles)
     noted = replace(trace(), note="From the table of contents:", completed_question="List the chapters")
     lines = [line.text for line in reply_view.format_reply(Answer(sentences, (), judgement(), noted))]
@@ -110,8 +110,8 @@ def test_titles_get_a_line_each_below_the_note_that_says_where_they_are_from() -
         "",
         "From the table of contents:",
         "",
-        "C1 [1]",
-        "C2 [2]",
+        "• C1 [1]",
+        "• C2 [2]",
         "",
     ]
 

@@ -57,7 +57,7 @@ def test_an_answer_has_source_links_citations_and_metadata(serve: Serve, path: s
     response = serve(backend).post(path, json={"question": " What turns? ", "top_k": 3}, headers={"X-Request-ID": "r1"})
     assert response.status_code == 200
     assert response.json() == {
-        "answer": "A servo turns to an angle. [Source: Servos › Wiring](https://book.example/servo#wiring) "
+        "answer": "A servo turns to an angle. [Source: Servos › Wiring](https://book.example/servo#wiring)\n\n"
         "A motor turns. [Source: Motors](https://book.example/motor)",
         "citations": [
             {
@@ -124,7 +124,7 @@ def test_consecutive_sentences_with_one_source_have_one_link() -> None:
         make_answer([("One.", SERVO), ("Two.", SERVO), ("Three.", MOTOR), ("Four.", SERVO)]), "r1"
     )
     servo, motor = RetrievalResult.from_passage(SERVO).link, RetrievalResult.from_passage(MOTOR).link
-    assert response.answer == f"One. Two. {servo} Three. {motor} Four. {servo}"
+    assert response.answer == f"One. Two. {servo}\n\nThree. {motor}\n\nFour. {servo}"
     assert [citation.chunk_id for citation in response.citations] == ["c1", "c2"]
 
 
@@ -144,7 +144,7 @@ def test_a_link_is_never_on_a_line_of_code() -> None:
     code = replace(SERVO, chunk=replace(SERVO.chunk, text=text, units=(QuotableUnit("code", 0, len(text)),)))
     response = ChatResponse.from_reply(make_answer([("Run it:", SERVO), (text, code), ("Done.", MOTOR)]), "r1")
     servo, motor = RetrievalResult.from_passage(SERVO).link, RetrievalResult.from_passage(MOTOR).link
-    assert response.answer == f"Run it:\n\n```\n{text}\n```\n\n{servo} Done. {motor}"
+    assert response.answer == f"Run it:\n\n```\n{text}\n```\n\n{servo}\n\nDone. {motor}"
 
 
 def test_consecutive_sentences_of_one_section_have_one_link() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from bookbound.contracts.v1_models import ReplyModel
-from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
+from bookbound.domain.chunk import Chunk, Passage, QuotableUnit, UnitKind
 from bookbound.domain.document import SourceSpan
 from bookbound.domain.judgement import Evidence
 from bookbound.domain.reply import Answer, AnswerSentence, Reply
@@ -18,7 +18,7 @@ from bookbound.testing import ScriptedBackend, make_answer, make_passage, make_r
 
 Serve = Callable[[ScriptedBackend], TestClient]
 TEXT = "Use *args for 5 legs.\n\n1. Look.\n  - twice\n\nLoop | Rate\nMotor | 10 kHz\n\ndef walk():\n    go()"
-KINDS = {
+KINDS: dict[str, UnitKind] = {
     "Use *args for 5 legs.": "sentence",
     "1. Look.": "item",
     "- twice": "item",
@@ -83,7 +83,10 @@ def test_blocks_have_the_form_of_the_book_and_the_numbers_of_their_sources(serve
         EMPTY
         | {
             "kind": "list",
-            "items": [{"text": "Look.", "number": "1.", "level": 0}, {"text": "twice", "number": "", "level": 1}],
+            "items": [
+                {"text": "Look.", "number": "1.", "level": 0, "sources": [1]},
+                {"text": "twice", "number": "", "level": 1, "sources": [1]},
+            ],
             "markdown": blocks[1]["markdown"],
         },
         EMPTY

@@ -49,7 +49,7 @@ def test_a_paraphrase_is_prose_whatever_it_cites() -> None:
 
 def test_quotes_are_joined_as_markdown() -> None:
     assert join_sentences(map(quote, UNITS)) == "It walks. It stops.\n\n```\nstop()\n```\n\n- legs\n- feet"
-    assert join_sentences([quote(UNITS[2]), "(page 1)", quote(UNITS[0])]) == "```\nstop()\n```\n\n(page 1) It walks."
+    assert join_sentences([quote(UNITS[2]), "(page 1)", quote(UNITS[0])]) == "```\nstop()\n```\n\n(page 1)\n\nIt walks."
 
 
 def test_several_items_keep_their_kind_and_code_makes_code() -> None:
@@ -82,8 +82,13 @@ def test_an_unsure_reply_becomes_a_refusal_with_each_closest_section_once() -> N
     assert [place.link for place in refusal.closest] == [PLACE.link]
 
 
-def make_answer(*sentences: AnswerSentence, evidence: tuple[Evidence, ...] = (), **judged: object) -> Answer:
-    judgement = replace(Judgement(0.9, ("a",), evidence, "Good"), **judged)
+def make_answer(
+    *sentences: AnswerSentence,
+    evidence: tuple[Evidence, ...] = (),
+    is_partial: bool = False,
+    missing_parts: tuple[str, ...] = (),
+) -> Answer:
+    judgement = Judgement(0.9, ("a",), evidence, "Good", is_partial=is_partial, missing_parts=missing_parts)
     return Answer(sentences, (PASSAGE,), judgement, Trace(Retrieval((PASSAGE,)), "g1", "embedder", "quotes", {}))
 
 

@@ -15,7 +15,8 @@ from bookbound.domain.chunk import Chunk, Place, QuotableUnit, UnitKind
 from bookbound.domain.document import SourceSpan
 from bookbound.domain.judgement import Evidence
 from bookbound.domain.reply import AnswerSentence
-from bookbound.domain.reply_blocks import ListItem, ReplyBlock, build_blocks, escape_markdown, render_markdown
+from bookbound.domain.reply_blocks import ListItem, ReplyBlock, build_blocks
+from bookbound.domain.reply_markdown import escape_markdown, render_markdown
 
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 LISTS = re.compile(r"</?[ou]l|<li>[^<\n]*|start=.\d+.")
@@ -25,9 +26,9 @@ def make_chunk(*pieces: tuple[UnitKind, str] | str, name: str = "a", cut: str = 
     """Makes a chunk of units and the texts between them; `cut` says at which ends it is cut."""
     text, units = "", []
     for piece in pieces:
-        kind, words = ("", piece) if isinstance(piece, str) else piece
-        if kind:
-            units.append(QuotableUnit(kind, len(text), len(text) + len(words)))
+        words = piece if isinstance(piece, str) else piece[1]
+        if not isinstance(piece, str):
+            units.append(QuotableUnit(piece[0], len(text), len(text) + len(words)))
         text += words
     place = Place(f"{name}.md", f"/{name}", "Motion", "Walking", (), "", 0, len(text))
     spans = (SourceSpan(0, len(text), 0, len(text)),)
@@ -46,8 +47,10 @@ def quote_all(chunk: Chunk) -> list[AnswerSentence]:
 
 
 def shapes(*pieces: AnswerSentence | str) -> list[tuple[str, object]]:
-    """Returns the kind of each block with its text, its items or its rows."""
-    return [(block.kind, block.text or block.items or block.rows) for block in build_blocks(pieces)]
+    """Returns the kind of each block with its text, its items without their quotes, or its rows."""
+    found = build_blocks(pieces)
+    items = [tuple(item._replace(quote=None) for item in block.items) for block in found]
+    return [(block.kind, block.text or listed or block.rows) for block, listed in zip(found, items, strict=True)]
 
 
 def markdown(*pieces: AnswerSentence | str) -> str:
@@ -101,10 +104,10 @@ def test_the_line_breaks_of_a_sentence_are_spaces() -> None:
 
 
 def test_a_sentence_that_is_cut_has_a_mark() -> None:
-    pieces = (("sentence", "of walking."), " ", ("sentence", "It stops."), " ", ("sentence", "It rests in"))
-    said = markdown(*quote_all(make_chunk(*pieces, cut="start end")))
+    chunk = make_chunk(("sentence", "of walking."), " ", ("sentence", "It stops."), " ", ("sentence", "It rests in"))
+    said = markdown(*quote_all(replace(chunk, cut_start=True, cut_end=True)))
     assert said == "… of walking. It stops. It rests in …"
-    assert markdown(*quote_all(make_chunk(*pieces))) == "of walking. It stops. It rests in"
+    assert markdown(*quote_all(chunk)) == "of walking. It stops. It rests in"
 
 
 def test_sentences_of_a_writer_are_one_paragraph() -> None:
@@ -119,12 +122,13 @@ def test_what_a_writer_says_about_code_is_no_code() -> None:
 
 
 def test_a_text_of_an_interface_continues_the_paragraph_before_it() -> None:
-    assert shapes(quote(PROSE, 0), "[1]", quote(PROSE, 1), "[2]") == [("paragraph", "It walks. [1] It stops. [2]")]
+    assert markdown(quote(PROSE, 0), "[1]", quote(PROSE, 1), "[2]") == "It walks. [1]\n\nIt stops. [2]"
 
 
 def test_a_text_of_an_interface_does_not_become_part_of_a_list_table_or_code() -> None:
-    for kind, words in (("item", "- legs"), ("row", "a | b"), ("code", "stop()")):
-        *_, last = shapes(quote(make_chunk((kind, words)), 0), "(page 1)")
+    units: list[tuple[UnitKind, str]] = [("item", "- legs"), ("row", "a | b"), ("code", "stop()")]
+    for unit in units:
+        *_, last = shapes(quote(make_chunk(unit), 0), "(page 1)")
         assert last == ("paragraph", "(page 1)")
 
 
@@ -193,6 +197,34 @@ def test_a_sentence_after_a_list_is_a_paragraph() -> None:
 def test_items_of_two_chunks_are_two_lists() -> None:
     one, two = make_chunk(("item", "- legs")), make_chunk(("item", "- arms"), name="b")
     assert shapes(quote(one, 0), quote(two, 0)) == [("list", (ListItem("legs"),)), ("list", (ListItem("arms"),))]
+
+
+def test_an_item_has_its_quote() -> None:
+    chunk = make_chunk(("item", "- legs"), "\n", ("item", "- feet"))
+    said = quote_all(chunk)
+    (block,) = build_blocks(said)
+    assert [(item.quote,) for item in block.items] == [sentence.evidence for sentence in said]
+
+
+def test_items_that_the_source_leaves_to_be_numbered_are_numbered_by_level() -> None:
+    chunk = make_chunk(
+        ("item", "#. Look."), "\n  ", ("item", "#. Twice."), "\n", ("item", "#. Walk."), "\n  ", ("item", "#. Far.")
+    )
+    (block,) = build_blocks([quote(chunk, 0, 3)])
+    assert [(item.number, item.text) for item in block.items] == [
+        ("1.", "Look."),
+        ("1.", "Twice."),
+        ("2.", "Walk."),
+        ("1.", "Far."),
+    ]
+
+
+def test_titles_without_a_chunk_are_items_of_one_list() -> None:
+    places = [replace(PROSE.place, anchor=name) for name in ("legs", "arms")]
+    titles = [Evidence("", place.anchor.title(), place, 0, 0, 1.0, "heading") for place in places]
+    (block,) = build_blocks([AnswerSentence(title.text, (title,)) for title in titles])
+    assert [(item.text, item.quote) for item in block.items] == [("Legs", titles[0]), ("Arms", titles[1])]
+    assert render_markdown([block]) == "- Legs\n- Arms"
 
 
 def read_list(*items: ListItem) -> list[str]:
@@ -286,6 +318,11 @@ def test_two_tables_of_one_chunk_are_two_tables() -> None:
         ((("Loop", "Rate"), ("a", "1")), True),
         ((("Joint", "Torque"), ("b", "2")), True),
     ]
+
+
+def test_columns_in_which_nothing_is_said_are_left_out() -> None:
+    chunk = make_chunk(("row", "Loop |  | Rate |"), "\n", ("row", "Motor |  | 10 kHz |"))
+    assert build_blocks([quote(chunk, 0, 1)])[0].rows == (("Loop", "Rate"), ("Motor", "10 kHz"))
 
 
 def read_cells(block: ReplyBlock) -> list[str]:
@@ -475,4 +512,4 @@ def test_quoted_and_written_words_and_items_are_escaped() -> None:
     written = AnswerSentence("Write a*b.", quote(chunk, 0).evidence)
     text = markdown(*quote_all(chunk), written)
     seen = unescape(re.sub(r"</?[a-z]+>|\n", "", MARKDOWN.render(text)))
-    assert seen == "Call __init__.*args# is a sign. Write a*b."
+    assert seen == "Call __init__.*args# is a sign.Write a*b."

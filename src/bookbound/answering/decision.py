@@ -138,6 +138,8 @@ def build_reply(retrieval: Retrieval, judgement: Judgement, run: RunState, trace
     passages = tuple(passage for passage in retrieval.passages if passage.chunk.id in used)
     missing = _find_missing_parts(run.question, judgement, run.sentences)
     is_partial = judgement.is_partial or run.is_missing_part or bool(missing)
+    # A language model may answer a part from other words than the evidence, so what it leaves out is not known.
+    missing = () if run.can_refuse else missing
     # An unsure judgement only leads to sentences if a language model read the passages and found the answer.
     judgement = replace(judgement, is_partial=is_partial, missing_parts=missing, refusal=None, is_unsure=False)
     return Answer(tuple(run.sentences), passages, judgement, trace)

@@ -121,7 +121,8 @@ def format_unsure(unsure: Unsure) -> Iterator[StyledLine]:
         yield styled(MODEL_UNREACHABLE_MESSAGE)
     for source in group_by_section(unsure.closest):
         yield BLANK_LINE
-        for block in build_blocks(AnswerSentence(quote.text, (quote,)) for quote in source.quotes):
+        for at, block in enumerate(build_blocks(AnswerSentence(quote.text, (quote,)) for quote in source.quotes)):
+            yield from [BLANK_LINE] * bool(at)
             yield from format_block(block)
         yield from _format_source(source)
 

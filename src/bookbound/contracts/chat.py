@@ -184,7 +184,7 @@ def _add_source_links(answer: Answer, sources: Mapping[str, RetrievalResult]) ->
     pieces: list[AnswerSentence | str] = []
     for links, group in groupby(answer.sentences, find_links):
         pieces += [*group, *links]
-    return join_sentences(filter(None, (answer.trace.note, *pieces, answer.reservation)))
+    return join_sentences(pieces, answer.trace.note, answer.reservation)
 
 
 class ErrorResponse(BaseModel):

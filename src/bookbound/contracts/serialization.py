@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 from urllib.parse import quote
@@ -15,10 +15,13 @@ from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.question import Retrieval
 from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Source, Unsure, join_sentences
-from bookbound.domain.reply_blocks import ReplyBlock, build_blocks, render_markdown
+from bookbound.domain.reply_blocks import ReplyBlock, build_blocks
+from bookbound.domain.reply_markdown import render_markdown
 from bookbound.domain.trace import Trace
 
 HIGHLIGHT_EDGE_WORDS = 6
+MIN_CUT_CHARS = 40
+"""A sentence is not cut shorter than this."""
 JsonObject = dict[str, Any]
 UNEXPECTED_ERROR_MESSAGE = "An unexpected error occurred ({}). Set BOOKBOUND_DEBUG=1 to see where, and report it."
 _RENDERED_DIFFERENTLY = re.compile(
@@ -211,18 +214,23 @@ def _serialize_trace(trace: Trace) -> JsonObject:
 
 
 def fit_answer(answer: Answer, max_chars: int, max_sources: int | None = None) -> tuple[str, Answer]:
-    """The text of as many sentences as fit together with the reservation, and the answer reduced to these sentences."""
-    max_text_chars = max_chars - sum(len(each) + 2 for each in (answer.trace.note, answer.reservation) if each)
+    """The text of as many sentences as fit with our own statements, and the answer reduced to these sentences."""
+
+    def render(sentences: Sequence[AnswerSentence]) -> str:
+        return join_sentences(sentences, answer.trace.note, answer.reservation)
+
     kept = answer.sentences[:1]
     for sentence in answer.sentences[1:]:
         more = (*kept, sentence)
         sources = {evidence.chunk_id for each in more for evidence in each.evidence}
-        if len(join_sentences(more)) > max_text_chars or (max_sources and len(sources) > max_sources):
+        if len(render(more)) > max_chars or (max_sources and len(sources) > max_sources):
             break
         kept = more
-    kept = (replace(kept[0], text=truncate(kept[0].text, max_text_chars)), *kept[1:])
-    text = join_sentences(filter(None, (answer.trace.note, *kept, answer.reservation)))
-    return text, replace(answer, sentences=kept)
+    limit = max_chars
+    while len(text := render(kept)) > max_chars and limit > MIN_CUT_CHARS:
+        limit = min(limit, len(kept[0].text)) - (len(text) - max_chars)
+        kept = (replace(kept[0], text=truncate(answer.sentences[0].text, limit)),)
+    return truncate(text, max_chars), replace(answer, sentences=kept)
 
 
 def truncate(text: str, max_chars: int) -> str:

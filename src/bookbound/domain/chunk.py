@@ -89,7 +89,7 @@ MAX_COLUMN_NAME_CHARACTERS = 40
 
 def split_cells(row: str) -> tuple[str, ...]:
     """Returns the cells of a row of a table."""
-    return tuple(cell.strip() for cell in row.split("|"))
+    return tuple(cell.strip() for cell in re.split(r"(?<!\S)\|(?!\S)", row))
 
 
 def names_columns(text: str, units: Sequence[QuotableUnit], row: QuotableUnit) -> bool:

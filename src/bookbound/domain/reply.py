@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -9,13 +10,14 @@ from typing import ClassVar
 from bookbound.domain.chunk import Passage, Place, UnitKind
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason, ReplyStatus
 from bookbound.domain.question import SELECTION_CHUNK_ID, CompletedQuestion, Retrieval
-from bookbound.domain.reply_blocks import ReplyBlock, build_blocks, render_markdown
+from bookbound.domain.reply_blocks import ReplyBlock, build_blocks
+from bookbound.domain.reply_markdown import escape_markdown, render_markdown
 from bookbound.domain.trace import TokenUsage, Trace
 
 SUPPORT_THRESHOLD = 0.5
 MAX_ANSWER_SENTENCES = 5
-MAX_MARKED_SHARE = 0.6
-"""Words that make up more of a paragraph are not marked in it."""
+MAX_MARKED_SHARE, MAX_NAMED_PART_CHARS = 0.6, 160
+"""Words that make up more of a paragraph are not marked; longer parts of a question are shortened to be named."""
 NOT_IN_BOOK_MESSAGE = "This information is not available in the book."
 NOT_IN_SELECTION_MESSAGE = "The selected text does not contain this information."
 UNSURE_MESSAGE = "I am not sure the book answers this. The closest passages:"
@@ -51,9 +53,10 @@ class Source:
 
 def group_by_section(quotes: Iterable[Evidence]) -> tuple[Source, ...]:
     """Returns one source for each section and printed page, numbered in the order of the quotes."""
-    sections: dict[tuple[str, str], list[Evidence]] = {}
+    sections: dict[tuple[str, str, str], list[Evidence]] = {}
     for quote in dict.fromkeys(quotes):
-        sections.setdefault((quote.place.file, quote.place.link), []).append(quote)
+        place = quote.place
+        sections.setdefault((place.book, place.file, place.link), []).append(quote)
     return tuple(Source(at, found[0].place, tuple(found)) for at, found in enumerate(sections.values(), 1))
 
 
@@ -82,7 +85,7 @@ class Answer:
     @property
     def text(self) -> str:
         """The answer as Markdown, after our own sentence about it."""
-        return join_sentences(filter(None, (self.trace.note, *self.sentences)))
+        return join_sentences(self.sentences, self.trace.note)
 
     @property
     def words(self) -> str:
@@ -92,8 +95,8 @@ class Answer:
     def find_marks(self, block: ReplyBlock) -> tuple[tuple[int, int], ...]:
         """Returns the spans of a paragraph's text that are the short words which answer."""
         best = {piece.part: piece for piece in reversed(self.judgement.evidence)}.values()
-        found = [_find_words(piece.text, block.text) for piece in best if any(map(piece.overlaps, block.evidence))]
-        return tuple(sorted(span for span in found if span)) if block.kind == "paragraph" else ()
+        found = (_find_words(piece, block) for piece in best if block.kind == "paragraph")
+        return tuple(sorted(span for span in found if span))
 
     @property
     def is_partial(self) -> bool:
@@ -106,14 +109,14 @@ class Answer:
             return ""
         selected = all(passage.chunk.id == SELECTION_CHUNK_ID for passage in self.trace.retrieval.passages)
         message = PARTIAL_SELECTION_ANSWER_MESSAGE if selected else PARTIAL_ANSWER_MESSAGE
-        missing = " ".join(self.judgement.missing_parts)
+        missing = " ".join(map(_shorten, self.judgement.missing_parts))
         return f"{message} {MISSING_PARTS_MESSAGE.format(missing)}" if missing else message
 
     @property
     def full_text(self) -> str:
         """The text with the reservation at its end, if the limit of sentences leaves room for it."""
         has_room = self.reservation and len(self.sentences) < MAX_ANSWER_SENTENCES
-        return join_sentences(filter(None, (self.trace.note, *self.sentences, self.reservation if has_room else None)))
+        return join_sentences(self.sentences, self.trace.note, self.reservation if has_room else "")
 
     @property
     def citations(self) -> tuple[Evidence, ...]:
@@ -176,13 +179,24 @@ Reply = Answer | Unsure | Refusal
 PipelineEvent = CompletedQuestion | Retrieval | Judgement | AnswerSentence | Reply
 
 
-def _find_words(words: str, text: str) -> tuple[int, int] | None:
-    """Returns the span of some words in a text, if they are few enough to stand out."""
-    words = " ".join(words.split()).rstrip(".,;: ")
-    start = text.find(words) if words and len(words) <= MAX_MARKED_SHARE * len(text) else -1
-    return (start, start + len(words)) if start >= 0 else None
+def _find_words(piece: Evidence, block: ReplyBlock) -> tuple[int, int] | None:
+    """Returns the span of the words that answer in a block, if they are in it and few enough to stand out."""
+    words = " ".join(piece.text.split()).rstrip(".,;: ")
+    before = 0
+    for quote in block.evidence:
+        if words and piece.overlaps(quote) and len(words) <= MAX_MARKED_SHARE * len(block.text):
+            expected = before + max(0, piece.place.start - quote.place.start)
+            starts = [found.start() for found in re.finditer(rf"(?<!\w){re.escape(words)}(?!\w)", block.text)]
+            start = min(starts, key=lambda at: abs(at - expected), default=-1)
+            return (start, start + len(words)) if start >= 0 else None
+        before += len(quote.text) + 1
+    return None
 
 
-def join_sentences(pieces: Iterable[AnswerSentence | str]) -> str:
-    """Returns sentences and an interface's own texts as Markdown."""
-    return render_markdown(build_blocks(pieces))
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_NAMED_PART_CHARS else text[:MAX_NAMED_PART_CHARS].rpartition(" ")[0] + " …"
+
+
+def join_sentences(pieces: Iterable[AnswerSentence | str], note: str = "", reservation: str = "") -> str:
+    """Returns sentences and an interface's own Markdown between our own statements, as Markdown."""
+    return render_markdown(build_blocks(filter(None, (escape_markdown(note), *pieces, escape_markdown(reservation)))))

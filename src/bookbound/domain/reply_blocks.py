@@ -1,9 +1,9 @@
-"""Arranges the sentences of a reply as paragraphs, lists, tables and code, and writes them as Markdown."""
+"""Arranges the sentences of a reply as paragraphs, lists, tables and code."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -68,7 +68,7 @@ class _Part(NamedTuple):
 
 
 def build_blocks(pieces: Iterable[AnswerSentence | str]) -> tuple[ReplyBlock, ...]:
-    """Returns the blocks of sentences and an interface's own texts; an own text continues the paragraph before it."""
+    """Returns the blocks of sentences and an interface's own texts, which are paragraphs without evidence."""
     blocks: list[ReplyBlock] = []
     previous: _Part | None = None
     for part in (part for piece in pieces for part in _split_piece(piece)):
@@ -87,11 +87,20 @@ def _split_piece(piece: AnswerSentence | str) -> Iterator[_Part]:
         return
     quote = next((each for each in piece.evidence if each.chunk and each.text == piece.text), None)
     if not quote:
-        yield _Part(piece.text, piece.evidence)
+        yield _find_cut_code(piece) or _Part(piece.text, piece.evidence)
         return
     for unit in quote.units:
         moved = unit._replace(start=unit.start + quote.start, end=unit.end + quote.start)
         yield _Part(quote.text[unit.start : unit.end], (quote,), moved)
+
+
+def _find_cut_code(piece: AnswerSentence) -> _Part | None:
+    """Returns the beginning of a quoted code block that an interface has cut, because it stays code."""
+    words = piece.text.removesuffix("...").rstrip()
+    for quote in piece.evidence:
+        if quote.chunk and quote.kind == "code" and words != piece.text and quote.text.startswith(words):
+            return _Part(piece.text, (quote,), QuotableUnit("code", quote.start, quote.start + len(words)))
+    return None
 
 
 def _make_block(part: _Part) -> ReplyBlock:
@@ -138,9 +147,9 @@ def _join(block: ReplyBlock, previous: _Part, added: ReplyBlock, part: _Part) ->
     joined = replace(block, evidence=evidence, cut_end=added.cut_end)
     gap = _gap(previous, part)
     if block.kind == added.kind == "paragraph":
-        is_one = gap is None if not (previous.unit and part.unit) else gap is not None and not gap.strip()
-        is_one = is_one and not (gap and _BLANK_LINE.search(gap))
-        return replace(joined, text=f"{block.text} {added.text}") if is_one else None
+        is_written = bool(block.evidence and added.evidence) and not (previous.unit or part.unit)
+        is_adjacent = gap is not None and not gap.strip() and not _BLANK_LINE.search(gap)
+        return replace(joined, text=f"{block.text} {added.text}") if is_written or is_adjacent else None
     if block.kind == added.kind == "list" and not (previous.unit or part.unit):
         return replace(joined, items=block.items + added.items)
     if gap is None or not part.unit:
@@ -172,6 +181,7 @@ def _name_titles(blocks: list[ReplyBlock]) -> Iterator[ReplyBlock]:
     """Turns short lines that head the block after them, such as the title of a note, into headings."""
     for at, block in enumerate(blocks):
         heads = block.kind == "paragraph" and bool(block.evidence) and at + 1 < len(blocks)
+        heads = heads and blocks[at + 1].kind != "formula"
         is_title = heads and len(block.text) <= MAX_TITLE_CHARS and block.text[-1:].isalnum()
         yield replace(block, kind="heading") if is_title and _is_quoted_unit(block) else block
 
@@ -193,50 +203,3 @@ def _finish(block: ReplyBlock) -> ReplyBlock:
 
 def _is_quoted_unit(block: ReplyBlock) -> bool:
     return any(block.text in " ".join(each.text.split()) for each in block.evidence)
-
-
-def render_markdown(blocks: Iterable[ReplyBlock]) -> str:
-    """Returns the blocks as Markdown, in which the words of the book look as they are."""
-    return "\n\n".join(_RENDERERS[block.kind](block) for block in blocks)
-
-
-def _render_list(block: ReplyBlock) -> str:
-    return "\n".join(f"{'  ' * item.level}{item.number or '-'} {escape_markdown(item.text)}" for item in block.items)
-
-
-def _render_table(block: ReplyBlock) -> str:
-    width = max(map(len, block.rows))
-    rows = [[*row, *[""] * (width - len(row))] for row in block.rows]
-    header = rows.pop(0) if block.has_header and len(rows) > 1 else [""] * width
-    lines = [header, ["---"] * width, *rows]
-    cells = [
-        [escape_markdown(cell).replace("|", "\\|") if line != lines[1] else cell for cell in line] for line in lines
-    ]
-    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
-
-
-def _render_code(block: ReplyBlock) -> str:
-    longest = max((len(run) for run in re.findall(r"`+", block.text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    lines = [fence, *([CUT_MARK] * block.cut_start), block.text, *([CUT_MARK] * block.cut_end), fence]
-    return "\n".join(lines)
-
-
-_RENDERERS: Mapping[ReplyBlockKind, Callable[[ReplyBlock], str]] = {
-    "paragraph": lambda block: escape_markdown(block.text) if block.evidence else block.text,
-    "heading": lambda block: f"**{escape_markdown(block.text)}**",
-    "list": _render_list,
-    "table": _render_table,
-    "code": _render_code,
-    "formula": lambda block: f"$$\n{block.text}\n$$",
-}
-# Only what would be taken for markup is escaped, so that ordinary prose stays as it is.
-_MARKUP = re.compile(
-    r"[`\\](?=[!-/:-@\[-`{-~])|`|\*(?=\S)|(?<=\S)\*|<(?=[A-Za-z/!?])|(?<!\w)_(?=\w)|(?<=\w)_(?!\w)|\](?=[(\[])"
-    r"|&(?=#?\w+;)|^(?:#{1,6}(?=\s)|>|[-+](?=\s))"
-)
-
-
-def escape_markdown(text: str) -> str:
-    """Returns a text that Markdown shows as it is."""
-    return _MARKUP.sub(r"\\\g<0>", text)

@@ -220,6 +220,8 @@ def build_result_row(outcome: QuestionOutcome) -> MetricsDict:
 
 
 def _describe_reply(reply: Reply) -> str:
+    if isinstance(reply, Answer):
+        return reply.words
     return "\n".join([reply.text, *(each.text for each in reply.closest)]) if isinstance(reply, Unsure) else reply.text
 
 

@@ -87,3 +87,18 @@ def test_a_joined_chunk_keeps_its_id_and_place(tmp_path: Path) -> None:
     passage, evidence, before = join(tmp_path, f"# A\n\n```\n{CODE}\n```\n", "step_20")
     assert (passage.chunk.id, passage.chunk.place) == (before.id, before.place)
     assert evidence.chunk_id == before.id
+
+
+def test_nested_items_that_were_cut_apart_keep_their_levels(tmp_path: Path) -> None:
+    nested = "".join(f"  - part {number} of the leg\n" for number in range(20))
+    passage, _, before = join(tmp_path, f"# A\n\nParts:\n\n- a leg\n{nested}- an arm\n", "part 12")
+    assert before.text.lstrip().startswith("- part")
+    (items,) = (block.items for block in blocks_of(passage) if block.kind == "list")
+    assert [item.level for item in items] == [0, *[1] * 20, 0]
+
+
+def test_a_chunk_that_begins_with_a_nested_item_has_one_level(tmp_path: Path) -> None:
+    nested = "".join(f"  - part {number} of the leg\n" for number in range(20))
+    _, _, chunk = join(tmp_path, f"# A\n\nParts:\n\n- a leg\n{nested}- an arm\n", "part 12")
+    (block,) = blocks_of(Passage(chunk, 0.5))
+    assert len({item.level for item in block.items if item.text.startswith("part")}) == 1

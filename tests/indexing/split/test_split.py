@@ -164,6 +164,33 @@ def test_code_without_blank_lines_is_split_between_lines(build: Build) -> None:
     assert split_texts(build(("code", "\n".join(lines))), 40) == ["\n".join(lines[:3]), "\n".join(lines[3:])]
 
 
+def find_cuts(page: Page, budget: int = 60) -> list[tuple[bool, bool]]:
+    """Returns for each chunk whether its first unit begins before it and its last one ends after it."""
+    return [(chunk.cut_start, chunk.cut_end) for chunk in split_page(page, count_tokens, budget)]
+
+
+def test_code_and_sentences_that_do_not_fit_are_cut(build: Build) -> None:
+    lines = ["    " + make_words(stem, 8) for stem in "abcdef"]
+    assert find_cuts(build(("code", "\n".join(lines))), 40) == [(False, True), (True, False)]
+    assert find_cuts(build(("code", "\n\n".join(lines))), 40) == [(False, True), (True, False)]
+    first, *middle, last = find_cuts(build(("paragraph", make_words("a", 200))))
+    assert (first, {*middle}, last) == ((False, True), {(True, True)}, (True, False))
+
+
+def test_a_chunk_that_ends_between_units_is_not_cut(build: Build) -> None:
+    sentences = " ".join(make_words(stem, 20) for stem in ("One", "Two", "Three", "Four"))
+    rows = [("row", f"{make_words(stem, 8)} | {make_words(stem, 8)}") for stem in "abcdef"]
+    for page in (
+        build(("paragraph", sentences)),
+        build(("table", rows)),
+        build(("list", make_items(*(make_words(stem, 9) for stem in "abcdefghij")))),
+        build(*(("paragraph", make_words(stem, 30)) for stem in "abcdef")),
+    ):
+        cuts = find_cuts(page)
+        assert len(cuts) > 1
+        assert set(cuts) == {(False, False)}
+
+
 def test_a_formula_stays_with_the_words_that_introduce_it(build: Build) -> None:
     last = ("paragraph", make_words("c", 25))
     page = build(("paragraph", make_words("a", 20)), ("paragraph", make_words("b", 12)), ("formula", "F = m a"), last)

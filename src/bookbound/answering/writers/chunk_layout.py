@@ -17,7 +17,7 @@ _BLANK_LINE = re.compile(r"\n\s*\n")
 _DIAGRAM = re.compile(
     r"\s*(?:flowchart|graph\s+(?:TD|TB|LR|RL|BT)|sequenceDiagram|classDiagram|stateDiagram|erDiagram|gantt|mindmap)\b"
 )
-_CAPTION = re.compile(r"(?:figure|fig\.|table|listing|image|photo|video|credit|source)\s*[\d.]*\d?\s*[:.–—]\s", re.I)
+_CAPTION = re.compile(r"(?:figure|fig\.|table|listing|image|photo|video)\s*[A-Z]?[\d.–-]*\d\s*[:.–—](?:\s|$)", re.I)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class ChunkLayout:
         is_cut = (at == 0 and self.chunk.cut_start) or (at == len(self) - 1 and self.chunk.cut_end)
         if self.kind(at) == "code":
             return bool(_DIAGRAM.match(self.words(at)))
-        return is_cut or bool(_CAPTION.match(self.words(at)))
+        return is_cut or bool(_CAPTION.match(self.words(self.block(at).start)))
 
     def is_short(self, run: range) -> bool:
         return len(run) <= MAX_WHOLE_UNITS and sum(len(self.words(at)) for at in run) <= MAX_WHOLE_CHARACTERS

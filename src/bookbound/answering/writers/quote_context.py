@@ -11,8 +11,8 @@ from bookbound.text.tokens import extract_terms
 
 MAX_ANTECEDENTS = 2
 _EXERCISE = re.compile(
-    r"(?:exercises?|problems?|problem set|quiz|self[- ]?check|review questions|check your understanding|homework|"
-    r"assignments?|practice(?: questions| problems)?)\b",
+    r"(?:exercises?|problems?|problem sets?|quiz(?:zes)?|self[- ]?check|review questions|check your understanding|"
+    r"homework|assignments|practice(?: questions| problems)?)(?:\s+[\d.]+)?\s*(?:$|[:.–—-]\s)",
     re.I,
 )
 _CONNECTIVES = (
@@ -66,7 +66,7 @@ def expand_to_context(layout: ChunkLayout, start: int, end: int, list_terms: Set
 
 def is_exercise(chunk: Chunk) -> bool:
     """Returns whether a chunk asks the reader to do something, so that its words are no facts."""
-    return any(_EXERCISE.match(name) for name in chunk.place.headings[-2:])
+    return any(_EXERCISE.match(name) for name in chunk.place.heading_path[-2:])
 
 
 def introduces_next_unit(layout: ChunkLayout, at: int) -> bool:

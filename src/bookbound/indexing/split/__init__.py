@@ -115,7 +115,13 @@ def _chunk_spans(text: str, section: PageSection, budget: TokenBudget, target: f
         for start, end in budget.split_to_fit(spans):
             words = text[start:end].rstrip()
             blank = _BLANK_LINES.match(words)
-            yield start + (blank.end() if blank else 0), start + len(words)
+            yield _find_indentation(text, start + (blank.end() if blank else 0)), start + len(words)
+
+
+def _find_indentation(text: str, start: int) -> int:
+    """Returns where the spaces before a nested list item begin, or the start itself if it does not begin a line."""
+    line = text.rfind("\n", 0, start) + 1
+    return line if not text[line:start].strip(" ") else start
 
 
 def _pack_fragments(
