@@ -6,7 +6,7 @@ COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-has
           --no-emit-index-url --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-slow check tour bench load chaos eval replies lock clean
+.PHONY: help demo quick test test-slow check tour bench load chaos eval replies lock widget clean
 
 help:            ## say what each target does
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -51,6 +51,11 @@ lock: $(VENV)/.dev    ## pin every dependency again, with hashes
 	$(BIN)/python -m pip install --quiet uv
 	$(COMPILE) pyproject.toml -o requirements.lock
 	$(COMPILE) --all-extras --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+
+widget:          ## build the widget from its sources (needs Node)
+	npm --prefix widget ci --no-audit --no-fund
+	npm --prefix widget run check
+	npm --prefix widget run build
 
 clean:           ## remove what the other targets made
 	rm -rf $(VENV) .bookbound/demo evals/out

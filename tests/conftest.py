@@ -35,6 +35,8 @@ INTEGRATION = (
     "indexing/store/test_full_disk",
     "indexing/store/test_qdrant",
     "indexing/test_pipeline",
+    "server/page/test_widget_in_browser",
+    "server/page/test_widget_is_safe",
     "server/query_log/",
     "server/rate_limit/",
     "server/telemetry/test_opentelemetry",

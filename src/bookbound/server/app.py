@@ -45,6 +45,7 @@ from bookbound.server.middleware.request_log import (
     REQUEST_ID_HEADER,
     RequestLogMiddleware,
 )
+from bookbound.server.page import widget_routes
 from bookbound.server.rate_limit import RATE_LIMIT_HEADERS, QuestionCounter, RateLimitPolicies
 from bookbound.server.telemetry import OutcomeRecorder, Telemetry, error_outcome
 from bookbound.settings import Settings
@@ -76,7 +77,7 @@ def create_app(
     """
     telemetry, errors = telemetry or Telemetry(), ErrorResponses(contracts)
     routers = [contract.build_router(OutcomeRecorder(backend)) for contract in contracts]
-    routers += [operator_routes.health_routes(backend), api_page_routes(lambda: app.openapi())]
+    routers += [operator_routes.health_routes(backend), api_page_routes(lambda: app.openapi()), widget_routes()]
     routers += [book_list_routes(list_books, settings.book_ref)] if list_books else []
     routers += [operator_routes.index_routes(find_store)] if find_store else []
     routers += [operator_routes.metrics_routes(telemetry.metrics)] if telemetry.metrics else []

@@ -16,7 +16,9 @@ from bookbound.domain.errors import ConfigError
 from bookbound.server.api_keys import ApiKey, ReloadingKeyRing
 
 API_KEY_HEADER = "X-API-Key"
-PUBLIC_PATHS = frozenset({"/health", "/health/ready", "/api/v1/health", "/openapi.json", "/docs", "/metrics"})
+PUBLIC_PATHS = frozenset(
+    {"/health", "/health/ready", "/api/v1/health", "/openapi.json", "/docs", "/metrics", "/widget.js"}
+)
 """The paths that reveal nothing about the book; if keys are required, every other path needs one."""
 SECURITY_SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},

@@ -1,0 +1,84 @@
+"""Tests the built widget: it is up to date, small, and any site may load it."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from bookbound.server.app import create_app
+from bookbound.server.page import WIDGET_FILE
+from bookbound.settings import Settings
+from bookbound.testing import ScriptedBackend, make_refusal
+
+SOURCES = Path(__file__).resolve().parents[3] / "widget"
+MAX_COMPRESSED_BYTES = 40_000
+
+
+@pytest.fixture
+def client() -> TestClient:
+    return TestClient(create_app(ScriptedBackend(make_refusal()), Settings(access_mode="keys")))
+
+
+def hash_sources() -> str:
+    """The hash that `widget/vite.config.js` writes into the built file."""
+    names = [f"src/{file.name}" for file in (SOURCES / "src").iterdir()]
+    digest = hashlib.sha256()
+    for name in sorted([*names, "package-lock.json", "vite.config.js"]):
+        digest.update(name.encode() + b"\0" + (SOURCES / name).read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def test_the_built_file_is_made_from_the_sources() -> None:
+    found = re.match(r"/\*.*sha256 ([0-9a-f]{64}) \*/\n", WIDGET_FILE.read_text(encoding="utf-8"))
+    assert found
+    assert found[1] == hash_sources(), "The widget is stale. Build it again: make widget"
+
+
+def test_the_widget_is_under_40_kilobytes() -> None:
+    assert len(gzip.compress(WIDGET_FILE.read_bytes())) < MAX_COMPRESSED_BYTES
+
+
+def test_the_widget_never_parses_html_and_names_no_other_host() -> None:
+    script = WIDGET_FILE.read_text(encoding="utf-8")
+    for word in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "DOMParser",
+        "eval(",
+        "new Function",
+    ):
+        assert word not in script
+    assert set(re.findall(r"https?://[\w.-]+", script)) == {"http://www.w3.org"}
+
+
+def test_the_lock_file_names_no_registry() -> None:
+    assert "://" not in re.sub(r'"url": "[^"]*"', "", (SOURCES / "package-lock.json").read_text(encoding="utf-8"))
+
+
+def test_every_site_may_load_the_widget_without_a_key(client: TestClient) -> None:
+    response = client.get("/widget.js", headers={"Origin": "https://any.example"})
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("text/javascript")
+    assert response.headers["access-control-allow-origin"] == "*"
+    assert response.headers["cross-origin-resource-policy"] == "cross-origin"
+    assert response.content == WIDGET_FILE.read_bytes()
+
+
+def test_a_browser_that_has_the_widget_is_told_so(client: TestClient) -> None:
+    first = client.get("/widget.js")
+    assert "max-age" in first.headers["cache-control"]
+    again = client.get("/widget.js", headers={"If-None-Match": f"W/{first.headers['etag']}"})
+    assert (again.status_code, again.content) == (304, b"")
+    assert client.get("/widget.js", headers={"If-None-Match": '"other"'}).status_code == 200
+
+
+def test_the_widget_is_compressed_only_on_request(client: TestClient) -> None:
+    assert client.get("/widget.js").headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in client.get("/widget.js", headers={"Accept-Encoding": "identity"}).headers

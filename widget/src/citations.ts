@@ -1,0 +1,121 @@
+/** Links citations to their places and shows the quoted words next to them. */
+
+import { el } from "./dom";
+import { isThisPage, safeUrl, showPlace } from "./page";
+import { fill, type Strings } from "./strings";
+import type { Place } from "./types";
+
+const MAX_QUOTE_CHARS = 320;
+const LEAVE_MILLISECONDS = 200;
+const EDGE = 8;
+
+/** Where a link goes, and the words that it is about. */
+export interface Citation extends Place {
+  link: string;
+  quotes: readonly string[];
+}
+
+export class Citations {
+  readonly popover = el("div", { class: "popover", id: "bb-popover", role: "tooltip", hidden: true });
+  private shownFor: HTMLElement | null = null;
+  private timer = 0;
+  private isTouch = false;
+
+  constructor(
+    private readonly host: HTMLElement,
+    private readonly strings: Strings,
+    private readonly onLeave: () => void,
+  ) {
+    this.popover.addEventListener("pointerenter", () => clearTimeout(this.timer));
+    this.popover.addEventListener("pointerleave", () => this.scheduleHide());
+  }
+
+  /** The number of a source, which shows its quotes on hover and focus. */
+  number(number: number, citation: Citation): HTMLElement {
+    const label = `${fill(this.strings.source, number)}: ${pathText(citation)}`;
+    return this.describe(this.link(citation, { class: "cite", "aria-label": label }, String(number)), citation);
+  }
+
+  /** The path of a place, which goes there. */
+  place(citation: Citation, ...before: (Node | string)[]): HTMLElement {
+    const link = this.link(citation, { class: "place" }, ...before, this.path(citation));
+    return citation.quotes.length ? this.describe(link, citation) : link;
+  }
+
+  /** Hide the quotes; false if none were shown. */
+  hide(): boolean {
+    const isShown = !this.popover.hidden;
+    this.popover.hidden = true;
+    this.shownFor?.removeAttribute("aria-describedby");
+    this.shownFor = null;
+    return isShown;
+  }
+
+  private link(citation: Citation, attributes: Record<string, string>, ...children: (Node | string)[]): HTMLElement {
+    const url = safeUrl(citation.link || citation.url);
+    if (!url) return el("span", { ...attributes, tabindex: 0, role: "note" }, ...children);
+    const element = el("a", { ...attributes, href: url.href }, ...children);
+    element.addEventListener("click", (event) => {
+      if (this.isTouch && citation.quotes.length && this.shownFor !== element) {
+        event.preventDefault(); // a finger cannot hover: the first tap shows the quote, the second goes there
+        this.show(element, citation);
+      } else if (isThisPage(url) && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+        event.preventDefault();
+        this.hide();
+        this.onLeave();
+        showPlace(url, citation.quotes, this.host);
+      }
+    });
+    return element;
+  }
+
+  private describe(element: HTMLElement, citation: Citation): HTMLElement {
+    element.addEventListener("pointerdown", (event) => (this.isTouch = event.pointerType === "touch"));
+    element.addEventListener("keydown", () => (this.isTouch = false));
+    // A link that scrolls under a resting pointer is entered, but the pointer does not move.
+    element.addEventListener("pointermove", (event) => {
+      clearTimeout(this.timer);
+      if (event.pointerType !== "touch" && this.shownFor !== element) this.show(element, citation);
+    });
+    element.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && this.scheduleHide());
+    element.addEventListener("focus", () => element.matches(":focus-visible") && this.show(element, citation));
+    element.addEventListener("blur", () => this.hide());
+    return element;
+  }
+
+  private show(element: HTMLElement, citation: Citation): void {
+    clearTimeout(this.timer);
+    this.hide();
+    const quotes = citation.quotes.map((quote) => el("blockquote", { dir: "auto" }, shorten(quote)));
+    this.popover.replaceChildren(el("p", { class: "popover-path" }, this.path(citation)), ...quotes.slice(0, 3));
+    this.popover.hidden = false;
+    this.shownFor = element;
+    element.setAttribute("aria-describedby", this.popover.id);
+    const anchor = element.getBoundingClientRect();
+    const { offsetWidth: width, offsetHeight: height } = this.popover;
+    const left = Math.min(Math.max(EDGE, anchor.left + anchor.width / 2 - width / 2), innerWidth - width - EDGE);
+    const top = anchor.top - height - EDGE >= 0 ? anchor.top - height - EDGE : anchor.bottom + EDGE;
+    this.popover.style.left = `${left}px`;
+    this.popover.style.top = `${top}px`;
+  }
+
+  private scheduleHide(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.hide(), LEAVE_MILLISECONDS);
+  }
+
+  private path(place: Place): HTMLElement {
+    const names = place.path.length ? place.path : [place.section];
+    const parts = names.flatMap((name, n) => [n > 0 && " › ", el("bdi", n === names.length - 1 ? { class: "last" } : {}, name)]);
+    const page = place.label || place.page;
+    return el("span", { class: "path" }, ...parts, page ? ` · ${fill(this.strings.page, page)}` : null);
+  }
+}
+
+export function pathText(place: Place): string {
+  return (place.path.length ? place.path : [place.section]).join(" › ");
+}
+
+function shorten(quote: string): string {
+  return quote.length > MAX_QUOTE_CHARS ? `${quote.slice(0, MAX_QUOTE_CHARS).replace(/\s+\S*$/, "")} …` : quote;
+}

@@ -1,0 +1,21 @@
+/** Copies an answer with its citations as Markdown. */
+
+import { pathText } from "./citations";
+import type { Reply } from "./types";
+
+export function replyAsMarkdown(question: string, reply: Reply): string {
+  const lines = [`**${question}**`];
+  if (reply.status === "answered") {
+    for (const block of reply.blocks) {
+      const numbers = block.sources.map((number) => `[${number}]`).join("");
+      const isInline = block.kind === "paragraph" || block.kind === "heading";
+      lines.push(block.markdown + (numbers && (isInline ? ` ${numbers}` : `\n\n${numbers}`)));
+    }
+    if (reply.reservation) lines.push(reply.reservation);
+    lines.push(reply.sources.map((each) => `[${each.number}] ${pathText(each)}${each.url && `: ${each.url}`}`).join("\n"));
+  } else {
+    lines.push(reply.unsure?.message ?? reply.refusal?.message ?? "");
+    lines.push(...reply.closest.map((each) => `> ${each.quote.replaceAll("\n", "\n> ")}\n\n${pathText(each)}${each.url && `: ${each.url}`}`));
+  }
+  return `${lines.filter(Boolean).join("\n\n")}\n`;
+}

@@ -1,0 +1,142 @@
+/** Finds quoted words on the page that carries the widget, scrolls to them and highlights them. */
+
+const HIGHLIGHT = "bookbound-quote";
+const EDGE_CHARS = 30;
+const SKIPPED = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "TEXTAREA"]);
+const LIST_NUMBER = /^\s*\d+[.)]\s/gm;
+
+/** The letters and digits of the page, each with its place; everything else may be rendered differently. */
+interface PageText {
+  text: string;
+  nodes: Text[];
+  offsets: number[];
+}
+
+/** A link that is safe to follow, or null. */
+export function safeUrl(link: string): URL | null {
+  if (!link) return null;
+  try {
+    const url = new URL(link, location.href);
+    return url.protocol === "https:" || url.protocol === "http:" ? url : null;
+  } catch {
+    return null;
+  }
+}
+
+export function isThisPage(url: URL): boolean {
+  return url.origin === location.origin && normalizePath(url.pathname) === normalizePath(location.pathname);
+}
+
+function normalizePath(path: string): string {
+  return decodePart(path).replace(/\/index\.html?$|\.html?$|\/+$/, "");
+}
+
+function decodePart(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** Scroll to the place of a link on this page and highlight the quotes there. */
+export function showPlace(url: URL, quotes: readonly string[], host: Element): void {
+  const anchor = decodePart(url.hash.slice(1).split(":~:")[0] ?? "");
+  const heading = anchor ? document.getElementById(anchor) : null;
+  if (heading && decodePart(location.hash.slice(1)) !== anchor) location.hash = encodeURIComponent(anchor);
+  const page = readPage(host);
+  const start = heading ? Math.max(0, page.nodes.findIndex((node) => isAfter(heading, node))) : 0;
+  const ranges = quotes.map((quote) => findQuote(page, quote, start)).filter((range) => range !== null);
+  highlight(ranges);
+  const target = ranges[0]?.startContainer.parentElement ?? heading ?? (anchor ? null : document.body);
+  if (!target) return;
+  for (let details = target.closest("details"); details; details = details.parentElement?.closest("details") ?? null) {
+    details.open = true;
+  }
+  const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  target.scrollIntoView({ block: ranges.length ? "center" : "start", behavior: isCalm ? "auto" : "smooth" });
+}
+
+export function clearHighlight(): void {
+  if ("highlights" in CSS) CSS.highlights.delete(HIGHLIGHT);
+}
+
+let hasHighlightStyle = false;
+
+/** The page's own elements stay as they are; a browser without this interface only scrolls. */
+function highlight(ranges: Range[]): void {
+  if (!("highlights" in CSS)) return;
+  if (!hasHighlightStyle) {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(`::highlight(${HIGHLIGHT}) { background-color: #ffe08a; color: #1b1b1d; }`);
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+    hasHighlightStyle = true;
+  }
+  CSS.highlights.set(HIGHLIGHT, new Highlight(...ranges));
+}
+
+function isAfter(heading: Element, node: Node): boolean {
+  return Boolean(heading.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_FOLLOWING);
+}
+
+function readPage(host: Element): PageText {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, (node) => {
+    if (node instanceof Element) {
+      const isSkipped = node === host || SKIPPED.has(node.tagName) || node.classList.contains("katex-mathml");
+      return isSkipped ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP;
+    }
+    return NodeFilter.FILTER_ACCEPT;
+  });
+  const page: PageText = { text: "", nodes: [], offsets: [] };
+  const letters: string[] = [];
+  while (walker.nextNode()) {
+    const node = walker.currentNode as Text;
+    eachLetter(node.data, (letter, offset) => {
+      letters.push(letter);
+      page.nodes.push(node);
+      page.offsets.push(offset);
+    });
+  }
+  page.text = letters.join("");
+  return page;
+}
+
+function eachLetter(text: string, visit: (letter: string, offset: number) => void): void {
+  for (let offset = 0; offset < text.length; offset++) {
+    const letter = text[offset] ?? "";
+    // One unit at a time, so that each letter has one place: a lower-case form of two units keeps only the first.
+    if (/[\p{L}\p{N}]/u.test(letter)) visit(letter.toLowerCase()[0] ?? letter, offset);
+  }
+}
+
+/** The letters and digits of a text, without the numbers of a list. */
+export function lettersOf(text: string): string {
+  let letters = "";
+  eachLetter(text.replace(LIST_NUMBER, ""), (letter) => (letters += letter));
+  return letters;
+}
+
+function findQuote(page: PageText, quote: string, start: number): Range | null {
+  const wanted = lettersOf(quote);
+  if (!wanted) return null;
+  const first = wanted.slice(0, EDGE_CHARS);
+  const last = wanted.slice(-EDGE_CHARS);
+  for (const from of start ? [start, 0] : [0]) {
+    const whole = page.text.indexOf(wanted, from);
+    if (whole >= 0) return makeRange(page, whole, whole + wanted.length - 1);
+    const begin = page.text.indexOf(first, from);
+    const end = begin < 0 ? -1 : page.text.indexOf(last, begin);
+    if (end >= 0 && end - begin < 2 * wanted.length) return makeRange(page, begin, end + last.length - 1);
+  }
+  return null;
+}
+
+function makeRange(page: PageText, first: number, last: number): Range | null {
+  const startNode = page.nodes[first];
+  const endNode = page.nodes[last];
+  if (!startNode || !endNode) return null;
+  const range = document.createRange();
+  range.setStart(startNode, page.offsets[first] ?? 0);
+  range.setEnd(endNode, (page.offsets[last] ?? 0) + 1);
+  return range;
+}

@@ -1,0 +1,323 @@
+/** What the widget says, in each language that it speaks. */
+
+import type { ProblemKind } from "./types";
+
+export interface Strings {
+  open: string;
+  title: string;
+  close: string;
+  clear: string;
+  conversation: string;
+  placeholder: string;
+  placeholderSelection: string;
+  send: string;
+  stop: string;
+  askSelection: string;
+  askSelectionHint: string;
+  selected: string;
+  removeSelection: string;
+  welcome: string;
+  about: string;
+  tryAsking: string;
+  suggestion: string;
+  reading: string;
+  writing: string;
+  answered: string;
+  unsure: string;
+  refused: string;
+  partial: string;
+  degraded: string;
+  understood: string;
+  selectionFrom: string;
+  selectionUnknown: string;
+  sources: string;
+  source: string;
+  page: string;
+  nearby: string;
+  cut: string;
+  table: string;
+  code: string;
+  copy: string;
+  copyCode: string;
+  copied: string;
+  copyFailed: string;
+  retry: string;
+  retryIn: string;
+  helpful: string;
+  unhelpful: string;
+  thanks: string;
+  voteFailed: string;
+  stopped: string;
+  cleared: string;
+  problem: string;
+  problems: Record<ProblemKind, string>;
+}
+
+const en: Strings = {
+  open: "Ask the book",
+  title: "Ask the book",
+  close: "Close",
+  clear: "Clear the conversation",
+  conversation: "Conversation",
+  placeholder: "Ask about this book",
+  placeholderSelection: "Ask about the selected text",
+  send: "Send",
+  stop: "Stop",
+  askSelection: "Ask about this",
+  askSelectionHint: "Press Alt+A to ask about the selected text.",
+  selected: "Selected text",
+  removeSelection: "Remove the selected text",
+  welcome: "What would you like to know?",
+  about: "Answers come only from this book, with their sources.",
+  tryAsking: "Try asking",
+  suggestion: "What does the book say about {0}?",
+  reading: "Reading the book…",
+  writing: "Writing…",
+  answered: "From the book",
+  unsure: "Not sure",
+  refused: "No answer in this book",
+  partial: "The book answers only part of this question.",
+  degraded: "The language model is not available, so this answer quotes the book.",
+  understood: "Understood as: {0}",
+  selectionFrom: "Your selection is from",
+  selectionUnknown: "Your selection was not found in the book.",
+  sources: "Sources",
+  source: "Source {0}",
+  page: "page {0}",
+  nearby: "Closest sections",
+  cut: "This code goes on in the book.",
+  table: "Table",
+  code: "Code",
+  copy: "Copy with sources",
+  copyCode: "Copy the code",
+  copied: "Copied",
+  copyFailed: "This could not be copied.",
+  retry: "Ask again",
+  retryIn: "Ask again in {0} s",
+  helpful: "Helpful",
+  unhelpful: "Not helpful",
+  thanks: "Thank you for your vote.",
+  voteFailed: "Your vote could not be stored.",
+  stopped: "You stopped this answer.",
+  cleared: "The conversation is cleared.",
+  problem: "No answer this time",
+  problems: {
+    offline: "You are offline. Check your connection, then ask again.",
+    unreachable: "The server cannot be reached. Try again in a moment.",
+    interrupted: "The connection broke before the answer was complete. Ask again.",
+    timeout: "The answer took too long. Ask again, perhaps with a shorter question.",
+    limit: "You have asked many questions in a short time. Please wait a moment.",
+    busy: "Many readers are asking right now. Try again in a moment.",
+    denied: "This site may not ask this book. Please tell its author.",
+    missing: "This book was not found. Please tell the author of this site.",
+    invalid: "This question cannot be sent. Shorten it or remove the selected text.",
+    server: "Something went wrong on the server. Try again in a moment.",
+  },
+};
+
+const de: Strings = {
+  open: "Das Buch fragen",
+  title: "Das Buch fragen",
+  close: "Schließen",
+  clear: "Gespräch löschen",
+  conversation: "Gespräch",
+  placeholder: "Stellen Sie eine Frage zu diesem Buch",
+  placeholderSelection: "Fragen Sie zum markierten Text",
+  send: "Senden",
+  stop: "Anhalten",
+  askSelection: "Dazu fragen",
+  askSelectionHint: "Mit Alt+A fragen Sie zum markierten Text.",
+  selected: "Markierter Text",
+  removeSelection: "Markierten Text entfernen",
+  welcome: "Was möchten Sie wissen?",
+  about: "Antworten stammen nur aus diesem Buch, mit Quellen.",
+  tryAsking: "Fragen Sie zum Beispiel",
+  suggestion: "Was sagt das Buch über {0}?",
+  reading: "Liest im Buch …",
+  writing: "Schreibt …",
+  answered: "Aus dem Buch",
+  unsure: "Nicht sicher",
+  refused: "Keine Antwort in diesem Buch",
+  partial: "Das Buch beantwortet nur einen Teil dieser Frage.",
+  degraded: "Das Sprachmodell ist nicht erreichbar, daher zitiert diese Antwort das Buch.",
+  understood: "Verstanden als: {0}",
+  selectionFrom: "Ihre Auswahl stammt aus",
+  selectionUnknown: "Ihre Auswahl wurde im Buch nicht gefunden.",
+  sources: "Quellen",
+  source: "Quelle {0}",
+  page: "Seite {0}",
+  nearby: "Nächste Abschnitte",
+  cut: "Dieser Code geht im Buch weiter.",
+  table: "Tabelle",
+  code: "Code",
+  copy: "Mit Quellen kopieren",
+  copyCode: "Code kopieren",
+  copied: "Kopiert",
+  copyFailed: "Das Kopieren ist nicht gelungen.",
+  retry: "Noch einmal fragen",
+  retryIn: "Noch einmal fragen in {0} s",
+  helpful: "Hilfreich",
+  unhelpful: "Nicht hilfreich",
+  thanks: "Danke für Ihre Stimme.",
+  voteFailed: "Ihre Stimme konnte nicht gespeichert werden.",
+  stopped: "Sie haben diese Antwort angehalten.",
+  cleared: "Das Gespräch ist gelöscht.",
+  problem: "Diesmal keine Antwort",
+  problems: {
+    offline: "Sie sind offline. Prüfen Sie Ihre Verbindung und fragen Sie noch einmal.",
+    unreachable: "Der Server ist nicht erreichbar. Versuchen Sie es gleich noch einmal.",
+    interrupted: "Die Verbindung brach ab, bevor die Antwort vollständig war. Fragen Sie noch einmal.",
+    timeout: "Die Antwort hat zu lange gedauert. Fragen Sie noch einmal, vielleicht kürzer.",
+    limit: "Sie haben in kurzer Zeit viele Fragen gestellt. Bitte warten Sie einen Moment.",
+    busy: "Gerade fragen viele Leser. Versuchen Sie es gleich noch einmal.",
+    denied: "Diese Website darf dieses Buch nicht fragen. Bitte sagen Sie es dem Autor.",
+    missing: "Dieses Buch wurde nicht gefunden. Bitte sagen Sie es dem Autor dieser Website.",
+    invalid: "Diese Frage kann nicht gesendet werden. Kürzen Sie sie oder entfernen Sie den markierten Text.",
+    server: "Auf dem Server ist etwas schiefgegangen. Versuchen Sie es gleich noch einmal.",
+  },
+};
+
+const es: Strings = {
+  open: "Pregunta al libro",
+  title: "Pregunta al libro",
+  close: "Cerrar",
+  clear: "Borrar la conversación",
+  conversation: "Conversación",
+  placeholder: "Haz una pregunta sobre este libro",
+  placeholderSelection: "Pregunta sobre el texto seleccionado",
+  send: "Enviar",
+  stop: "Detener",
+  askSelection: "Preguntar sobre esto",
+  askSelectionHint: "Pulsa Alt+A para preguntar sobre el texto seleccionado.",
+  selected: "Texto seleccionado",
+  removeSelection: "Quitar el texto seleccionado",
+  welcome: "¿Qué quieres saber?",
+  about: "Las respuestas salen solo de este libro, con sus fuentes.",
+  tryAsking: "Prueba a preguntar",
+  suggestion: "¿Qué dice el libro sobre {0}?",
+  reading: "Leyendo el libro…",
+  writing: "Escribiendo…",
+  answered: "Del libro",
+  unsure: "No es seguro",
+  refused: "Sin respuesta en este libro",
+  partial: "El libro responde solo a una parte de esta pregunta.",
+  degraded: "El modelo de lenguaje no está disponible, así que esta respuesta cita el libro.",
+  understood: "Entendido como: {0}",
+  selectionFrom: "Tu selección es de",
+  selectionUnknown: "Tu selección no se encontró en el libro.",
+  sources: "Fuentes",
+  source: "Fuente {0}",
+  page: "página {0}",
+  nearby: "Secciones más cercanas",
+  cut: "Este código continúa en el libro.",
+  table: "Tabla",
+  code: "Código",
+  copy: "Copiar con fuentes",
+  copyCode: "Copiar el código",
+  copied: "Copiado",
+  copyFailed: "No se pudo copiar.",
+  retry: "Preguntar otra vez",
+  retryIn: "Preguntar otra vez en {0} s",
+  helpful: "Útil",
+  unhelpful: "No es útil",
+  thanks: "Gracias por tu voto.",
+  voteFailed: "No se pudo guardar tu voto.",
+  stopped: "Detuviste esta respuesta.",
+  cleared: "La conversación está borrada.",
+  problem: "Esta vez no hay respuesta",
+  problems: {
+    offline: "No tienes conexión. Compruébala y pregunta otra vez.",
+    unreachable: "No se puede llegar al servidor. Inténtalo de nuevo en un momento.",
+    interrupted: "La conexión se cortó antes de completar la respuesta. Pregunta otra vez.",
+    timeout: "La respuesta tardó demasiado. Pregunta otra vez, quizá con menos palabras.",
+    limit: "Has hecho muchas preguntas en poco tiempo. Espera un momento.",
+    busy: "Muchos lectores preguntan ahora mismo. Inténtalo de nuevo en un momento.",
+    denied: "Este sitio no puede preguntar a este libro. Díselo a su autor.",
+    missing: "No se encontró este libro. Díselo al autor de este sitio.",
+    invalid: "No se puede enviar esta pregunta. Acórtala o quita el texto seleccionado.",
+    server: "Algo falló en el servidor. Inténtalo de nuevo en un momento.",
+  },
+};
+
+const ur: Strings = {
+  open: "کتاب سے پوچھیں",
+  title: "کتاب سے پوچھیں",
+  close: "بند کریں",
+  clear: "گفتگو صاف کریں",
+  conversation: "گفتگو",
+  placeholder: "اس کتاب کے بارے میں سوال پوچھیں",
+  placeholderSelection: "منتخب متن کے بارے میں پوچھیں",
+  send: "بھیجیں",
+  stop: "روکیں",
+  askSelection: "اس کے بارے میں پوچھیں",
+  askSelectionHint: "منتخب متن کے بارے میں پوچھنے کے لیے Alt+A دبائیں۔",
+  selected: "منتخب متن",
+  removeSelection: "منتخب متن ہٹائیں",
+  welcome: "آپ کیا جاننا چاہتے ہیں؟",
+  about: "جوابات صرف اسی کتاب سے آتے ہیں، حوالوں کے ساتھ۔",
+  tryAsking: "مثال کے طور پر پوچھیں",
+  suggestion: "کتاب {0} کے بارے میں کیا کہتی ہے؟",
+  reading: "کتاب پڑھی جا رہی ہے…",
+  writing: "جواب لکھا جا رہا ہے…",
+  answered: "کتاب سے",
+  unsure: "یقین نہیں",
+  refused: "اس کتاب میں جواب نہیں",
+  partial: "کتاب اس سوال کے صرف ایک حصے کا جواب دیتی ہے۔",
+  degraded: "زبان کا ماڈل دستیاب نہیں، اس لیے یہ جواب کتاب کا اقتباس ہے۔",
+  understood: "یوں سمجھا گیا: {0}",
+  selectionFrom: "آپ کا انتخاب یہاں سے ہے",
+  selectionUnknown: "آپ کا انتخاب کتاب میں نہیں ملا۔",
+  sources: "حوالے",
+  source: "حوالہ {0}",
+  page: "صفحہ {0}",
+  nearby: "قریب ترین حصے",
+  cut: "یہ کوڈ کتاب میں جاری ہے۔",
+  table: "جدول",
+  code: "کوڈ",
+  copy: "حوالوں کے ساتھ نقل کریں",
+  copyCode: "کوڈ نقل کریں",
+  copied: "نقل ہو گیا",
+  copyFailed: "نقل نہیں ہو سکا۔",
+  retry: "دوبارہ پوچھیں",
+  retryIn: "{0} سیکنڈ میں دوبارہ پوچھیں",
+  helpful: "مفید",
+  unhelpful: "مفید نہیں",
+  thanks: "آپ کی رائے کا شکریہ۔",
+  voteFailed: "آپ کی رائے محفوظ نہیں ہو سکی۔",
+  stopped: "آپ نے یہ جواب روک دیا۔",
+  cleared: "گفتگو صاف ہو گئی۔",
+  problem: "اس بار جواب نہیں ملا",
+  problems: {
+    offline: "آپ آف لائن ہیں۔ اپنا کنکشن دیکھیں، پھر دوبارہ پوچھیں۔",
+    unreachable: "سرور تک رسائی نہیں ہو رہی۔ تھوڑی دیر میں دوبارہ کوشش کریں۔",
+    interrupted: "جواب مکمل ہونے سے پہلے رابطہ ٹوٹ گیا۔ دوبارہ پوچھیں۔",
+    timeout: "جواب میں بہت دیر لگی۔ دوبارہ پوچھیں، شاید چھوٹے سوال کے ساتھ۔",
+    limit: "آپ نے کم وقت میں بہت سوال پوچھے ہیں۔ براہ کرم تھوڑا انتظار کریں۔",
+    busy: "اس وقت بہت سے قارئین پوچھ رہے ہیں۔ تھوڑی دیر میں دوبارہ کوشش کریں۔",
+    denied: "یہ سائٹ اس کتاب سے نہیں پوچھ سکتی۔ براہ کرم مصنف کو بتائیں۔",
+    missing: "یہ کتاب نہیں ملی۔ براہ کرم اس سائٹ کے مصنف کو بتائیں۔",
+    invalid: "یہ سوال نہیں بھیجا جا سکتا۔ اسے مختصر کریں یا منتخب متن ہٹائیں۔",
+    server: "سرور پر کچھ غلط ہو گیا۔ تھوڑی دیر میں دوبارہ کوشش کریں۔",
+  },
+};
+
+const LANGUAGES: Record<string, Strings> = { en, de, es, ur };
+const RIGHT_TO_LEFT = new Set(["ur"]);
+
+export interface Language {
+  code: string;
+  direction: "ltr" | "rtl";
+  strings: Strings;
+}
+
+/** The first of the wanted languages that the widget speaks, else English. */
+export function chooseLanguage(wanted: readonly string[]): Language {
+  const codes = wanted.map((tag) => tag.toLowerCase().split("-")[0] ?? "");
+  const code = codes.find((each) => each in LANGUAGES) ?? "en";
+  return { code, direction: RIGHT_TO_LEFT.has(code) ? "rtl" : "ltr", strings: LANGUAGES[code] ?? en };
+}
+
+/** A sentence with its gap filled. */
+export function fill(sentence: string, value: string | number): string {
+  return sentence.replace("{0}", () => String(value));
+}
