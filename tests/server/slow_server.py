@@ -1,4 +1,4 @@
-"""Runs a server without a book whose answers wait: python -m tests.server.slow_server FOLDER WORKERS
+"""Runs a server without a book whose answers wait: python -m tests.server.slow_server FOLDER WORKERS [PORT]
 
 It creates a file in the folder for each question that it works on, and answers once the file `go` exists.
 """
@@ -30,7 +30,7 @@ WORKING = "working-*"
 
 
 def make_settings(folder: Path) -> Settings:
-    return Settings(index=folder / "index", rate_limits="off", query_log_key="0123456789abcdef")
+    return Settings(index=folder / "index", rate_limits="off", query_log_key="0123456789abcdef", allowed_origins=("*",))
 
 
 class SlowBackend(ScriptedBackend):
@@ -71,7 +71,7 @@ def create_slow_app(settings: Settings) -> FastAPI:
 
 
 if __name__ == "__main__":
-    listener = uvicorn_server.bind_socket("127.0.0.1", 0)
+    listener = uvicorn_server.bind_socket("127.0.0.1", int(sys.argv[3]) if len(sys.argv) > 3 else 0)
     print(uvicorn_server.socket_url(listener), flush=True)
     settings, factory = make_settings(Path(sys.argv[1])), "tests.server.slow_server:create_slow_app"
     uvicorn_server.serve(listener, int(sys.argv[2]), settings, factory)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from tests.server.page.book_site import BookSite, run_site
 
 from bookbound import bootstrap
 from bookbound.settings import Settings
 from evals import bench_server
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
 
 CHROMIUM_OPTIONS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -49,10 +46,9 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     executable = shutil.which("chromium")
     if executable is None:
         pytest.skip("Chromium is not installed. On Debian: apt-get install chromium")
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     if "book_server" in getattr(request.module, "SERVERS", ()):
         request.getfixturevalue("book_server")  # before Playwright's event loop, in which nothing can be indexed
-    with playwright.sync_playwright() as driver:
+    with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=executable, args=CHROMIUM_OPTIONS)
         try:
             yield browser
@@ -107,10 +103,3 @@ def new_tab(browser: Browser) -> Iterator[Any]:
 def tab(new_tab: Any) -> Tab:
     made: Tab = new_tab()
     return made
-
-
-@contextmanager
-def no_problems(tab: Tab) -> Iterator[None]:
-    tab.problems.clear()
-    yield
-    assert tab.problems == []
