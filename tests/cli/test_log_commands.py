@@ -22,7 +22,7 @@ def test_log_status_shows_where_the_log_is_and_what_it_holds(run: Run, logged: P
     assert found == {
         "log": "on",
         "where": str(log_folder(logged) / "questions.db"),
-        "step": "0003",
+        "step": "0004",
         "questions": 6,
         "sessions": 1,
         "lost": 2,
@@ -79,12 +79,12 @@ def test_the_tables_are_downgraded_and_upgraded(run: Run, logged: Path) -> None:
     assert "add --yes" in done.stderr
     assert (
         run("log", "downgrade", "0001", "--yes", *where).stdout
-        == "The query log is at schema step 0001 (before: 0003).\n"
+        == "The query log is at schema step 0001 (before: 0004).\n"
     )
     done = run("report", *where)
     assert done.returncode == 2
     assert "bookbound log upgrade" in done.stderr
-    assert run("log", "upgrade", *where).stdout == "The query log is at schema step 0003 (before: 0001).\n"
+    assert run("log", "upgrade", *where).stdout == "The query log is at schema step 0004 (before: 0001).\n"
     assert "4 asked" in run("report", *where).stdout
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from bookbound.server.query_log.address_hash import AddressFormatter
     from bookbound.server.query_log.database import QueryLogDatabase
     from bookbound.server.query_log.repository import QueryLogRepository
+    from bookbound.server.query_log.votes import VoteStore
     from bookbound.server.telemetry import QueueStats, Telemetry
     from bookbound.server.telemetry.opentelemetry import SpanRecorder
 
@@ -132,6 +133,15 @@ def build_query_log(settings: Settings) -> QueryLog:
     return BackgroundQueryLog(_build_query_log_repository(settings, _build_address_format(settings)))
 
 
+def build_vote_store(settings: Settings) -> VoteStore | None:
+    """Returns the store of votes, or None if questions are not logged."""
+    if settings.query_log == "off":
+        return None
+    from bookbound.server.query_log.votes import VoteStore
+
+    return VoteStore(open_query_log(settings))
+
+
 def _build_query_log_repository(settings: Settings, format_address: AddressFormatter) -> QueryLogRepository:
     from bookbound.server.query_log.repository import QueryLogRepository
 
@@ -188,7 +198,7 @@ def create_web_app(settings: Settings) -> FastAPI:
     from bookbound.server.app import create_app
 
     admission = AdmissionController(settings.max_concurrency, settings.max_queue, settings.answer_timeout_seconds)
-    pool, limiter = build_book_pool(settings), build_rate_limiter(settings)
+    pool, limiter, votes = build_book_pool(settings), build_rate_limiter(settings), build_vote_store(settings)
     telemetry = build_telemetry(settings, admission.queue_stats)
 
     @asynccontextmanager
@@ -198,6 +208,8 @@ def create_web_app(settings: Settings) -> FastAPI:
             await stack.enter_async_context(telemetry.running())
             if limiter:
                 stack.push_async_callback(limiter.close)
+            if votes:
+                stack.callback(votes.close)
             await stack.enter_async_context(admission.serve_books(pool))
             try:
                 await pool.ensure_open()
@@ -214,5 +226,6 @@ def create_web_app(settings: Settings) -> FastAPI:
         find_store=find_store,
         list_books=BookCatalogue(settings).manifests,
         limiter=limiter,
+        votes=votes,
         telemetry=telemetry,
     )

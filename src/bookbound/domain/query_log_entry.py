@@ -32,10 +32,11 @@ class QueryStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """Who asks: the session that the client names, and the client's address."""
+    """Who asks: the session that the client names, the client's address, and the ID of the request."""
 
     session: UUID | None = None
     address: str | None = field(default=None, repr=False)
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,8 +46,10 @@ from bookbound.server.middleware.request_log import (
     RequestLogMiddleware,
 )
 from bookbound.server.page import widget_routes
+from bookbound.server.query_log.votes import VoteStore
 from bookbound.server.rate_limit import RATE_LIMIT_HEADERS, QuestionCounter, RateLimitPolicies
 from bookbound.server.telemetry import OutcomeRecorder, Telemetry, error_outcome
+from bookbound.server.vote_routes import vote_routes
 from bookbound.settings import Settings
 
 CONTRACTS: tuple[HttpContract, ...] = (ask.CONTRACT, chat.CONTRACT, query.CONTRACT, v1.CONTRACT)
@@ -68,18 +70,20 @@ def create_app(
     find_store: operator_routes.StoreLookup | None = None,
     list_books: BookLister | None = None,
     limiter: RateLimiter | None = None,
+    votes: VoteStore | None = None,
     telemetry: Telemetry | None = None,
 ) -> FastAPI:
     """The contracts and the endpoints for operators over one backend.
 
-    Without `find_store` there is no endpoint for the index, without `list_books` none for the list of books, and
-    without a limiter there are no rate limits.
+    Without `find_store` there is no endpoint for the index, without `list_books` none for the list of books, without
+    `votes` none for votes, and without a limiter there are no rate limits.
     """
     telemetry, errors = telemetry or Telemetry(), ErrorResponses(contracts)
     routers = [contract.build_router(OutcomeRecorder(backend)) for contract in contracts]
     routers += [operator_routes.health_routes(backend), api_page_routes(lambda: app.openapi()), widget_routes()]
     routers += [book_list_routes(list_books, settings.book_ref)] if list_books else []
     routers += [operator_routes.index_routes(find_store)] if find_store else []
+    routers += [vote_routes(votes)] if votes else []
     routers += [operator_routes.metrics_routes(telemetry.metrics)] if telemetry.metrics else []
     app = FastAPI(
         title="Bookbound",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 from tests.server.page.book_site import BookSite, render_markdown
 from tests.server.page.conftest import Tab
 
@@ -250,6 +251,20 @@ def test_an_answer_is_copied_with_its_citations_and_the_conversation_is_cleared(
     page.reload()
     page.locator(".welcome").wait_for()
     assert page.locator(".turn").count() == 0
+
+
+def test_a_vote_is_stored_and_can_be_changed(tab: Tab, anatomy: str) -> None:
+    page = tab.open(anatomy)
+    tab.ask(QUESTION)
+    with page.expect_response("**/v1/votes") as first:
+        page.get_by_role("button", name="Helpful", exact=True).click()
+    with page.expect_response("**/v1/votes") as second:
+        page.get_by_role("button", name="Not helpful").click()
+    assert (first.value.status, second.value.status) == (204, 204)
+    assert json.loads(second.value.request.post_data or "").keys() == {"request_id", "vote"}
+    expect(page.locator("[role=status]")).to_have_text("Thank you for your vote.")
+    page.reload()
+    expect(page.get_by_role("button", name="Not helpful")).to_have_attribute("aria-pressed", "true")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

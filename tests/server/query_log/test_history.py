@@ -136,8 +136,8 @@ def test_totals_count_rows_sessions_and_losses(url: str, tmp_path: Path, databas
     oldest = make_entry(created_at=datetime(2027, 3, 1, 12, tzinfo=UTC), requester=make_requester())
     with closing(make_repository(url, tmp_path)) as repository:
         repository.ensure_tables()
-        assert count_totals(database) == QueryLogTotals("0003", 0, 0, None, 0)
+        assert count_totals(database) == QueryLogTotals("0004", 0, 0, None, 0)
         later = make_entry(created_at=oldest.created_at + timedelta(days=1), requester=make_requester())
         repository.write([oldest, later, make_entry(created_at=later.created_at)], LossReport(4))
         repository.write([], LossReport(2))
-    assert count_totals(database) == QueryLogTotals("0003", 3, 1, oldest.created_at, 6, answered=3)
+    assert count_totals(database) == QueryLogTotals("0004", 3, 1, oldest.created_at, 6, answered=3)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,11 +16,13 @@ from tests.server.report.report_factory import UNTIL, build_report, make_manifes
 
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.judgement import RefusalReason
-from bookbound.domain.query_log_entry import QueryLogEntry, QueryMode, QueryStatus
+from bookbound.domain.query_log_entry import QueryLogEntry, QueryMode, QueryStatus, Requester
 from bookbound.evaluation import COUNT_COLUMNS
 from bookbound.evaluation.metrics import compute_metrics
+from bookbound.server.query_log.database import QueryLogDatabase
+from bookbound.server.query_log.votes import Vote, VoteStore
 from bookbound.server.report import question_groups
-from bookbound.server.report.presentation import REPORT_COLUMNS
+from bookbound.server.report.presentation import REPORT_COLUMNS, report_tables
 
 
 def answered(question: str, days: int = 0, **fields: Any) -> QueryLogEntry:
@@ -72,6 +76,20 @@ def test_the_report_counts_replies_with_the_words_and_in_the_order_of_an_evaluat
     for group in (report["questions"], report["by_day"][0], report["by_book"][0]):
         assert [(name, count) for name, count in group.items() if name in COUNT_COLUMNS] == counts
     assert (*COUNT_COLUMNS, "errors") == REPORT_COLUMNS
+
+
+def test_votes_are_counted_and_replies_that_did_not_help_are_listed(tmp_path: Path) -> None:
+    entries = [answered(text, requester=Requester(request_id=text[-1])) for text in ("why? 1", "how? 2", "how? 3")]
+    build_report(tmp_path, entries)
+    with closing(VoteStore(QueryLogDatabase(None, tmp_path))) as votes:
+        for request_id, vote in (("1", Vote.UP), ("2", Vote.DOWN), ("3", Vote.DOWN)):
+            assert asyncio.run(votes.store(request_id, vote))
+    report = build_report(tmp_path, [answered("never voted on")])
+    unhelpful = [{"question": "how? 2", "votes": 1}, {"question": "how? 3", "votes": 1}]
+    assert report["votes"] == {"up": 1, "down": 2, "unhelpful": unhelpful}
+    (counts, questions) = [table for table in report_tables(report) if "Votes" in table.title or "help" in table.title]
+    assert [list(row) for row in counts.rows] == [["helpful", "1"], ["not helpful", "2"]]
+    assert len(questions.rows) == 2
 
 
 def test_days_without_a_question_are_listed(tmp_path: Path) -> None:

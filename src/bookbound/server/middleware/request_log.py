@@ -48,7 +48,7 @@ class RequestLogMiddleware:
             scope["method"] if scope["method"] in KNOWN_METHODS else OTHER,
             headers.get("traceparent", ""),
         )
-        requester = Requester(address=self._find_address(scope, headers))
+        requester = Requester(address=self._find_address(scope, headers), request_id=record.request_id)
         scope.setdefault("state", {})["context"] = RequestContext(record, _take_book(scope, headers), requester)
         LOGGED_REQUEST_ID.set(record.request_id)
 

@@ -15,12 +15,21 @@ from bookbound.domain.query_log_entry import QueryMode, QueryStatus
 from bookbound.server.query_log import schema
 from bookbound.server.query_log.database import QueryLogDatabase
 from bookbound.server.query_log.repository import to_naive_utc
-from bookbound.server.query_log.schema import books_table, chapters_table, losses_table, queries_table, sessions_table
+from bookbound.server.query_log.schema import (
+    books_table,
+    chapters_table,
+    losses_table,
+    queries_table,
+    sessions_table,
+    votes_table,
+)
+from bookbound.server.query_log.votes import Vote
 
 ROW_BATCH_SIZE = 1000
 EVERY_BOOK = BookRef(ALL_BOOKS)
 # A question without a row in `query_volumes` belongs to the book without a name.
 _book, _edition = func.coalesce(books_table.c.book, ""), func.coalesce(books_table.c.edition, "")
+_OF_VOTE = votes_table, votes_table.c.query_id == queries_table.c.query_id
 _lost = select(func.coalesce(func.sum(losses_table.c.lost), 0))
 
 
@@ -106,6 +115,18 @@ class LogSnapshot:
             .group_by(_book, chapters_table.c.chapter)
         )
         return Counter({(book, chapter): count for book, chapter, count in self._connection.execute(query)})
+
+    def count_votes(self) -> Counter[Vote]:
+        query = self._select(votes_table.c.vote, func.count()).join(*_OF_VOTE).group_by(votes_table.c.vote)
+        rows = self._connection.execute(query.where(votes_table.c.vote.is_not(None)))
+        return Counter({Vote(vote): count for vote, count in rows})
+
+    def unhelpful_questions(self) -> Counter[str]:
+        """The questions whose replies did not help, most votes first."""
+        query = self._select(queries_table.c.query_text, func.count()).join(*_OF_VOTE)
+        query = query.where(votes_table.c.vote == Vote.DOWN.value).group_by(queries_table.c.query_text)
+        rows = self._connection.execute(query.order_by(func.count().desc(), queries_table.c.query_text))
+        return Counter({question: int(count) for question, count in rows})
 
     def count_sessions(self) -> int:
         return self._count(self._select(func.count(queries_table.c.session_id.distinct())))

@@ -24,7 +24,9 @@ from bookbound.server.query_log.schema import (
     losses_table,
     queries_table,
     sessions_table,
+    votes_table,
 )
+from bookbound.server.query_log.votes import hash_request_id
 
 DELETE_BATCH_SIZE = 500
 """Rows per DELETE, so that other writers do not wait long for a lock."""
@@ -85,7 +87,12 @@ class QueryLogRepository:
         new = self._insert_missing(connection, queries_table, [_query_row(entry) for entry in entries])
         chapters = [{"query_id": each.id, "chapter": replace_nul(name)} for each in entries for name in each.chapters]
         books = [{"query_id": each.id, **each.book_ref._asdict()} for each in entries if each.book_ref != UNNAMED_BOOK]
-        for table, rows in ((chapters_table, chapters), (books_table, books)):
+        votes = [
+            {"query_id": each.id, "request_hash": hash_request_id(each.requester.request_id)}
+            for each in entries
+            if each.requester.request_id
+        ]
+        for table, rows in ((chapters_table, chapters), (books_table, books), (votes_table, votes)):
             if rows:
                 self._insert_missing(connection, table, rows)
         # A retried batch may already be stored: only new rows count.

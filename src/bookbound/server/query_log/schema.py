@@ -75,12 +75,25 @@ books_table = Table(
     Column("book", sa.Text, nullable=False),
     Column("edition", sa.Text, nullable=False),
 )
+votes_table = Table(
+    "query_votes",
+    metadata,
+    _query_key(),
+    Column("request_hash", sa.Uuid, nullable=False),
+    Column("vote", sa.String(4), sa.CheckConstraint("vote IN ('up', 'down')")),
+    sa.Index("idx_votes_request", "request_hash"),
+)
 UNSURE_REASON = "unsure"
 """The `refusal_reason` of an unsure reply; its `status` is that of a refusal, because the column has no other value."""
 version_table = Table("query_log_version", metadata, Column("version_num", sa.String(32), primary_key=True))
 
 # A step adds tables and its downgrade drops them. A step that changes a table would need SQL for both directions.
-STEPS = {"0001": [sessions_table, queries_table], "0002": [chapters_table, losses_table], "0003": [books_table]}
+STEPS = {
+    "0001": [sessions_table, queries_table],
+    "0002": [chapters_table, losses_table],
+    "0003": [books_table],
+    "0004": [votes_table],
+}
 STEP_NAMES = ("nothing", *STEPS)
 NO_TABLES, LATEST_STEP = STEP_NAMES[0], STEP_NAMES[-1]
 

@@ -15,6 +15,7 @@ from bookbound.domain.manifest import Manifest
 from bookbound.domain.query_log_entry import QueryMode, QueryStatus
 from bookbound.evaluation import MetricsDict, count_replies, latency_percentiles, round_numbers
 from bookbound.server.query_log.history import LoggedQuestion, LogSnapshot
+from bookbound.server.query_log.votes import Vote
 
 REPORT_FORMAT = 1
 IndexedBooks = Mapping[BookRef, Manifest]
@@ -56,6 +57,7 @@ class LogStatistics:
             self._count(question)
         self.chapters, self.sessions = log.count_chapters(), log.count_sessions()
         self.lost, self.other_books = log.count_lost(), log.count_other_books()
+        self.votes, self.unhelpful = log.count_votes(), log.unhelpful_questions()
 
     @property
     def wordings(self) -> list[QuestionWording]:
@@ -117,12 +119,18 @@ def summarize_log(
                 for each, statuses in sorted(log.books.items(), key=lambda each: (-each[1].total(), each[0]))
             ],
             "refused_by_kind": {str(reason): count for reason, count in reasons.items()},
+            "votes": _describe_votes(log),
             "latency_ms": latency_percentiles([time for day in log.days.values() for time in day.milliseconds]),
             "by_day": list(_count_days(log.days)),
             "unanswered": unanswered,
             "chapters": _count_chapters(log.chapters, manifest, books),
         }
     )
+
+
+def _describe_votes(log: LogStatistics) -> MetricsDict:
+    unhelpful = [{"question": question, "votes": count} for question, count in log.unhelpful.items()]
+    return {**{vote.value: log.votes[vote] for vote in Vote}, "unhelpful": unhelpful}
 
 
 def _count_statuses(statuses: Counter[QueryStatus]) -> MetricsDict:

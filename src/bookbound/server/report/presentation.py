@@ -127,9 +127,18 @@ def report_tables(report: MetricsDict) -> Iterator[MetricTable]:
         for kind, count in report["refused_by_kind"].items()
     ]
     yield MetricTable("Refused", ("", f"{counts['refused']} refused"), rows)
+    yield from _vote_tables(report["votes"])
     rows = [(name, format_milliseconds(report["latency_ms"][name])) for name in ("p50", "p95")]
     yield MetricTable("Milliseconds", ("", "a reply takes"), rows)
     yield from _chapter_tables(report["chapters"], all_books)
+
+
+def _vote_tables(votes: MetricsDict) -> Iterator[MetricTable]:
+    rows = [("helpful", str(votes["up"])), ("not helpful", str(votes["down"]))]
+    yield MetricTable("Votes", ("", f"{votes['up'] + votes['down']} votes"), rows)
+    if votes["unhelpful"]:
+        rows = [(each["question"], str(each["votes"])) for each in votes["unhelpful"][:MAX_GROUPS_SHOWN]]
+        yield MetricTable("Replies that did not help", ("What readers asked", "votes"), rows)
 
 
 def _chapter_tables(chapters: MetricsDict, all_books: bool) -> Iterator[MetricTable]:
