@@ -24,7 +24,7 @@ export class Composer {
     private readonly actions: ComposerActions,
   ) {
     const { strings } = options.language;
-    this.input = el("textarea", { rows: 1, maxlength: MAX_QUESTION_CHARS, "aria-label": options.placeholder, placeholder: options.placeholder, dir: "auto", enterkeyhint: "send" });
+    this.input = el("textarea", { rows: 1, maxlength: MAX_QUESTION_CHARS, "aria-label": options.placeholder, placeholder: options.placeholder, enterkeyhint: "send" });
     this.button = el("button", { type: "submit", class: "send" });
     this.element = el("form", { class: "composer" }, this.chip, el("div", { class: "field" }, this.input, this.button));
     this.setBusy(false);
@@ -33,6 +33,7 @@ export class Composer {
       this.submit();
     });
     this.input.addEventListener("input", () => this.fit());
+    this.fit();
     this.input.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
       event.preventDefault();
@@ -73,7 +74,8 @@ export class Composer {
   }
 
   private fit(): void {
-    this.input.style.height = "auto";
-    this.input.style.height = `${Math.min(this.input.scrollHeight, MAX_HEIGHT)}px`;
+    this.input.dir = this.input.value ? "auto" : this.options.language.direction;
+    this.input.style.height = "";
+    if (this.input.value) this.input.style.height = `${Math.min(this.input.scrollHeight, MAX_HEIGHT)}px`;
   }
 }

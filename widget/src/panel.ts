@@ -35,10 +35,14 @@ export class Panel {
     this.welcome = el("div", { class: "welcome" }, el("p", { class: "greeting" }, strings.welcome), el("p", { class: "about" }, strings.about), this.suggestions);
     this.log = el("div", { class: "log", role: "log", "aria-live": "off", "aria-label": strings.conversation, tabindex: 0 }, this.welcome);
     this.element = el("section", { class: "panel", role: "dialog", "aria-labelledby": "bb-title", hidden: true }, header, this.log, ...parts);
-    // On the document: after a jump to a citation the focus is on the page.
-    document.addEventListener("keydown", (event) => this.isOpen && this.onKey(event));
+    // After a jump to a citation the focus is on the page.
+    document.addEventListener("keydown", (event) => this.isOpen && event.key === "Escape" && this.onKey(event));
+    this.element.addEventListener("keydown", (event) => this.onKey(event));
+    for (const name of ["keydown", "keypress", "keyup"] as const) this.element.addEventListener(name, keepFromPage);
     this.log.addEventListener("scroll", () => actions.escape(), { passive: true });
     this.narrow.addEventListener("change", () => this.setModal());
+    visualViewport?.addEventListener("resize", () => this.fitViewport());
+    visualViewport?.addEventListener("scroll", () => this.fitViewport());
     this.setModal();
     this.setEmpty(true);
   }
@@ -81,6 +85,13 @@ export class Panel {
     this.element.setAttribute("aria-modal", String(this.narrow.matches));
   }
 
+  /** Keep the whole panel above the keyboard of a phone, which covers a part of the page. */
+  private fitViewport(): void {
+    if (!visualViewport || visualViewport.scale > 1) return; // the reader has zoomed into the panel
+    this.element.style.setProperty("--bb-top", `${visualViewport.offsetTop}px`);
+    this.element.style.setProperty("--bb-height", `${visualViewport.height}px`);
+  }
+
   private onKey(event: KeyboardEvent): void {
     if (event.key === "Escape") {
       if (!this.actions.escape()) this.actions.close();
@@ -97,4 +108,9 @@ export class Panel {
     event.preventDefault();
     to?.focus();
   }
+}
+
+/** Sites have shortcuts of one letter, and to them typing in the panel does not look like typing. */
+function keepFromPage(event: KeyboardEvent): void {
+  if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
 }

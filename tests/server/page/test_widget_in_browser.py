@@ -143,6 +143,19 @@ def test_everything_works_with_the_keyboard_alone(tab: Tab, anatomy: str) -> Non
     assert page.locator(".launcher:focus").count() == 1
 
 
+def test_typing_a_question_triggers_no_shortcut_of_the_site(tab: Tab, anatomy: str) -> None:
+    page = tab.open(anatomy)
+    page.evaluate("window.keys = []; document.addEventListener('keydown', (event) => keys.push(event.key))")
+    page.keyboard.type("s/")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Control+k")
+    assert page.evaluate("keys") == ["Control", "k"]
+    assert page.locator("textarea").input_value() == "s/"
+    page.keyboard.press("Escape")
+    page.keyboard.press("s")
+    assert page.evaluate("keys.at(-1)") == "s"
+
+
 def test_a_narrow_screen_shows_a_modal_panel_without_overflow(new_tab: Any, anatomy: str) -> None:
     tab: Tab = new_tab(viewport={"width": 320, "height": 640})
     page = tab.open(anatomy)
@@ -156,6 +169,20 @@ def test_a_narrow_screen_shows_a_modal_panel_without_overflow(new_tab: Any, anat
     page.locator("a.cite").first.click()
     assert page.locator(".panel").is_hidden()
     assert page.evaluate(HIGHLIGHTED)
+
+
+def test_a_finger_sees_the_quote_with_the_first_tap_and_goes_there_with_the_second(new_tab: Any, anatomy: str) -> None:
+    tab: Tab = new_tab(viewport={"width": 390, "height": 800}, has_touch=True)
+    tab.page.goto(anatomy)
+    tab.page.locator(".launcher").tap()
+    tab.ask(QUESTION)
+    cite = tab.page.locator("a.cite").first
+    cite.tap()
+    assert "elliptical wave generator" in tab.page.locator(".popover").inner_text()
+    assert tab.page.evaluate(HIGHLIGHTED) == []
+    cite.tap()
+    assert tab.page.locator(".panel").is_hidden()
+    assert tab.page.evaluate(HIGHLIGHTED)
 
 
 @pytest.mark.parametrize(
@@ -210,6 +237,21 @@ def test_the_attributes_set_colour_side_placeholder_and_questions(tab: Tab, site
     box = page.locator(".panel").bounding_box()
     assert box
     assert box["x"] == 20
+
+
+def test_the_field_grows_with_the_question_and_shrinks_again(tab: Tab, anatomy: str) -> None:
+    page = tab.open(anatomy)
+    field = page.locator("textarea")
+
+    def height() -> float:
+        return float(field.evaluate("(field) => field.offsetHeight"))
+
+    empty = height()
+    assert empty >= 36
+    field.fill("one line\nand another\nand a third")
+    assert height() >= empty + 40
+    field.fill("")
+    assert height() == empty
 
 
 def test_suggested_questions_come_from_the_chapters_of_the_book(tab: Tab, anatomy: str) -> None:

@@ -308,6 +308,16 @@ def test_a_question_survives_a_killed_server_and_can_be_stopped(tab: Tab, site: 
         expect(page.locator(".reply.answered")).to_contain_text("It walks.")
 
 
+def test_the_book_of_the_tag_is_asked(tab: Tab, site: BookSite, server: str) -> None:
+    sent: list[str] = []
+    tab.page.on("request", lambda request: sent.append(request.url) if "/v1/" in request.url else None)
+    tab.open(site.add("/book", "<p>A page.</p>", server, attributes={"book": "robots@1.9"}, strict=True))
+    tab.ask("Does it walk?")
+    paths = {"/books/robots%401.9/v1/book", "/books/robots%401.9/v1/answers"}
+    assert set(sent) == {server + path for path in paths}
+    assert tab.page.locator(".reply.unsure").is_visible()
+
+
 def test_the_public_key_goes_with_every_request_and_is_bound_to_origins(tab: Tab, site: BookSite, server: str) -> None:
     sent: list[Any] = []
     tab.page.on(
