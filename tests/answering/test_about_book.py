@@ -81,7 +81,7 @@ def ask_answer(runner: asyncio.Runner, pipeline: Pipeline, text: str) -> Answer:
 def test_the_chapters_are_listed_in_reading_order_with_their_links(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     answer = ask_answer(runner, pipeline, "list the chapters")
     assert answer.text == (
-        "From the table of contents, 4 chapters:\n\nRobots for Everyone\nPreface\nMotors\nSensors and Cameras"
+        "From the table of contents, 4 chapters:\n\n- Robots for Everyone\n- Preface\n- Motors\n- Sensors and Cameras"
     )
     assert [each.place.link for each in answer.citations] == ["/", "/preface/", "/motors/", "/sensors/"]
     assert {each.chunk_id for each in answer.citations} == {each.chunk.id for each in answer.passages}
@@ -102,7 +102,8 @@ def test_the_subject_is_quoted_from_the_opening(runner: asyncio.Runner, pipeline
 def test_a_section_in_which_the_book_speaks_about_itself_answers(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     answer = ask_answer(runner, pipeline, "who is this book for?")
     assert answer.text == (
-        "From the section “Who This Book Is For”: It is for people who like to build things. Children can read it too."
+        "From the section “Who This Book Is For”:\n\nIt is for people who like to build things. "
+        "Children can read it too."
     )
     assert answer.citations[0].place.link == "/#who-this-book-is-for"
 
@@ -115,7 +116,8 @@ def test_a_chapter_is_described_by_its_opening_and_headings(
 ) -> None:
     answer = ask_answer(runner, pipeline, text)
     assert answer.text == (
-        "From the opening of “Motors” and its headings: A motor turns a shaft. A gear slows it down.\n\nGears\nBrakes"
+        "From the opening of “Motors” and its headings:\n\nA motor turns a shaft. A gear slows it down.\n\n"
+        "- Gears\n- Brakes"
     )
     assert answer.citations[-1].place.link == "/motors/#brakes"
 

@@ -33,9 +33,7 @@ def test_no_text_of_book_or_questions_is_taken_for_markup() -> None:
     outcomes = (replace(outcome, result=replace(outcome.result, reply=reply)), make_answered(0.4, item=unanswerable))
     page = ParsedPage(render_evaluation_report(make_report(*outcomes, title=HOSTILE_TEXT)))
     assert not page.tags & {"script", "img", "link", "iframe", "object"}
-    # The reply is Markdown, in which these words are escaped.
-    assert page.text.count("<script>alert(1)</script>") == 8
-    assert page.text.count(r"\<script>alert(1)\</script>") == 1
+    assert page.text.count("<script>alert(1)</script>") == 9
     assert not any(name.startswith("on") for name in page.attributes)
 
 

@@ -76,7 +76,7 @@ def test_chapters_begin_at_headings_of_level_1_in_any_language_of_the_word_proce
 def test_lists_are_nested_and_numbered(book: Read) -> None:
     body = list_item("Unpack.") + list_item("Check the box.", 1) + list_item("Connect.") + paragraph("Done.")
     (page,) = book(body + paragraph("Loose item", "Aufzaehlung")).pages
-    assert page.text == "1. Unpack.\n- Check the box.\n2. Connect.\n\nDone.\n\n- Loose item"
+    assert page.text == "1. Unpack.\n  - Check the box.\n2. Connect.\n\nDone.\n\n- Loose item"
     (outer, _, _) = page.blocks
     assert [block.kind for block in outer.children] == ["item", "item"]
     assert [block.kind for block in outer.children[0].children] == ["paragraph", "list"]

@@ -228,7 +228,7 @@ def fit_answer(answer: Answer, max_chars: int, max_sources: int | None = None) -
         kept = more
     limit = max_chars
     while len(text := render(kept)) > max_chars and limit > MIN_CUT_CHARS:
-        limit = min(limit, len(kept[0].text)) - (len(text) - max_chars)
+        limit = len(kept[0].text) - (len(text) - max_chars)
         kept = (replace(kept[0], text=truncate(answer.sentences[0].text, limit)),)
     return truncate(text, max_chars), replace(answer, sentences=kept)
 

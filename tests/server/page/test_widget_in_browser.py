@@ -203,6 +203,35 @@ def test_the_widget_follows_the_colours_of_the_site(
     assert tab.page.locator("#bookbound-widget").get_attribute("data-scheme") == scheme
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_site_without_colours_gets_those_of_the_browser(new_tab: Any, anatomy: str, scheme: str) -> None:
+    tab: Tab = new_tab(color_scheme=scheme)
+    tab.page.goto(anatomy)
+    tab.page.locator(f"#bookbound-widget[data-scheme={scheme}]").wait_for(state="attached")
+
+
+def test_nothing_moves_for_readers_who_want_no_motion(new_tab: Any, anatomy: str) -> None:
+    tab: Tab = new_tab(reduced_motion="reduce")
+    page = tab.open(anatomy)
+    assert page.locator(".panel").evaluate("(panel) => getComputedStyle(panel).animationName") == "none"
+    tab.ask(QUESTION)
+    page.locator("a.cite").first.click()
+    top = page.evaluate("[...CSS.highlights.get('bookbound-quote')][0].getBoundingClientRect().top")
+    assert 0 <= top <= 800
+
+
+def test_a_site_can_have_its_own_button(tab: Tab, site: BookSite, book_server: str) -> None:
+    url = site.add("/own", "<button id=own>Ask</button>", book_server, attributes={"position": "none"}, strict=True)
+    page = tab.page
+    page.goto(url)
+    assert page.locator(".launcher").is_hidden()
+    page.locator("#own").focus()
+    page.evaluate("Bookbound.open()")
+    assert page.locator(".panel").is_visible()
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "own"
+
+
 def test_the_widget_follows_a_change_of_the_theme(tab: Tab, site: BookSite, book_server: str) -> None:
     tab.page.goto(site.add("/colours", "<p>A page.</p>", book_server, html='lang="en" data-theme="light"'))
     tab.page.locator("#bookbound-widget[data-scheme=light]").wait_for(state="attached")
