@@ -13,7 +13,7 @@ MAX_PROSE_WORDS = 120
 """A short paragraph, with room for the sentence that answers."""
 SENTENCE_END = re.compile(r"[.!?…:;][\"'”’»)\]*_]*$|[^\w\s,\-–(\[{]$")
 LOWERCASE_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?(?=[\s,;]|[.!?]?$)")
-LINK = re.compile(r"https?://[^/\s]+|/|[^\s#?]+\.(?:x?html?|pdf|md)\b")
+LINK = re.compile(r"https?://[^/\s]+|/|[^\s#?]+\.(?:x?html?|pdf|epub|docx|md)\b")
 MAX_WHOLE_ROWS = 8
 LIST_MARKER = re.compile(r"^(?:[-*+•]|\d{1,3}[.)]|#\.) ")
 EXERCISE = re.compile(r"› Exercises?$")
@@ -75,7 +75,9 @@ def _is_cut(lines: Sequence[str], written: Sequence[CodeBlock]) -> bool:
 
 
 def _check_whole_list(shown: ShownReply, source: SourceBlocks) -> Iterator[str]:
-    """Each item is whole, and a list of which at least half is shown is whole."""
+    """Each item is whole, and a list of which at least half is shown is whole; titles are no items of a list."""
+    if shown.kind == "answer" and shown.message.startswith("From the"):
+        return
     for block, whole in _find_written("list", shown, source.lists(shown.files)):
         lines = [_fold_item(line) for line in block.lines]
         if cut := [
