@@ -65,6 +65,7 @@ def test_a_citation_has_a_complete_address_and_the_hash_of_its_quote() -> None:
         "path": ["Part", "Page", "Section"],
         "url": "/a#section",
         "file": "a.md",
+        "anchor": "section",
         "start": 10,
         "end": 15,
         "page": 7,

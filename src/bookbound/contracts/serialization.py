@@ -135,6 +135,7 @@ def serialize_place(place: Place) -> JsonObject:
         "path": list(place.heading_path),
         "url": place.link,
         "file": place.file,
+        "anchor": place.anchor,
         "start": place.start,
         "end": place.end,
         "page": place.page,

@@ -18,6 +18,7 @@ class PlaceModel(BaseModel):
     path: list[str]
     url: str
     file: str
+    anchor: str
     start: int
     end: int
     page: int | None
