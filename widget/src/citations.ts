@@ -24,6 +24,7 @@ export class Citations {
   constructor(
     private readonly host: HTMLElement,
     private readonly strings: Strings,
+    private readonly pages: string,
     private readonly onLeave: () => void,
   ) {
     this.popover.addEventListener("pointerenter", () => clearTimeout(this.timer));
@@ -52,7 +53,7 @@ export class Citations {
   }
 
   private link(citation: Citation, attributes: Record<string, string>, ...children: (Node | string)[]): HTMLElement {
-    const url = safeUrl(citation.link || citation.url);
+    const url = safeUrl(this.address(citation));
     if (!url) return el("span", { ...attributes, tabindex: 0, role: "note" }, ...children);
     const element = el("a", { ...attributes, href: url.href }, ...children);
     element.addEventListener("click", (event) => {
@@ -67,6 +68,14 @@ export class Citations {
       }
     });
     return element;
+  }
+
+  /** Where a citation leads: to the pages of the server if it shows them, else to the book's site. */
+  private address({ link, url, file, anchor = "" }: Citation): string {
+    if (!this.pages || !file) return link || url;
+    const path = file.split("/").map(encodeURIComponent).join("/");
+    const words = link.split(":~:")[1];
+    return `${this.pages}${path}#${encodeURIComponent(anchor)}${words ? `:~:${words}` : ""}`;
   }
 
   private describe(element: HTMLElement, citation: Citation): HTMLElement {

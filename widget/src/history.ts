@@ -16,12 +16,13 @@ export class History {
     this.name = `bookbound:1:${server}:${book}`;
   }
 
-  load(): Kept {
+  /** What is kept; `isOpen` is missing until the reader or the page opens the panel. */
+  load(): Pick<Kept, "turns"> & Partial<Kept> {
     try {
       const kept = JSON.parse(sessionStorage.getItem(this.name) ?? "") as Kept;
       return { isOpen: kept.isOpen, turns: kept.turns.filter((turn) => turn.question && turn.reply?.status) };
     } catch {
-      return { isOpen: false, turns: [] };
+      return { turns: [] };
     }
   }
 

@@ -13,6 +13,10 @@ export interface Options {
   language: Language;
   placeholder: string;
   questions: string[];
+  /** The path of the pages that the server itself shows; citations lead there instead of to the book's site. */
+  pages: string;
+  /** A media query for screens on which the panel is open from the start. */
+  openOn: string;
 }
 
 const QUESTION_SEPARATOR = "|";
@@ -30,6 +34,8 @@ export function readOptions(script: HTMLScriptElement): Options {
     language,
     placeholder: data.placeholder?.trim() || language.strings.placeholder,
     questions: (data.questions ?? "").split(QUESTION_SEPARATOR).map((each) => each.trim()).filter(Boolean),
+    pages: data.pages?.trim() ?? "",
+    openOn: data.open?.trim() ?? "",
   };
 }
 

@@ -31,7 +31,7 @@ export class Panel {
   ) {
     this.heading = el("h2", { id: "bb-title", dir: "auto" }, strings.title);
     this.clearButton = iconButton("clear", strings.clear, actions.clear);
-    const header = el("header", {}, this.heading, this.clearButton, iconButton("close", strings.close, actions.close));
+    const header = el("header", { role: "none" }, this.heading, this.clearButton, iconButton("close", strings.close, actions.close));
     this.welcome = el("div", { class: "welcome" }, el("p", { class: "greeting" }, strings.welcome), el("p", { class: "about" }, strings.about), this.suggestions);
     this.log = el("div", { class: "log", role: "log", "aria-live": "off", "aria-label": strings.conversation, tabindex: 0 }, this.welcome);
     this.element = el("section", { class: "panel", role: "dialog", "aria-labelledby": "bb-title", hidden: true }, header, this.log, ...parts);

@@ -4,6 +4,8 @@ export interface Place {
   path: string[];
   section: string;
   url: string;
+  file?: string;
+  anchor?: string;
   page: number | null;
   label: string;
 }

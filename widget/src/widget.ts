@@ -40,7 +40,7 @@ export class Widget {
     this.client = new Client(options);
     this.history = new History(options.server, options.book);
     const kept = this.history.load();
-    this.citations = new Citations(this.host, strings, () => this.panel.isModal && this.close());
+    this.citations = new Citations(this.host, strings, options.pages, () => this.panel.isModal && this.close());
     this.composer = new Composer(options, {
       ask: (question, selection) => void this.ask(question, selection),
       stop: () => this.conversation.stop(),
@@ -62,7 +62,8 @@ export class Widget {
     this.mount(direction, code);
     this.panel.suggest(options.questions);
     for (const turn of kept.turns) this.show(turn);
-    if (kept.isOpen && !this.panel.isModal) this.reveal();
+    const isOpen = kept.isOpen ?? (options.openOn !== "" && matchMedia(options.openOn).matches);
+    if (isOpen && !this.panel.isModal) this.reveal();
   }
 
   /** Open the panel, with selected text if there is some. */
