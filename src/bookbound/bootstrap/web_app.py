@@ -225,6 +225,7 @@ def create_web_app(settings: Settings) -> FastAPI:
         lifespan,
         find_store=find_store,
         list_books=BookCatalogue(settings).manifests,
+        open_index=admission.open_index,
         limiter=limiter,
         votes=votes,
         telemetry=telemetry,

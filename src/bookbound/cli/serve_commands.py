@@ -107,12 +107,16 @@ def find_key_headers(settings: Settings) -> list[str]:
 def format_invitation(
     title: str, url: str, question: str = "What is this book about?", headers: Sequence[str] = ()
 ) -> list[StyledLine]:
-    """The address, and a command to try with these headers; the reader puts a key in the place of KEY."""
+    """The address, and a command to try with these headers; the reader puts a key in the place of KEY.
+
+    A browser sends no key, so the page at the address is mentioned only if none is needed.
+    """
     sent = " ".join(f"-H {shlex.quote(header)}" for header in (*headers, "Content-Type: application/json"))
     body = shlex.quote(json.dumps({"question": question}))
+    note = " (Ctrl-C ends)" if headers else ", open it in a browser (Ctrl-C ends)"
     command = f"curl -s {shlex.quote(f'{url}/v1/answers')} {sent} -d {body}"
     return [
-        styled("Serving ", (title, "bold"), " at ", (url, "bold cyan"), " (Ctrl-C ends)"),
+        styled("Serving ", (title, "bold"), " at ", (url, "bold cyan"), note),
         styled("Try: ", (command, "dim"), no_wrap=True),
     ]
 

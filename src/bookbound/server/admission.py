@@ -13,7 +13,7 @@ from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
 from bookbound.domain.errors import IndexNotFoundError, OverloadedError
 from bookbound.domain.manifest import Manifest
-from bookbound.domain.ports import QueryLog
+from bookbound.domain.ports import Index, QueryLog
 from bookbound.domain.question import Question, Retrieval
 from bookbound.domain.reply import PipelineEvent, Reply
 from bookbound.server.book_pool import NO_BOOK_OPEN, BookPool
@@ -90,8 +90,15 @@ class AdmissionController:
             self._embedder_checked = monotonic()
 
     async def manifest(self, context: RequestContext) -> Manifest:
+        async with self.open_index(context) as index:
+            return index.manifest
+
+    @asynccontextmanager
+    async def open_index(self, context: RequestContext) -> AsyncIterator[Index]:
+        """Keep the book of a request open and unchanged during this block, in which its pages can be read."""
         async with self._keep_book_open(context):
-            return self._pool.pipeline(context.book).book.manifest
+            with self._pool.use(context.book) as pipeline:
+                yield pipeline.book.index
 
     async def ask(self, question: Question, context: RequestContext) -> Reply:
         async with self._keep_book_open(context) as ref:

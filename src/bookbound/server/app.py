@@ -17,6 +17,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bookbound import __version__
@@ -45,7 +46,8 @@ from bookbound.server.middleware.request_log import (
     REQUEST_ID_HEADER,
     RequestLogMiddleware,
 )
-from bookbound.server.page import widget_routes
+from bookbound.server.page import asset_routes
+from bookbound.server.page.book_page import IndexOpener, book_page_routes, is_page_path, render_problem
 from bookbound.server.query_log.votes import VoteStore
 from bookbound.server.rate_limit import RATE_LIMIT_HEADERS, QuestionCounter, RateLimitPolicies
 from bookbound.server.telemetry import OutcomeRecorder, Telemetry, error_outcome
@@ -69,6 +71,7 @@ def create_app(
     contracts: Sequence[HttpContract] = CONTRACTS,
     find_store: operator_routes.StoreLookup | None = None,
     list_books: BookLister | None = None,
+    open_index: IndexOpener | None = None,
     limiter: RateLimiter | None = None,
     votes: VoteStore | None = None,
     telemetry: Telemetry | None = None,
@@ -76,12 +79,13 @@ def create_app(
     """The contracts and the endpoints for operators over one backend.
 
     Without `find_store` there is no endpoint for the index, without `list_books` none for the list of books, without
-    `votes` none for votes, and without a limiter there are no rate limits.
+    `open_index` there are no pages of the book, without `votes` no votes, and without a limiter no rate limits.
     """
     telemetry, errors = telemetry or Telemetry(), ErrorResponses(contracts)
     routers = [contract.build_router(OutcomeRecorder(backend)) for contract in contracts]
-    routers += [operator_routes.health_routes(backend), api_page_routes(lambda: app.openapi()), widget_routes()]
+    routers += [operator_routes.health_routes(backend), api_page_routes(lambda: app.openapi()), asset_routes()]
     routers += [book_list_routes(list_books, settings.book_ref)] if list_books else []
+    routers += [book_page_routes(open_index, list_books, settings.book_ref)] if open_index else []
     routers += [operator_routes.index_routes(find_store)] if find_store else []
     routers += [vote_routes(votes)] if votes else []
     routers += [operator_routes.metrics_routes(telemetry.metrics)] if telemetry.metrics else []
@@ -144,36 +148,38 @@ def _build_middleware(
 
 
 class ErrorResponses:
-    """Builds each error response in the format of the requested contract, or else of our own API."""
+    """Builds each error response in the format of the requested contract or as a page, or else as our own API does."""
 
     def __init__(self, contracts: Sequence[HttpContract]) -> None:
         self._contracts = {path: contract for contract in contracts for path in contract.paths}
 
-    def from_status(self, status: int, scope: Scope, message: str = "") -> JSONResponse:
+    def from_status(self, status: int, scope: Scope, message: str = "") -> Response:
         problem = http_contract.problem_from_status(status, self._contract(scope).invalid_status)
         return self.from_problem(replace(problem, message=message or problem.message), scope)
 
-    def from_problem(self, problem: Problem, scope: Scope) -> JSONResponse:
-        body = self._contract(scope).build_error_body(problem, scope["state"]["context"])
+    def from_problem(self, problem: Problem, scope: Scope) -> Response:
         headers = {} if problem.retry_after is None else {"Retry-After": str(problem.retry_after)}
+        if is_page_path(scope["path"]):
+            return render_problem(problem, headers)
+        body = self._contract(scope).build_error_body(problem, scope["state"]["context"])
         return JSONResponse(body.model_dump(mode="json"), problem.status, headers)
 
-    async def handle_validation_error(self, request: Request, error: Exception) -> JSONResponse:
+    async def handle_validation_error(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         status = self._contract(request.scope).invalid_status
         return self.from_problem(http_contract.problem_from_validation_errors(error.errors(), status), request.scope)
 
-    async def handle_problem(self, request: Request, error: Exception) -> JSONResponse:
+    async def handle_problem(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, ProblemError)
         return self.from_problem(error.problem, request.scope)
 
-    async def handle_error(self, request: Request, error: Exception) -> JSONResponse:
+    async def handle_error(self, request: Request, error: Exception) -> Response:
         context: RequestContext = request.state.context
         context.record.outcome = context.record.outcome or error_outcome(error)
         status = self._contract(request.scope).invalid_status
         return self.from_problem(http_contract.problem_from_error(error, status), request.scope)
 
-    async def handle_http_exception(self, request: Request, error: Exception) -> JSONResponse:
+    async def handle_http_exception(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         message = error.detail if isinstance(error, KeyNotAllowedError) else ""
         response = self.from_status(error.status_code, request.scope, message)

@@ -55,13 +55,15 @@ def book_list_routes(list_books: BookLister, default: BookRef) -> APIRouter:
     @router.get("/v1/books", openapi_extra={"security": [{}, *SECURITY_REQUIREMENTS]})
     async def books() -> BookListModel:
         """List every book and edition that the server holds."""
-        published = await list_books()
-        names = groupby(sorted(published, key=lambda ref: ref.book), lambda ref: ref.book)
-        return BookListModel(
-            books=[_describe_book(name, list(refs), published, is_default=name == default.book) for name, refs in names]
-        )
+        return BookListModel(books=describe_books(await list_books(), default))
 
     return router
+
+
+def describe_books(published: Mapping[BookRef, Manifest], default: BookRef) -> list[ListedBookModel]:
+    """Each book with its editions, by name."""
+    names = groupby(sorted(published, key=lambda ref: ref.book), lambda ref: ref.book)
+    return [_describe_book(name, list(refs), published, is_default=name == default.book) for name, refs in names]
 
 
 def _describe_book(

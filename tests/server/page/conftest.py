@@ -46,8 +46,8 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     executable = shutil.which("chromium")
     if executable is None:
         pytest.skip("Chromium is not installed. On Debian: apt-get install chromium")
-    if "book_server" in getattr(request.module, "SERVERS", ()):
-        request.getfixturevalue("book_server")  # before Playwright's event loop, in which nothing can be indexed
+    for server in getattr(request.module, "SERVERS", ()):
+        request.getfixturevalue(server)  # before Playwright's event loop, in which nothing can be indexed
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=executable, args=CHROMIUM_OPTIONS)
         try:

@@ -14,10 +14,11 @@ from starlette.types import Scope
 from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.errors import ConfigError
 from bookbound.server.api_keys import ApiKey, ReloadingKeyRing
+from bookbound.server.page import ASSET_PATHS
 
 API_KEY_HEADER = "X-API-Key"
 PUBLIC_PATHS = frozenset(
-    {"/health", "/health/ready", "/api/v1/health", "/openapi.json", "/docs", "/metrics", "/widget.js"}
+    {"/health", "/health/ready", "/api/v1/health", "/openapi.json", "/docs", "/metrics", *ASSET_PATHS}
 )
 """The paths that reveal nothing about the book; if keys are required, every other path needs one."""
 SECURITY_SCHEMES = {

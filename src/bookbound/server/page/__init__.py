@@ -1,39 +1,51 @@
-"""Serves the widget, which any site loads with one script tag."""
+"""Serves the widget, which any site loads with one script tag, and the files of the book's own pages."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
 
-WIDGET_PATH = "/widget.js"
-WIDGET_FILE = Path(__file__).with_name("widget.js")
+FOLDER = Path(__file__).parent
+WIDGET_FILE = FOLDER / "widget.js"
 CACHE_SECONDS = 3600
+ASSETS: Mapping[str, str] = {
+    "widget.js": "text/javascript; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+    "page.css": "text/css; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+"""The media type of each file that is served as it is."""
+ASSET_PATHS = frozenset(f"/{name}" for name in ASSETS)
+ANY_SITE = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
+"""Lets every site load the widget."""
 
 
-def widget_routes() -> APIRouter:
-    router, script = APIRouter(tags=["widget"]), WIDGET_FILE.read_bytes()
-    compressed = gzip.compress(script, mtime=0)
-    tag = f'"{hashlib.sha256(script).hexdigest()[:32]}"'
-    headers = {
-        "Content-Type": "text/javascript; charset=utf-8",
-        "ETag": tag,
-        "Cache-Control": f"public, max-age={CACHE_SECONDS}",
-        "Vary": "Accept-Encoding",
-        "Access-Control-Allow-Origin": "*",
-        "Cross-Origin-Resource-Policy": "cross-origin",
-    }
+def asset_routes() -> APIRouter:
+    router = APIRouter(tags=["page"])
+    for name, media_type in ASSETS.items():
+        _add_asset(router, FOLDER / name, media_type, ANY_SITE if name == WIDGET_FILE.name else {})
+    return router
 
-    @router.head(WIDGET_PATH, include_in_schema=False)
-    @router.get(WIDGET_PATH, include_in_schema=False)
-    async def widget(request: Request) -> Response:
-        """The built widget; every site may load it."""
+
+def _add_asset(router: APIRouter, file: Path, media_type: str, more_headers: Mapping[str, str]) -> None:
+    content = file.read_bytes()
+    tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    headers = {"Content-Type": media_type, "ETag": tag, "Cache-Control": f"public, max-age={CACHE_SECONDS}"}
+    headers |= {"Vary": "Accept-Encoding", **more_headers}
+    compressed = gzip.compress(content, mtime=0)
+
+    @router.api_route(f"/{file.name}", methods=["GET", "HEAD"], include_in_schema=False)
+    async def asset(request: Request) -> Response:
         if tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
-        if "gzip" in request.headers.get("accept-encoding", ""):
+        if accepts_gzip(request):
             return Response(compressed, headers=headers | {"Content-Encoding": "gzip"})
-        return Response(script, headers=headers)
+        return Response(content, headers=headers)
 
-    return router
+
+def accepts_gzip(request: Request) -> bool:
+    return "gzip" in request.headers.get("accept-encoding", "")

@@ -1,0 +1,144 @@
+"""Shows the book in a browser: its pages with contents and assistant, and a shelf if there are several books."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from bookbound.contracts.http_contract import Context, Problem, ProblemError, ProblemKind
+from bookbound.contracts.request_context import RequestContext
+from bookbound.domain.book_ref import BookRef
+from bookbound.domain.outline import OutlinePage
+from bookbound.domain.ports import Index
+from bookbound.evaluation.html_report import render_template
+from bookbound.server.book_list import BookLister, describe_books
+from bookbound.server.page import accepts_gzip
+from bookbound.server.page.page_content import build_sections, list_chapters, nest_items, page_path
+from bookbound.server.page.page_search import find_sections
+
+IndexOpener = Callable[[RequestContext], AbstractAsyncContextManager[Index]]
+READ_PATH = "/read"
+MAX_SEARCH_CHARS = 200
+MAX_OPEN_PAGES = 40
+"""A book with more pages shows only the pages of the open chapter at first."""
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+        "require-trusted-types-for 'script'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cache-Control": "no-cache",
+    "Vary": "Accept-Encoding",
+}
+UNKNOWN_PAGE = "This book has no such page. It may have been renamed: look for it in the contents of the book."
+EMPTY_BOOK = "This book has no pages. Index it again."
+KEY_REQUIRED = (
+    "This server shows its book only with a key, and a browser sends none. Read and ask on the book's own site, "
+    "or ask the operator to make the book public."
+)
+
+
+class TypedWordsModel(BaseModel):
+    """What a reader has typed into the search box."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    words: Annotated[str, StringConstraints(strict=True, max_length=MAX_SEARCH_CHARS)]
+
+
+def book_prefix(book: BookRef | None) -> str:
+    """The beginning of the paths of a book."""
+    return f"/books/{book}" if book else ""
+
+
+def is_page_path(path: str) -> bool:
+    return path in ("/", READ_PATH) or path.startswith(f"{READ_PATH}/")
+
+
+def book_page_routes(open_index: IndexOpener, list_books: BookLister | None, default: BookRef) -> APIRouter:
+    """The pages; `default` is the book of requests that name none."""
+    router = APIRouter(tags=["page"])
+
+    async def show_page(request: Request, context: RequestContext, file: str = "") -> HTMLResponse:
+        async with open_index(context) as index:
+            return _respond(request, await render_page(index, context.book, file))
+
+    @router.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
+    async def start(request: Request, context: Context) -> HTMLResponse:
+        """The first page of the book, or all books if there are several."""
+        books = describe_books(await list_books(), default) if list_books and not context.book else []
+        if len(books) > 1:
+            shown = [book for book in books if book.book or book.default]
+            return _respond(request, _render("shelf.html.j2", books=shown))
+        return await show_page(request, context)
+
+    @router.api_route(READ_PATH, methods=["GET", "HEAD"], include_in_schema=False)
+    async def first_page(request: Request, context: Context) -> HTMLResponse:
+        return await show_page(request, context)
+
+    @router.api_route(f"{READ_PATH}/{{file:path}}", methods=["GET", "HEAD"], include_in_schema=False)
+    async def page(request: Request, context: Context, file: str) -> HTMLResponse:
+        return await show_page(request, context, file)
+
+    @router.post("/search", include_in_schema=False)
+    async def search(body: TypedWordsModel, context: Context) -> list[dict[str, Any]]:
+        """The sections for the words in the search box; they are in the body, because proxies log addresses."""
+        async with open_index(context) as index:
+            found = await find_sections(index, body.words, book_prefix(context.book))
+        return [section._asdict() for section in found]
+
+    return router
+
+
+async def render_page(index: Index, book: BookRef | None, file: str = "") -> str:
+    """The page of a file, or the first one; everything in it is text."""
+    outline = await index.outline()
+    files = [page.opening.place.file for page in outline.pages]
+    if not files or (file and file not in files):
+        raise ProblemError(Problem(ProblemKind.NOT_FOUND, 404, UNKNOWN_PAGE if files else EMPTY_BOOK))
+    at = files.index(file) if file else 0
+    prefix, current = book_prefix(book), outline.pages[at]
+
+    def link(page: OutlinePage) -> dict[str, str]:
+        return {"title": page.opening.place.title, "href": page_path(page.opening.place, prefix)}
+
+    place = current.opening.place
+    return _render(
+        "book.html.j2",
+        book_title=index.manifest.title,
+        book=str(book or ""),
+        prefix=prefix,
+        title=place.title or place.file,
+        chapter=place.chapter if place.chapter != place.title else "",
+        site_url=place.url if place.url.startswith(("https://", "http://")) else "",
+        chapters=list(list_chapters(outline, current, prefix)),
+        opens_all=len(files) <= MAX_OPEN_PAGES,
+        sections=list(build_sections(await index.chunks(files[at]))),
+        previous=link(outline.pages[at - 1]) if at else None,
+        next=link(outline.pages[at + 1]) if at + 1 < len(files) else None,
+        nest_items=nest_items,
+    )
+
+
+def render_problem(problem: Problem, headers: Mapping[str, str]) -> HTMLResponse:
+    """The page that says what went wrong and what to do; it contains nothing of the book."""
+    message = KEY_REQUIRED if problem.status == HTTPStatus.UNAUTHORIZED else problem.message
+    heading = HTTPStatus(problem.status).phrase
+    content = _render("problem.html.j2", heading=heading, message=message, has_start=problem.status == 404)
+    return HTMLResponse(content, problem.status, HEADERS | {"Cache-Control": "no-store"} | dict(headers))
+
+
+def _render(template: str, **values: Any) -> str:
+    return render_template(f"server/page/{template}", **values)
+
+
+def _respond(request: Request, content: str) -> HTMLResponse:
+    if accepts_gzip(request):
+        return HTMLResponse(gzip.compress(content.encode()), headers=HEADERS | {"Content-Encoding": "gzip"})
+    return HTMLResponse(content, headers=HEADERS)
