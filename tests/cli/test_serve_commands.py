@@ -168,3 +168,9 @@ def test_the_command_to_try_works_when_it_is_pasted(tmp_path: Path, origin: str)
         assert f"{server.url}/v1/answers" in line.text
         assert run_pasted(line, secret)["status"] == "refused"
         assert ("Origin: " in line.text) == origin.startswith("https")
+
+
+def test_the_page_is_offered_only_if_a_browser_may_open_it() -> None:
+    for headers, is_offered in (((), True), (("X-API-Key: KEY",), False)):
+        first, _ = format_invitation("Ants", "http://127.0.0.1:1", headers=headers)
+        assert ("open it in a browser" in str(first)) is is_offered

@@ -113,7 +113,7 @@ def format_invitation(
     """
     sent = " ".join(f"-H {shlex.quote(header)}" for header in (*headers, "Content-Type: application/json"))
     body = shlex.quote(json.dumps({"question": question}))
-    note = " (Ctrl-C ends)" if headers else ", open it in a browser (Ctrl-C ends)"
+    note = " (Ctrl-C ends)" if headers else " (open it in a browser; Ctrl-C ends)"
     command = f"curl -s {shlex.quote(f'{url}/v1/answers')} {sent} -d {body}"
     return [
         styled("Serving ", (title, "bold"), " at ", (url, "bold cyan"), note),

@@ -7,7 +7,7 @@
   const COUNTS = ["No section found. Ask the book instead.", "1 section found"];
 
   const prefix = document.body.dataset.prefix;
-  const contents = document.getElementById("contents");
+  const contents = document.getElementById("bb-contents");
   const form = contents.querySelector(".search");
   const input = form.querySelector("input");
   const found = form.querySelector(".found");
@@ -105,5 +105,5 @@
 
   form.hidden = false;
   const current = contents.querySelector("[aria-current]");
-  if (current) contents.scrollTop = current.offsetTop - contents.clientHeight / 3;
+  if (current && current.offsetTop > contents.clientHeight - 80) contents.scrollTop = current.offsetTop - contents.clientHeight / 3;
 })();

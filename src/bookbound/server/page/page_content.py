@@ -86,12 +86,19 @@ def list_chapters(outline: Outline, current: OutlinePage, prefix: str) -> Iterat
 
 def _link_page(page: OutlinePage, is_current: bool, prefix: str) -> PageLink:
     place = page.opening.place
-    sections: dict[str, PageLink] = {}
-    for section in page.sections if is_current else ():
-        if section.headings and section.anchor and section.headings[0] != place.title:
-            link = PageLink(section.headings[0], page_path(section, prefix, section.anchor))
-            sections.setdefault(link.title, link)
-    return PageLink(place.title or place.file, page_path(place, prefix), is_current, tuple(sections.values()))
+    sections = _link_sections(page.sections, prefix) if is_current else ()
+    return PageLink(place.title or place.file, page_path(place, prefix), is_current, sections)
+
+
+def _link_sections(places: Sequence[Place], prefix: str) -> tuple[PageLink, ...]:
+    """The sections of the outermost level that has several; one heading above all of them is only a second title."""
+    level = 0 if len({place.headings[0] for place in places if place.headings}) > 1 else 1
+    links: dict[str, PageLink] = {}
+    for place in places:
+        if len(place.headings) > level and place.anchor:
+            title = place.headings[level]
+            links.setdefault(title, PageLink(title, page_path(place, prefix, place.anchor)))
+    return tuple(links.values())
 
 
 def build_sections(chunks: Sequence[Chunk]) -> Iterator[ShownSection]:
