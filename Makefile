@@ -53,7 +53,7 @@ lock: $(VENV)/.dev    ## pin every dependency again, with hashes
 	$(COMPILE) --all-extras --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 widget:          ## build the widget from its sources (needs Node)
-	npm --prefix widget ci --no-audit --no-fund
+	npm --prefix widget install --no-save --no-audit --no-fund
 	npm --prefix widget run check
 	npm --prefix widget run build
 

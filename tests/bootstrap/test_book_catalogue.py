@@ -52,7 +52,7 @@ def test_an_unknown_book_is_reported_with_the_options_of_those_that_exist() -> N
         find_book(BookRef("bees"), BOOKS)
     with pytest.raises(BookNotFoundError, match=r"no unnamed book\. .*--book ants$"):
         find_book(UNNAMED_BOOK, [BookRef("ants")])
-    with pytest.raises(BookNotFoundError, match="and 95 more"):
+    with pytest.raises(BookNotFoundError, match=r"--book b0; .*--book b99$"):
         find_book(UNNAMED_BOOK, [BookRef(f"b{number}") for number in range(100)])
     with pytest.raises(IndexNotFoundError):
         find_book(UNNAMED_BOOK, [])

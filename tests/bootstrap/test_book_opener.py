@@ -179,7 +179,7 @@ async def ask():
     pipeline = await bootstrap.open_pipeline(Settings(index=Path({str(index)!r})))
     await pipeline.ask(Question("How often is the wick trimmed?"))
 asyncio.run(ask())
-web_app.create_web_app(Settings())
+web_app.create_web_app(Settings(query_log="off"))
 remote = ("openai", "agents", "cohere", "qdrant_client", "httpx", "sqlalchemy", "alembic", "psycopg")
 print([name for name in remote if name in sys.modules])
 """

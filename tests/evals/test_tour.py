@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from evals.tour import Hop, trace_indexing, trace_opening, trace_question
 
-MAX_QUESTION_MODULES = 24
-MAX_OPENING_MODULES = 22
-MAX_INDEXING_MODULES = 48
+MAX_QUESTION_MODULES = 34
+MAX_OPENING_MODULES = 24
+MAX_INDEXING_MODULES = 52
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -48,11 +48,12 @@ from bookbound.server.middleware.request_log import (
 )
 from bookbound.server.page import asset_routes
 from bookbound.server.page.book_page import IndexOpener, book_page_routes, is_page_path, render_problem
-from bookbound.server.query_log.votes import VoteStore
 from bookbound.server.rate_limit import RATE_LIMIT_HEADERS, QuestionCounter, RateLimitPolicies
 from bookbound.server.telemetry import OutcomeRecorder, Telemetry, error_outcome
-from bookbound.server.vote_routes import vote_routes
 from bookbound.settings import Settings
+
+if TYPE_CHECKING:
+    from bookbound.server.query_log.votes import VoteStore
 
 CONTRACTS: tuple[HttpContract, ...] = (ask.CONTRACT, chat.CONTRACT, query.CONTRACT, v1.CONTRACT)
 ORIGIN_REFUSED_WARNING = (
@@ -87,7 +88,7 @@ def create_app(
     routers += [book_list_routes(list_books, settings.book_ref)] if list_books else []
     routers += [book_page_routes(open_index, list_books, settings.book_ref)] if open_index else []
     routers += [operator_routes.index_routes(find_store)] if find_store else []
-    routers += [vote_routes(votes)] if votes else []
+    routers += [_build_vote_router(votes)] if votes else []
     routers += [operator_routes.metrics_routes(telemetry.metrics)] if telemetry.metrics else []
     app = FastAPI(
         title="Bookbound",
@@ -223,3 +224,9 @@ class ApiKeyCORSMiddleware(CORSMiddleware):
         origin = headers.get("origin", "")
         is_own_page = origin.partition("://")[2] == headers.get("host")
         return bool(origin) and not is_own_page and not self.is_allowed_origin(origin)
+
+
+def _build_vote_router(votes: VoteStore) -> APIRouter:
+    from bookbound.server.vote_routes import vote_routes  # imports the database library, which only the log needs
+
+    return vote_routes(votes)

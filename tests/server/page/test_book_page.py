@@ -230,7 +230,7 @@ def test_the_keyboard_skips_to_the_text(tab: Tab, public_server: str) -> None:
 @pytest.mark.parametrize("width", [320, 1440])
 def test_axe_finds_no_violation_on_a_page(new_tab: Any, public_server: str, scheme: str, width: int) -> None:
     if not AXE.exists():
-        pytest.skip("axe-core is not installed. Install it: npm --prefix widget ci")
+        pytest.skip("axe-core is not installed. Install it: npm --prefix widget install --no-save")
     tab: Tab = new_tab(viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True)
     tab.page.goto(f"{public_server}{ANATOMY}")
     if width == 320:

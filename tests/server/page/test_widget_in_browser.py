@@ -344,7 +344,7 @@ def test_axe_finds_no_violation(
     tab: Tab, site: BookSite, book_server: str, example_book: Path, theme: str, language: str
 ) -> None:
     if not AXE.exists():
-        pytest.skip("axe-core is not installed. Install it: npm --prefix widget ci")
+        pytest.skip("axe-core is not installed. Install it: npm --prefix widget install --no-save")
     content = "<h1>A chapter</h1>" + render_markdown(example_book / "docs" / "intro.md")
     style = "[data-theme=dark] body{background:#1b1b1d;color:#eee} [data-theme=dark] a{color:#9cf}"
     attributes = {"language": language}
