@@ -20,7 +20,7 @@ ASKED, FOLLOW_UP = "What is a harmonic drive?", "And what is it made of?"
 LUBRICATED = "How often is the flexspline lubricated with grease?"
 UNDERSTOOD = "Understood as: What is a harmonic drive made of?"
 REFUSED = "Who won the football world cup?"
-CTRL_C, CTRL_D, ARROW_UP = "\x03", "\x04", "\x1b[A"
+CTRL_C, CTRL_D, CLEAR_LINE, ARROW_UP = "\x03", "\x04", "\x15", "\x1b[A"
 
 
 class TerminalSession:
@@ -94,9 +94,7 @@ def test_a_session_answers_follow_ups_recalls_lines_and_ends_with_ctrl_d(start: 
         assert "wave generator" in seen
         session.say(f"{ARROW_UP}{ARROW_UP}")
         session.wait_for(ASKED)
-        session.say(CTRL_C)
-        session.wait_for("> ")
-        session.say(CTRL_D)
+        session.say(f"{CLEAR_LINE}{CTRL_D}")
         assert session.process.wait(60) == 0
 
 
