@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from evals.hostile import Case, find_shown, load_cases, load_claims, main
 
-MIN_TRUE_SHARE = 0.9
+MIN_TRUE_SHARE = 0.8
 MAX_FALSE_SHOWN = 9
 """False sentences of the part `test` that are shown; this may only become less."""
 

@@ -142,6 +142,8 @@ def _crude_markdown(source: str) -> Iterator[str]:
         r"(?ms)^```toc$.*?^```$|:(?:numref|eqref|cite[tp]?):`[^`\n]*`|(?<!\\)\{\{#[^{}\n]*\}\}", " ", source
     )
     source = re.sub(r"(?ms)^```rust.*?^```$", lambda code: re.sub(r"(?m)^ *#(?: .*)?$", "", code[0]), source)
+    # Descriptions of pictures are not part of the text.
+    source = re.sub(r"!\[(?:[^\[\]]|\[[^\[\]]*\])*\]\([^)\n]*\)|<img\b[^>]*>", " ", source)
     # Highlighting comments are not shown.
     source = re.sub(r"(?m)^[^\w\n]*highlight-(?:next-line|start|end)[^\w\n]*$", "", source)
     source = re.sub(r'(?s)<div class="termy">.*?</div>', lambda found: re.sub(r"<[^<>\n]*>", "", found[0]), source)
