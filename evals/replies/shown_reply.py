@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Source, Unsure, group_by_section
+from bookbound.domain.reply import (
+    Answer,
+    AnswerSentence,
+    Refusal,
+    Reply,
+    Source,
+    Unsure,
+    find_source_numbers,
+    group_by_section,
+)
 from bookbound.domain.reply_blocks import CUT_MARK, ReplyBlock, build_blocks
 
 
@@ -74,8 +83,7 @@ def blocks_of(reply: Reply) -> Iterator[ShownBlock]:
         quotes = [AnswerSentence(quote.text, (quote,)) for source in sources for quote in source.quotes]
         blocks = build_blocks(quotes)
     for block in blocks:
-        cited = (source.number for source in sources if not {*source.quotes}.isdisjoint(block.evidence))
-        yield ShownBlock(block.kind, tuple(_lines_of(block)), tuple(cited))
+        yield ShownBlock(block.kind, tuple(_lines_of(block)), tuple(find_source_numbers(block.evidence, sources)))
 
 
 def _lines_of(block: ReplyBlock) -> Iterator[str]:

@@ -22,7 +22,17 @@ from bookbound.domain.book_ref import UNNAMED_EDITION_LABEL
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.judgement import Evidence, RefusalReason
 from bookbound.domain.question import SELECTION_CHUNK_ID, Retrieval
-from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Source, Unsure, group_by_section
+from bookbound.domain.reply import (
+    Answer,
+    AnswerSentence,
+    Refusal,
+    Reply,
+    Source,
+    Unsure,
+    find_source_numbers,
+    group_by_section,
+    shorten,
+)
 from bookbound.domain.reply_blocks import build_blocks
 from bookbound.domain.trace import Trace
 
@@ -110,8 +120,7 @@ def format_answer(answer: Answer) -> Iterator[StyledLine]:
 
 
 def _format_numbers(quotes: Sequence[Evidence | None], sources: Sequence[Source]) -> str:
-    cited = (source for source in sources if not {*source.quotes}.isdisjoint(quotes))
-    return "".join(f"[{source.number}]" for source in cited)
+    return "".join(f"[{number}]" for number in find_source_numbers(quotes, sources))
 
 
 def format_unsure(unsure: Unsure) -> Iterator[StyledLine]:
@@ -140,7 +149,7 @@ def format_refusal(refusal: Refusal, threshold: float = 0.0) -> Iterator[StyledL
         yield styled((_join_path(place), "dim"), indent=2)
         yield styled((place.link, "dim"), indent=4, no_wrap=True)
         if quote := next((each for each in refusal.judgement.evidence if each.place.link == place.link), None):
-            yield styled(("“" + _shorten(quote.text) + "”", "italic"), indent=4)
+            yield styled(("“" + shorten(quote.text, MAX_EXCERPT_CHARS) + "”", "italic"), indent=4)
 
 
 def format_passages(passages: Sequence[Passage]) -> Iterator[StyledLine]:
@@ -149,7 +158,7 @@ def format_passages(passages: Sequence[Passage]) -> Iterator[StyledLine]:
         place = passage.chunk.place
         yield _format_numbered(f"{rank}. ", "bold", _join_path(place), format_similarity(passage.score))
         yield from _format_address(place, indent=3)
-        yield styled(_shorten(passage.chunk.text), indent=3)
+        yield styled(shorten(passage.chunk.text, MAX_EXCERPT_CHARS), indent=3)
         yield BLANK_LINE
 
 
@@ -182,11 +191,6 @@ def _format_address(place: Place, indent: int, words: str = "") -> Iterator[Styl
         file = escape_line_breaks(place.file).partition("#page=")[0]
         page = f", page {escape_line_breaks(place.page_label or str(place.page))}" if place.page is not None else ""
         yield styled((f"{file}:{place.start}-{place.end}{page}", "dim"), indent=indent, no_wrap=True)
-
-
-def _shorten(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= MAX_EXCERPT_CHARS else text[:MAX_EXCERPT_CHARS].rpartition(" ")[0] + " …"
 
 
 def _format_selection(retrieval: Retrieval) -> Iterator[StyledLine]:

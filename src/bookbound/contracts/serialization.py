@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -14,7 +15,16 @@ from bookbound.domain.errors import BookboundError, ServiceError
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.question import Retrieval
-from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Source, Unsure, join_sentences
+from bookbound.domain.reply import (
+    Answer,
+    AnswerSentence,
+    Refusal,
+    Reply,
+    Source,
+    Unsure,
+    find_source_numbers,
+    join_sentences,
+)
 from bookbound.domain.reply_blocks import ReplyBlock, build_blocks
 from bookbound.domain.reply_markdown import render_markdown
 from bookbound.domain.trace import Trace
@@ -32,6 +42,7 @@ _RENDERED_DIFFERENTLY = re.compile(
 def serialize_reply(reply: Reply) -> JsonObject:
     """An answer, an unsure reply or a refusal with its evidence."""
     answer = reply if isinstance(reply, Answer) else None
+    sources = answer.sources if answer else ()
     return {
         "status": reply.status.value,
         "answer": answer.text if answer else None,
@@ -44,8 +55,8 @@ def serialize_reply(reply: Reply) -> JsonObject:
         "unsure": {"kind": reply.kind.value, "message": reply.text} if isinstance(reply, Unsure) else None,
         "closest": [_serialize_closest(each) for each in reply.closest] if isinstance(reply, Unsure) else [],
         "refusal": _serialize_refusal(reply) if isinstance(reply, Refusal) else None,
-        "blocks": [_serialize_block(block, answer) for block in answer.blocks] if answer else [],
-        "sources": [_serialize_source(source) for source in answer.sources] if answer else [],
+        "blocks": [_serialize_block(block, sources, answer) for block in answer.blocks] if answer else [],
+        "sources": [_serialize_source(source) for source in sources],
         "sentences": [serialize_sentence(each) for each in answer.sentences] if answer else [],
         "citations": [serialize_citation(evidence) for evidence in reply.citations],
         "judgement": serialize_judgement(reply.judgement),
@@ -64,14 +75,9 @@ def _serialize_closest(evidence: Evidence) -> JsonObject:
     return serialize_citation(evidence) | {"blocks": [_serialize_block(block) for block in blocks]}
 
 
-def _serialize_block(block: ReplyBlock, answer: Answer | None = None) -> JsonObject:
+def _serialize_block(block: ReplyBlock, sources: Sequence[Source] = (), answer: Answer | None = None) -> JsonObject:
     """A block with the numbers of its sources and the spans of the words that answer."""
-    sources = answer.sources if answer else ()
-
-    def number(quotes: Iterable[Evidence | None]) -> list[int]:
-        wanted = set(quotes)
-        return [source.number for source in sources if not wanted.isdisjoint(source.quotes)]
-
+    number = partial(find_source_numbers, sources=sources)
     return {
         "kind": block.kind,
         "text": block.text,

@@ -60,6 +60,12 @@ def group_by_section(quotes: Iterable[Evidence]) -> tuple[Source, ...]:
     return tuple(Source(at, found[0].place, tuple(found)) for at, found in enumerate(sections.values(), 1))
 
 
+def find_source_numbers(quotes: Iterable[Evidence | None], sources: Iterable[Source]) -> list[int]:
+    """Returns the numbers of the sources from which any of the words are quoted."""
+    wanted = set(quotes)
+    return [source.number for source in sources if not wanted.isdisjoint(source.quotes)]
+
+
 @dataclass(frozen=True, slots=True)
 class MissingPart:
     """A writer's statement that the passages do not answer part of the question."""
@@ -109,7 +115,7 @@ class Answer:
             return ""
         selected = all(passage.chunk.id == SELECTION_CHUNK_ID for passage in self.trace.retrieval.passages)
         message = PARTIAL_SELECTION_ANSWER_MESSAGE if selected else PARTIAL_ANSWER_MESSAGE
-        missing = " ".join(map(_shorten, self.judgement.missing_parts))
+        missing = " ".join(shorten(part, MAX_NAMED_PART_CHARS) for part in self.judgement.missing_parts)
         return f"{message} {MISSING_PARTS_MESSAGE.format(missing)}" if missing else message
 
     @property
@@ -193,8 +199,10 @@ def _find_words(piece: Evidence, block: ReplyBlock) -> tuple[int, int] | None:
     return None
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= MAX_NAMED_PART_CHARS else text[:MAX_NAMED_PART_CHARS].rpartition(" ")[0] + " …"
+def shorten(text: str, max_chars: int) -> str:
+    """Returns a text on one line; what is too long ends between two words with a mark."""
+    text = " ".join(text.split())
+    return text if len(text) <= max_chars else text[:max_chars].rpartition(" ")[0] + " …"
 
 
 def join_sentences(pieces: Iterable[AnswerSentence | str], note: str = "", reservation: str = "") -> str:

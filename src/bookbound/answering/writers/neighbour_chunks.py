@@ -20,9 +20,13 @@ async def join_neighbours(
     """Returns the passages and the evidence, in which the chunks with evidence contain what goes on next to them."""
     wanted = list(dict.fromkeys(piece.chunk_id for piece in judgement.evidence))[:MAX_JOINED_PASSAGES]
     joined: dict[str, tuple[Chunk, int]] = {}
+    pages: dict[str, Sequence[Chunk]] = {}
     for chunk in (passage.chunk for passage in retrieval.passages if passage.chunk.id in wanted):
         if chunk.id != SELECTION_CHUNK_ID and _may_go_on(chunk):
-            joined[chunk.id] = _join(chunk, await index.chunks(chunk.place.file, deadline))
+            file = chunk.place.file
+            if file not in pages:
+                pages[file] = await index.chunks(file, deadline)
+            joined[chunk.id] = _join(chunk, pages[file])
     passages = tuple(_replace_chunk(passage, joined) for passage in retrieval.passages)
     evidence = tuple(
         _move(piece, *joined[piece.chunk_id]) if piece.chunk_id in joined else piece for piece in judgement.evidence
@@ -46,9 +50,7 @@ def _replace_chunk(passage: Passage, joined: dict[str, tuple[Chunk, int]]) -> Pa
     return replace(passage, chunk=joined[passage.chunk.id][0]) if passage.chunk.id in joined else passage
 
 
-def _move(piece: Evidence, chunk: Chunk | None, shift: int) -> Evidence:
-    if chunk is None:
-        return piece
+def _move(piece: Evidence, chunk: Chunk, shift: int) -> Evidence:
     return Evidence.from_chunk(chunk, piece.start + shift, piece.end + shift, piece.probability, piece.part)
 
 
