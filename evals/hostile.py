@@ -86,12 +86,16 @@ def load_claims(file: Path) -> list[Case]:
         if line.strip():
             try:
                 row = json.loads(line)
-                passage = Passage(_build_premise(row["book"], row["id"], row["premise"]), 1.0)
-                claim = " ".join(row["claim"].split())
-                cases.append(Case(row["book"], file.stem, row["kind"], row["supported"], claim, (passage,)))
+                cases.append(build_claim_case(row, file.stem, row["kind"]))
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(f"Line {number} of {file} is not a claim ({error!r}). See --help.") from error
     return cases
+
+
+def build_claim_case(row: dict[str, Any], part: str, kind: str) -> Case:
+    """A claim with its own premise as a sentence that cites it."""
+    passage = Passage(_build_premise(row["book"], row["id"], row["premise"]), 1.0)
+    return Case(row["book"], part, kind, row["supported"], " ".join(row["claim"].split()), (passage,))
 
 
 def _build_premise(book: str, name: str, text: str) -> Chunk:

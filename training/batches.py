@@ -26,12 +26,25 @@ SOURCE_SHARES = {
     "squadshifts_new_wiki": 0.5,
     "fairytaleqa": 0.3,
     "altered": 0.5,
+    "edited": 0.5,
     "snli": 0.2,
     "semeval13_student_answers": 0.3,
     "mctest_statements": 0.5,
     "fever_dev": 0.6,
 }
 """The share of a source's examples that one pass reads; other sources are read completely."""
+CLAIM_SHARES = SOURCE_SHARES | {
+    "altered": 0.3,
+    "edited": 0.3,
+    "snli": 0.1,
+    "semeval13_student_answers": 0.15,
+    "mctest_statements": 0.25,
+    "fever_dev": 0.4,
+    "contrasting": 3.0,
+}
+"""The shares of a pass that is about claims: it reads the hardest ones three times."""
+QUESTION_SHARE = 0.5
+"""The share of the questions that such a pass reads, so that nothing is forgotten."""
 
 
 def load_rows(name: str) -> list[Row]:
@@ -146,13 +159,21 @@ def token_range(offsets: Array, start: int, end: int) -> tuple[int, int]:
 
 
 def build_epoch(
-    builder: ExampleBuilder, reading: list[Row], support: list[Row], rng: random.Random, extra_negatives: int = 0
+    builder: ExampleBuilder,
+    reading: list[Row],
+    support: list[Row],
+    rng: random.Random,
+    extra_negatives: int = 0,
+    about_claims: bool = False,
 ) -> list[Example]:
     """One pass: all questions about books with hard negatives, a share of the other sources, and the claims."""
     found: list[Example | None] = []
+    shares = CLAIM_SHARES if about_claims else SOURCE_SHARES
     for i, row in enumerate(reading):
         of_books = row["source"] in ("book_reading", "written")
-        if not of_books and rng.random() > SOURCE_SHARES.get(row["source"], 1.0):
+        if (about_claims and rng.random() > QUESTION_SHARE) or (
+            not of_books and rng.random() > shares.get(row["source"], 1.0)
+        ):
             continue
         found.append(builder.reading_example(row["question"], row["passage"], row, rng.random() < 0.3))
         others = builder.negatives.get(i, [])
@@ -165,8 +186,8 @@ def build_epoch(
         if row["source"] == "written":
             found.append(builder.reading_example(row["question"], row["passage"], row))
     for row in support:
-        if rng.random() <= SOURCE_SHARES.get(row["source"], 1.0):
-            found.append(builder.claim_example(row))
+        share = shares.get(row["source"], 1.0)
+        found += [builder.claim_example(row)] * (int(share) + (rng.random() < share % 1))
     return [example for example in found if example]
 
 

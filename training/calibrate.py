@@ -128,8 +128,10 @@ def make_table(features: Sequence[QuestionFeatures], names: Sequence[str]) -> Ar
     return np.array([[each[name] for name in names] for each in features])
 
 
-async def calibrate(asked: Sequence[AskedQuestion], open_readers: OpenReaders, relevance: float) -> dict[str, Any]:
-    """All constants, in the form of reader.json."""
+async def calibrate(
+    asked: Sequence[AskedQuestion], open_readers: OpenReaders, relevance: float, score: LogitScale | None = None
+) -> dict[str, Any]:
+    """All constants, in the form of reader.json; the map from cosines to scores is fitted if none is given."""
     held_out = [each for each in asked if each.role == "held_out"]
     searched = [each for each in asked if each.role in ROLE_WEIGHTS]
     selections = [each for each in asked if each.role in SELECTION_WEIGHTS]
@@ -139,7 +141,7 @@ async def calibrate(asked: Sequence[AskedQuestion], open_readers: OpenReaders, r
     fast, strong = readers["fast"], readers["strong"]
     by_both = await grade_all(searched, TracingAssessor(fast, strong), relevance)
     by_fast = await grade_all(searched, TracingAssessor(fast), relevance)
-    score = fit_score_map(by_both)
+    score = score or fit_score_map(by_both)
     fitted["score"] = asdict(score)
     deciding: dict[ReaderName, tuple[list[GradedQuestion], CrossEncoder | None]]
     deciding = {"fast": (by_fast, None), "strong": (by_both, strong)}
@@ -167,9 +169,11 @@ def update_constants(stored: dict[str, Any], fitted: Mapping[str, Any]) -> dict[
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=MODELS / "reader.json", help="the JSON to update")
+    parser.add_argument("--keep-score", action="store_true", help="keep the stored map from cosines to scores")
     options = parser.parse_args()
     stored = json.loads(options.out.read_text(encoding="utf-8"))
-    fitted = asyncio.run(calibrate(load_questions(), RecordedReaders().open, stored["point"]["relevant"]))
+    score = LogitScale(**stored["score"]) if options.keep_score else None
+    fitted = asyncio.run(calibrate(load_questions(), RecordedReaders().open, stored["point"]["relevant"], score))
     options.out.write_text(json.dumps(update_constants(stored, fitted), indent=1) + "\n", encoding="utf-8")
     print(json.dumps(fitted, indent=1))
 

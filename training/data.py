@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from training.constants import OUT
+from training.edited_claims import edit_claim
 
 from bookbound.indexing.split import split_page
 from bookbound.models.onnx import OnnxEmbedder
@@ -28,7 +29,10 @@ HELD_OUT = ("moveit2_tutorials", "openstax_philosophy", "raspberrypi_docs", "typ
 DEV_BOOKS = ("byte_of_python", "hf_deep_rl_course", "ros2_docs")
 TEST_ONLY = ("squad2_dev_B", "fever_symmetric", "clapnq_dev")
 SEED = 7
-WRITTEN, CLAIMS = Path(__file__).parent / "written.jsonl", Path(__file__).parent / "claims.jsonl"
+EDITS_PER_CLAIM = 2
+WRITTEN, CLAIMS, CONTRASTING_CLAIMS = (
+    Path(__file__).parent / name for name in ("written.jsonl", "claims.jsonl", "contrasting_claims.jsonl")
+)
 Row = dict[str, Any]
 
 _NUMBER = re.compile(r"(?<![\w.])\d[\d.,]*(?![\w])")
@@ -158,7 +162,7 @@ def load_support(folder: Path) -> Iterator[Row]:
         name = file.name.removesuffix(".jsonl.gz")
         for row in read_gzipped_rows(file):
             book = row.get("book")
-            is_test = book in HELD_OUT if book else zlib.crc32(row["premise"].encode()) % 10 == 0
+            is_test = book in HELD_OUT if book else is_held_out(row["premise"])
             if name == "fever_symmetric" or (name == "fever_dev" and row["premise"] in tested):
                 is_test = True
             yield {
@@ -170,24 +174,29 @@ def load_support(folder: Path) -> Iterator[Row]:
             }
 
 
+def is_held_out(premise: str) -> bool:
+    """Whether a premise is the one in ten that is never trained on."""
+    return zlib.crc32(premise.encode()) % 10 == 0
+
+
 def load_claims(table: PassageTable) -> Iterator[Row]:
-    """Our own claims about passages of the training books."""
+    """Our own claims about passages of the training books; contrasting ones are partly held out."""
     passages = {(row["group"], row["text"][:80]): row["text"] for row in table.rows}
-    for line in CLAIMS.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        assert row["book"] not in HELD_OUT
-        premise = passages[row["book"], row["near"]]
-        yield {
-            "source": "written",
-            "claim": row["claim"],
-            "premise": premise,
-            "supported": row["supported"],
-            "part": "train",
-        }
+    for file, source in ((CLAIMS, "written"), (CONTRASTING_CLAIMS, "contrasting")):
+        for row in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+            assert row["book"] not in HELD_OUT
+            premise = passages[row["book"], row["near"]]
+            yield {
+                "source": source,
+                "claim": row["claim"],
+                "premise": premise,
+                "supported": row["supported"],
+                "part": "test" if file == CONTRASTING_CLAIMS and is_held_out(premise) else "train",
+            }
 
 
 def alter_claims(rows: Iterable[Row], table: PassageTable, rng: random.Random) -> Iterator[Row]:
-    """Sentences of the book, and the same with a number, identifier or name replaced, which are not supported."""
+    """Sentences of the book, and the same with a number, identifier or name replaced, or edited in another way."""
     rows = [r for r in rows if r["source"] in ("book_reading", "written") and r["part"] == "train" and r["sentence"]]
     pools: dict[tuple[str, int], list[str]] = defaultdict(list)
     sentences = {(r["passage"], *r["sentence"]): r for r in rows}
@@ -200,10 +209,20 @@ def alter_claims(rows: Iterable[Row], table: PassageTable, rng: random.Random) -
         if len(claim) > 400:
             continue
         same = {"source": "altered", "premise": text, "part": "train"}
-        if rng.random() < 0.25:
+        if rng.random() < 0.5:
             yield same | {"claim": claim, "supported": True}
         if other := _swap_term(claim, text, row["group"], pools, rng):
             yield same | {"claim": other, "supported": False}
+        for edited in edit_claim(claim, text, rng, 1):
+            yield same | {"source": "edited", "claim": edited, "supported": False}
+
+
+def edit_claims(rows: Iterable[Row], rng: random.Random) -> Iterator[Row]:
+    """Small edits of the supported claims about books, which make them unsupported."""
+    for row in rows:
+        if row["source"] in ("book_claims", "written", "contrasting") and row["part"] == "train" and row["supported"]:
+            for edited in edit_claim(row["claim"], row["premise"], rng, EDITS_PER_CLAIM):
+                yield row | {"source": "edited", "claim": edited, "supported": False}
 
 
 def load_pairs(folder: Path) -> Iterator[Row]:
@@ -235,7 +254,8 @@ def main() -> None:
     rng, table = random.Random(SEED), PassageTable()
     read_rows = [*load_reading(data / "reading", table), *load_written(data / "books", table)]
     read_rows += alter_questions(read_rows, table, rng)
-    write_rows("support", [*load_support(data / "support"), *load_claims(table), *alter_claims(read_rows, table, rng)])
+    claims = [*load_support(data / "support"), *load_claims(table)]
+    write_rows("support", [*claims, *edit_claims(claims, rng), *alter_claims(read_rows, table, rng)])
     write_rows("reading", read_rows)
     write_rows("passages", table.rows)
     write_rows("pairs", load_pairs(data / "reading"))

@@ -32,7 +32,7 @@ from training.batches import (
 )
 from training.constants import BASE, OUT, TOKENIZER
 from training.network import TABLES, WORD_TABLE, Encoder, Reader, save_trained
-from training.reader_loss import compute_loss
+from training.reader_loss import TeacherShares, compute_loss
 from training.reader_metrics import HeldOut, Logits, measure_reader
 from training.shapes import READER_ENCODERS
 from training.tensors import DEVICE, Batch, collate
@@ -49,16 +49,16 @@ class EpochDataset(IterableDataset[Batch]):
     def __init__(
         self, builder: ExampleBuilder, reading: list[Row], support: list[Row], options: argparse.Namespace
     ) -> None:
-        self._data, self._seed, self._extra_negatives = (builder, reading, support), options.seed, options.negatives
+        self._data, self._options = (builder, reading, support), options
 
     def __iter__(self) -> Iterator[Batch]:
         worker = torch.utils.data.get_worker_info()
-        rng = random.Random(self._seed * 1000 + (worker.id if worker else 0))
+        rng = random.Random(self._options.seed * 1000 + (worker.id if worker else 0))
         yield from (collate(group, "cpu") for group in self.batches(rng))
 
     def batches(self, rng: random.Random) -> list[list[Example]]:
         """The batches of one pass."""
-        return make_batches(build_epoch(*self._data, rng, self._extra_negatives), rng)
+        return make_batches(build_epoch(*self._data, rng, self._options.negatives, self._options.about_claims), rng)
 
 
 class MasterWeights:
@@ -99,13 +99,14 @@ def train(model: Reader, teacher: Reader | None, data: EpochDataset, options: ar
     schedule = torch.optim.lr_scheduler.LambdaLR(
         weights.optimizer, lambda step: min((step + 1) / warmup, max(0.0, (steps - step) / max(1, steps - warmup)))
     )
+    shares = TeacherShares(options.distillation_weight, options.claim_distillation_weight)
     start = pace_start = perf_counter()
     loader = DataLoader(
         data, batch_size=None, num_workers=options.passes, pin_memory=DEVICE == "cuda", prefetch_factor=8
     )
     for step, loaded in enumerate(loader):
         batch = {name: part.to(DEVICE, non_blocking=True) for name, part in loaded.items()}
-        loss = compute_loss(model, teacher, batch, options.distillation_weight)
+        loss = compute_loss(model, teacher, batch, shares)
         (loss * batch["ids"].numel() / MAX_BATCH_TOKENS).backward()  # the last batch of a length is smaller
         weights.step(step)
         schedule.step()
@@ -182,7 +183,11 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--start", type=Path, help="start from these weights instead of the published encoder")
     parser.add_argument("--teacher", type=Path, help="learn from this reader, too")
     parser.add_argument("--distillation-weight", type=float, help="the share of the teacher; 0.5 strong, 0.85 fast")
+    parser.add_argument("--claim-distillation-weight", type=float, help="the same for claims, if it is another")
     parser.add_argument("--negatives", type=int, default=0, help="so many hard negatives more than 2 or 3 per question")
+    parser.add_argument(
+        "--about-claims", action="store_true", help="read half of the questions, and hard claims thrice"
+    )
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--passes", type=int, default=4)
@@ -194,6 +199,8 @@ def parse_options() -> argparse.Namespace:
     options.name = options.name or options.kind
     if options.distillation_weight is None:
         options.distillation_weight = DISTILLATION_WEIGHTS[options.kind]
+    if options.claim_distillation_weight is None:
+        options.claim_distillation_weight = options.distillation_weight
     return options
 
 

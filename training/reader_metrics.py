@@ -20,6 +20,10 @@ Predict = Callable[[Sequence[Example]], Logits]
 SEED = 7
 
 
+NOT_AVERAGED = ("book_claims", "contrasting", "fever_symmetric")
+"""The claims that are not counted in the mean of the other sets."""
+
+
 class HeldOut(NamedTuple):
     """The held-out rows; questions about books keep their number in the data, which their hard negatives have too."""
 
@@ -147,17 +151,29 @@ class ReaderMetrics:
 
     def measure_claims(self, support: Sequence[Row]) -> dict[str, float]:
         """Balanced accuracy of the verifier for each source."""
-        predictions = self._predict([self._builder.claim_example(row) for row in support])[3] > self._support_threshold
+        logits = self._predict([self._builder.claim_example(row) for row in support])[3]
+        predictions = logits > self._support_threshold
         figures: dict[str, float] = {}
         by_source: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
         for row, prediction in zip(support, predictions, strict=True):
             by_source[row["source"]].append((row["supported"], bool(prediction)))
         for source, found in sorted(by_source.items()):
             figures[f"claims: {source}"] = balanced_accuracy(found)
+        for source in {"book_claims", "contrasting"} & {*by_source}:
+            here = np.array([row["source"] == source for row in support])
+            true = np.array([row["supported"] for row in support])
+            figures[f"{source}, kept at 2 % false"] = kept_share(logits[here & true], logits[here & ~true], 0.02)
         rest = [
-            value for name, value in figures.items() if name not in ("claims: book_claims", "claims: fever_symmetric")
+            value
+            for name, value in figures.items()
+            if name.startswith("claims: ") and name.removeprefix("claims: ") not in NOT_AVERAGED
         ]
         return figures | {"claims: mean of the other sets": float(np.mean(rest))}
+
+
+def kept_share(true: Array, false: Array, passed: float) -> float:
+    """The share of the true claims above the logit that this share of the false ones passes."""
+    return float((true > np.quantile(false, 1 - passed)).mean())
 
 
 def balanced_accuracy(found: Sequence[tuple[bool, bool]]) -> float:

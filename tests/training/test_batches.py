@@ -127,3 +127,13 @@ def test_our_questions_are_not_about_evaluation_books() -> None:
         text = (folder / name).read_text(encoding="utf-8")
         for book in ("byte_of_python", "hf_deep_rl_course", "ros2_docs", "moveit2_tutorials", "typescript_handbook"):
             assert f'"book": "{book}"' not in text
+
+
+def test_a_pass_about_claims_reads_contrasting_ones_three_times_and_half_of_the_questions() -> None:
+    builder, row = make_row("It runs at 40 Hz.", "40 Hz")
+    claim = {"source": "contrasting", "claim": "It runs.", "premise": "It runs at 40 Hz.", "supported": True}
+    examples = build_epoch(builder, [row | {"source": "squad"}] * 400, [claim], random.Random(1), about_claims=True)
+    claims = [example for example in examples if example.supported == 1.0]
+    questions = [example for example in examples if example.answers == 1.0]
+    assert len(claims) == 3
+    assert 100 < len(questions) < 300

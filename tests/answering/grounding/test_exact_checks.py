@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from bookbound.answering.grounding.alignment import SentenceAlignment
 from bookbound.answering.grounding.exact_checks import passes_exact_checks
 from bookbound.answering.grounding.quantities import find_quantities
+from bookbound.answering.grounding.supporting_units import CitedEvidence
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence
 
 Make = Callable[..., Passage]
-Align = Callable[..., SentenceAlignment]
+Check = Callable[..., bool]
 
 GEAR = "The harmonic drive in the knee has a ratio of 100:1 and almost no backlash. It weighs 0.85 kg."
 BUS = "Each of the three joint boards answers within 2 ms. The bus runs at 1,000 Hz and carries at most 64 bytes."
@@ -21,12 +21,13 @@ PEOPLE = "Marc Raibert founded the Leg Laboratory in 1980. Its first machine hop
 
 
 @pytest.fixture
-def align(passage: Make) -> Align:
-    """Aligns a sentence with a text below headings."""
+def check(passage: Make) -> Check:
+    """Checks a sentence against a text below headings."""
 
-    def make(sentence: str, text: str, *headings: str) -> SentenceAlignment:
+    def make(sentence: str, text: str, *headings: str) -> bool:
         evidence = Evidence.from_chunk(passage(text).chunk, 0, len(text), 0.9)
-        return SentenceAlignment(sentence, [replace(evidence, place=replace(evidence.place, headings=headings))])
+        placed = replace(evidence, place=replace(evidence.place, headings=headings))
+        return passes_exact_checks(sentence, CitedEvidence(sentence, [placed]))
 
     return make
 
@@ -61,8 +62,8 @@ def align(passage: Make) -> Align:
         ("It is wrong that the foot slips. The gait is new.", "The gait is new. It is wrong that the foot slips."),
     ],
 )
-def test_a_paraphrase_without_exact_changes_passes(align: Align, sentence: str, evidence: str) -> None:
-    assert passes_exact_checks(align(sentence, evidence))
+def test_a_paraphrase_without_exact_changes_passes(check: Check, sentence: str, evidence: str) -> None:
+    assert check(sentence, evidence)
 
 
 @pytest.mark.parametrize(
@@ -85,47 +86,37 @@ def test_a_paraphrase_without_exact_changes_passes(align: Align, sentence: str, 
         ("Configuration is necessary.", "Configuration is not necessary."),
         ("The robot can't climb stairs.", "The robot can climb stairs."),
         ("It has 26 legs.", "It has twenty-five legs."),
-        ("Every gait has four phases.", "A gait often has four phases."),
-        ("The robot always falls.", "The robot may fall. It always gets up."),
-        ("Only trots are stable.", "Trots are stable."),
-        ("A gait must be stable.", "A gait may be stable."),
-        ("It has two arms and three legs.", "It has three arms and two legs."),
-        ("A longer step is slower.", "A longer step is faster."),
-        ("The frame drifts less.", "The frame drifts more."),
-        ("It avoids the wall.", "It finds the wall."),
-        ("It is best to use the lower gain.", "It is best to avoid the lower gain."),
-        ("The robot pulls and never pushes.", "The robot pushes and never pulls."),
         ("The time is on /sim_time.", "Set use_sim_time. The time is on /clock."),
         ("The robot walks [7].", "The robot walks."),
         ("The robot walks on legs [2].", "The robot walks on 2 legs."),
         ("The robot is n\u043et stiff.", "The robot is stiff."),
         ("The robot is stiff. ❌", "The robot is stiff."),
-        ("It is a fable that the robot walks on two legs.", "The robot walks on two legs."),
-        ("Reportedly the robot walks on two legs.", "The robot walks on two legs."),
-        ("The robot walks on two legs. That is a lie.", "The robot walks on two legs."),
-        ("The robot walks on two legs. Buy apples.", "The robot walks on two legs."),
-        ("The foot can carry the whole robot.", "The foot must carry the whole robot."),
         ("The foot must touch the wall.", "The foot must not touch the wall. It must hold the robot."),
-        ("The robot stands until the battery is charged.", "The robot stands when the battery is charged."),
-        ("The gait is slow, so the floor is wet.", "The gait is slow, because the floor is wet."),
-        ("The step is at least 30 cm long.", "The step is at most 30 cm long."),
-        ("The robot stands and then the legs unfold slowly.", "The legs unfold slowly, and then the robot stands."),
-        ("One leg touches the floor.", "Several legs touch the floor."),
         ("The joint turns to -30 degrees.", "The joint turns to 30 degrees."),
         ("It brakes at 2 m/s.", "It brakes at 2 m/s²."),
-        ("The step is 30 leagues long.", "The step is 30 cm long."),
-        ("RRT is the default choice.", "RRT | poor | a first try\nRRT-Connect | poor | the default choice"),
     ],
 )
-def test_a_near_miss_fails(align: Align, sentence: str, evidence: str) -> None:
-    assert not passes_exact_checks(align(sentence, evidence))
+def test_a_near_miss_fails(check: Check, sentence: str, evidence: str) -> None:
+    assert not check(sentence, evidence)
 
 
-def test_a_name_may_come_from_a_heading(align: Align) -> None:
-    assert not passes_exact_checks(align("The speed of the Cassie robot is 4 m/s.", "It walks at 4 m/s."))
-    assert passes_exact_checks(
-        align("The speed of the Cassie robot is 4 m/s.", "It walks at 4 m/s.", "Robots", "Cassie")
-    )
+def test_terms_in_each_others_places_fail(check: Check) -> None:
+    book = "A full turn of the wave generator moves the cup by two teeth."
+    assert not check("A full turn of the cup moves the wave generator by 2 teeth.", book)
+    assert not check("The robot pulls and never pushes.", "The robot pushes and never pulls.")
+    assert check("The cup is moved by two teeth in a full turn of the wave generator.", book)
+    assert check("The wave generator moves the cup.", book)
+
+
+def test_a_name_may_come_from_a_heading(check: Check) -> None:
+    assert not check("The speed of the Cassie robot is 4 m/s.", "It walks at 4 m/s.")
+    assert check("The speed of the Cassie robot is 4 m/s.", "It walks at 4 m/s.", "Robots", "Cassie")
+
+
+def test_a_spelled_number_may_count_what_the_evidence_lists(check: Check) -> None:
+    assert check("It has three gaits.", "It can walk, trot and gallop.")
+    assert not check("It has three gaits.", "It has four gaits: walk, trot, pace and gallop.")
+    assert not check("It has 3 gaits.", "It can walk, trot and gallop.")
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from threading import Thread, current_thread, main_thread
 import pytest
 from tests.answering.conftest import VerbatimVerifier
 
-from bookbound.answering.grounding.alignment import SentenceAlignment
 from bookbound.answering.grounding.supported_sentences import keep_supported
+from bookbound.answering.grounding.supporting_units import CitedEvidence
 from bookbound.answering.grounding.verifier import CrossEncoderVerifier
 from bookbound.answering.reading.cross_encoder import CrossEncoder
 from bookbound.domain.chunk import Passage
@@ -107,16 +107,16 @@ def test_a_passage_that_does_not_support_a_sentence_is_not_cited(read: Callable[
     assert [cited.chunk_id for cited in kept.evidence] == ["c1"]
 
 
-def test_a_sentence_is_aligned_once_and_off_the_event_loop(
+def test_a_sentence_is_compared_once_and_off_the_event_loop(
     read: Callable[..., list[AnswerSentence]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original, threads = SentenceAlignment.__init__, list[Thread]()
+    original, threads = CitedEvidence.__init__, list[Thread]()
 
-    def record_thread(self: SentenceAlignment, sentence: str, evidence: Sequence[Evidence]) -> None:
+    def record_thread(self: CitedEvidence, sentence: str, evidence: Sequence[Evidence]) -> None:
         threads.append(current_thread())
         original(self, sentence, evidence)
 
-    monkeypatch.setattr(SentenceAlignment, "__init__", record_thread)
+    monkeypatch.setattr(CitedEvidence, "__init__", record_thread)
     assert read("A full turn of the wave generator moves the cup by 2 teeth.", GEAR)
     (thread,) = threads
     assert thread is not main_thread()

@@ -107,6 +107,36 @@ def test_an_added_detail_is_not_supported(reader: CrossEncoder, evidence: list[E
     assert support(CrossEncoderVerifier(reader), sentence, evidence) < SUPPORT_THRESHOLD
 
 
+@pytest.mark.parametrize(
+    ("sentence", "text"),
+    [
+        ("Every gait has four phases.", "A gait often has four phases."),
+        ("The robot always falls.", "The robot may fall. It always gets up."),
+        ("Only trots are stable.", "Trots are stable."),
+        ("A gait must be stable.", "A gait may be stable."),
+        ("It has two arms and three legs.", "It has three arms and two legs."),
+        ("A longer step is slower.", "A longer step is faster."),
+        ("The frame drifts less.", "The frame drifts more."),
+        ("It avoids the wall.", "It finds the wall."),
+        ("It is best to use the lower gain.", "It is best to avoid the lower gain."),
+        ("The robot pulls and never pushes.", "The robot pushes and never pulls."),
+        ("It is a fable that the robot walks on two legs.", "The robot walks on two legs."),
+        ("The robot walks on two legs. That is a lie.", "The robot walks on two legs."),
+        ("The robot walks on two legs. Buy apples.", "The robot walks on two legs."),
+        ("The foot can carry the whole robot.", "The foot must carry the whole robot."),
+        ("The robot stands until the battery is charged.", "The robot stands when the battery is charged."),
+        ("The step is at least 30 cm long.", "The step is at most 30 cm long."),
+        ("The robot stands and then the legs unfold slowly.", "The legs unfold slowly, and then the robot stands."),
+        ("One leg touches the floor.", "Several legs touch the floor."),
+        ("The step is 30 leagues long.", "The step is 30 cm long."),
+        ("RRT is the default choice.", "RRT | poor | a first try\nRRT-Connect | poor | the default choice"),
+    ],
+)
+def test_a_near_miss_is_not_supported(reader: CrossEncoder, passage: Make, sentence: str, text: str) -> None:
+    evidence = [Evidence.from_chunk(passage(text).chunk, 0, len(text), 0.9)]
+    assert support(CrossEncoderVerifier(reader), sentence, evidence) < SUPPORT_THRESHOLD
+
+
 def test_a_long_claim_has_the_support_of_its_weakest_part(reader: CrossEncoder, evidence: list[Evidence]) -> None:
     true, false = "The battery lasts for about two hours. ", "Whales sing in the deep of the sea at night. "
     verifier = CrossEncoderVerifier(reader)
@@ -165,16 +195,10 @@ def test_whole_units_are_cited_at_their_exact_place(evidence: list[Evidence]) ->
     assert cited.place.start == 100 + WALK.index("It ")
 
 
-def test_a_very_long_sentence_is_supported_only_if_it_is_verbatim(
-    reader: CrossEncoder, passage: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise AssertionError("the sentence is aligned")
-
-    monkeypatch.setattr("bookbound.answering.grounding.alignment.SentenceAlignment.__init__", fail)
-    text = "The robot walks on flat ground and lifts a box from the floor to the shelf " * 400 + "."
+def test_a_very_long_sentence_is_supported_only_if_it_is_verbatim(reader: CrossEncoder, passage: Make) -> None:
+    text = "The robot walks on flat ground and lifts a box from the floor to the shelf. " * 40
+    assert len(text) > MAX_PARAPHRASE_CHARACTERS
     book, verifier = [Evidence.from_chunk(passage(text).chunk, 0, len(text), 0.9)], CrossEncoderVerifier(reader)
     assert support(verifier, text, book) == 1.0
-    assert support(verifier, text.replace("box", "cup"), book) == 0.0
-    with pytest.raises(AssertionError, match="is aligned"):
-        support(verifier, text[:MAX_PARAPHRASE_CHARACTERS], book)
+    assert support(verifier, text.replace("The robot", "A robot"), book) == 0.0
+    assert support(verifier, "A robot lifts a box from the floor to the shelf.", book) >= SUPPORT_THRESHOLD

@@ -6,48 +6,50 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from bookbound.answering.grounding.alignment import SentenceAlignment
-from bookbound.answering.grounding.negation_and_modality import (
-    changes_modality,
-    has_antonym,
-    has_same_hedging,
-    has_same_negation,
-    keeps_quantifiers,
-    reverses_sequence,
-)
-from bookbound.answering.grounding.quantities import (
-    counts_same_things,
-    has_only_known_quantities,
-    reduces_several_to_one,
-)
-from bookbound.text.tokens import extract_identifiers, normalize_text
+from bookbound.answering.grounding.quantities import convert_number_words, has_only_known_quantities
+from bookbound.answering.grounding.supporting_units import CitedEvidence, extract_term_set
+from bookbound.text.tokens import STOP_WORDS, extract_identifiers, normalize_text, split_words, stem
 
 _CITATION_MARK = re.compile(r"[\[【(]\s*(?:passages?\s+)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*[^\]】)]{0,20}[\]】)]", re.I)
+_NEGATION = re.compile(r"\b(?:not|never|no|none|nor|neither|nothing|cannot|without)\b|\b\w+n['’]t\b", re.I)
 
 
-def passes_exact_checks(alignment: SentenceAlignment) -> bool:
-    """Returns whether a sentence keeps the numbers, names, negation, quantifiers and modality of its evidence.
+def passes_exact_checks(sentence: str, evidence: CitedEvidence) -> bool:
+    """Returns whether a sentence keeps the numbers, names and negations of its evidence.
 
     Names may also come from the headings of the evidence.
     """
-    words, nearby = (f"{alignment.supporting_text(count)}\n{alignment.headings}" for count in (0, 1))
+    words = f"{evidence.text}\n{evidence.headings}"
     return (
-        has_only_known_quantities(alignment.sentence, words)
-        and counts_same_things(alignment.sentence, words)
-        and has_only_known_letters(alignment.sentence, f"{alignment.text}\n{alignment.headings}")
-        and has_only_known_names(alignment.sentence, nearby)
-        and keeps_standalone_names(alignment.sentence, nearby, alignment.text)
-        and all(mark in words for mark in _CITATION_MARK.findall(alignment.sentence))
-        and keeps_quantifiers(alignment)
-        and has_same_hedging(alignment)
-        and has_same_negation(alignment)
-        and not any(has_antonym(match.clause.text, match.closest.text) for match in alignment.same_topic_matches)
+        has_only_known_quantities(sentence, words)
+        and has_only_known_letters(sentence, words)
+        and has_only_known_names(sentence, words)
+        and all(mark in words for mark in _CITATION_MARK.findall(sentence))
         and not any(
-            reduces_several_to_one(match.clause.text, match.closest.text) for match in alignment.same_topic_matches
+            only_negates(sentence, piece.text) or only_exchanges(sentence, piece.text) for piece in evidence.narrow()
         )
-        and not any(map(changes_modality, alignment.same_topic_matches))
-        and not reverses_sequence(alignment)
     )
+
+
+def only_negates(sentence: str, book: str) -> bool:
+    """Returns whether a sentence has the terms of the book's words and another number of negations."""
+    return extract_term_set(_NEGATION.sub(" ", sentence)) == extract_term_set(_NEGATION.sub(" ", book)) and len(
+        _NEGATION.findall(sentence)
+    ) != len(_NEGATION.findall(book))
+
+
+def only_exchanges(sentence: str, book: str) -> bool:
+    """Returns whether a sentence is the book's words with terms in each other's places."""
+    (said_frame, said), (book_frame, there) = map(_split_frame, (sentence, book))
+    return said_frame == book_frame and said != there and sorted(said) == sorted(there)
+
+
+def _split_frame(text: str) -> tuple[list[str], list[str]]:
+    """Returns the small words of a text with the gaps between them, and the terms that fill the gaps."""
+    words = split_words(convert_number_words(text))
+    frame = [word if word in STOP_WORDS else "" for word in words]
+    gaps = [word for word, before in zip(frame, ["", *frame], strict=False) if word or before]
+    return gaps, [stem(word) for word in words if word not in STOP_WORDS]
 
 
 _CAPITALIZED = re.compile(r"(?<=[\w,;:)] )(?:[A-Z][\w'’-]*\w)")
@@ -65,18 +67,6 @@ def find_proper_names(text: str) -> set[str]:
         for name in {*extract_identifiers(text), *_CAPITALIZED.findall(text)} - _COMMON_CAPITALIZED
         if any(map(str.isalpha, name))
     }
-
-
-def keeps_standalone_names(sentence: str, nearby: str, evidence: str) -> bool:
-    """Returns whether a name that is a separate word in the evidence is one in the nearby text too."""
-    said, here, there = (
-        set(map(_strip_punctuation, _WORD.findall(normalize_text(text)))) for text in (sentence, nearby, evidence)
-    )
-    return said.isdisjoint(
-        name
-        for name in map(_strip_punctuation, map(normalize_text, find_proper_names(sentence)))
-        if name in there - here
-    )
 
 
 def has_only_known_letters(sentence: str, evidence: str) -> bool:

@@ -1,4 +1,4 @@
-"""Finds numbers, units and counts in a text and compares them with those of the evidence."""
+"""Finds numbers and units in a text and compares them with those of the evidence."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from bookbound.text.tokens import extract_terms
 
-CONTEXT_TERMS, CONTEXT_CHARACTERS = 3, 80
-"""The context of a number on each side."""
 _WORDS_BELOW_TWENTY = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
@@ -92,13 +90,6 @@ _UNIT_AFTER_NUMBER = re.compile(
     re.I,
 )
 _POWERS = {"²": "2", "³": "3", "squared": "2", "cubed": "3"}
-_PLURAL_AMOUNT = re.compile(
-    r"\b(?:any\s+number|several|many|multiple|various|numerous|most|all|both|few|some)\s+(?:of\s+)?"
-    r"(?:(?:the|these|those|its|their)\s+)?([a-z]{3,})",
-    re.I,
-)
-_SINGLE_AMOUNT = re.compile(r"\b(?:one|1|single)\s+([a-z]{3,})", re.I)
-_SINGULAR_DETERMINER = re.compile(r"\b(?:an?|each|every|either|another|one|1|single)\s+([a-z]{3,})", re.I)
 _IMPLIED_NUMBER_PATTERN = re.compile(rf"\b(?:{'|'.join(_IMPLIED_NUMBERS)})", re.I)
 
 
@@ -113,46 +104,12 @@ def convert_number_words(text: str) -> str:
     return _SPELLED_NUMBER.sub(lambda found: str(_WORD_VALUES[found.group().lower()]), text)
 
 
-def is_number_term(term: str) -> bool:
-    return term.isdigit() or term in _SCALE_VALUES
-
-
-def find_numbers_with_context(text: str) -> Iterator[tuple[str, set[str]]]:
-    """Yields each number with the terms around it that are neither numbers nor units."""
-    for found in _NUMBER.finditer(text):
-        before = [
-            term
-            for term in extract_terms(
-                convert_number_words(text[max(found.start() - CONTEXT_CHARACTERS, 0) : found.start()])
-            )
-            if _is_context_term(term)
-        ]
-        after = [
-            term
-            for term in extract_terms(convert_number_words(text[found.end() : found.end() + CONTEXT_CHARACTERS]))
-            if _is_context_term(term)
-        ]
-        yield _parse_value(found), {*before[-CONTEXT_TERMS:], *after[:CONTEXT_TERMS]}
-
-
 def find_counts(text: str) -> Iterator[tuple[str, str]]:
     """Yields each number that counts something, and the term of what it counts."""
     for found in _NUMBER.finditer(text):
         thing = _COUNTED_NOUN.match(text, found.end())
         if thing and thing[1].lower() not in _UNIT_BY_NAME and (term := "".join(extract_terms(thing[1])[:1])):
             yield _parse_value(found), term
-
-
-def reduces_several_to_one(said: str, book: str) -> bool:
-    """Returns whether a text speaks of one thing while the book speaks only of several."""
-    several = _find_amount_terms(_PLURAL_AMOUNT, book) | {thing for value, thing in find_counts(book) if value != "1"}
-    return not (_find_amount_terms(_SINGLE_AMOUNT, said) & several).issubset(
-        _find_amount_terms(_SINGULAR_DETERMINER, book)
-    )
-
-
-def _find_amount_terms(amount: re.Pattern[str], text: str) -> set[str]:
-    return {term for found in amount.finditer(text) for term in extract_terms(found[1])}
 
 
 def _parse_unit(found: re.Match[str] | None) -> str:
@@ -162,10 +119,6 @@ def _parse_unit(found: re.Match[str] | None) -> str:
     per = f"/{_UNIT_BY_NAME[found['of'].lower()]}" if (found["of"] or "").lower() in _UNIT_BY_NAME else ""
     power = (found["power"] or "").strip(" ^").lower()
     return f"{_UNIT_BY_NAME[found['unit'].lower()]}{per}{_POWERS.get(power, power)}"
-
-
-def _is_context_term(term: str) -> bool:
-    return not is_number_term(term) and term not in _UNIT_BY_NAME
 
 
 def find_implied_numbers(text: str) -> set[str]:
@@ -183,33 +136,22 @@ def _parse_value(found: re.Match[str]) -> str:
 
 
 def has_only_known_quantities(sentence: str, evidence: str) -> bool:
-    """Returns whether the evidence has every number of the sentence, in the same unit if both have one."""
+    """Returns whether the evidence has every number of the sentence, in the same unit if both have one.
+
+    A spelled number may count what the evidence lists, unless the evidence counts the same things otherwise.
+    """
     there: dict[str, set[str]] = {}
     for value, unit in find_quantities(evidence):
         there.setdefault(value, set()).add(unit)
     for value in find_implied_numbers(evidence):
         there.setdefault(value, set()).add("")
+    counted = {thing: value for value, thing in find_counts(evidence) if value != "1"}
+    spelled = {_parse_value(found) for found in _NUMBER.finditer(sentence) if found["word"]}
     for value, unit in find_quantities(sentence):
         # "one" is usually an article.
-        if value != "1" and value not in there:
+        if value != "1" and value not in there and value not in spelled:
             return False
         units = there.get(value, {""})
         if unit and "" not in units and unit not in units:
             return False
-    known = {*extract_terms(evidence)}
-    return all(thing in known or "" in there.get(value, {""}) for value, thing in find_counts(sentence))
-
-
-def counts_same_things(sentence: str, evidence: str) -> bool:
-    """Returns whether each number counts the same things and has a common context in the evidence."""
-    there: dict[str, set[str]] = {}
-    for value, near in find_numbers_with_context(evidence):
-        there.setdefault(value, set()).update(near)
-    counts = set(find_counts(evidence))
-    things = {thing for _, thing in counts}
-    if any(thing in things and (value, thing) not in counts for value, thing in find_counts(sentence) if value != "1"):
-        return False
-    near_here = (
-        (value, near) for value, near in find_numbers_with_context(sentence) if value != "1" and value in there
-    )
-    return all(not near or not there[value] or near & there[value] for value, near in near_here)
+    return all(value in there or thing not in counted for value, thing in find_counts(sentence) if value != "1")

@@ -12,24 +12,23 @@ from bookbound.answering.reading.cross_encoder import CrossEncoder, log_odds, lo
 from bookbound.domain.judgement import Evidence, SentenceSupport
 from bookbound.text.language import is_english
 
-MAX_NEW_TERM_SHARE = 0.15
-"""The share of a sentence's terms that the evidence may lack."""
 MAX_PARAPHRASE_CHARACTERS = 1000
 
 
 class CheckedParaphrase(NamedTuple):
-    """A sentence that passes all checks: its deviations, the evidence that supports it, and the premises to read."""
+    """A sentence that passes the exact checks: the evidence that carries it, and the two texts to read it with."""
 
-    deviations: dict[str, float]
     evidence: tuple[Evidence, ...]
-    premises: tuple[str, ...]
+    whole: str
+    context: str
 
 
 class CrossEncoderVerifier:
     """Supports a sentence that its evidence contains word for word, or that follows from it.
 
-    A paraphrase must pass the exact checks. Its support rises with its closeness to the book's words.
-    The checks know only English, so in other languages only the book's own words are supported.
+    A paraphrase must pass the exact checks, and the cross-encoder reads it with the pieces of evidence that carry it,
+    and with their units that do. The network knows only English, so in other languages only the book's own words are
+    supported.
     """
 
     def __init__(self, reader: CrossEncoder) -> None:
@@ -43,9 +42,11 @@ class CrossEncoderVerifier:
         return SentenceSupport(logistic_probability(self._reader.constants.paraphrase, features), found.evidence)
 
     async def compute_features(self, sentence: str, checked: CheckedParaphrase) -> dict[str, float]:
-        """Returns the deviations of a paraphrase, and the log-odds that the premises support it."""
-        read = await asyncio.gather(*(self._reader.support(sentence, premise) for premise in checked.premises))
-        return {**checked.deviations, "read": sum(map(log_odds, read)) / len(read)}
+        """Returns the log-odds that each of the two texts supports a paraphrase."""
+        whole = await self._reader.support(sentence, checked.whole)
+        # A short text is its own context.
+        context = whole if checked.context == checked.whole else await self._reader.support(sentence, checked.context)
+        return {"whole": log_odds(whole), "context": log_odds(context)}
 
 
 def _check_words(sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport | CheckedParaphrase:
@@ -55,21 +56,18 @@ def _check_words(sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport
 
 
 def check_paraphrase(sentence: str, evidence: Sequence[Evidence]) -> CheckedParaphrase | None:
-    """Returns a paraphrase with the evidence that supports it, or None if it fails a check."""
+    """Returns a paraphrase with the evidence that carries it, or None if it fails a check."""
     if len(sentence) > MAX_PARAPHRASE_CHARACTERS or not all(is_english(piece.text) for piece in evidence):
         return None
     # Answers that quote the book never need these modules.
-    from bookbound.answering.grounding.alignment import SentenceAlignment, narrow_evidence
     from bookbound.answering.grounding.exact_checks import passes_exact_checks
-    from bookbound.answering.grounding.word_order import changes_relations, measure_deviations
+    from bookbound.answering.grounding.supporting_units import CitedEvidence
 
-    alignment = SentenceAlignment(sentence, evidence)
-    deviations, narrowed = measure_deviations(alignment), narrow_evidence(alignment)
-    if not narrowed or deviations["new"] > MAX_NEW_TERM_SHARE:
+    cited = CitedEvidence(sentence, evidence)
+    narrowed = cited.narrow()
+    if not narrowed or not passes_exact_checks(sentence, cited):
         return None
-    if not passes_exact_checks(alignment) or changes_relations(alignment):
-        return None
-    return CheckedParaphrase(deviations, narrowed, (alignment.text, "\n".join(piece.text for piece in narrowed)))
+    return CheckedParaphrase(narrowed, cited.carrying_text, cited.context)
 
 
 _LIST_MARKER = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+")

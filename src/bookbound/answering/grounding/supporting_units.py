@@ -1,0 +1,104 @@
+"""Finds the units of the evidence that carry a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from bookbound.answering.grounding.prompt_injection import drop_injected_units
+from bookbound.answering.grounding.quantities import convert_number_words
+from bookbound.domain.chunk import QuotableUnit
+from bookbound.domain.judgement import Evidence
+from bookbound.text.tokens import extract_terms
+
+MAX_UNITS = 5
+MIN_ADDED_TERMS = 2
+"""A further unit must have so many terms of the sentence that no unit before it has."""
+
+
+class UnitPlace(NamedTuple):
+    """The number of a piece of evidence, and of one of its units."""
+
+    piece: int
+    unit: int
+
+
+class CitedEvidence:
+    """The evidence that a sentence cites, without commands to a model."""
+
+    def __init__(self, sentence: str, evidence: Sequence[Evidence]) -> None:
+        self.pieces = [(piece, drop_injected_units(piece)) for piece in evidence]
+        self._places = sorted(self._select_places(extract_term_set(sentence)))
+
+    @property
+    def text(self) -> str:
+        """All units of the evidence."""
+        return "\n\n".join(_join_units(piece, units) for piece, units in self.pieces if units)
+
+    @property
+    def carrying_text(self) -> str:
+        """The pieces that carry the sentence, whole."""
+        carrying = {place.piece for place in self._places}
+        return "\n\n".join(_join_units(*piece) for number, piece in enumerate(self.pieces) if number in carrying)
+
+    @property
+    def headings(self) -> str:
+        """The headings of the evidence, which may name the subject of a sentence."""
+        return "\n".join(name for piece, _ in self.pieces for name in piece.place.heading_path)
+
+    @property
+    def context(self) -> str:
+        """The units that carry the sentence, each with its neighbours."""
+        wider = {place._replace(unit=place.unit + step) for place in self._places for step in (-1, 0, 1)}
+        found = (
+            _join_units(piece, [units[at] for at in range(len(units)) if UnitPlace(number, at) in wider])
+            for number, (piece, units) in enumerate(self.pieces)
+        )
+        return "\n\n".join(filter(None, found))
+
+    def narrow(self) -> tuple[Evidence, ...]:
+        """The stretches of evidence that carry the sentence, with their exact places."""
+        return tuple(
+            piece.narrow(units[first].start, units[last].end)
+            for number, (piece, units) in enumerate(self.pieces)
+            for first, last in _group_neighbours([place.unit for place in self._places if place.piece == number])
+        )
+
+    def _select_places(self, wanted: set[str]) -> Iterator[UnitPlace]:
+        """Takes the unit with most of the terms that are still wanted, then the next."""
+        terms = {
+            UnitPlace(number, at): extract_term_set(piece.text[unit.start : unit.end])
+            for number, (piece, units) in enumerate(self.pieces)
+            for at, unit in enumerate(units)
+        }
+        for count in range(min(MAX_UNITS, len(terms))):
+            best = max(terms, key=lambda place: len(terms[place] & wanted))
+            added = terms.pop(best) & wanted
+            if len(added) < (MIN_ADDED_TERMS if count else 1):
+                return
+            yield best
+            wanted = wanted - added
+
+
+def extract_term_set(text: str) -> set[str]:
+    """The terms of a text, with small numbers as digits."""
+    return {*extract_terms(convert_number_words(text))}
+
+
+def _join_units(piece: Evidence, units: Sequence[QuotableUnit]) -> str:
+    if len(units) == len(piece.units):
+        return piece.text
+    return "\n".join(piece.text[unit.start : unit.end] for unit in units)
+
+
+def _group_neighbours(units: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Groups units that follow each other."""
+    if not units:
+        return
+    first = units[0]
+    for one, other in pairwise(units):
+        if other - one > 1:
+            yield first, one
+            first = other
+    yield first, units[-1]
