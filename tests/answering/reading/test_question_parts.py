@@ -63,6 +63,10 @@ def test_a_question_about_one_thing_is_not_split(question: str) -> None:
             ),
         ),
         (
+            "which node version do I need and how can I check mine?",
+            ("which node version do I need?", "node version need: how can I check mine?"),
+        ),
+        (
             "what is a mixin, how do I write one, and when should I avoid it?",
             ("what is a mixin?", "a mixin: how do I write one?", "a mixin: when should I avoid it?"),
         ),
@@ -114,6 +118,7 @@ def test_an_introduction_precedes_every_part() -> None:
         ("git merge vs. git rebase", ("What is git merge?", "What is git rebase?")),
         ("lists vs tuples, what's the difference?", ("What is lists?", "What is tuples?")),
         ("byte order, ARM vs x86?", ("byte order, ARM?", "byte order, x86?")),
+        ("radar vs lidar: how do they work?", ("radar: how do they work?", "lidar: how do they work?")),
         (
             "How does a hub differ from a switch in a small network?",
             ("What is a hub in a small network?", "What is a switch in a small network?"),
@@ -122,6 +127,12 @@ def test_an_introduction_precedes_every_part() -> None:
 )
 def test_a_comparison_is_split_into_its_sides(question: str, asked: tuple[str, ...]) -> None:
     assert split_question(question) == asked
+
+
+@pytest.mark.parametrize("sides", ["static and dynamic typing", "the odom and the map frame"])
+def test_a_comparison_whose_sides_share_their_last_word_is_not_split(sides: str) -> None:
+    question = f"What is the difference between {sides}?"
+    assert split_question(question) == (question,)
 
 
 def test_a_comparison_that_asks_more_is_not_split() -> None:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from math import prod
 
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import AnswerSpan, Assessment, PassageAssessment
@@ -50,7 +49,7 @@ _CONJUNCTION = re.compile(
 _INNER_STOP = re.compile(r"[.!?…。！？].")
 _END_OF_LEAD = r"[:,–—]\s+|\s-\s+"
 _ANAPHOR = (
-    r"\b(?:it|its|they|them|their|theirs|(?<!which\s)ones?|each|both|either|neither|same|he|him|his|she|her)\b"
+    r"\b(?:it|its|they|them|their|theirs|(?<!which\s)ones?|each|both|either|neither|same|mine|yours|he|him|his|she|her)\b"
     r"|\b(?:this|these|those|(?:is|was|does|can|of|for|to|by|like|with|after|before)\s+that)\b"
 )
 _QUESTION_OPENING = (
@@ -58,6 +57,7 @@ _QUESTION_OPENING = (
     rf"(?:(?:many|much|long|often|far|fast|big|large|tall|high|old|hard|soon|well)\b\s*)?(?:{_AUXILIARY_VERB}\b\s*)?"
     r"(?:(?:i|you|we|one)\b\s*)?"
 )
+_INNER_AUXILIARY = r"(?<=\w)\s+(?:do|does|did|can|should)(?:\s+(?:i|you|we|one))?\b"
 
 
 @cache
@@ -93,8 +93,14 @@ def _split_into_questions(question: str) -> list[str]:
             about = f"{subject}: " if subject and not statements and _compile_pattern(_ANAPHOR).search(clause) else ""
             clause = clause[0].upper() + clause[1:] if statements and not lead else clause
             questions.append(" ".join([*statements, f"{lead}{about}{clause}".rstrip("?., ") + "?"]))
-            subject = subject or _compile_pattern(_QUESTION_OPENING).sub("", clause).strip(" ?")
+            subject = subject or _find_subject(clause)
     return questions
+
+
+def _find_subject(clause: str) -> str:
+    """Returns what a question is about: "node version need" of "which node version do I need"."""
+    rest = _compile_pattern(_QUESTION_OPENING).sub("", clause)
+    return _compile_pattern(_INNER_AUXILIARY).sub("", rest, count=1).strip(" ?")
 
 
 def _split_sentence(sentence: str) -> tuple[str, list[str]]:
@@ -151,6 +157,9 @@ _COMPARISONS = (
     rf"(?:[,:?.–—-]+\s*(?:what|how)\b.*(?:{_DIFFERENCE}|differ))?[?.]*",
 )
 _COMPARISON_AFTER_LEAD = rf"(?P<lead>.+?(?:[,:–—]|\s-)\s+){_VERSUS}[?.]*"
+_QUESTION_ABOUT_BOTH = (
+    rf"{_VERSUS}\s*(?P<asked>[,:–—-]\s+(?:what|how|why|when|where)\b.*\b(?:they|them|both|each)\b.*?)[?.]*"
+)
 
 
 def split_comparison(question: str) -> list[str]:
@@ -160,6 +169,8 @@ def split_comparison(question: str) -> list[str]:
     # Few questions compare, so these patterns are compiled on demand.
     if found := re.fullmatch(_COMPARISON_AFTER_LEAD, question, re.I):
         return _ask_about_each(found, found["lead"], "")
+    if found := re.fullmatch(_QUESTION_ABOUT_BOTH, question, re.I):
+        return _ask_about_each(found, "", found["asked"])
     matches = (re.fullmatch(pattern, question, re.I) for pattern in _COMPARISONS)
     named = next((found for found in matches if found), None)
     return _ask_about_each(named, "What is ", named["tail"] or "") if named else []
@@ -168,7 +179,8 @@ def split_comparison(question: str) -> list[str]:
 def _ask_about_each(found: re.Match[str], before: str, after: str) -> list[str]:
     one, other = found["a"].split(), found["b"].split()
     # In "static and dynamic typing" or "the cost of A and B" some words belong to both sides.
-    shared_end = len(one) == 1 < len(other) and one[0].isalpha() and one[0].islower() and other[0].islower()
+    first, second = ([word for word in side if word.casefold() not in ("a", "an", "the")] for side in (one, other))
+    shared_end = len(first) == 1 < len(second) and first[0].isalpha() and first[0].islower() and second[0].islower()
     shared_start = "of" in one and "of" not in other
     if shared_end or shared_start or max(len(one), len(other)) > MAX_SIDE_WORDS or {"vs", "versus"} & {*one, *other}:
         return []
@@ -184,7 +196,7 @@ def merge_part_readings(
 ) -> tuple[Retrieval, Assessment]:
     """Returns the passages of all parts, each once, with the words that answer each part.
 
-    The question is answered if all parts are, or in part if one part surely is. A single part is the whole question.
+    The question is answered if each part is, or in part if one part surely is. A single part is the whole question.
     """
     if len(assessments) == 1:
         return retrievals[0], assessments[0]
@@ -197,7 +209,7 @@ def merge_part_readings(
             passages[name] = replace(known, score=max(known.score, passage.score))
             readings[name] = _add_part(readings.get(name, PassageAssessment(0.0)), reading, part)
     chances = tuple(assessment.probability for assessment in assessments)
-    probability = max(prod(chances), PARTIAL_ANSWER_WEIGHT * max(chances))
+    probability = max(min(chances), PARTIAL_ANSWER_WEIGHT * max(chances))
     merged = replace(retrievals[0], passages=tuple(passages.values()))
     return merged, Assessment(probability, tuple(readings.values()), chances)
 
