@@ -14,7 +14,7 @@ from bookbound.answering.engine import Engine, OpenBook
 from bookbound.answering.follow_up import complete_follow_up
 from bookbound.answering.grounding.supported_sentences import keep_supported
 from bookbound.answering.question_wording import SpellingCorrector, judge_as_meant
-from bookbound.answering.reading.named_section import prefer_named_section
+from bookbound.answering.reading.named_section import prefer_named_words
 from bookbound.answering.reading.question_parts import merge_part_readings, split_question
 from bookbound.answering.run_state import AgentSearches, RunState, rephrase_question
 from bookbound.answering.selection import locate_selection
@@ -194,7 +194,7 @@ class Pipeline:
             found = [await self._retrieve(replace(question, text=part), run) for part in parts]
         with run.clock.measure("judge"):
             read = [
-                prefer_named_section(part, each.passages, await assess(part, each.passages, run.deadline))
+                prefer_named_words(part, each.passages, await assess(part, each.passages, run.deadline))
                 for part, each in zip(parts, found, strict=True)
             ]
         return rank_passages(question, *merge_part_readings(found, read))

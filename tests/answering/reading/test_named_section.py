@@ -1,12 +1,12 @@
-"""A question that only names a section is answered by the opening of that section."""
+"""A question that only names a section or a piece of code is answered by the words about it."""
 
 from __future__ import annotations
 
 import pytest
 
-from bookbound.answering.reading.named_section import NAMED_SECTION_PROBABILITY, prefer_named_section
+from bookbound.answering.reading.named_section import NAMED_PROBABILITY, prefer_named_words
 from bookbound.domain.chunk import Chunk, Passage, Place
-from bookbound.domain.judgement import Assessment, PassageAssessment
+from bookbound.domain.judgement import AnswerSpan, Assessment, PassageAssessment
 from bookbound.domain.question import SELECTION_CHUNK_ID
 from bookbound.text.sentences import split_sentences
 
@@ -22,7 +22,7 @@ def passage(section: str, text: str = TEXT, position: int = 0, name: str = "", *
 
 def assess(question: str, *passages: Passage, probability: float = 0.05) -> Assessment:
     read = Assessment(probability, tuple(PassageAssessment(0.1) for _ in passages))
-    return prefer_named_section(question, passages, read)
+    return prefer_named_words(question, passages, read)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def assess(question: str, *passages: Passage, probability: float = 0.05) -> Asse
 )
 def test_a_question_that_only_names_a_section_is_answered_by_its_first_sentence(question: str) -> None:
     found = assess(question, passage("Lists"), passage("Tuple"))
-    assert found.probability == NAMED_SECTION_PROBABILITY
+    assert found.probability == NAMED_PROBABILITY
     span = found.readings[1].spans[0]
     assert TEXT[span.start : span.end] == "Tuples hold together several objects."
     assert not found.readings[0].spans
@@ -62,3 +62,40 @@ def test_a_sure_reading_is_kept() -> None:
 
 def test_the_selection_is_no_section() -> None:
     assert assess("What is a tuple?", passage("Tuple", name=SELECTION_CHUNK_ID)).probability == 0.05
+
+
+@pytest.mark.parametrize(("found", "start", "is_answered"), [(0.6, 0, True), (0.6, 40, False), (0.4, 0, False)])
+def test_a_heading_that_says_more_counts_if_the_reader_found_the_opening_itself(
+    found: float, start: int, is_answered: bool
+) -> None:
+    read = Assessment(0.3, (PassageAssessment(found, (AnswerSpan(start, start + 5, found),)),))
+    assessed = prefer_named_words("tuple", [passage("Tuple forms")], read)
+    assert assessed.probability == (NAMED_PROBABILITY if is_answered else 0.3)
+    assert prefer_named_words("tuple", [passage("Forms")], read).probability == 0.3
+
+
+CODE_TEXT = "A range is a sequence. For example, range(1,5,2) gives [1,3]. Set use_range to use it."
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("what does range(1,5,2) give", "For example, range(1,5,2) gives [1,3]."),
+        ("use_range", "Set use_range to use it."),
+        ("What is `use_range`?", "Set use_range to use it."),
+    ],
+)
+def test_a_question_that_only_names_code_is_answered_by_the_sentence_that_has_it(question: str, words: str) -> None:
+    found = assess(question, passage("Loops", "Nothing."), passage("Loops", CODE_TEXT), probability=0.9)
+    span = found.readings[1].spans[0]
+    assert (CODE_TEXT[span.start : span.end], found.probability) == (words, 0.9)
+
+
+@pytest.mark.parametrize("question", ["use_ranges", "What is the default of use_range?", "How do I set use_range?"])
+def test_code_that_is_not_mentioned_or_not_all_that_is_asked_for_is_read_as_before(question: str) -> None:
+    assert assess(question, passage("Loops", CODE_TEXT)).probability == 0.05
+
+
+def test_a_section_with_the_name_of_the_code_is_preferred_to_a_mention() -> None:
+    found = assess("use_range", passage("Loops", CODE_TEXT), passage("use_range"))
+    assert [len(reading.spans) for reading in found.readings] == [0, 1]

@@ -1,4 +1,4 @@
-"""Takes the opening of a section for the answer to a question that only names the section."""
+"""Finds the words for a question that only names a section of the book or a piece of code."""
 
 from __future__ import annotations
 
@@ -6,53 +6,94 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bookbound.domain.chunk import Chunk, Passage
-from bookbound.domain.judgement import AnswerSpan, Assessment
+from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
+from bookbound.domain.judgement import AnswerSpan, Assessment, PassageAssessment
 from bookbound.domain.question import SELECTION_CHUNK_ID
 from bookbound.text.tokens import extract_terms
 
-NAMED_SECTION_PROBABILITY = 0.8
+NAMED_PROBABILITY = 0.8
+MIN_READING = 0.5
+"""How probable the reading of a section must be whose heading says more than the name."""
 _ASKS_WHAT_IT_IS = re.compile(
     r"(?:(?:what(?:['’]s|\s+is|\s+are|\s+does)?|who\s+(?:is|are)|explain|describe|define|tell\s+me\s+about)\s+)?"
-    r"(?P<name>.+?)(?:\s+(?:mean|meaning|definition|explained))?\s*[?.!]*",
+    r"(?P<name>.+?)(?:\s+(?:do|give|return|mean|meaning|definition|explained))?\s*[?.!]*",
     re.I,
 )
 _ASKS_SOMETHING_ELSE = re.compile(r"\b(?:how|why|when|where|which|who|whose)\b", re.I)
+_CODE = re.compile(r"`[^`]+`|--?\w[\w-]*|(?=\S*(?:\w[_./:]{1,2}\w|\w\(|[a-z][A-Z]))\S+")
+"""A word that is a name in code: an option, a path, a call, a name with a dot, an underscore or inner capitals."""
 
 
-def prefer_named_section(question: str, passages: Sequence[Passage], assessment: Assessment) -> Assessment:
-    """Returns the assessment, in which the opening of the section that the question names answers it.
+def prefer_named_words(question: str, passages: Sequence[Passage], assessment: Assessment) -> Assessment:
+    """Returns the assessment, in which a question that asks what something is has the words about that name.
 
-    "What is a tuple?" is answered by the section "Tuples", whatever its first words are.
+    "What is a tuple?" is answered by the opening of the section "Tuples", whatever its first words are, and
+    "use_sim_time" by the sentence that has this name.
     """
-    if assessment.probability >= NAMED_SECTION_PROBABILITY or not (name := _find_name(question)):
-        return assessment
-    named = [at for at, passage in enumerate(passages) if _is_named(passage.chunk, name)]
-    at = min(named, key=lambda at: passages[at].chunk.position, default=None)
-    opening = _find_opening(passages[at].chunk) if at is not None else None
-    if at is None or opening is None:
-        return assessment
-    readings = list(assessment.readings)
-    probability = max(readings[at].probability, NAMED_SECTION_PROBABILITY)
-    readings[at] = replace(readings[at], probability=probability, spans=(opening, *readings[at].spans))
-    return replace(assessment, probability=NAMED_SECTION_PROBABILITY, readings=tuple(readings))
-
-
-def _find_name(question: str) -> frozenset[str]:
-    """Returns the terms of what a question asks for, if it asks what that is."""
-    found = _ASKS_WHAT_IT_IS.fullmatch(" ".join(question.split()))
+    found = _ASKS_WHAT_IT_IS.fullmatch(" ".join(question.split())) if passages else None
     if not found or _ASKS_SOMETHING_ELSE.search(found["name"]):
-        return frozenset()
-    return frozenset(extract_terms(found["name"]))
+        return assessment
+    name = frozenset(extract_terms(found["name"]))
+    at = _find_named_section(name, passages, assessment) if name else None
+    if at is not None and (opening := _find_opening(passages[at].chunk)):
+        return assessment if assessment.probability >= NAMED_PROBABILITY else _put_first(opening, at, assessment)
+    is_code = _CODE.fullmatch(found["name"])
+    return _prefer_mention(found["name"].strip("`"), passages, assessment) if is_code else assessment
 
 
-def _is_named(chunk: Chunk, name: frozenset[str]) -> bool:
-    return chunk.id != SELECTION_CHUNK_ID and frozenset(extract_terms(chunk.place.section)) == name
+def _find_named_section(name: frozenset[str], passages: Sequence[Passage], assessment: Assessment) -> int | None:
+    """Returns the number of the first passage of the section that has this name, if one has.
+
+    If the heading says more than the name, the reader must have found the opening of the section itself.
+    """
+    named = [at for at, passage in enumerate(passages) if _heading_terms(passage.chunk) == name]
+    if named:
+        return min(named, key=lambda at: passages[at].chunk.position)
+    best = max(range(len(passages)), key=lambda at: assessment.readings[at].probability)
+    chunk, reading = passages[best].chunk, assessment.readings[best]
+    opening = _find_opening(chunk)
+    is_found = reading.probability >= MIN_READING and opening is not None and _contains(opening, reading)
+    return best if is_found and name < _heading_terms(chunk) else None
 
 
-def _find_opening(chunk: Chunk) -> AnswerSpan | None:
+def _prefer_mention(name: str, passages: Sequence[Passage], assessment: Assessment) -> Assessment:
+    """Returns the assessment with the sentence that has this name, from the most probable passage that has one."""
+    order = sorted(range(len(passages)), key=lambda at: -assessment.readings[at].probability)
+    for at in order:
+        chunk, reading = passages[at].chunk, assessment.readings[at]
+        mentions = [
+            unit
+            for unit in chunk.units
+            if unit.kind in ("sentence", "item", "row") and _mentions(chunk.text[unit.start : unit.end], name)
+        ]
+        if mentions:
+            chosen = next((unit for unit in mentions if _contains(unit, reading)), mentions[0])
+            return _put_first(chosen, at, assessment)
+    return assessment
+
+
+def _mentions(text: str, name: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
+
+
+def _contains(unit: QuotableUnit, reading: PassageAssessment) -> bool:
+    """Returns whether the likeliest words of a reading begin in a unit."""
+    return bool(reading.spans) and unit.start <= reading.spans[0].start < unit.end
+
+
+def _put_first(unit: QuotableUnit, at: int, assessment: Assessment) -> Assessment:
+    readings = list(assessment.readings)
+    probability = max(assessment.probability, NAMED_PROBABILITY)
+    span = AnswerSpan(unit.start, unit.end, probability)
+    readings[at] = PassageAssessment(max(readings[at].probability, probability), (span, *readings[at].spans))
+    return replace(assessment, probability=probability, readings=tuple(readings))
+
+
+def _heading_terms(chunk: Chunk) -> frozenset[str]:
+    return frozenset(extract_terms(chunk.place.section)) if chunk.id != SELECTION_CHUNK_ID else frozenset()
+
+
+def _find_opening(chunk: Chunk) -> QuotableUnit | None:
     """Returns the first sentence of a chunk, unless it begins before the chunk."""
     first = next((unit for unit in chunk.units if unit.kind == "sentence" and unit.end - unit.start > 1), None)
-    if first is None or (chunk.cut_start and first == chunk.units[0]):
-        return None
-    return AnswerSpan(first.start, first.end, NAMED_SECTION_PROBABILITY)
+    return None if first is None or (chunk.cut_start and first == chunk.units[0]) else first
