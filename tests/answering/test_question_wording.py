@@ -10,7 +10,7 @@ import pytest
 
 from bookbound.answering.question_wording import (
     SpellingCorrector,
-    find_intended_word,
+    find_intended_words,
     is_misspelling,
     judge_as_meant,
     phrase_keyword,
@@ -46,6 +46,7 @@ def corrector(example_index: Path, runner: asyncio.Runner) -> SpellingCorrector:
         ("How is a policy optimized?", "How is a policy optimized?"),
         ("What is a strain wave gear?", "What is a strain wave gear?"),
         ("what is colcon?", "what is colcon?"),
+        ("what is a strain wave gaer?", "what is a strain wave gear?"),
         ("What is Kubernetes and who needs pizza?", "What is Kubernetes and who needs pizza?"),
         ("what does `kinimatics` do in kinimatics.py?", "what does `kinimatics` do in kinimatics.py?"),
         ("Who is Humaniod?", "Who is Humaniod?"),
@@ -54,7 +55,7 @@ def corrector(example_index: Path, runner: asyncio.Runner) -> SpellingCorrector:
 def test_a_word_that_the_book_does_not_use_is_corrected_only_if_it_is_misspelt(
     runner: asyncio.Runner, corrector: SpellingCorrector, question: str, meant: str
 ) -> None:
-    assert runner.run(corrector.correct(question)) == meant
+    assert runner.run(corrector.correct(question)) == [meant]
 
 
 @pytest.mark.parametrize(
@@ -90,14 +91,15 @@ def test_another_word_is_no_misspelling(word: str, other: str) -> None:
     assert not is_misspelling(word, other)
 
 
-def test_a_word_that_may_mean_two_words_is_left_alone() -> None:
-    assert find_intended_word("planr", {"plane": 5, "planar": 5, "planer": 6}) == ""
-    assert find_intended_word("planr", {"planar": 5, "planer": 60}) == "planer"
-    assert find_intended_word("planr", {"planer": 1}) == ""
+def test_a_misspelt_word_may_mean_each_word_that_the_book_uses_often_enough() -> None:
+    assert find_intended_words("planr", {"plane": 5, "planar": 5, "planer": 6}) == ["planer", "planar"]
+    assert find_intended_words("planr", {"planar": 5, "planer": 60}) == ["planer"]
+    assert find_intended_words("taks", {"task": 9, "tasks": 8, "takes": 7}) == ["task", "takes"]
+    assert find_intended_words("planr", {"planer": 1}) == []
 
 
 @pytest.mark.parametrize(
-    "keyword", ["lambda", "gear ratio", "list.append", "list append()", "rclpy init", "kinematics?"]
+    "keyword", ["lambda", "gear ratio", "list.append", "list append()", "rclpy init", "kinematics?", "use_sim_time"]
 )
 def test_a_keyword_is_phrased_as_a_question(keyword: str) -> None:
     assert phrase_keyword(keyword) == f"What is {keyword.strip('?')}?"
@@ -114,8 +116,15 @@ def test_a_question_is_no_keyword(question: str) -> None:
 class UnusedCorrector(SpellingCorrector):
     """Changes nothing."""
 
-    async def correct(self, question: str) -> str:
-        return question
+    async def correct(self, question: str) -> list[str]:
+        return [question]
+
+
+class DoubtfulCorrector(SpellingCorrector):
+    """Finds two words that may be meant."""
+
+    async def correct(self, question: str) -> list[str]:
+        return [question.replace("taks", word) for word in ("takes", "tasks")]
 
 
 def judge_with(
@@ -145,6 +154,16 @@ def test_the_surer_reading_of_a_keyword_counts(
     _, judgement = runner.run(judge_as_meant(run, unused, judge_with(probabilities)))
     assert judgement.probability == max(probabilities.values())
     assert (run.completed_question, run.question.text) == (meant, meant or "torque")
+
+
+def test_of_several_words_that_may_be_meant_the_one_with_the_surest_answer_counts(
+    runner: asyncio.Runner, corrector: SpellingCorrector
+) -> None:
+    run = RunState(Question("What are taks?"), NO_DEADLINE, StageClock(), "quotes")
+    doubtful = DoubtfulCorrector(corrector.index, corrector.embedder, NO_DEADLINE)
+    probabilities = {"What are takes?": 0.6, "What are tasks?": 0.9}
+    _, judgement = runner.run(judge_as_meant(run, doubtful, judge_with(probabilities)))
+    assert (judgement.probability, run.completed_question) == (0.9, "What are tasks?")
 
 
 def test_a_question_about_a_selection_keeps_its_words(runner: asyncio.Runner, corrector: SpellingCorrector) -> None:
