@@ -84,6 +84,10 @@ def test_a_question_that_stands_alone_is_never_changed() -> None:
         (["What is a list?", "and a tuple?"], "Which of them is faster?", "Which of a list and a tuple is faster?"),
         (["What is a set?"], "Give me an example", "Give me an example of a set"),
         (["Who made it?", "Thanks!"], "And when?", "Who made it, and when?"),
+        (["What is a tuple?"], "How do I write one with one item?", "How do I write a tuple with one item?"),
+        (["What is a worm gear?"], "Is the same one reversible?", "Is the same worm gear reversible?"),
+        (["What is a worm gear?"], "How does a planetary one turn?", "How does a planetary gear turn?"),
+        (["What does mdbook build do?"], "Where does it write?", "Where does mdbook build write?"),
     ],
 )
 def test_a_completed_question_reads_like_a_question(asked: list[str], follow_up: str, completed: str) -> None:

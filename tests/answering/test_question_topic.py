@@ -19,6 +19,7 @@ from bookbound.answering.question_topic import find_items, find_pair, find_phras
         ("What is the gear ratio of the elbow?", "the gear ratio of the elbow"),
         ("Why is the price of a robot high?", "the price of a robot high"),
         ("Explain domain randomisation", "domain randomisation"),
+        ("What does mdbook build do?", "mdbook build"),
         ("lambda", "lambda"),
     ],
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bookbound.answering.question_topic import (
     AUXILIARY_VERBS,
+    DETERMINERS,
     find_items,
     find_pair,
     find_phrases,
@@ -30,6 +31,8 @@ RELATIONAL_NOUN = re.compile(
     r"requirements?)$",
     re.I,
 )
+
+_KIND_OF_ONE = re.compile(r"\b(?:an?|the)\s+(?!only\b)(?P<kind>[\w-]+)\s+(?P<one>ones?)\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,15 @@ class ConversationState:
         if verb is None or is_definition(self.question):
             return f"{self.question}, and {question_word.casefold()}"
         return " ".join([question_word, words[verb].casefold(), *words[verb + 1 :]])
+
+    def name_kind(self, text: str) -> str:
+        """Returns the text with "a red one" replaced by "a red gear", and "the same one" by "the same worm gear"."""
+        phrase, one = next(iter(find_phrases(self.topic)), None), _KIND_OF_ONE.search(text)
+        if not phrase or not one or one["kind"].casefold() in ORDINALS:
+            return text
+        words = [word for word in phrase.text.split() if word.casefold() not in DETERMINERS]
+        name = " ".join(words) if one["kind"].casefold() == "same" else phrase.head
+        return f"{text[: one.start('one')]}{name}{text[one.end() :]}"
 
     def name_in_full(self, body: str) -> str:
         """Returns the text with "the filter" replaced by "the complementary filter", or nothing."""

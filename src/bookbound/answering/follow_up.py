@@ -65,12 +65,11 @@ _ORDINAL_WORD = rf"\b(?P<ordinal>{'|'.join(ORDINALS)})\b"
 _ORDINAL = re.compile(
     rf"\bthe\s+{_ORDINAL_WORD}(?:\s+(?:one|of\s+(?:them|these)))?(?=\s*$|\s+(?:is|do|does|has|can)\b)", re.I
 )
-_KIND_OF_ONE = re.compile(r"((?:an?|the)\s+[\w-]+\s+)ones?", re.I)
 _POSSESSIVE = re.compile(r"\b(?:its|their)\b", re.I)
 _PRONOUN = re.compile(
     r"\b(?:(?P<plural>they|them|these|those|both)|(?P<singular>it|this)"
     r"|(?:is|was|do|does|did|can|of|to|by|for|at|use|like|with|into|from|after|before|about|why|how|explain)\s+"
-    r"(?P<that>that)|(?P<last>that)$|(?<!which\s)(?<!the\s)(?P<one>ones?)$)\b(?!\s+other\b)",
+    r"(?P<that>that)|(?P<last>that)$|(?<!which\s)(?<!the\s)(?P<one>ones?)(?=$|\s+with(?:out)?\b))\b(?!\s+other\b)",
     re.I,
 )
 _WHICH = re.compile(
@@ -164,6 +163,8 @@ def _complete_question(body: str, state: ConversationState, after_and: bool) -> 
         return [_append_owner(body, state)]
     if replaced := _replace_pronoun(body, state):
         return replaced
+    if (named := state.name_kind(body)) != body:
+        return [named]
     if (which := _WHICH.match(body)) and (which["one"] or state.pair) and not find_pair(body):
         return [f"{which[0]} of {state.find_antecedents(is_plural=True)[0]}{body[which.end() :]}"]
     if RELATIONAL_NOUN.search(body):
@@ -215,8 +216,7 @@ def _complete_fragment(fragment: str, state: ConversationState) -> list[Completi
             return [Completion(last[: earlier.start()] + ordinal["ordinal"] + last[earlier.end() :])]
         item = state.find_item(ordinal["ordinal"])
         return [Completion(f"What is {item}")] if item else []
-    if (one := _KIND_OF_ONE.fullmatch(fragment)) and (phrases := find_phrases(state.topic)):
-        fragment = one[1] + phrases[0].head
+    fragment = state.name_kind(fragment)
     whole = next(iter(_replace_pronoun(fragment, state)), fragment)
     first = fragment.split()[0].casefold()
     if whole != fragment and _POSSESSIVE.search(fragment):

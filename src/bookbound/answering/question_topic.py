@@ -49,6 +49,7 @@ _IMPERATIVE = re.compile(
 _PARTICIPLE = re.compile(
     r"(?!variable)(?:\w{2,}[^e]ed|\w{3,}[ai]ble|made|done|set|built|written|known|sent|held)$", re.I
 )
+_WHAT_IT_DOES = re.compile(r"what\s+(?:does|do|did)\s+(.+?)\s+(?:do|mean|stand\s+for)", re.I)
 _DEFINITION_TAIL = re.compile(r"\s+(?:called|used|good|for|about|like|(?:used|good)\s+for|made\s+of)$", re.I)
 
 
@@ -110,6 +111,8 @@ def find_topic(question: str) -> str:
     text = question.strip(" ?!.")
     if imperative := _IMPERATIVE.match(text):
         return text[imperative.end() :]
+    if deed := _WHAT_IT_DOES.fullmatch(text):
+        return deed[1]
     phrases = find_phrases(text)
     if not phrases:
         return text
