@@ -73,6 +73,13 @@ def test_a_lead_sentence_brings_what_it_announces_in_the_next_chunk(tmp_path: Pa
     assert [block.kind for block in blocks_of(passage)] == ["paragraph", "list"]
 
 
+def test_a_table_that_was_announced_some_sentences_before_is_joined(tmp_path: Path) -> None:
+    prose = "word " * 30 + "and the following table has the hens. Hens are listed by their age."
+    passage, _, before = join(tmp_path, f"# A\n\n{prose}\n\n" + "- hen\n" * 20, "the following table", budget=46)
+    assert "- hen" not in before.text
+    assert [block.kind for block in blocks_of(passage)] == ["paragraph", "list"]
+
+
 def test_prose_is_not_joined(tmp_path: Path) -> None:
     passage, _, before = join(tmp_path, "# A\n\n" + "Hens walk slowly. " * 15 + "\n\n" + "Cats run fast. " * 15, "Hens")
     assert passage.chunk == before

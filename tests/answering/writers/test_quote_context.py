@@ -56,6 +56,7 @@ def test_a_sentence_with_a_reference_needs_the_one_before(make_pages: Make, open
         "However, the port is 42.",
         "Instead of a name take 42.",
         "The server keeps its 42 ports.",
+        "None is the name of port 42.",
     ],
 )
 def test_an_independent_sentence_needs_no_other(make_pages: Make, opening: str) -> None:
@@ -104,6 +105,27 @@ def test_a_sentence_with_a_colon_needs_what_follows(make_pages: Make) -> None:
 def test_an_introduction_needs_its_whole_list(make_pages: Make) -> None:
     page = make_pages("# A\n\nThere are three ways to walk:\n\n- slowly\n- fast\n- not at all\n\nThe end.")
     assert quote(page, "three ways") == ["There are three ways to walk:", "- slowly\n- fast\n- not at all"]
+
+
+def test_a_table_may_come_some_sentences_after_the_one_that_announces_it(make_pages: Make) -> None:
+    page = make_pages(
+        "# A\n\nThe following table has 42 hens. They are old.\n\n| hen | age |\n|---|---|\n| Ida | 9 |\n"
+    )
+    assert quote(page, "42") == ["The following table has 42 hens.", "hen | age\nIda | 9"]
+
+
+def test_a_sentence_that_introduces_a_diagram_is_not_quoted(make_pages: Make) -> None:
+    page = make_pages("# A\n\nThe chain has 42 links:\n\n```\nflowchart LR\n  A --> B\n```\n")
+    assert quote(page, "42") == []
+
+
+def test_they_needs_no_sentence_before_it_that_begins_with_what_the_question_names(make_pages: Make) -> None:
+    page = make_pages("# A\n\nWorm gears are cheap. They waste 42 % of the power.")
+    assert page.quote_texts("How efficient is a worm gear?", "42") == [
+        "They waste 42 % of the power.",
+        "Worm gears are cheap.",
+    ]
+    assert page.quote_texts("How efficient is it?", "42")[0] == "Worm gears are cheap."
 
 
 def test_an_introduction_without_its_list_is_not_quoted(make_pages: Make) -> None:

@@ -285,10 +285,16 @@ def test_code_and_rows_are_widened_by_the_prose_next_to_them(make_pages: Make) -
     assert page.quote_texts("What?", "1 | 2") == ["Rates are:", "A | B\n1 | 2", "Owls fly."]
 
 
-def test_an_item_of_a_long_list_is_widened_by_those_after_it(make_pages: Make) -> None:
+def test_an_item_of_a_long_list_is_not_widened_by_other_items(make_pages: Make) -> None:
     foods = ["corn", "worms", "grass", "bread", "rice", "nuts", "peas", "beans", "seeds", "snails", "slugs"]
     page = make_pages("# A\n\nHens eat:\n\n" + "".join(f"- {food}\n" for food in foods))
-    assert page.quote_texts("What of worms?", "worms") == ["Hens eat:", "- worms\n- grass\n- bread\n- rice"]
+    assert page.quote_texts("What of worms?", "worms") == ["Hens eat:", "- worms"]
+
+
+def test_a_short_answer_is_not_widened_to_more_words_than_a_paragraph_has(make_pages: Make) -> None:
+    cats, pigs = (f"{who}{' slowly' * 60}." for who in ("Cats climb", "Pigs dig"))
+    page = make_pages(f"# A\n\nDogs run. {cats} {pigs} Owls fly.")
+    assert page.quote_texts("Who?", "run") == ["Dogs run.", cats]
 
 
 CAPTIONS = ["Figure 3: A pig in its field.", "Figure 3. A pig in its field.", "Figure 3: A field. See the pig in it."]

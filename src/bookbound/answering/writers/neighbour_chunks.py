@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bookbound.answering.writers.quote_context import ANNOUNCES_TABLE
 from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
 from bookbound.domain.document import PageBreak, SourceSpan
 from bookbound.domain.judgement import Evidence, Judgement
@@ -56,7 +57,8 @@ def _move(piece: Evidence, chunk: Chunk, shift: int) -> Evidence:
 
 def _may_go_on(chunk: Chunk) -> bool:
     ends = (chunk.units[0], chunk.units[-1]) if chunk.units else ()
-    return any(unit.kind in ("row", "item", "code") for unit in ends) or chunk.cut_start or _leads_on(chunk)
+    is_open = chunk.cut_start or _leads_on(chunk) or bool(ANNOUNCES_TABLE.search(chunk.text))
+    return is_open or any(unit.kind in ("row", "item", "code") for unit in ends)
 
 
 def _leads_on(chunk: Chunk) -> bool:
@@ -90,7 +92,13 @@ def _goes_on(chunk: Chunk, after: Chunk) -> bool:
     if chunk.place.heading_path != after.place.heading_path or not chunk.units or not after.units:
         return False
     kind, next_kind = chunk.units[-1].kind, after.units[0].kind
-    return _leads_on(chunk) or (kind == next_kind and kind in ("row", "item"))
+    is_announced = kind == "sentence" and bool(ANNOUNCES_TABLE.search(chunk.text, _find_last_prose(chunk)))
+    return _leads_on(chunk) or (next_kind in ("row", "item") and (kind == next_kind or is_announced))
+
+
+def _find_last_prose(chunk: Chunk) -> int:
+    """Returns where the sentences at the end of a chunk begin."""
+    return max((unit.end for unit in chunk.units if unit.kind != "sentence"), default=0)
 
 
 def _append(chunk: Chunk, after: Chunk) -> Chunk:

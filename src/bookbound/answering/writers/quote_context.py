@@ -10,6 +10,7 @@ from bookbound.domain.chunk import Chunk
 from bookbound.text.tokens import extract_terms
 
 MAX_ANTECEDENTS = 2
+MAX_SUBJECT_WORDS, MAX_SUBJECT_TERMS = 4, 2
 _EXERCISE = re.compile(
     r"(?:exercises?|problems?|problem sets?|quiz(?:zes)?|self[- ]?check|review questions|check your understanding|"
     r"homework|assignments|practice(?: questions| problems)?)(?:\s+[\d.]+)?\s*(?:$|[:.–—-]\s)",
@@ -33,13 +34,14 @@ _SELF_REFERENCE = (
 )
 _ANAPHOR = re.compile(
     rf"^[\"'“‘(]*{_CONNECTIVES}(?!{_SELF_REFERENCE}|{_EXPLETIVE_IT})(?:(?:it|its|they|them|their|he|his|she|her|this|that|these|those|such|both|"
-    r"neither|either|none)\b|(?:the\s+)?(?:former|latter|same|others?)\b|otherwise\b|instead\b(?!\s+of)|each\s+of\s+them\b|"
+    r"neither|either|none\s+of)\b|(?:the\s+)?(?:former|latter|same|others?)\b|otherwise\b|instead\b(?!\s+of)|each\s+of\s+them\b|"
     r"yes\b|no,|one\s+of\s+them\b|the\s+(?:first|second|third|last)\s+(?:command|example|line|option|one|case|form)\b)|^[^,;:]*\bthis(?:[,;]|:\s|\.$)"
     r"|^(?:[\w'’-]+\s+){1,4}(?:it|them)(?:[.,;:]|\s+(?:to|in|on|with|by|for|from|as|at|into|when|if|before|after|better|"
     r"again|instead)\b)",
     re.I,
 )
-_ANNOUNCES_TABLE = re.compile(r"\bfollowing\s+(?:table|list)|(?:table|list)\s+(?:below|that\s+follows)\b", re.I)
+_PERSONAL_PRONOUN = re.compile(r"(?:it|its|they|their)\b", re.I)
+ANNOUNCES_TABLE = re.compile(r"\bfollowing\s+(?:table|list)|(?:table|list)\s+(?:below|that\s+follows)\b", re.I)
 _ANNOUNCEMENT = re.compile(
     r"\b(?:following|follows|below|like\s+(?:this|so)|here\s+is|this\s+(?:command|file|code|script)|for\s+example)\b"
     r"|^(?:now\s+|then\s+|next,?\s+)?(?:run|type|use|enter|execute|create|add)\b",
@@ -47,14 +49,18 @@ _ANNOUNCEMENT = re.compile(
 )
 
 
-def expand_to_context(layout: ChunkLayout, start: int, end: int, list_terms: Set[str]) -> tuple[set[int], set[int]]:
+def expand_to_context(
+    layout: ChunkLayout, start: int, end: int, list_terms: Set[str], question_terms: Set[str] = frozenset()
+) -> tuple[set[int], set[int]]:
     """Returns the units of characters `start` to `end`, and the other units that they need to be understood.
 
     Of a list that is one item, or the whole list if several items contain the words or its introduction has one of the
-    `list_terms`. Units that introduce something that the chunk lacks are left out.
+    `list_terms`. Units that introduce something that the chunk lacks are left out, and so is a sentence before "They …"
+    that begins with what the question names.
     """
     core = _find_core_units(layout, start, end, list_terms)
     needed = set().union(*(_find_required_units(layout, at) for at in core)) - core
+    needed -= {at for at in needed if at + 1 in core and _is_clear_from_question(layout, at, question_terms)}
     for at in sorted(core | needed):
         led = set(_find_introduced_units(layout, at))
         needed |= led - core if not led & (core | needed) else set()
@@ -73,14 +79,24 @@ def introduces_next_unit(layout: ChunkLayout, at: int) -> bool:
     """Returns whether a unit needs what follows: it ends in a colon or before a formula, or is a label."""
     words = layout.words(at)
     is_unended = layout.kind(at + 1) == "formula" and layout.kind(at) == "sentence" and words[-1] not in ".!?…"
-    is_announced = layout.kind(at + 1) in ("row", "item") and bool(_ANNOUNCES_TABLE.search(words))
+    is_announced = _find_announced_unit(layout, at) == at + 1
     return words.endswith((":", "：")) or is_unended or is_announced or layout.is_label(at)
+
+
+def _find_announced_unit(layout: ChunkLayout, at: int) -> int | None:
+    """Returns the first row or item of the table or list that a unit announces; more sentences may come before it."""
+    if not ANNOUNCES_TABLE.search(layout.words(at)):
+        return None
+    after = next((other for other in range(at + 1, len(layout)) if layout.kind(other) != "sentence"), at)
+    return after if layout.kind(after) in ("row", "item") else None
 
 
 def _find_introduced_units(layout: ChunkLayout, at: int) -> range:
     """Returns what a unit introduces: the next code, formula or sentence, or the whole list or table."""
-    after = at + 1
-    if not introduces_next_unit(layout, at) or after >= len(layout):
+    announced = _find_announced_unit(layout, at)
+    after = announced or at + 1
+    is_missing = after >= len(layout) or (layout.kind(after) == "code" and layout.is_aside(after))
+    if is_missing or not (announced or introduces_next_unit(layout, at)):
         return range(0)
     if layout.kind(after) == "row":
         return layout.table(after)
@@ -138,6 +154,13 @@ def _announces_example(layout: ChunkLayout, at: int) -> bool:
     """Returns whether a unit announces what is shown after it."""
     before = at - (at > 0 and layout.is_label(at))
     return before >= 0 and (introduces_next_unit(layout, before) or bool(_ANNOUNCEMENT.search(layout.words(before))))
+
+
+def _is_clear_from_question(layout: ChunkLayout, at: int, question_terms: Set[str]) -> bool:
+    """Returns whether "It" or "They" in the next sentence means what this one begins with and the question names."""
+    subject = extract_terms(" ".join(layout.words(at).split()[:MAX_SUBJECT_WORDS]))[:MAX_SUBJECT_TERMS]
+    is_pronoun = layout.kind(at) == layout.kind(at + 1) == "sentence" and _PERSONAL_PRONOUN.match(layout.words(at + 1))
+    return bool(is_pronoun and subject) and question_terms >= set(subject)
 
 
 def _find_introduction(layout: ChunkLayout, at: int) -> set[int]:

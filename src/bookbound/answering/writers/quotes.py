@@ -89,10 +89,9 @@ def _order_by_part(evidence: Sequence[Evidence]) -> list[Evidence]:
 
 MIN_SHARE_SAME_PASSAGE, MIN_SHARE_OTHER_PASSAGE, MIN_NEW_TERM_SHARE = 0.1, 0.3, 0.3
 """Probability relative to the best that further words need, in a quoted passage and in another, and its new terms."""
-PROSE_KINDS = ("sentence", "item")
 MAX_QUOTED_PASSAGES, MAX_CLOSEST_PIECES = 3, 2
-MIN_QUOTED_UNITS, MIN_QUOTED_UNITS_OF_PART = 5, 2
-"""Answers with fewer units are widened, and so is the answer to each of several parts."""
+MIN_QUOTED_UNITS, MIN_QUOTED_UNITS_OF_PART, MAX_WIDENED_WORDS = 5, 2, 110
+"""Answers with fewer units are widened, and so is the answer to each of several parts, but not to more words."""
 
 
 class Excerpt:
@@ -110,7 +109,7 @@ class Excerpt:
         layout = self._layouts.get(piece.chunk_id)
         if not layout or is_exercise(layout.chunk):
             return
-        core, needed = expand_to_context(layout, piece.start, piece.end, self._list_terms)
+        core, needed = expand_to_context(layout, piece.start, piece.end, self._list_terms, self._question_terms)
         if all(map(layout.is_aside, core)):
             return
         new = {at for at in core | needed if not self._contains(piece.chunk_id, at)}
@@ -142,10 +141,14 @@ class Excerpt:
         units = [at for at, piece in chosen.items() if piece is best]
         for at in chain(_iterate_prose(layout, max(units), 1), _iterate_prose(layout, min(units), -1)):
             count = sum(piece.part == best.part for found in self._chosen.values() for piece in found.values())
-            if count >= wanted or not self._fits(name, {at}):
+            if count >= wanted or not self._fits(name, {at}) or self._is_long_with(name, at):
                 return
             if not self._contains(name, at):
                 chosen[at] = best
+
+    def _is_long_with(self, name: str, at: int) -> bool:
+        units = [(name, at), *((other, unit) for other, chosen in self._chosen.items() for unit in chosen)]
+        return sum(len(self._layouts[other].words(unit).split()) for other, unit in units) > MAX_WIDENED_WORDS
 
     def in_order(self) -> list[Evidence]:
         """Returns the stretches of each chunk in the order in which the chunks were chosen.
@@ -213,8 +216,8 @@ class Excerpt:
 
 
 def _iterate_prose(layout: ChunkLayout, at: int, step: int) -> Iterator[int]:
-    """Yields the prose units before or after a unit, up to a heading, code, a table or a caption."""
-    while layout.kind(at := at + step) in PROSE_KINDS and not (layout.is_label(at) or layout.is_aside(at)):
+    """Yields the sentences before or after a unit, up to a heading, a list, code, a table or a caption."""
+    while layout.kind(at := at + step) == "sentence" and not (layout.is_label(at) or layout.is_aside(at)):
         if step > 0 and introduces_next_unit(layout, at):
             return
         yield at
