@@ -45,6 +45,16 @@ def test_a_question_that_asks_for_more_than_the_section_is_read_as_before(questi
     assert assess(question, passage("Tuple")).probability == 0.05
 
 
+def test_a_question_what_something_has_is_answered_by_the_list_in_the_section_below_it() -> None:
+    text = "The command is fast.\n\n- `--port`\n- `--host`"
+    place = Place("a.md", "/a", "Commands", "Commands", ("serve", "Options"), "a", 0, len(text))
+    options = Passage(Chunk("options", text, place, 0, units=tuple(split_sentences(text))), 0.5)
+    found = assess("Which options does serve have?", passage("Options"), options)
+    (span,) = found.readings[1].spans
+    assert (text[span.start : span.end], found.probability) == ("- `--port`", NAMED_PROBABILITY)
+    assert assess("Which options does build have?", options).probability == 0.05
+
+
 def test_the_first_chunk_of_the_section_answers() -> None:
     found = assess("What is a tuple?", passage("Tuple", "Later words.", 3), passage("Tuple", TEXT, 2))
     assert [len(reading.spans) for reading in found.readings] == [0, 1]

@@ -15,8 +15,13 @@ NAMED_PROBABILITY = 0.8
 MIN_READING = 0.5
 """How probable the reading of a section must be whose heading says more than the name."""
 _ASKS_WHAT_IT_IS = re.compile(
-    r"(?:(?:what(?:['’]s|\s+is|\s+are|\s+does)?|who\s+(?:is|are)|explain|describe|define|tell\s+me\s+about)\s+)?"
+    r"(?:(?:what(?:['’]s|\s+is|\s+are|\s+does)?|who\s+(?:is|are)|explain|describe|define|tell\s+me\s+about|"
+    r"(?:show|give)(?:\s+me)?|list|i\s+need)\s+)?"
     r"(?P<name>.+?)(?:\s+(?:do|give|return|mean|meaning|definition|explained))?\s*[?.!]*",
+    re.I,
+)
+_ASKS_WHAT_IT_HAS = re.compile(
+    r"(?:what|which)\s+(?P<things>(?:\S+\s+)?\S+s)\s+(?:does|do|can)\s+(?P<owner>.+?)\s+(?:have|take|accept|support)\s*[?.!]*",
     re.I,
 )
 _ASKS_SOMETHING_ELSE = re.compile(r"\b(?:how|why|when|where|which|who|whose)\b", re.I)
@@ -27,26 +32,31 @@ _CODE = re.compile(r"`[^`]+`|--?\w[\w-]*|(?=\S*(?:\w[_./:]{1,2}\w|\w\(|[a-z][A-Z
 def prefer_named_words(question: str, passages: Sequence[Passage], assessment: Assessment) -> Assessment:
     """Returns the assessment, in which a question that asks what something is has the words about that name.
 
-    "What is a tuple?" is answered by the opening of the section "Tuples", whatever its first words are, and
-    "use_sim_time" by the sentence that has this name.
+    "What is a tuple?" is answered by the opening of the section "Tuples", whatever its first words are, "What options
+    does start have?" by the list or table in the section "Options" below "start", and "use_sim_time" by the sentence
+    that has this name.
     """
-    found = _ASKS_WHAT_IT_IS.fullmatch(" ".join(question.split())) if passages else None
-    if not found or _ASKS_SOMETHING_ELSE.search(found["name"]):
+    asked = " ".join(question.split())
+    owned = _ASKS_WHAT_IT_HAS.fullmatch(asked)
+    found = _ASKS_WHAT_IT_IS.fullmatch(f"{owned['things']} {owned['owner']}" if owned else asked)
+    if not passages or not found or _ASKS_SOMETHING_ELSE.search(found["name"]):
         return assessment
     name = frozenset(extract_terms(found["name"]))
     at = _find_named_section(name, passages, assessment) if name else None
-    if at is not None and (opening := _find_opening(passages[at].chunk)):
+    opening = _find_opening(passages[at].chunk, ("row", "item") if owned else ("sentence",)) if at is not None else None
+    if at is not None and opening:
         return assessment if assessment.probability >= NAMED_PROBABILITY else _put_first(opening, at, assessment)
-    is_code = _CODE.fullmatch(found["name"])
+    is_code = not owned and _CODE.fullmatch(found["name"])
     return _prefer_mention(found["name"].strip("`"), passages, assessment) if is_code else assessment
 
 
 def _find_named_section(name: frozenset[str], passages: Sequence[Passage], assessment: Assessment) -> int | None:
     """Returns the number of the first passage of the section that has this name, if one has.
 
-    If the heading says more than the name, the reader must have found the opening of the section itself.
+    The headings above the section may have a part of the name. If its own heading says more than the name, the reader
+    must have found the opening of the section itself.
     """
-    named = [at for at, passage in enumerate(passages) if _heading_terms(passage.chunk) == name]
+    named = [at for at, passage in enumerate(passages) if _is_named(passage.chunk, name)]
     if named:
         return min(named, key=lambda at: passages[at].chunk.position)
     best = max(range(len(passages)), key=lambda at: assessment.readings[at].probability)
@@ -89,11 +99,16 @@ def _put_first(unit: QuotableUnit, at: int, assessment: Assessment) -> Assessmen
     return replace(assessment, probability=probability, readings=tuple(readings))
 
 
+def _is_named(chunk: Chunk, name: frozenset[str]) -> bool:
+    own = _heading_terms(chunk)
+    return bool(own) and own <= name <= own.union(extract_terms(" ".join(chunk.place.heading_path)))
+
+
 def _heading_terms(chunk: Chunk) -> frozenset[str]:
     return frozenset(extract_terms(chunk.place.section)) if chunk.id != SELECTION_CHUNK_ID else frozenset()
 
 
-def _find_opening(chunk: Chunk) -> QuotableUnit | None:
-    """Returns the first sentence of a chunk, unless it begins before the chunk."""
-    first = next((unit for unit in chunk.units if unit.kind == "sentence" and unit.end - unit.start > 1), None)
+def _find_opening(chunk: Chunk, kinds: Sequence[str] = ("sentence",)) -> QuotableUnit | None:
+    """Returns the first sentence of a chunk, or its first unit of other kinds, unless it begins before the chunk."""
+    first = next((unit for unit in chunk.units if unit.kind in kinds and unit.end - unit.start > 1), None)
     return None if first is None or (chunk.cut_start and first == chunk.units[0]) else first
