@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,7 +23,6 @@ from evals.sets import OUT
 
 FOLDER = OUT / "replies"
 PAGE = FOLDER / "replies.html"
-NO_CONVERSATION = "not asked: this version takes no conversation"
 
 
 def index_source(name: str, progress: Progress) -> Path:
@@ -54,12 +52,8 @@ def ask_source(name: str, questions: Sequence[ReplyQuestion], progress: Progress
 
 def ask(book: Book, question: ReplyQuestion, source: SourceBlocks) -> JudgedReply:
     """Asks one question and judges the reply."""
-    options: dict[str, object] = {"selection": question.selection}
-    if question.conversation:
-        if "conversation" not in inspect.signature(book.ask).parameters:
-            return JudgedReply(question, skipped=NO_CONVERSATION)
-        options["conversation"] = list(talk_first(book, question.conversation))
-    shown = show_reply(book.ask(question.question, **options))  # type: ignore[arg-type]
+    conversation = list(talk_first(book, question.conversation))
+    shown = show_reply(book.ask(question.question, selection=question.selection, conversation=conversation))
     return JudgedReply(question, shown, tuple(judge(shown, question, source)))
 
 

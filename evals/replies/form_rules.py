@@ -76,9 +76,9 @@ def _is_cut(lines: Sequence[str], written: Sequence[CodeBlock]) -> bool:
 
 def _check_whole_list(shown: ShownReply, source: SourceBlocks) -> Iterator[str]:
     """Each item is whole, and a list of which at least half is shown is whole; titles are no items of a list."""
-    if shown.kind == "answer" and shown.message.startswith("From the"):
-        return
     for block, whole in _find_written("list", shown, source.lists(shown.files)):
+        if block.has_titles:
+            continue
         lines = [_fold_item(line) for line in block.lines]
         if cut := [
             item for item in whole if item not in lines and any(line and item.startswith(line) for line in lines)
@@ -160,8 +160,8 @@ def fold(text: str) -> str:
 
 def _fold_item(text: str) -> str:
     """An item without its marker, or a row without its empty cells."""
-    cells = filter(None, re.split(r"\s*(?<!\S)\|(?!\S)\s*", fold(text)))
-    return LIST_MARKER.sub("", " | ".join(cells))
+    cells = filter(None, re.split(r"\s*(?<!\S)\|(?!\S)\s*", LIST_MARKER.sub("", fold(text))))
+    return " | ".join(cells)
 
 
 def shorten(text: str) -> str:

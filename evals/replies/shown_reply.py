@@ -20,11 +20,15 @@ from bookbound.domain.reply_blocks import CUT_MARK, ReplyBlock, build_blocks
 
 @dataclass(frozen=True, slots=True)
 class ShownBlock:
-    """A part of a reply: its kind, its sentences, items, rows or lines, and the numbers of its citations."""
+    """A part of a reply: its kind, its sentences, items, rows or lines, and the numbers of its citations.
+
+    A list with titles has those of chapters or sections; it is no list of the book.
+    """
 
     kind: str
     lines: tuple[str, ...]
     numbers: tuple[int, ...] = ()
+    has_titles: bool = False
 
     @property
     def text(self) -> str:
@@ -70,8 +74,9 @@ def show_reply(reply: Reply) -> ShownReply:
     """What a reader sees of a reply."""
     kind = {Answer: "answer", Unsure: "unsure", Refusal: "refusal"}.get(type(reply), type(reply).__name__.lower())
     said = reply.reservation if isinstance(reply, Answer) else reply.text
-    message = note_of(reply) or said
-    return ShownReply(kind, message, tuple(blocks_of(reply)), tuple(citations_of(reply)), completed_question(reply))
+    trace = reply.trace
+    blocks, citations = tuple(blocks_of(reply)), tuple(citations_of(reply))
+    return ShownReply(kind, trace.note or said, blocks, citations, trace.completed_question)
 
 
 def blocks_of(reply: Reply) -> Iterator[ShownBlock]:
@@ -83,7 +88,9 @@ def blocks_of(reply: Reply) -> Iterator[ShownBlock]:
         quotes = [AnswerSentence(quote.text, (quote,)) for source in sources for quote in source.quotes]
         blocks = build_blocks(quotes)
     for block in blocks:
-        yield ShownBlock(block.kind, tuple(_lines_of(block)), tuple(find_source_numbers(block.evidence, sources)))
+        numbers = tuple(find_source_numbers(block.evidence, sources))
+        has_titles = any(item.quote and item.quote.kind == "heading" for item in block.items)
+        yield ShownBlock(block.kind, tuple(_lines_of(block)), numbers, has_titles)
 
 
 def _lines_of(block: ReplyBlock) -> Iterator[str]:
@@ -112,13 +119,3 @@ def _sources_of(reply: Reply) -> tuple[Source, ...]:
     if isinstance(reply, Unsure):
         return group_by_section(reply.closest)
     return reply.sources if isinstance(reply, Answer) else ()
-
-
-def note_of(reply: Reply) -> str:
-    """What a reply says instead of its usual sentence, such as an answer to a greeting."""
-    return str(getattr(reply.trace, "note", None) or "")
-
-
-def completed_question(reply: Reply) -> str:
-    """The question that was answered if it was completed from the conversation."""
-    return str(getattr(reply.trace, "completed_question", None) or "")

@@ -49,6 +49,9 @@ gears.turn()
 |---|---|
 | spur | 3 |
 | worm | 20 |
+
+1. Push the rim.
+2. | is a bar.
 """
 
 
@@ -198,6 +201,8 @@ def test_a_reply_with_one_fault_breaks_one_general_rule(rule: str, shown: ShownR
         reply_with(ShownBlock("table", ("Gear | Ratio", "| spur |  | 3", "worm | 20"))),
         reply_with(ShownBlock("list", ("Spur gears. They are cheap.", "Worm gears.", "Bevel gears."))),
         reply_with(ShownBlock("list", ("Worm gears.",))),
+        reply_with(ShownBlock("list", ("1. Push the rim.", "2. | is a bar."))),
+        reply_with(ShownBlock("list", ("Spur gears.",), has_titles=True)),
         reply_with(prose("Gears turn."), citations=(replace(PLACE, file="book.pdf", link="book.pdf#page=8"),)),
         reply_with(prose("Gears turn."), citations=(replace(PLACE, link="/gears"),)),
     ],
@@ -246,11 +251,6 @@ def test_a_refusal_shows_its_sentence_and_the_closest_sections() -> None:
     assert [each.path for each in shown.citations] == ["Chapter 1 › Section 1"]
 
 
-class SilentBook:
-    def ask(self, question: str, *, selection: str | None = None) -> Reply:
-        return make_refusal()
-
-
 class TalkingBook:
     def ask(
         self, question: str, *, selection: str | None = None, conversation: Sequence[tuple[str, str]] = ()
@@ -259,9 +259,8 @@ class TalkingBook:
         return make_answer([(f"{earlier} {question}".strip(), make_passage("Gears turn."))])
 
 
-def test_a_follow_up_comes_with_the_earlier_replies_if_the_book_takes_a_conversation(source: SourceBlocks) -> None:
+def test_a_follow_up_comes_with_the_earlier_replies(source: SourceBlocks) -> None:
     question = replace(ask_for("follow_up"), conversation=("What is a gear?",))
-    assert not replies_command.ask(SilentBook(), question, source).was_asked  # type: ignore[arg-type]
     asked = replies_command.ask(TalkingBook(), question, source)  # type: ignore[arg-type]
     assert asked.shown
     assert asked.shown.text.strip() == "What is a gear? What is a gear? How do gears turn?"
