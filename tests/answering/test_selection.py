@@ -105,6 +105,14 @@ def test_a_foreign_selection_is_split_into_sentences(runner: asyncio.Runner, pip
     assert [kind for kind, _, _ in chunk.units] == ["sentence", "sentence", "item", "item"]
 
 
+def test_indented_lines_of_a_foreign_selection_are_code(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    code = "def dive(whale):\n    whale.sing()\n\nfor whale in whales:\n    dive(whale)"
+    selection = f"Whales sing. They dive\nvery deep.\n\n{code}\n\n- deep\n  down\n"
+    chunk = runner.run(pipeline.search(Question("What?", selection, AnswerScope.SELECTION))).passages[0].chunk
+    assert [kind for kind, _, _ in chunk.units] == ["sentence", "sentence", "code", "item"]
+    assert selection[chunk.units[2].start : chunk.units[2].end] == code
+
+
 def test_a_foreign_selection_has_no_place_in_the_book(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     retrieval = runner.run(pipeline.search(Question("What?", "Whales sing in the deep.", AnswerScope.SELECTION)))
     assert retrieval.selection is None

@@ -113,6 +113,13 @@ def test_what_a_writer_says_about_code_is_no_code() -> None:
     assert shapes(AnswerSentence("Call stop.", quote(chunk, 0).evidence)) == [("paragraph", "Call stop.")]
 
 
+def test_code_and_links_of_a_writer_are_plain_words() -> None:
+    said = AnswerSentence("Call `walk()` as [the guide](https://a.example/b) says.", quote(PROSE, 0).evidence)
+    assert shapes(said) == [("paragraph", "Call walk() as the guide says.")]
+    quoted = make_chunk(("sentence", "Type `walk()`."))
+    assert shapes(quote(quoted, 0)) == [("paragraph", "Type `walk()`.")]
+
+
 def test_a_text_of_an_interface_continues_the_paragraph_before_it() -> None:
     assert markdown(quote(PROSE, 0), "[1]", quote(PROSE, 1), "[2]") == "It walks. [1]\n\nIt stops. [2]"
 
@@ -206,6 +213,17 @@ def test_items_that_the_source_leaves_to_be_numbered_are_numbered_by_level() -> 
     ]
 
 
+def test_an_item_in_the_middle_of_a_list_has_its_own_number() -> None:
+    chunk = make_chunk(
+        ("item", "#. Look."), "\n", ("item", "#. Walk."), "\n  ", ("sentence", "Slowly."), "\n", ("item", "#. Stop."),
+        "\n\n", ("sentence", "Then:"), "\n\n", ("item", "#. Rest."),
+    )  # fmt: skip
+    assert [(item.number, item.text) for block in build_blocks([quote(chunk, 3)]) for item in block.items] == [
+        ("3.", "Stop.")
+    ]
+    assert build_blocks([quote(chunk, 5)])[0].items[0].number == "1."
+
+
 def test_titles_without_a_chunk_are_items_of_one_list() -> None:
     places = [replace(PROSE.place, anchor=name) for name in ("legs", "arms")]
     titles = [Evidence("", place.anchor.title(), place, 0, 0, 1.0, "heading") for place in places]
@@ -272,6 +290,12 @@ def test_two_tables_of_one_chunk_are_two_tables() -> None:
 def test_columns_in_which_nothing_is_said_are_left_out() -> None:
     chunk = make_chunk(("row", "Loop |  | Rate |"), "\n", ("row", "Motor |  | 10 kHz |"))
     assert build_blocks([quote(chunk, 0, 1)])[0].rows == (("Loop", "Rate"), ("Motor", "10 kHz"))
+
+
+def test_the_line_below_the_names_of_columns_in_plain_text_is_left_out() -> None:
+    chunk = make_chunk(("row", "| Loop | Rate |"), "\n", ("row", "|---|:---|"), "\n", ("row", "| Arm | 1 kHz |"))
+    (block,) = build_blocks([quote(chunk, 0, 2)])
+    assert (block.has_header, block.rows) == (True, (("Loop", "Rate"), ("Arm", "1 kHz")))
 
 
 def test_a_cell_may_contain_a_bar() -> None:

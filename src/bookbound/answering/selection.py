@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
@@ -17,6 +18,8 @@ ChunkOffset = tuple[Chunk, int]
 MAX_CANDIDATES = 5
 MAX_OCCURRENCES = 1000
 FOREIGN_SECTION = "Selected text"
+_PARAGRAPH = re.compile(r"[^\n]+(?:\n(?![^\S\n]*(?:\n|$))[^\n]+)*")
+_LIST_ITEM = re.compile(r"^\s*(?:[-*+•‣◦·–]|\d{1,3}[.)])\s", re.M)
 
 
 async def locate_selection(selection: str, index: Index, deadline: Deadline = NO_DEADLINE) -> Chunk:
@@ -30,7 +33,25 @@ async def locate_selection(selection: str, index: Index, deadline: Deadline = NO
                 return found
     place = Place("", "", "", FOREIGN_SECTION, (), "", 0, len(selection))
     spans = (SourceSpan(0, len(selection), 0, len(selection)),)
-    return Chunk(SELECTION_CHUNK_ID, selection, place, 0, spans, tuple(split_sentences(selection)))
+    return Chunk(SELECTION_CHUNK_ID, selection, place, 0, spans, tuple(_split_foreign(selection)))
+
+
+def _split_foreign(selection: str) -> Iterator[QuotableUnit]:
+    """Yields the units of a text that is not from the book; only indented lines tell code from prose."""
+    paragraphs = _PARAGRAPH.finditer(selection)
+    for is_code, found in groupby(paragraphs, lambda paragraph: _looks_like_code(paragraph.group())):
+        spans = [paragraph.span() for paragraph in found]
+        start, end = spans[0][0], spans[-1][1]
+        if is_code:
+            yield QuotableUnit("code", start, end).trimmed(selection)
+        else:
+            units = split_sentences(selection[start:end])
+            yield from (unit._replace(start=unit.start + start, end=unit.end + start) for unit in units)
+
+
+def _looks_like_code(paragraph: str) -> bool:
+    first, *rest = (len(line) - len(line.lstrip()) for line in paragraph.split("\n"))
+    return max(rest, default=0) > first and not _LIST_ITEM.search(paragraph)
 
 
 def _find_on_page(selection: str, chunks: list[Chunk], likely: Chunk) -> Chunk | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bookbound.domain.chunk import QuotableUnit, names_columns, split_cells
+from bookbound.domain.chunk import Chunk, QuotableUnit, names_columns, split_cells
 from bookbound.domain.judgement import Evidence
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ CUT_MARK = "…"
 """Stands where the book goes on."""
 _ITEM_MARKER = re.compile(r"(?:[-*+•‣◦·–]|(?P<number>\(?(?:\d{1,3}|[a-z]|#)[.)]))\s+")
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
+_TABLE_RULE = re.compile(r"[\s|+]*(?::?[-=]{2,}:?[\s|+]*)+")
+"""A line of hyphens below the names of columns, in a table of plain text."""
+_INLINE_MARKUP = re.compile(r"(`{1,2})(?P<code>[^`\n]+)\1|\[(?P<label>[^\[\]\n]+)\]\([^()\s]*\)")
+"""Code and links as a language model marks them."""
 _BLOCK_KINDS: Mapping[str, ReplyBlockKind] = {
     "heading": "heading",
     "item": "list",
@@ -78,7 +82,7 @@ def build_blocks(pieces: Iterable[AnswerSentence | str]) -> tuple[ReplyBlock, ..
         else:
             blocks.append(block)
         previous = part
-    return tuple(_finish(block) for block in _name_titles(blocks))
+    return tuple(_tidy_table(block) if block.kind == "table" else block for block in _name_titles(blocks))
 
 
 def _split_piece(piece: AnswerSentence | str) -> Iterator[_Part]:
@@ -87,11 +91,15 @@ def _split_piece(piece: AnswerSentence | str) -> Iterator[_Part]:
         return
     quote = next((each for each in piece.evidence if each.chunk and each.text == piece.text), None)
     if not quote:
-        yield _find_cut_code(piece) or _Part(piece.text, piece.evidence)
+        yield _find_cut_code(piece) or _Part(_strip_inline_markup(piece.text), piece.evidence)
         return
     for unit in quote.units:
         moved = unit._replace(start=unit.start + quote.start, end=unit.end + quote.start)
         yield _Part(quote.text[unit.start : unit.end], (quote,), moved)
+
+
+def _strip_inline_markup(text: str) -> str:
+    return _INLINE_MARKUP.sub(lambda found: found["code"] or found["label"], text)
 
 
 def _find_cut_code(piece: AnswerSentence) -> _Part | None:
@@ -115,7 +123,7 @@ def _make_block(part: _Part) -> ReplyBlock:
     cut_end = chunk.cut_end and unit == chunk.units[-1]
     match kind:
         case "list":
-            return ReplyBlock("list", items=(_make_item(part, unit),), evidence=part.evidence)
+            return ReplyBlock("list", items=(_make_item(chunk, part, unit),), evidence=part.evidence)
         case "table":
             first = names_columns(chunk.text, chunk.units, unit)
             return ReplyBlock("table", rows=(split_cells(part.text),), has_header=first, evidence=part.evidence)
@@ -128,16 +136,29 @@ def _make_block(part: _Part) -> ReplyBlock:
             return ReplyBlock(kind, words, evidence=part.evidence)
 
 
-def _make_item(part: _Part, unit: QuotableUnit) -> ListItem:
+def _make_item(chunk: Chunk, part: _Part, unit: QuotableUnit) -> ListItem:
     found = _ITEM_MARKER.match(part.text)
     words = " ".join(part.text[found.end() if found else 0 :].split())
-    return ListItem(words, (found and found["number"]) or "", _indentation(part, unit) // 2, part.quote)
+    number = (found and found["number"]) or ""
+    if "#" in number:
+        number = number.replace("#", str(_count_numbered_items(chunk, unit)))
+    return ListItem(words, number, _indentation(chunk, unit) // 2, part.quote)
 
 
-def _indentation(part: _Part, unit: QuotableUnit) -> int:
+def _count_numbered_items(chunk: Chunk, unit: QuotableUnit) -> int:
+    """Returns the number of an item that the source leaves to be numbered: its place in its list."""
+    level, count = _indentation(chunk, unit), 1
+    for before in reversed([other for other in chunk.units if other.start < unit.start]):
+        indentation = _indentation(chunk, before)
+        if indentation < level or (indentation == level and before.kind != "item"):
+            break
+        count += indentation == level
+    return count
+
+
+def _indentation(chunk: Chunk, unit: QuotableUnit) -> int:
     """Returns the number of spaces before a unit on its line."""
-    before = part.quote.chunk.text[: unit.start] if part.quote.chunk else ""
-    line = before.rpartition("\n")[2]
+    line = chunk.text[: unit.start].rpartition("\n")[2]
     return len(line) if not line.strip() else 0
 
 
@@ -158,7 +179,7 @@ def _join(block: ReplyBlock, previous: _Part, added: ReplyBlock, part: _Part) ->
         return replace(joined, items=block.items + added.items)
     if block.kind == added.kind == "table" and not _BLANK_LINE.search(gap) and not added.has_header:
         return replace(joined, rows=block.rows + added.rows)
-    if block.kind == "list" and added.kind == "paragraph" and _continues_item(gap, part, part.unit):
+    if block.kind == "list" and added.kind == "paragraph" and _continues_item(gap, part):
         last = block.items[-1]
         return replace(joined, items=(*block.items[:-1], last._replace(text=f"{last.text} {added.text}")))
     return None
@@ -173,8 +194,9 @@ def _gap(previous: _Part, part: _Part) -> str | None:
     return part.quote.chunk.text[previous.unit.end : part.unit.start]
 
 
-def _continues_item(gap: str, part: _Part, unit: QuotableUnit) -> bool:
-    return not gap.strip() and (not _BLANK_LINE.search(gap) or _indentation(part, unit) > 1)
+def _continues_item(gap: str, part: _Part) -> bool:
+    is_indented = part.unit and part.quote.chunk and _indentation(part.quote.chunk, part.unit) > 1
+    return not gap.strip() and bool(is_indented or not _BLANK_LINE.search(gap))
 
 
 def _name_titles(blocks: list[ReplyBlock]) -> Iterator[ReplyBlock]:
@@ -186,19 +208,12 @@ def _name_titles(blocks: list[ReplyBlock]) -> Iterator[ReplyBlock]:
         yield replace(block, kind="heading") if is_title and _is_quoted_unit(block) else block
 
 
-def _finish(block: ReplyBlock) -> ReplyBlock:
-    """Numbers the items that the source leaves to be numbered, and drops the columns in which nothing is said."""
-    if block.kind == "table":
-        filled = [any(column) for column in zip_longest(*block.rows, fillvalue="")]
-        rows = tuple(tuple(cell for cell, keep in zip(row, filled, strict=False) if keep) for row in block.rows)
-        return replace(block, rows=rows)
-    counts: dict[int, int] = {}
-    items = []
-    for item in block.items:
-        counts = {level: count for level, count in counts.items() if level <= item.level}
-        counts[item.level] = counts.get(item.level, 0) + 1
-        items.append(item._replace(number=item.number.replace("#", str(counts[item.level]))))
-    return replace(block, items=tuple(items))
+def _tidy_table(block: ReplyBlock) -> ReplyBlock:
+    """Returns a table without the rules between its rows and the columns in which nothing is said."""
+    rows = [row for row in block.rows if not _TABLE_RULE.fullmatch(" ".join(row))]
+    filled = [any(column) for column in zip_longest(*rows, fillvalue="")]
+    kept = tuple(tuple(cell for cell, keep in zip(row, filled, strict=False) if keep) for row in rows)
+    return replace(block, rows=kept)
 
 
 def _is_quoted_unit(block: ReplyBlock) -> bool:
