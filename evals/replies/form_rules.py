@@ -111,8 +111,8 @@ def _find_written(
 
 
 def _check_facts(shown: ShownReply, source: SourceBlocks) -> Iterator[str]:
-    """Exercises, captions and the source of diagrams are not facts."""
-    for each in shown.citations if shown.kind != "refusal" else ():
+    """Exercises, captions and the source of diagrams are not facts; an unsure reply may show an exercise."""
+    for each in shown.citations if shown.kind == "answer" else ():
         if EXERCISE.search(each.path):
             yield f"[{each.number}] quotes an exercise: {each.path}"
     for block in shown.blocks:

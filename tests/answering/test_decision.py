@@ -11,7 +11,7 @@ from bookbound.answering.run_state import RunState
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import AnswerSpan, Assessment, Evidence, Judgement, PassageAssessment, RefusalReason
 from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
-from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply
+from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Unsure
 from bookbound.domain.trace import StageClock, Trace
 
 POINT = OperatingPoint(answer_threshold=0.5, relevance_threshold=0.4)
@@ -282,3 +282,13 @@ def test_the_closest_sections_of_a_refusal_are_near_the_question(passage: Make) 
     refusal = reply_with([near, far], "How?")
     assert isinstance(refusal, Refusal)
     assert [place.anchor for place in refusal.closest] == ["near"]
+
+
+def test_an_answer_that_only_an_exercise_has_is_unsure(passage: Make) -> None:
+    task = passage("Show that the gait is a trot.", "a")
+    task = replace(task, chunk=replace(task.chunk, place=replace(task.chunk.place, headings=("Exercises",))))
+    reply = reply_with([task], "What is the gait?")
+    assert isinstance(reply, Unsure)
+    assert [quote.text for quote in reply.closest] == ["Show that the gait is a trot."]
+    assert (reply.judgement.is_unsure, reply.judgement.refusal) == (True, RefusalReason.INSUFFICIENT_GROUNDING)
+    assert isinstance(reply_with([task, passage("A trot.", "b")], "What is the gait?"), Refusal)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from bookbound.answering.operating_point import OperatingPoint
 from bookbound.answering.reading.question_parts import split_question
 from bookbound.answering.run_state import RunState
+from bookbound.answering.writers.quote_context import is_exercise
 from bookbound.answering.writers.quotes import quote_closest
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.judgement import (
@@ -130,8 +131,14 @@ def build_reply(retrieval: Retrieval, judgement: Judgement, run: RunState, trace
     if not run.sentences:
         reason = judgement.refusal or RefusalReason.INSUFFICIENT_GROUNDING
         found, evidenced = run.quotable or (retrieval, judgement)
-        if judgement.is_unsure and (quotes := quote_closest(run.question, found.passages, evidenced)):
-            return Unsure(reason, judgement, trace, quotes)
+        # An exercise is not quoted as an answer, but it may be the closest that the book has.
+        is_exercise_only = judgement.answer_present and all(
+            piece.chunk is not None and is_exercise(piece.chunk) for piece in evidenced.evidence
+        )
+        if judgement.is_unsure or is_exercise_only:
+            quotes = quote_closest(run.question, found.passages, evidenced, with_exercises=is_exercise_only)
+            if quotes:
+                return Unsure(reason, replace(judgement, refusal=reason, is_unsure=True), trace, quotes)
         judgement = replace(judgement, refusal=reason, is_unsure=False)
         return Refusal(reason, judgement, trace, () if trace.note else _find_closest_sections(run.question, retrieval))
     used = {evidence.chunk_id for sentence in run.sentences for evidence in sentence.evidence}

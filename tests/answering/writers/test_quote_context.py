@@ -227,6 +227,13 @@ def test_a_row_of_a_long_table_needs_its_column_names(make_pages: Make) -> None:
     ]
 
 
+def test_the_column_names_of_a_long_table_come_with_its_first_rows(make_pages: Make) -> None:
+    rows = "".join(f"| hen {number} | {number} |\n" for number in range(20))
+    page = make_pages(f"# A\n\n| name | age in weeks |\n|---|---|\n{rows}")
+    (table,) = quote(page, "age in weeks")
+    assert table.split("\n") == ["name | age in weeks", *(f"hen {number} | {number}" for number in range(9))]
+
+
 def test_a_row_of_a_cut_table_has_no_column_names(make_pages: Make) -> None:
     page = make_pages("# A\n\n| Motor | 10 kHz |\n|---|---|\n" + make_rows(10))
     assert quote(page, "7 kHz") == ["Loop 7 | 7 kHz"]

@@ -295,6 +295,9 @@ def test_a_short_answer_is_not_widened_to_more_words_than_a_paragraph_has(make_p
     cats, pigs = (f"{who}{' slowly' * 60}." for who in ("Cats climb", "Pigs dig"))
     page = make_pages(f"# A\n\nDogs run. {cats} {pigs} Owls fly.")
     assert page.quote_texts("Who?", "run") == ["Dogs run.", cats]
+    code = "walk = 1\n" * 60
+    page = make_pages(f"# A\n\nDogs run:\n\n```\n{code}```\n\n{cats}")
+    assert page.quote_texts("Who?", "run") == ["Dogs run:", code.strip(), cats]
 
 
 CAPTIONS = ["Figure 3: A pig in its field.", "Figure 3. A pig in its field.", "Figure 3: A field. See the pig in it."]

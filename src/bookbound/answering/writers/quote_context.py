@@ -120,8 +120,15 @@ def _find_core_units(layout: ChunkLayout, start: int, end: int, list_terms: Set[
         has_several = at >= min(items, default=at + 1) and len(items) > 1
         whole = run and (layout.is_short(run) or has_several or _is_about(layout, run, list_terms))
         item = layout.whole_item(at)
+        if not whole and layout.kind(at) == "row" and layout.names_columns(at):
+            item = _take_short(layout, run)  # column names alone say nothing
         units |= set(run if whole else item if layout.is_short(item) else layout.item(at))
     return units
+
+
+def _take_short(layout: ChunkLayout, run: range) -> range:
+    """Returns the first rows of a table, as many as are quoted as a whole."""
+    return next(part for end in range(len(run), 0, -1) if layout.is_short(part := run[:end]) or end == 1)
 
 
 def _is_about(layout: ChunkLayout, run: range, list_terms: Set[str]) -> bool:

@@ -48,7 +48,8 @@ class QuoteWriter:
     ) -> AsyncGenerator[WriterEvent]:
         # The statement that the answer is partial is a sentence too.
         room = MAX_ANSWER_SENTENCES - (judgement.is_partial or bool(judgement.unsure_parts))
-        excerpt = Excerpt(question.text, passages, room, _find_list_terms(question.text))
+        facts = [passage for passage in passages if not is_exercise(passage.chunk)]
+        excerpt = Excerpt(question.text, facts, room, _find_list_terms(question.text))
         for piece in _order_by_part([each for each in judgement.evidence if each.part not in judgement.unsure_parts]):
             excerpt.add(piece)
         excerpt.widen()
@@ -56,9 +57,11 @@ class QuoteWriter:
             yield AnswerSentence(evidence.text, (evidence,))
 
 
-def quote_closest(question: Question, passages: Sequence[Passage], judgement: Judgement) -> tuple[Evidence, ...]:
+def quote_closest(
+    question: Question, passages: Sequence[Passage], judgement: Judgement, *, with_exercises: bool = False
+) -> tuple[Evidence, ...]:
     """Returns the whole units that contain the evidence, best passage first, one or two pieces for each passage."""
-    by_id = {passage.chunk.id: passage for passage in passages}
+    by_id = {passage.chunk.id: passage for passage in passages if with_exercises or not is_exercise(passage.chunk)}
     quotes: dict[str, list[Evidence]] = {}
     for name in dict.fromkeys(piece.chunk_id for piece in judgement.evidence if piece.chunk_id in by_id):
         excerpt = Excerpt(question.text, [by_id[name]], MAX_CLOSEST_PIECES, set())
@@ -91,7 +94,7 @@ MIN_SHARE_SAME_PASSAGE, MIN_SHARE_OTHER_PASSAGE, MIN_NEW_TERM_SHARE = 0.1, 0.3, 
 """Probability relative to the best that further words need, in a quoted passage and in another, and its new terms."""
 MAX_QUOTED_PASSAGES, MAX_CLOSEST_PIECES = 3, 2
 MIN_QUOTED_UNITS, MIN_QUOTED_UNITS_OF_PART, MAX_WIDENED_WORDS = 5, 2, 110
-"""Answers with fewer units are widened, and so is the answer to each of several parts, but not to more words."""
+"""Answers with fewer units are widened, and so is the answer to each of several parts, but not to more prose."""
 
 
 class Excerpt:
@@ -107,7 +110,7 @@ class Excerpt:
     def add(self, piece: Evidence) -> None:
         """Chooses the units of a piece and what they need, if they say something new and fit."""
         layout = self._layouts.get(piece.chunk_id)
-        if not layout or is_exercise(layout.chunk):
+        if not layout:
             return
         core, needed = expand_to_context(layout, piece.start, piece.end, self._list_terms, self._question_terms)
         if all(map(layout.is_aside, core)):
@@ -147,8 +150,10 @@ class Excerpt:
                 chosen[at] = best
 
     def _is_long_with(self, name: str, at: int) -> bool:
-        units = [(name, at), *((other, unit) for other, chosen in self._chosen.items() for unit in chosen)]
-        return sum(len(self._layouts[other].words(unit).split()) for other, unit in units) > MAX_WIDENED_WORDS
+        units = [(self._layouts[other], unit) for other, chosen in self._chosen.items() for unit in chosen]
+        prose = [(layout, unit) for layout, unit in units if layout.kind(unit) in ("sentence", "item")]
+        prose.append((self._layouts[name], at))
+        return sum(len(layout.words(unit).split()) for layout, unit in prose) > MAX_WIDENED_WORDS
 
     def in_order(self) -> list[Evidence]:
         """Returns the stretches of each chunk in the order in which the chunks were chosen.
