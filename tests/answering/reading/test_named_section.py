@@ -60,6 +60,13 @@ def test_the_first_chunk_of_the_section_answers() -> None:
     assert [len(reading.spans) for reading in found.readings] == [0, 1]
 
 
+def test_words_that_the_reader_found_in_the_section_are_kept_and_those_of_others_are_not() -> None:
+    found = PassageAssessment(0.6, (AnswerSpan(38, 43, 0.6),))
+    read = Assessment(0.3, (PassageAssessment(0.5, (AnswerSpan(0, 5, 0.5),)), found))
+    assessed = prefer_named_words("What is a tuple?", [passage("Lists"), passage("Tuple")], read)
+    assert [reading.spans for reading in assessed.readings] == [(), (AnswerSpan(38, 43, NAMED_PROBABILITY),)]
+
+
 def test_a_section_without_a_whole_first_sentence_does_not_answer() -> None:
     assert assess("What is a tuple?", passage("Tuple", is_cut=True)).probability == 0.05
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
 from bookbound.domain.judgement import AnswerSpan, Assessment, PassageAssessment
@@ -29,6 +30,14 @@ _CODE = re.compile(r"`[^`]+`|--?\w[\w-]*|(?=\S*(?:\w[_./:]{1,2}\w|\w\(|[a-z][A-Z
 """A word that is a name in code: an option, a path, a call, a name with a dot, an underscore or inner capitals."""
 
 
+class NamedWords(NamedTuple):
+    """Characters `start` to `end` of the passage with this number."""
+
+    passage: int
+    start: int
+    end: int
+
+
 def prefer_named_words(question: str, passages: Sequence[Passage], assessment: Assessment) -> Assessment:
     """Returns the assessment, in which a question that asks what something is has the words about that name.
 
@@ -39,38 +48,44 @@ def prefer_named_words(question: str, passages: Sequence[Passage], assessment: A
     asked = " ".join(question.split())
     owned = _ASKS_WHAT_IT_HAS.fullmatch(asked)
     found = _ASKS_WHAT_IT_IS.fullmatch(f"{owned['things']} {owned['owner']}" if owned else asked)
-    if not passages or not found or _ASKS_SOMETHING_ELSE.search(found["name"]):
+    name = frozenset(extract_terms(found["name"])) if found else frozenset()
+    if not passages or not found or not name or _ASKS_SOMETHING_ELSE.search(found["name"]):
         return assessment
-    name = frozenset(extract_terms(found["name"]))
-    at = _find_named_section(name, passages, assessment) if name else None
-    opening = _find_opening(passages[at].chunk, ("row", "item") if owned else ("sentence",)) if at is not None else None
-    if at is not None and opening:
-        return assessment if assessment.probability >= NAMED_PROBABILITY else _put_first(opening, at, assessment)
+    words = _find_in_section(name, passages, assessment.readings, ("row", "item") if owned else ("sentence",))
+    if words:
+        return assessment if assessment.probability >= NAMED_PROBABILITY else _answer_with(words, assessment)
     is_code = not owned and _CODE.fullmatch(found["name"])
-    return _prefer_mention(found["name"].strip("`"), passages, assessment) if is_code else assessment
+    words = _find_mention(found["name"].strip("`"), passages, assessment.readings) if is_code else None
+    return _answer_with(words, assessment) if words else assessment
 
 
-def _find_named_section(name: frozenset[str], passages: Sequence[Passage], assessment: Assessment) -> int | None:
-    """Returns the number of the first passage of the section that has this name, if one has.
+def _find_in_section(
+    name: frozenset[str], passages: Sequence[Passage], readings: Sequence[PassageAssessment], kinds: Sequence[str]
+) -> NamedWords | None:
+    """Returns the words of the section that has this name: those that the reader found, or else its opening.
 
     The headings above the section may have a part of the name. If its own heading says more than the name, the reader
     must have found the opening of the section itself.
     """
-    named = [at for at, passage in enumerate(passages) if _is_named(passage.chunk, name)]
-    if named:
-        return min(named, key=lambda at: passages[at].chunk.position)
-    best = max(range(len(passages)), key=lambda at: assessment.readings[at].probability)
-    chunk, reading = passages[best].chunk, assessment.readings[best]
+    best = max(range(len(passages)), key=lambda at: readings[at].probability)
+    chunk, reading = passages[best].chunk, readings[best]
     opening = _find_opening(chunk)
-    is_found = reading.probability >= MIN_READING and opening is not None and _contains(opening, reading)
-    return best if is_found and name < _heading_terms(chunk) else None
+    is_found = reading.probability >= MIN_READING and bool(reading.spans)
+    if is_found and name < _heading_terms(chunk) and opening and _contains(opening, reading):
+        return NamedWords(best, *opening[1:])
+    named = [at for at, passage in enumerate(passages) if _is_named(passage.chunk, name)]
+    if is_found and best in named and "sentence" in kinds:
+        return NamedWords(best, reading.spans[0].start, reading.spans[0].end)
+    at = min(named, key=lambda at: passages[at].chunk.position, default=None)
+    opening = _find_opening(passages[at].chunk, kinds) if at is not None else None
+    return NamedWords(at, *opening[1:]) if at is not None and opening else None
 
 
-def _prefer_mention(name: str, passages: Sequence[Passage], assessment: Assessment) -> Assessment:
-    """Returns the assessment with the sentence that has this name, from the most probable passage that has one."""
-    order = sorted(range(len(passages)), key=lambda at: -assessment.readings[at].probability)
+def _find_mention(name: str, passages: Sequence[Passage], readings: Sequence[PassageAssessment]) -> NamedWords | None:
+    """Returns the sentence that has this name, from the most probable passage that has one."""
+    order = sorted(range(len(passages)), key=lambda at: -readings[at].probability)
     for at in order:
-        chunk, reading = passages[at].chunk, assessment.readings[at]
+        chunk, reading = passages[at].chunk, readings[at]
         mentions = [
             unit
             for unit in chunk.units
@@ -78,8 +93,8 @@ def _prefer_mention(name: str, passages: Sequence[Passage], assessment: Assessme
         ]
         if mentions:
             chosen = next((unit for unit in mentions if _contains(unit, reading)), mentions[0])
-            return _put_first(chosen, at, assessment)
-    return assessment
+            return NamedWords(at, chosen.start, chosen.end)
+    return None
 
 
 def _mentions(text: str, name: str) -> bool:
@@ -91,11 +106,12 @@ def _contains(unit: QuotableUnit, reading: PassageAssessment) -> bool:
     return bool(reading.spans) and unit.start <= reading.spans[0].start < unit.end
 
 
-def _put_first(unit: QuotableUnit, at: int, assessment: Assessment) -> Assessment:
-    readings = list(assessment.readings)
+def _answer_with(words: NamedWords, assessment: Assessment) -> Assessment:
+    """Returns the assessment with these words alone, because others are about something else."""
     probability = max(assessment.probability, NAMED_PROBABILITY)
-    span = AnswerSpan(unit.start, unit.end, probability)
-    readings[at] = PassageAssessment(max(readings[at].probability, probability), (span, *readings[at].spans))
+    readings = [PassageAssessment(reading.probability) for reading in assessment.readings]
+    span = AnswerSpan(words.start, words.end, probability)
+    readings[words.passage] = PassageAssessment(max(readings[words.passage].probability, probability), (span,))
     return replace(assessment, probability=probability, readings=tuple(readings))
 
 
