@@ -35,6 +35,12 @@ def test_the_first_of_several_rows_names_the_columns() -> None:
     assert find_header("Loop | Rate\nMotor | fast\n\nJoint | Torque\nKnee | high") == ["Loop | Rate", "Joint | Torque"]
 
 
+def test_a_row_with_an_empty_corner_names_columns() -> None:
+    text = "| Gazebo 8 | MuJoCo 3\nStep | 1 ms | 2 ms"
+    units = [QuotableUnit("row", 0, 21), QuotableUnit("row", 22, len(text))]
+    assert [names_columns(text, units, unit) for unit in units] == [True, False]
+
+
 def test_a_row_at_the_start_of_a_chunk_names_columns_only_if_it_looks_like_names() -> None:
     assert find_header("Loop | Rate\nMotor | 10 kHz") == ["Loop | Rate"]
     assert find_header("Motor | 10 kHz\nArm | 1 kHz") == []

@@ -97,8 +97,13 @@ def names_columns(text: str, units: Sequence[QuotableUnit], row: QuotableUnit) -
     at = bisect_left(units, row.start, key=lambda unit: unit.start)
     if _is_row_after(text, units, at) or not _is_row_after(text, units, at + 1):
         return False
-    cells = split_cells(text[row.start : row.end])
-    return at > 0 or not any(len(cell) > MAX_COLUMN_NAME_CHARACTERS or re.search(r"\d|\.$", cell) for cell in cells)
+    cells, below = (split_cells(text[unit.start : unit.end]) for unit in units[at : at + 2])
+    has_corner = not cells[0] and bool(below[0])  # the column of row names has no name
+    return (
+        at > 0
+        or has_corner
+        or not any(len(cell) > MAX_COLUMN_NAME_CHARACTERS or re.search(r"\d|\.$", cell) for cell in cells)
+    )
 
 
 def _is_row_after(text: str, units: Sequence[QuotableUnit], at: int) -> bool:

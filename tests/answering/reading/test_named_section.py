@@ -51,7 +51,7 @@ def test_a_question_what_something_has_is_answered_by_the_list_in_the_section_be
     options = Passage(Chunk("options", text, place, 0, units=tuple(split_sentences(text))), 0.5)
     found = assess("Which options does serve have?", passage("Options"), options)
     (span,) = found.readings[1].spans
-    assert (text[span.start : span.end], found.probability) == ("- `--port`", NAMED_PROBABILITY)
+    assert (text[span.start : span.end], found.probability) == ("- `--port`\n- `--host`", NAMED_PROBABILITY)
     assert assess("Which options does build have?", options).probability == 0.05
 
 
@@ -65,6 +65,13 @@ def test_words_that_the_reader_found_in_the_section_are_kept_and_those_of_others
     read = Assessment(0.3, (PassageAssessment(0.5, (AnswerSpan(0, 5, 0.5),)), found))
     assessed = prefer_named_words("What is a tuple?", [passage("Lists"), passage("Tuple")], read)
     assert [reading.spans for reading in assessed.readings] == [(), (AnswerSpan(38, 43, NAMED_PROBABILITY),)]
+
+
+def test_words_in_a_list_of_the_section_stand_for_the_whole_list() -> None:
+    text = "- bolts\n- cables\n- soles"
+    read = Assessment(0.3, (PassageAssessment(0.6, (AnswerSpan(10, 16, 0.6),)),))
+    assessed = prefer_named_words("What is in the checklist?", [passage("Checklist", text)], read)
+    assert assessed.readings[0].spans == (AnswerSpan(0, len(text), NAMED_PROBABILITY),)
 
 
 def test_a_section_without_a_whole_first_sentence_does_not_answer() -> None:

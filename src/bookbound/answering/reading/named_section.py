@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import NamedTuple
 
 from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
@@ -75,10 +76,19 @@ def _find_in_section(
         return NamedWords(best, *opening[1:])
     named = [at for at, passage in enumerate(passages) if _is_named(passage.chunk, name)]
     if is_found and best in named and "sentence" in kinds:
-        return NamedWords(best, reading.spans[0].start, reading.spans[0].end)
+        return NamedWords(best, *_find_run(chunk, reading.spans[0].start, reading.spans[0].end))
     at = min(named, key=lambda at: passages[at].chunk.position, default=None)
     opening = _find_opening(passages[at].chunk, kinds) if at is not None else None
-    return NamedWords(at, *opening[1:]) if at is not None and opening else None
+    return NamedWords(at, *_find_run(passages[at].chunk, *opening[1:])) if at is not None and opening else None
+
+
+def _find_run(chunk: Chunk, start: int, end: int) -> tuple[int, int]:
+    """Returns the whole list or table in which words begin, because the question names it, or the words."""
+    for kind, run in groupby(chunk.units, lambda unit: unit.kind):
+        units = list(run)
+        if kind in ("item", "row") and units[0].start <= start < units[-1].end:
+            return units[0].start, units[-1].end
+    return start, end
 
 
 def _find_mention(name: str, passages: Sequence[Passage], readings: Sequence[PassageAssessment]) -> NamedWords | None:
