@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from bookbound.cli.serve_commands import DEMO_QUESTIONS
-from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE
+from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, UNSURE_MESSAGE
 from bookbound.settings import ENVIRONMENT_PREFIX
 from bookbound.testing.scripted_services import ScriptedServices
 
@@ -164,8 +164,28 @@ def test_every_link_between_documents_leads_somewhere(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
+def read_picture(name: str) -> str:
+    """The words of a picture."""
+    return html.unescape((REPOSITORY / "docs" / name).read_text(encoding="utf-8")).replace("\xa0", " ")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("answer", ["bookbound ask", "Reference humanoid", "[1] "]),
+        ("unsure", ["bookbound ask", UNSURE_MESSAGE, "[1] "]),
+        ("refusal", ["bookbound ask", NOT_IN_BOOK_MESSAGE, "The closest sections:"]),
+        ("chat", ["bookbound chat", "Understood as: ", "[1] "]),
+    ],
+)
+def test_each_kind_of_reply_has_a_picture_that_loads_nothing(name: str, words: list[str]) -> None:
+    picture = read_picture(f"pictures/{name}.svg")
+    assert [each for each in words if each not in picture] == []
+    assert "url(http" not in picture
+
+
 def test_the_picture_shows_an_answer_and_a_refusal_and_loads_nothing() -> None:
-    picture = html.unescape((REPOSITORY / "docs" / "demo.svg").read_text(encoding="utf-8")).replace("\xa0", " ")
+    picture = read_picture("demo.svg")
     assert f'bookbound ask "{DEMO_QUESTIONS[0]}"' in picture
     assert "[1] " in picture
     assert f'bookbound ask "{DEMO_QUESTIONS[-1]}"' in picture

@@ -106,7 +106,7 @@ def test_titles_get_a_line_each_below_the_note_that_says_where_they_are_from() -
     noted = replace(trace(), note="From the table of contents:", completed_question="List the chapters")
     lines = [line.text for line in reply_view.format_reply(Answer(sentences, (), judgement(), noted))]
     assert lines[:7] == [
-        "Showing results for: List the chapters",
+        "Understood as: List the chapters",
         "",
         "From the table of contents:",
         "",
@@ -131,6 +131,12 @@ def test_a_refusal_lists_the_closest_sections() -> None:
     assert [line.strip() for line in text.splitlines() if "#" in line] == ["/a#one", "/a#two"]
     without = replace(refusal, closest=())
     assert not any("sections" in line.text for line in reply_view.format_reply(without))
+
+
+def test_a_closest_section_is_shown_with_the_whole_sentence_that_came_closest() -> None:
+    found = replace(judgement(RefusalReason.INSUFFICIENT_GROUNDING), evidence=(evidence("words."),))
+    refusal = Refusal(RefusalReason.INSUFFICIENT_GROUNDING, found, trace(passage()), (PLACE,))
+    assert [line.text for line in reply_view.format_reply(refusal)][-1] == "    “First words.”"
 
 
 def test_an_unsure_reply_shows_the_closest_quotes_by_section() -> None:

@@ -1,16 +1,21 @@
-"""Formats the blocks of a reply as lines of text."""
+"""Formats the blocks of a reply, and the question that it answers, as lines of text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bookbound.cli.terminal import COLUMN_GAP, StyledLine, StyledText, styled
+from bookbound.cli.terminal import BLANK_LINE, COLUMN_GAP, StyledLine, StyledText, styled
 from bookbound.domain.reply_blocks import CUT_MARK, ReplyBlock
 
 MAX_GRID_CHARS = 96
 """A wider table is shown row by row."""
 MARK_STYLE, CODE_STYLE = "bold", "green"
 CharSpans = Sequence[tuple[int, int]]
+
+
+def format_completed_question(question: str) -> list[StyledLine]:
+    """How a question was understood, if that is not how it was asked."""
+    return [styled(("Understood as: ", "dim"), (question, "italic")), BLANK_LINE] if question else []
 
 
 def format_block(

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 
 import typer
 
+from bookbound.cli.block_view import format_completed_question
 from bookbound.cli.book_access import open_book
 from bookbound.cli.exit_codes import (
     EXIT_ANSWERED,
@@ -63,7 +64,7 @@ class ChatSession:
         turn = Turn(question.strip(), reply.text[:MAX_TURN_ANSWER_CHARS])
         self._turns = [*self._turns, turn][-MAX_TURNS:]
         self._last_reply = reply
-        print_lines([*_format_completed_question(reply.trace.completed_question), *format_reply(reply), BLANK_LINE])
+        print_lines([*format_reply(reply), BLANK_LINE])
         flush_stdout()
         return EXIT_ANSWERED if isinstance(reply, Answer) else EXIT_REFUSED
 
@@ -142,10 +143,6 @@ def read_line(is_interactive: bool) -> str | None:
         raise
 
 
-def _format_completed_question(question: str) -> list[StyledLine]:
-    return [styled(("Understood as: ", "dim"), (question, "italic"))] if question else []
-
-
 @contextmanager
 def _show_progress() -> Iterator[Callable[[PipelineEvent], None] | None]:
     """A function that shows each sentence as it is written; on a terminal only, and until the reply is complete."""
@@ -160,7 +157,7 @@ def _show_progress() -> Iterator[Callable[[PipelineEvent], None] | None]:
 
         def on_event(event: PipelineEvent) -> None:
             if isinstance(event, CompletedQuestion):
-                shown.extend(_format_completed_question(event.text))
+                shown.extend(format_completed_question(event.text))
             elif isinstance(event, AnswerSentence):
                 shown.append(styled(event.text))
             if live.is_started:

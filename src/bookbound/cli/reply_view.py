@@ -7,7 +7,7 @@ from math import floor
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from bookbound.cli.block_view import format_block
+from bookbound.cli.block_view import format_block, format_completed_question
 from bookbound.cli.terminal import (
     BLANK_LINE,
     StyledLine,
@@ -86,9 +86,9 @@ def _build_timing_rows(reply: AgentResponse | GroundedResponse) -> list[tuple[st
 def format_reply(reply: Reply, verbose: bool = False, threshold: float = 0.0) -> Iterator[StyledLine]:
     """An answer with its citations, or the closest passages or sections; `verbose` adds judgement and timings."""
     trace = reply.trace
-    shown = f"Showing results for: {trace.completed_question}" if trace.completed_question else ""
-    for line in filter(None, (shown, trace.note)):
-        yield from (styled((line, "dim")), BLANK_LINE)
+    yield from format_completed_question(trace.completed_question)
+    if trace.note:
+        yield from (styled((trace.note, "dim")), BLANK_LINE)
     if isinstance(reply, Answer):
         yield from format_answer(reply)
     elif not trace.note:
@@ -149,7 +149,7 @@ def format_refusal(refusal: Refusal, threshold: float = 0.0) -> Iterator[StyledL
         yield styled((_join_path(place), "dim"), indent=2)
         yield styled((place.link, "dim"), indent=4, no_wrap=True)
         if quote := next((each for each in refusal.judgement.evidence if each.place.link == place.link), None):
-            yield styled(("“" + shorten(quote.text, MAX_EXCERPT_CHARS) + "”", "italic"), indent=4)
+            yield styled(("“" + shorten(quote.unit_text, MAX_EXCERPT_CHARS) + "”", "italic"), indent=4)
 
 
 def format_passages(passages: Sequence[Passage]) -> Iterator[StyledLine]:

@@ -87,6 +87,13 @@ class Evidence:
         moved = tuple(unit._replace(start=unit.start - self.start, end=unit.end - self.start) for unit in inside)
         return moved or (QuotableUnit(self.kind, 0, len(self.text)),)
 
+    @property
+    def unit_text(self) -> str:
+        """The whole unit of the chunk in which these words begin, or the words."""
+        units = self.chunk.units if self.chunk else ()
+        found = next((unit for unit in units if unit.start <= self.start < unit.end), None)
+        return self.chunk.text[found.start : found.end] if self.chunk and found else self.text
+
     def narrow(self, start: int, end: int) -> Evidence:
         """Cites characters `start` to `end` of these words, or all of them if the chunk is unknown."""
         if self.chunk is None:
