@@ -5,13 +5,16 @@ sentence cites passages of the example book or of a real book, which are found b
 of part `dev` were written to develop the checks, those of part `test` afterwards.
 
 `python -m evals.hostile --claims FILE` counts the claims of a file instead. Each line is a JSON object with `id`,
-`book`, `premise`, `claim`, `supported` and `kind`; the premise is the passage that the claim cites.
+`book`, `premise`, `claim`, `supported` and `kind`; the premise is the passage that the claim cites. A claim with `near`
+instead cites the passage of the training data that begins so: `evals/claims.jsonl` has claims about books that no
+network was trained on, written after the verifier was finished.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import gzip
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing, closing
@@ -39,9 +42,10 @@ from bookbound.models.onnx import ModelRuntime, OnnxEmbedder
 from bookbound.sources import parse_book
 from bookbound.testing.scripted_services import ScriptedServices
 from bookbound.text.sentences import split_sentences
-from evals.sets import BOOK, ROOT, list_question_sets
+from evals.sets import BOOK, DATA, ROOT, list_question_sets
 
 CASES = ROOT / "evals" / "hostile.jsonl"
+OPENING_CHARACTERS = 80
 QUESTION, JUDGEMENT = Question("What does the book say of this?"), Judgement(1.0, (), (), "Good")
 
 
@@ -86,10 +90,20 @@ def load_claims(file: Path) -> list[Case]:
         if line.strip():
             try:
                 row = json.loads(line)
+                if "premise" not in row:
+                    row["premise"] = _load_passages()[row["book"], row["near"]]
                 cases.append(build_claim_case(row, file.stem, row["kind"]))
             except (ValueError, KeyError, TypeError) as error:
                 raise ValueError(f"Line {number} of {file} is not a claim ({error!r}). See --help.") from error
     return cases
+
+
+@cache
+def _load_passages() -> dict[tuple[str, str], str]:
+    """The passages of the training data by their book and first characters."""
+    with gzip.open(DATA / "reading" / "book_reading.jsonl.gz", "rt", encoding="utf-8") as file:
+        rows = map(json.loads, file)
+        return {(row["book"], row["context"][:OPENING_CHARACTERS]): row["context"] for row in rows}
 
 
 def build_claim_case(row: dict[str, Any], part: str, kind: str) -> Case:

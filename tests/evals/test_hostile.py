@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from evals.hostile import Case, find_shown, load_cases, load_claims, main
+from evals.sets import ROOT
 
 MIN_TRUE_SHARE, MAX_FALSE_SHARE = 0.5, 0.08
 """The shares of the true and of the false sentences that are shown, far from those that were measured."""
@@ -97,3 +98,12 @@ def test_a_bad_claim_is_an_error_with_its_line(tmp_path: Path, capsys: pytest.Ca
 @pytest.mark.slow
 def test_every_passage_of_the_real_books_is_found(shared: Path) -> None:
     assert {case.book for case in load_cases()} >= {"example", "hf_deep_rl_course", "ros2_docs"}
+
+
+def test_the_new_claims_have_enough_sentences_of_many_kinds(shared: Path) -> None:
+    cases = load_claims(ROOT / "evals" / "claims.jsonl")
+    kinds = Counter((case.true, case.kind) for case in cases)
+    assert sum(count for (true, _), count in kinds.items() if true) >= 150
+    assert sum(count for (true, _), count in kinds.items() if not true) >= 200
+    assert min(kinds.values()) >= 20
+    assert all(case.evidence for case in cases)
