@@ -227,6 +227,17 @@ def test_a_rollback_publishes_the_previous_index(bookbound: Run, little_book: Pa
     assert (done.returncode, "earlier" in done.stderr) == (2, True)
 
 
+def test_a_rollback_can_name_an_earlier_generation(bookbound: Run, little_book: Path, tmp_path: Path) -> None:
+    first, _, third = (
+        json.loads(bookbound("index", str(little_book), *force, "--json", cwd=tmp_path).stdout)["generation"]
+        for force in ((), ("--force",), ("--force",))
+    )
+    refused = bookbound("rollback", "--to", third, cwd=tmp_path)
+    assert (refused.returncode, "no earlier intact generation with this id" in refused.stderr) == (2, True)
+    found = json.loads(bookbound("rollback", "--to", first, "--json", cwd=tmp_path).stdout)
+    assert (found["generation"], found["withdrawn"]) == (first, third)
+
+
 def test_a_rollback_replaces_a_damaged_index(bookbound: Run, little_book: Path, tmp_path: Path) -> None:
     first, second = (
         json.loads(bookbound("index", str(little_book), *force, "--json", cwd=tmp_path).stdout)["generation"]

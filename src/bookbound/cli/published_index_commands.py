@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -29,6 +29,10 @@ from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
 from bookbound.domain.errors import BookIndexError
 from bookbound.domain.manifest import Manifest
 from bookbound.settings import COMMAND_LINE_ORIGIN, SECRET_SUFFIXES, Settings, find_origins, load_settings
+
+GenerationOption = Annotated[
+    str, typer.Option("--to", metavar="GENERATION", help="The id of an earlier generation, as `status` lists it.")
+]
 
 
 def status(
@@ -174,16 +178,17 @@ def _format_counts(counted: JsonObject) -> str:
 
 def rollback(
     ctx: typer.Context,
+    to: GenerationOption = "",
     index: IndexOption = None,
     book: BookOption = None,
     edition: EditionOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Publish the previous index again; running servers switch to it by themselves."""
+    """Publish the previous index again, or an earlier one; running servers switch to it by themselves."""
     with exit_on_error(as_json, index=index):
         settings = load_settings(index=index, book=book, edition=edition)
         with explain_missing_index(settings):
-            withdrawn, manifest = asyncio.run(_roll_back(ctx.obj, settings))
+            withdrawn, manifest = asyncio.run(_roll_back(ctx.obj, settings, to))
         if as_json:
             print_json({**serialize_manifest(manifest), "withdrawn": withdrawn})
             return
@@ -192,6 +197,6 @@ def rollback(
         print_line("Published: ", (manifest.generation, "bold"), (details, "dim"))
 
 
-async def _roll_back(bootstrap: Bootstrap, settings: Settings) -> tuple[str, Manifest]:
+async def _roll_back(bootstrap: Bootstrap, settings: Settings, to: str) -> tuple[str, Manifest]:
     store = bootstrap.build_store(await bootstrap.resolve_book_settings(settings))
-    return await store.published_generation(), await store.roll_back()
+    return await store.published_generation(), await store.roll_back(to)

@@ -101,8 +101,11 @@ class IndexStore(Protocol):
     async def generations(self) -> list[Manifest]:
         """Returns the manifests of the kept generations, the published one first."""
 
-    async def roll_back(self) -> Manifest:
-        """Publishes the intact generation before the published one, in one step."""
+    async def roll_back(self, to: str = "") -> Manifest:
+        """Publishes, in one step, the intact generation before the published one, or the earlier one with the id `to`.
+
+        Newer generations are no longer kept.
+        """
 
 
 class Assessor(Protocol):

@@ -25,6 +25,7 @@ from bookbound.domain.errors import (
     EmbedderMismatchError,
     IndexLockedError,
     IndexNotFoundError,
+    NoEarlierGenerationError,
     SourceError,
 )
 from bookbound.domain.manifest import Manifest, PageFingerprint
@@ -215,6 +216,21 @@ def test_a_rollback_publishes_the_generation_before(store: IndexStore, chunks: l
         assert [manifest.title for manifest in await store.generations()] == ["b", "a"]
         await index.close()
         await reader.close()
+
+    asyncio.run(go())
+
+
+def test_a_rollback_to_a_named_generation_drops_all_newer_ones(
+    store: IndexStore, chunks: list[Chunk], publish: Publish
+) -> None:
+    async def go() -> None:
+        oldest, _, newest = [await publish(store, chunks[:1], title=title) for title in "abc"]
+        for not_earlier in (newest.generation, "unknown"):
+            with pytest.raises(NoEarlierGenerationError, match="with this id"):
+                await store.roll_back(not_earlier)
+        assert len(await store.generations()) == 3
+        assert await store.roll_back(oldest.generation) == oldest
+        assert await store.generations() == [oldest]
 
     asyncio.run(go())
 

@@ -16,7 +16,7 @@ from bookbound.filesystem import DiskFullError
 from bookbound.indexing.store.edge_shard import EdgeShard, optimize_shard
 from bookbound.indexing.store.generations import SHARD_FOLDER, FinishedGeneration, FolderGenerations
 from bookbound.indexing.store.hybrid_index import HybridIndex, PointBuilder, verify_contents
-from bookbound.indexing.store.index_format import NO_EARLIER_MESSAGE, report_write_errors
+from bookbound.indexing.store.index_format import NO_EARLIER_MESSAGE, UNKNOWN_GENERATION_MESSAGE, report_write_errors
 
 if TYPE_CHECKING:
     from bookbound.domain.ports import Vectors
@@ -60,11 +60,13 @@ class EdgeStore:
     async def generations(self) -> list[Manifest]:
         return await asyncio.to_thread(self._generations.manifests)
 
-    async def roll_back(self) -> Manifest:
+    async def roll_back(self, to: str = "") -> Manifest:
         self._generations.published()  # an error if there is no index, before the lock creates a folder
         with self._generations.lock():
             kept = self._generations.list_kept()
             for at, generation in enumerate(kept[1:], 1):
+                if to not in ("", generation.id):
+                    continue
                 try:
                     manifest = await _verify(generation)
                 except DiskFullError:  # says nothing about the generation
@@ -73,7 +75,7 @@ class EdgeStore:
                     continue
                 self._generations.publish(kept[at:])
                 return manifest
-        raise NoEarlierGenerationError(NO_EARLIER_MESSAGE)
+        raise NoEarlierGenerationError(UNKNOWN_GENERATION_MESSAGE if to else NO_EARLIER_MESSAGE)
 
 
 class EdgeWriter:

@@ -31,6 +31,9 @@ NO_INDEX_MESSAGE = "Nothing has been indexed here yet. Index a book first: bookb
 NO_EARLIER_MESSAGE = (
     "There is no earlier intact generation, so nothing changed. Index the book again: bookbound index SOURCE"
 )
+UNKNOWN_GENERATION_MESSAGE = (
+    "There is no earlier intact generation with this id, so nothing changed. To list the kept ones: bookbound status"
+)
 UNIT_CODES: Mapping[UnitKind, int] = {"sentence": 0, "code": 1, "row": 2, "item": 3, "formula": 4, "heading": 5}
 UNIT_KINDS = {number: kind for kind, number in UNIT_CODES.items()}
 _GENERATION_ID = re.compile(r"\d{8}T\d{12}Z-[0-9a-f]{6}")

@@ -25,6 +25,7 @@ from bookbound.indexing.store.index_format import (
     NO_EARLIER_MESSAGE,
     NO_INDEX_MESSAGE,
     SPARSE_VECTOR,
+    UNKNOWN_GENERATION_MESSAGE,
     new_generation_id,
 )
 from bookbound.indexing.store.qdrant_client import QdrantAliases, QdrantConnection
@@ -122,14 +123,14 @@ class QdrantGenerations:
             status["manifest"] = json.dumps(index_format.dump_manifest(manifest), ensure_ascii=False)
         await self._write_status(generation, status)
 
-    async def roll_back(self) -> Manifest:
-        """Publishes, in one step, the newest intact generation before the published one."""
+    async def roll_back(self, to: str = "") -> Manifest:
+        """Publishes, in one step, the newest intact generation before the published one, or the one named `to`."""
         published, kept = await self.aliases.published_generation(), await self.aliases.list_kept()
         if not kept:
             raise IndexNotFoundError(NO_INDEX_MESSAGE)
         await self._check_no_other_writer()
         for at, generation in enumerate(kept):
-            if generation == published:
+            if generation == published or to not in ("", generation):
                 continue
             try:
                 manifest = await self.check_complete(generation)
@@ -141,7 +142,7 @@ class QdrantGenerations:
                 for each in kept[:at]:
                     await self._write_status(each, {})
             return manifest
-        raise NoEarlierGenerationError(NO_EARLIER_MESSAGE)
+        raise NoEarlierGenerationError(UNKNOWN_GENERATION_MESSAGE if to else NO_EARLIER_MESSAGE)
 
     async def remove_old(self, own_draft: str) -> None:
         """Removes this draft if it is not published, the drafts of dead writers, and old generations.

@@ -81,9 +81,9 @@ class QdrantStore:
         async with self._connect(self._timeout) as generations:
             return await generations.manifests()
 
-    async def roll_back(self) -> Manifest:
+    async def roll_back(self, to: str = "") -> Manifest:
         async with self._connect(self._write_timeout) as generations:
-            return await generations.roll_back()
+            return await generations.roll_back(to)
 
     @asynccontextmanager
     async def _connect(self, seconds: float) -> AsyncIterator[QdrantGenerations]:
