@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -81,23 +81,21 @@ def report(
 
 
 async def _build_report(bootstrap: Bootstrap, settings: Settings, since: timedelta) -> MetricsDict:
-    from bookbound.server.query_log.history import open_snapshot
-    from bookbound.server.report import LogStatistics, summarize_log
-    from bookbound.server.report.question_groups import group_unanswered
+    from bookbound.server.report.report_builder import ReportBuilder
 
-    until = datetime.now(UTC)
+    local = replace(settings, embedder="local")
+    builder = ReportBuilder(
+        lambda: bootstrap.open_query_log(settings),
+        partial(_load_manifests, bootstrap, settings),
+        lambda: bootstrap.build_embedder(local),
+    )
     of = BookRef(ALL_BOOKS) if settings.book == ALL_BOOKS else settings.book_ref
-    with closing(bootstrap.open_query_log(settings)) as database, open_snapshot(database, until - since, of) as log:
-        statistics = LogStatistics(log)
-    books = await _load_manifests(bootstrap, settings, of, is_asked=bool(statistics.books))
     with show_progress({"group": "Compare the questions"}) as progress:
-        local = replace(settings, embedder="local")
-        groups = await group_unanswered(statistics.wordings, lambda: bootstrap.build_embedder(local), progress)
-    return summarize_log(statistics, groups, of, books, until - since, until)
+        return await builder.build(of, since, progress)
 
 
 async def _load_manifests(
-    bootstrap: Bootstrap, settings: Settings, of: BookRef, is_asked: bool
+    bootstrap: Bootstrap, settings: Settings, of: BookRef, asked_books: Mapping[BookRef, object]
 ) -> dict[BookRef, Manifest]:
     """The manifests of the reported books; the log alone is enough for a report, if it has a question about them."""
     found: dict[BookRef, Manifest] = {}
@@ -110,11 +108,11 @@ async def _load_manifests(
             if generations := await bootstrap.build_store(settings.with_book(book)).generations():
                 found[book] = generations[0]
     except (BookIndexError, ServiceError) as error:
-        if isinstance(error, IndexNotFoundError) and not is_asked:
+        if isinstance(error, IndexNotFoundError) and not asked_books:
             raise
         print_warning(f"The index cannot be read, so the report does not list chapters that never answered. {error}")
         return {}
-    if not found and not is_asked and of not in (UNNAMED_BOOK, BookRef(ALL_BOOKS)):
+    if not found and not asked_books and of not in (UNNAMED_BOOK, BookRef(ALL_BOOKS)):
         names = "; ".join(book.cli_options or "one without a name" for book in books) or "none"
         raise BookNotFoundError(
             f"Neither the index nor the log has this book or edition. The books of the index: {names}"

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
+from bookbound.domain.query_log_entry import QueryMode
+from bookbound.evaluation import MetricsDict
 from bookbound.models.onnx import OnnxEmbedder
-from bookbound.server.report.question_groups import QuestionGroup, group_by_similarity
+from bookbound.server.report import QuestionWording
+from bookbound.server.report.question_groups import QuestionGroup, VectorCache, group_by_similarity, group_unanswered
 
 # Each list has the wordings of one question.
 SIMILAR_QUESTIONS: list[list[str]] = json.loads((Path(__file__).parent / "similar_questions.json").read_text())
@@ -41,6 +47,35 @@ def test_wordings_of_one_question_are_grouped_and_other_questions_are_not(vector
     right = sum(expected[one] == expected[two] for one, two in together)
     assert right / len(together) >= 0.95
     assert right / sum(expected[one] == expected[two] for one, two in pairs) >= 0.75
+
+
+class CountingEmbedder(OnnxEmbedder):
+    embedded: ClassVar[list[str]] = []
+
+    async def embed(self, texts: Sequence[str]) -> np.ndarray:
+        self.embedded.extend(texts)
+        return await super().embed(texts)
+
+
+def test_a_second_report_embeds_only_what_is_new_and_forgets_what_is_gone() -> None:
+    cache: VectorCache = {}
+
+    def group(*texts: str) -> MetricsDict:
+        wordings = [QuestionWording(text, QueryMode.BOOK, datetime(2027, 3, 1, tzinfo=UTC)) for text in texts]
+        for each in wordings:
+            each.reasons["low_relevance"] += 1
+        return asyncio.run(group_unanswered(wordings, CountingEmbedder, lambda *_: None, cache))
+
+    group("How much does it weigh?", "Who wrote it?")
+    found = group("Who wrote it?", "What is its weight?", "How heavy is it?")
+    assert CountingEmbedder.embedded == [
+        "How much does it weigh?",
+        "Who wrote it?",
+        "What is its weight?",
+        "How heavy is it?",
+    ]
+    assert [each["asked"] for each in found["groups"]] == [2, 1]
+    assert len(cache) == 3
 
 
 def make_vectors(*degrees: float) -> np.ndarray:

@@ -87,6 +87,7 @@ def test_votes_are_counted_and_replies_that_did_not_help_are_listed(tmp_path: Pa
     report = build_report(tmp_path, [answered("never voted on")])
     unhelpful = [{"question": "how? 2", "votes": 1}, {"question": "how? 3", "votes": 1}]
     assert report["votes"] == {"up": 1, "down": 2, "unhelpful": unhelpful}
+    assert [(day["day"], day["up"], day["down"]) for day in report["by_day"]] == [("2027-03-31", 1, 2)]
     (counts, questions) = [table for table in report_tables(report) if "Votes" in table.title or "help" in table.title]
     assert [list(row) for row in counts.rows] == [["helpful", "1"], ["not helpful", "2"]]
     assert len(questions.rows) == 2

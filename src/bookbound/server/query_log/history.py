@@ -81,6 +81,7 @@ class LoggedQuestion(NamedTuple):
     milliseconds: int
     created_at: datetime
     book_ref: BookRef = UNNAMED_BOOK
+    vote: Vote | None = None
 
 
 class LogSnapshot:
@@ -99,13 +100,23 @@ class LogSnapshot:
             columns.refusal_reason,
             columns.processing_time_ms,
             columns.created_at,
+            votes_table.c.vote,
             _book,
             _edition,
-        ).order_by(columns.created_at, columns.query_id)
+        )
+        query = query.outerjoin(*_OF_VOTE).order_by(columns.created_at, columns.query_id)
         rows = self._connection.execute(query, execution_options={"yield_per": ROW_BATCH_SIZE})
-        for text, mode, status, reason, milliseconds, created_at, *book in rows:
-            time, outcome = created_at.replace(tzinfo=UTC), _parse_status(status, reason)
-            yield LoggedQuestion(text, QueryMode(mode), outcome, reason, milliseconds or 0, time, BookRef(*book))
+        for text, mode, status, reason, milliseconds, created_at, vote, *book in rows:
+            yield LoggedQuestion(
+                text,
+                QueryMode(mode),
+                _parse_status(status, reason),
+                reason,
+                milliseconds or 0,
+                created_at.replace(tzinfo=UTC),
+                BookRef(*book),
+                Vote(vote) if vote else None,
+            )
 
     def count_chapters(self) -> Counter[tuple[str, str]]:
         """The number of answers that cite each chapter of each book."""
@@ -115,18 +126,6 @@ class LogSnapshot:
             .group_by(_book, chapters_table.c.chapter)
         )
         return Counter({(book, chapter): count for book, chapter, count in self._connection.execute(query)})
-
-    def count_votes(self) -> Counter[Vote]:
-        query = self._select(votes_table.c.vote, func.count()).join(*_OF_VOTE).group_by(votes_table.c.vote)
-        rows = self._connection.execute(query.where(votes_table.c.vote.is_not(None)))
-        return Counter({Vote(vote): count for vote, count in rows})
-
-    def unhelpful_questions(self) -> Counter[str]:
-        """The questions whose replies did not help, most votes first."""
-        query = self._select(queries_table.c.query_text, func.count()).join(*_OF_VOTE)
-        query = query.where(votes_table.c.vote == Vote.DOWN.value).group_by(queries_table.c.query_text)
-        rows = self._connection.execute(query.order_by(func.count().desc(), queries_table.c.query_text))
-        return Counter({question: int(count) for question, count in rows})
 
     def count_sessions(self) -> int:
         return self._count(self._select(func.count(queries_table.c.session_id.distinct())))

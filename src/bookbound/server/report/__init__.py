@@ -24,9 +24,10 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(slots=True)
 class DailyCounts:
-    """The outcomes of a day's questions, and the time that each reply took."""
+    """The outcomes of a day's questions, the votes on the replies, and the time that each reply took."""
 
     statuses: Counter[QueryStatus] = field(default_factory=Counter)
+    votes: Counter[Vote] = field(default_factory=Counter)
     milliseconds: list[int] = field(default_factory=list)
 
 
@@ -52,12 +53,12 @@ class LogStatistics:
         self.reasons = Counter[str]()
         self.days = defaultdict[date, DailyCounts](DailyCounts)
         self.books = defaultdict[BookRef, Counter[QueryStatus]](Counter)
+        self.unhelpful = Counter[str]()
         self._wordings: dict[tuple[QueryMode, str], QuestionWording] = {}
         for question in log.questions():
             self._count(question)
         self.chapters, self.sessions = log.count_chapters(), log.count_sessions()
         self.lost, self.other_books = log.count_lost(), log.count_other_books()
-        self.votes, self.unhelpful = log.count_votes(), log.unhelpful_questions()
 
     @property
     def wordings(self) -> list[QuestionWording]:
@@ -71,6 +72,10 @@ class LogStatistics:
         day.statuses[question.status] += 1
         if question.status is not QueryStatus.FAILED:
             day.milliseconds.append(question.milliseconds)
+        if question.vote:
+            day.votes[question.vote] += 1
+        if question.vote is Vote.DOWN:
+            self.unhelpful[question.question] += 1
         if question.status in (QueryStatus.UNSURE, QueryStatus.REFUSED):
             reason = question.refusal_reason or "unknown"
             if question.status is QueryStatus.REFUSED:
@@ -129,8 +134,13 @@ def summarize_log(
 
 
 def _describe_votes(log: LogStatistics) -> MetricsDict:
-    unhelpful = [{"question": question, "votes": count} for question, count in log.unhelpful.items()]
-    return {**{vote.value: log.votes[vote] for vote in Vote}, "unhelpful": unhelpful}
+    most_first = sorted(log.unhelpful.items(), key=lambda each: (-each[1], each[0]))
+    unhelpful = [{"question": question, "votes": count} for question, count in most_first]
+    return {**_count_votes(sum((day.votes for day in log.days.values()), Counter())), "unhelpful": unhelpful}
+
+
+def _count_votes(votes: Counter[Vote]) -> MetricsDict:
+    return {vote.value: votes[vote] for vote in Vote}
 
 
 def _count_statuses(statuses: Counter[QueryStatus]) -> MetricsDict:
@@ -150,6 +160,7 @@ def _count_days(days: Mapping[date, DailyCounts]) -> Iterator[MetricsDict]:
                 "day": day.isoformat(),
                 **_count_statuses(counts.statuses),
                 **latency_percentiles(counts.milliseconds),
+                **_count_votes(counts.votes),
             }
 
 

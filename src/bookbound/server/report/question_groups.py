@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,6 +24,8 @@ MAX_COMPARED = 2000
 """How many wordings are compared; that takes half a minute on two cores."""
 EMBED_BATCH_SIZE = 32
 ProgressCallback = Callable[[str, int, int], None]
+VectorCache = dict[bytes, np.ndarray]
+"""The vectors of questions by the hash of their text, which may be deleted from the log at any time."""
 
 
 class QuestionGroup(NamedTuple):
@@ -55,11 +58,15 @@ def group_by_similarity(
 
 
 async def group_unanswered(
-    wordings: Sequence[QuestionWording], open_embedder: Callable[[], Embedder], progress: ProgressCallback
+    wordings: Sequence[QuestionWording],
+    open_embedder: Callable[[], Embedder],
+    progress: ProgressCallback,
+    cache: VectorCache | None = None,
 ) -> MetricsDict:
     """Groups unanswered questions, the most frequent first; questions about the book and a selection do not mix."""
     compared = wordings[:MAX_COMPARED]
-    vectors = await _embed_wordings(compared, open_embedder, progress) if compared else np.empty((0, 0), np.float32)
+    texts = [each.text for each in compared]
+    vectors = await _embed_texts(texts, open_embedder, progress, {} if cache is None else cache)
     groups = []
     for mode in QueryMode:
         rows = [row for row, each in enumerate(compared) if each.mode is mode]
@@ -73,19 +80,26 @@ async def group_unanswered(
     }
 
 
-async def _embed_wordings(
-    wordings: Sequence[QuestionWording], open_embedder: Callable[[], Embedder], progress: ProgressCallback
+async def _embed_texts(
+    texts: Sequence[str], open_embedder: Callable[[], Embedder], progress: ProgressCallback, cache: VectorCache
 ) -> np.ndarray:
-    embedder = open_embedder()
-    try:
-        batches = []
-        for start in range(0, len(wordings), EMBED_BATCH_SIZE):
-            progress("group", start, len(wordings))
-            batches.append(await embedder.embed([each.text for each in wordings[start : start + EMBED_BATCH_SIZE]]))
-        progress("group", len(wordings), len(wordings))
-        return np.concatenate(batches)
-    finally:
-        await embedder.close()
+    """Returns the vectors of the texts, and keeps only these in the cache."""
+    keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+    missing = [(key, text) for key, text in zip(keys, texts, strict=True) if key not in cache]
+    if missing:
+        embedder = open_embedder()
+        try:
+            for start in range(0, len(missing), EMBED_BATCH_SIZE):
+                progress("group", start, len(missing))
+                batch = missing[start : start + EMBED_BATCH_SIZE]
+                vectors = await embedder.embed([text for _, text in batch])
+                cache.update(zip((key for key, _ in batch), vectors, strict=True))
+            progress("group", len(missing), len(missing))
+        finally:
+            await embedder.close()
+    for key in cache.keys() - set(keys):
+        del cache[key]
+    return np.stack([cache[key] for key in keys]) if keys else np.empty((0, 0), np.float32)
 
 
 def _describe_group(typical: QuestionWording, members: Sequence[QuestionWording]) -> MetricsDict:
