@@ -38,6 +38,7 @@ class Settings:
     """All settings; they do not change after the start."""
 
     index: Path = _setting(Path(".bookbound"), "Folder of the index.")
+    source: str | None = _setting(None, "Folder, file or site of the book, for re-indexing from the page `/report`.")
     book: str | None = _setting(None, "The book, if the index holds several.")
     edition: str | None = _setting(None, "The edition of the book, such as `2.0`.")
     answer_threshold: float | None = _setting(

@@ -18,6 +18,7 @@ from schemathesis.checks import positive_data_acceptance
 from schemathesis.core.result import Ok
 
 from bookbound.bootstrap import book_catalogue
+from bookbound.bootstrap.reindex_process import build_reindexing
 from bookbound.server.app import create_app
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedBackend, make_refusal
@@ -36,7 +37,7 @@ CLIENT_FIELDS = {
     "top_k",
     "threshold",
     "session_id",
-} | {*("conversation", "answer", "history")}
+} | {*("conversation", "answer", "history", "days", "to")}
 SERVER_FIELDS = {
     "path",
     "file",
@@ -58,7 +59,13 @@ def build_document() -> dict[str, Any]:
     settings = Settings()
     find_store = partial(book_catalogue.find_book_store, settings)
     list_books = book_catalogue.BookCatalogue(settings).manifests
-    app = create_app(ScriptedBackend(make_refusal()), settings, find_store=find_store, list_books=list_books)
+    app = create_app(
+        ScriptedBackend(make_refusal()),
+        settings,
+        find_store=find_store,
+        reindexing=build_reindexing(settings),
+        list_books=list_books,
+    )
     return app.openapi()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from bookbound.bootstrap.components import build_store
@@ -72,6 +72,14 @@ async def find_book_store(settings: Settings, ref: BookRef | None) -> IndexStore
     return build_store(await resolve_book_settings(settings.with_book(ref) if ref is not None else settings))
 
 
+async def find_source(settings: Settings, ref: BookRef | None) -> str | None:
+    """Returns where the source of a book is; the settings say so only for the very book and edition that they name."""
+    if not settings.source or (ref and ref.book == ALL_BOOKS):
+        return None
+    found = await resolve_book_settings(settings.with_book(ref) if ref is not None else settings)
+    return settings.source if found.book_ref == settings.book_ref else None
+
+
 REFRESH_SECONDS = 10.0
 
 
@@ -106,6 +114,13 @@ class BookCatalogue:
                 is_known = known and known.generation == await store.published_generation()
                 found[ref] = known if known and is_known else (await store.generations())[0]
         self._manifests = found
+        return found
+
+    async def find_manifests(self, wanted: BookRef, asked_books: Mapping[BookRef, object]) -> dict[BookRef, Manifest]:
+        """Returns the description of each edition of a book; one that only the query log knows has none."""
+        found = {ref: manifest for ref, manifest in (await self.manifests()).items() if wanted.includes(ref)}
+        if not found and not asked_books and wanted.book not in ("", ALL_BOOKS):
+            raise BookNotFoundError("Neither the index nor the query log has this book or edition.")
         return found
 
     async def generations(self, refs: Sequence[BookRef]) -> str:

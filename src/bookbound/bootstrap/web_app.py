@@ -8,13 +8,14 @@ import uuid
 import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
 from bookbound.bootstrap.book_catalogue import BookCatalogue, find_book_store
 from bookbound.bootstrap.book_opener import build_book_pool
-from bookbound.bootstrap.components import require_extra
+from bookbound.bootstrap.components import build_embedder, require_extra
 from bookbound.domain.errors import (
     BookIndexError,
     ConfigError,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from bookbound.server.query_log.database import QueryLogDatabase
     from bookbound.server.query_log.repository import QueryLogRepository
     from bookbound.server.query_log.votes import VoteStore
+    from bookbound.server.report.report_builder import ReportBuilder
     from bookbound.server.telemetry import QueueStats, Telemetry
     from bookbound.server.telemetry.opentelemetry import SpanRecorder
 
@@ -142,6 +144,16 @@ def build_vote_store(settings: Settings) -> VoteStore | None:
     return VoteStore(open_query_log(settings))
 
 
+def build_report_builder(settings: Settings, catalogue: BookCatalogue) -> ReportBuilder | None:
+    """Returns what reports on the query log, or None if questions are not logged."""
+    if settings.query_log == "off":
+        return None
+    from bookbound.server.report.report_builder import ReportBuilder
+
+    local = replace(settings, embedder="local")  # the similarity of groups was chosen for it
+    return ReportBuilder(partial(open_query_log, settings), catalogue.find_manifests, partial(build_embedder, local))
+
+
 def _build_query_log_repository(settings: Settings, format_address: AddressFormatter) -> QueryLogRepository:
     from bookbound.server.query_log.repository import QueryLogRepository
 
@@ -194,12 +206,14 @@ def _build_span_recorder(url: str) -> SpanRecorder:
 
 def create_web_app(settings: Settings) -> FastAPI:
     """Builds the web application of one process."""
+    from bookbound.bootstrap.reindex_process import build_reindexing
     from bookbound.server.admission import AdmissionController
     from bookbound.server.app import create_app
 
     admission = AdmissionController(settings.max_concurrency, settings.max_queue, settings.answer_timeout_seconds)
     pool, limiter, votes = build_book_pool(settings), build_rate_limiter(settings), build_vote_store(settings)
-    telemetry = build_telemetry(settings, admission.queue_stats)
+    telemetry, catalogue = build_telemetry(settings, admission.queue_stats), BookCatalogue(settings)
+    reindexing, report = build_reindexing(settings), build_report_builder(settings, catalogue)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -210,6 +224,7 @@ def create_web_app(settings: Settings) -> FastAPI:
                 stack.push_async_callback(limiter.close)
             if votes:
                 stack.callback(votes.close)
+            stack.push_async_callback(reindexing.close)
             await stack.enter_async_context(admission.serve_books(pool))
             try:
                 await pool.ensure_open()
@@ -218,15 +233,16 @@ def create_web_app(settings: Settings) -> FastAPI:
                 logging.getLogger("bookbound.server").error("no book is open: %s", error)
             yield
 
-    find_store = partial(find_book_store, settings)
     return create_app(
         admission,
         settings,
         lifespan,
-        find_store=find_store,
-        list_books=BookCatalogue(settings).manifests,
+        find_store=partial(find_book_store, settings),
+        reindexing=reindexing,
+        list_books=catalogue.manifests,
         open_index=admission.open_index,
         limiter=limiter,
         votes=votes,
+        build_report=report.build_in_thread if report else None,
         telemetry=telemetry,
     )

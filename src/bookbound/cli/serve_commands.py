@@ -64,7 +64,7 @@ def serve(
     from bookbound.server.telemetry.log_format import configure_logging, format_message
 
     with exit_on_error(), ExitStack() as stack:
-        settings = load_settings(index=index, book=book, edition=edition)
+        settings = load_settings(index=index, book=book, edition=edition, source=str(source) if source else None)
         logs_json = settings.log_format == "json"
         if logs_json:
             configure_logging("json")

@@ -206,6 +206,10 @@ class ReloadingKeyRing:
             self._reload()
         return self._ring
 
+    @property
+    def has_admin_key(self) -> bool:
+        return any(key.kind is KeyKind.ADMIN for key in self.ring.valid)
+
     def _reload(self) -> None:
         stamp = self._read_stamp()
         self._checked_at = monotonic()

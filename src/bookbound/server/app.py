@@ -30,6 +30,7 @@ from bookbound.server import api_keys, operator_routes
 from bookbound.server.api_keys import ReloadingKeyRing, parse_origins
 from bookbound.server.api_page import api_page_routes
 from bookbound.server.book_list import BookLister, book_list_routes
+from bookbound.server.index_routes import StoreLookup, index_routes
 from bookbound.server.middleware.client_identity import (
     API_KEY_HEADER,
     SECURITY_REQUIREMENTS,
@@ -37,6 +38,7 @@ from bookbound.server.middleware.client_identity import (
     ClientAddressFinder,
     KeyNotAllowedError,
     check_key,
+    is_own_page,
     parse_networks,
 )
 from bookbound.server.middleware.request_guard import RequestGuardMiddleware
@@ -49,6 +51,8 @@ from bookbound.server.middleware.request_log import (
 from bookbound.server.page import asset_routes
 from bookbound.server.page.book_page import IndexOpener, book_page_routes, is_page_path, render_problem
 from bookbound.server.rate_limit import RATE_LIMIT_HEADERS, QuestionCounter, RateLimitPolicies
+from bookbound.server.reindexing import Reindexing
+from bookbound.server.report_routes import BuildReport, report_routes
 from bookbound.server.telemetry import OutcomeRecorder, Telemetry, error_outcome
 from bookbound.settings import Settings
 
@@ -70,24 +74,27 @@ def create_app(
     lifespan: Lifespan | None = None,
     *,
     contracts: Sequence[HttpContract] = CONTRACTS,
-    find_store: operator_routes.StoreLookup | None = None,
+    find_store: StoreLookup | None = None,
+    reindexing: Reindexing | None = None,
     list_books: BookLister | None = None,
     open_index: IndexOpener | None = None,
     limiter: RateLimiter | None = None,
     votes: VoteStore | None = None,
+    build_report: BuildReport | None = None,
     telemetry: Telemetry | None = None,
 ) -> FastAPI:
     """The contracts and the endpoints for operators over one backend.
 
-    Without `find_store` there is no endpoint for the index, without `list_books` none for the list of books, without
-    `open_index` there are no pages of the book, without `votes` no votes, and without a limiter no rate limits.
+    Without `find_store` there are no endpoints for the index, without `list_books` no list of books, without
+    `open_index` no pages, without `votes` no votes, without `build_report` no report, and without a limiter no limits.
     """
     telemetry, errors = telemetry or Telemetry(), ErrorResponses(contracts)
     routers = [contract.build_router(OutcomeRecorder(backend)) for contract in contracts]
     routers += [operator_routes.health_routes(backend), api_page_routes(lambda: app.openapi()), asset_routes()]
+    routers += [report_routes(build_report, settings)]
     routers += [book_list_routes(list_books, settings.book_ref)] if list_books else []
     routers += [book_page_routes(open_index, list_books, settings.book_ref)] if open_index else []
-    routers += [operator_routes.index_routes(find_store)] if find_store else []
+    routers += [index_routes(find_store, reindexing)] if find_store else []
     routers += [_build_vote_router(votes)] if votes else []
     routers += [operator_routes.metrics_routes(telemetry.metrics)] if telemetry.metrics else []
     app = FastAPI(
@@ -104,10 +111,7 @@ def create_app(
         app.include_router(router)
     app.state.count_question = QuestionCounter(limiter, RateLimitPolicies.from_settings(settings))
     app.openapi = partial(_build_openapi, app, contracts)  # type: ignore[method-assign]
-    app.add_exception_handler(RequestValidationError, errors.handle_validation_error)
-    app.add_exception_handler(ProblemError, errors.handle_problem)
-    app.add_exception_handler(BookboundError, errors.handle_error)
-    app.add_exception_handler(HTTPException, errors.handle_http_exception)
+    errors.install(app)
     return app
 
 
@@ -153,6 +157,12 @@ class ErrorResponses:
 
     def __init__(self, contracts: Sequence[HttpContract]) -> None:
         self._contracts = {path: contract for contract in contracts for path in contract.paths}
+
+    def install(self, app: FastAPI) -> None:
+        app.add_exception_handler(RequestValidationError, self.handle_validation_error)
+        app.add_exception_handler(ProblemError, self.handle_problem)
+        app.add_exception_handler(BookboundError, self.handle_error)
+        app.add_exception_handler(HTTPException, self.handle_http_exception)
 
     def from_status(self, status: int, scope: Scope, message: str = "") -> Response:
         problem = http_contract.problem_from_status(status, self._contract(scope).invalid_status)
@@ -222,8 +232,7 @@ class ApiKeyCORSMiddleware(CORSMiddleware):
     def _refuses(self, headers: Headers) -> bool:
         """Whether a request comes from a page of another origin that is not allowed."""
         origin = headers.get("origin", "")
-        is_own_page = origin.partition("://")[2] == headers.get("host")
-        return bool(origin) and not is_own_page and not self.is_allowed_origin(origin)
+        return bool(origin) and not is_own_page(headers) and not self.is_allowed_origin(origin)
 
 
 def _build_vote_router(votes: VoteStore) -> APIRouter:

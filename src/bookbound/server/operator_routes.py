@@ -1,24 +1,17 @@
-"""Defines the endpoints for operators: health, readiness, metrics, and the index with its rollback."""
+"""Defines the endpoints for operators: health, readiness and metrics."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
-from bookbound.contracts.http_contract import AnswerBackend, Context, HealthCheck
+from bookbound.contracts.http_contract import AnswerBackend, HealthCheck
 from bookbound.contracts.request_context import RequestContext
-from bookbound.contracts.v1 import ErrorModel
-from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import BookboundError
-from bookbound.domain.manifest import Manifest
-from bookbound.domain.ports import IndexStore
-from bookbound.server.middleware.client_identity import SECURITY_REQUIREMENTS, require_admin
 
 if TYPE_CHECKING:
     from bookbound.server.telemetry.prometheus import PrometheusMetrics
@@ -99,70 +92,6 @@ async def _check_component(check: HealthCheck) -> ComponentHealth:
 
 def _failed_component(error: Exception, seconds: float) -> ComponentHealth:
     return ComponentHealth(status="failed", milliseconds=round(seconds * 1000, 2), problem=type(error).__name__)
-
-
-ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorModel} for status in (401, 403, 500, 503, 504)
-}
-StoreLookup = Callable[[BookRef | None], Awaitable[IndexStore]]
-"""Finds the store of a book, or of the default book."""
-AdminKeyId = Annotated[str, Depends(require_admin)]
-log = logging.getLogger("bookbound.server")
-
-
-class GenerationModel(BaseModel):
-    """A generation of the index; answers come from the current one."""
-
-    id: str
-    created: str
-    pages: int
-    chunks: int
-    current: bool
-
-
-class IndexModel(BaseModel):
-    """The stored generations, newest first."""
-
-    generations: list[GenerationModel]
-
-
-def index_routes(find_store: StoreLookup) -> APIRouter:
-    router = APIRouter(tags=["index"], responses=ERROR_RESPONSES)
-
-    @router.get("/v1/index", openapi_extra={"security": SECURITY_REQUIREMENTS})
-    async def index(key_id: AdminKeyId, context: Context) -> IndexModel:
-        """List the generations of the index."""
-        log.warning("key %s listed the generations", key_id)
-        stored = await (await find_store(context.book)).generations()
-        return IndexModel(generations=[_to_generation_model(each, current=each is stored[0]) for each in stored])
-
-    @router.post(
-        "/v1/index/rollback",
-        responses={409: {"model": ErrorModel}},
-        openapi_extra={"security": SECURITY_REQUIREMENTS},
-    )
-    async def roll_back(key_id: AdminKeyId, context: Context) -> GenerationModel:
-        """Withdraw the current generation; the previous one, which is returned, becomes current."""
-        log.warning("key %s requests a rollback of the index", key_id)
-        try:
-            manifest = await (await find_store(context.book)).roll_back()
-        except BookboundError as error:
-            log.error("the rollback that key %s requested failed: %s", key_id, error)
-            raise
-        log.warning("key %s rolled the index back to generation %s", key_id, manifest.generation)
-        return _to_generation_model(manifest, current=True)
-
-    return router
-
-
-def _to_generation_model(manifest: Manifest, current: bool) -> GenerationModel:
-    return GenerationModel(
-        id=manifest.generation,
-        created=manifest.created,
-        pages=manifest.pages,
-        chunks=manifest.chunks,
-        current=current,
-    )
 
 
 def metrics_routes(metrics: PrometheusMetrics) -> APIRouter:

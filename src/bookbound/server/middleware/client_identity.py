@@ -13,12 +13,12 @@ from starlette.types import Scope
 
 from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.errors import ConfigError
-from bookbound.server.api_keys import ApiKey, ReloadingKeyRing
+from bookbound.server.api_keys import ApiKey, KeyKind, ReloadingKeyRing
 from bookbound.server.page import ASSET_PATHS
 
 API_KEY_HEADER = "X-API-Key"
 PUBLIC_PATHS = frozenset(
-    {"/health", "/health/ready", "/api/v1/health", "/openapi.json", "/docs", "/metrics", *ASSET_PATHS}
+    {"/health", "/health/ready", "/api/v1/health", "/openapi.json", "/docs", "/metrics", "/report", *ASSET_PATHS}
 )
 """The paths that reveal nothing about the book; if keys are required, every other path needs one."""
 SECURITY_SCHEMES = {
@@ -60,9 +60,15 @@ def check_key(headers: Headers, keys: ReloadingKeyRing, *, required: bool) -> Ap
         return None
     if key is None:
         raise HTTPException(401, headers={CHALLENGE_HEADER: f'{BEARER_CHALLENGE}, error="invalid_token"'})
-    if not key.allows(headers.get("origin")):
+    is_own_admin = key.kind is KeyKind.ADMIN and is_own_page(headers)
+    if not is_own_admin and not key.allows(headers.get("origin")):
         raise KeyNotAllowedError(ORIGIN_NOT_ALLOWED if "origin" in headers else ORIGIN_REQUIRED)
     return key
+
+
+def is_own_page(headers: Headers) -> bool:
+    """Whether a request comes from a page that this server shows."""
+    return headers.get("origin", "").partition("://")[2] == headers.get("host")
 
 
 def read_api_key(headers: Headers) -> str | None:

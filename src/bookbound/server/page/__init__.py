@@ -12,29 +12,46 @@ from fastapi import APIRouter, Request, Response
 FOLDER = Path(__file__).parent
 WIDGET_FILE = FOLDER / "widget.js"
 CACHE_SECONDS = 3600
-ASSETS: Mapping[str, str] = {
-    "widget.js": "text/javascript; charset=utf-8",
-    "page.js": "text/javascript; charset=utf-8",
-    "page.css": "text/css; charset=utf-8",
-    "icon.svg": "image/svg+xml",
+ASSETS = (
+    "widget.js",
+    "page.js",
+    "page.css",
+    "icon.svg",
+    "report.js",
+    "report_index.js",
+    "report_plots.js",
+    "report_tables.js",
+    "report.css",
+)
+"""The files that are served as they are."""
+MEDIA_TYPES = {
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
 }
-"""The media type of each file that is served as it is."""
 ASSET_PATHS = frozenset(f"/{name}" for name in ASSETS)
 ANY_SITE = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
 """Lets every site load the widget."""
+REVALIDATED = {"Cache-Control": "no-cache"}
 
 
 def asset_routes() -> APIRouter:
     router = APIRouter(tags=["page"])
-    for name, media_type in ASSETS.items():
-        _add_asset(router, FOLDER / name, media_type, ANY_SITE if name == WIDGET_FILE.name else {})
+    for name in ASSETS:
+        # The scripts of the report import each other, so that all of them must be of the same version.
+        more_headers = ANY_SITE if name == WIDGET_FILE.name else REVALIDATED if name.startswith("report") else {}
+        _add_asset(router, FOLDER / name, more_headers)
     return router
 
 
-def _add_asset(router: APIRouter, file: Path, media_type: str, more_headers: Mapping[str, str]) -> None:
+def _add_asset(router: APIRouter, file: Path, more_headers: Mapping[str, str]) -> None:
     content = file.read_bytes()
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    headers = {"Content-Type": media_type, "ETag": tag, "Cache-Control": f"public, max-age={CACHE_SECONDS}"}
+    headers = {
+        "Content-Type": MEDIA_TYPES[file.suffix],
+        "ETag": tag,
+        "Cache-Control": f"public, max-age={CACHE_SECONDS}",
+    }
     headers |= {"Vary": "Accept-Encoding", **more_headers}
     compressed = gzip.compress(content, mtime=0)
 

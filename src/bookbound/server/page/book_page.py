@@ -24,7 +24,7 @@ from bookbound.server.page.page_content import build_sections, list_chapters, ne
 from bookbound.server.page.page_search import find_sections
 
 IndexOpener = Callable[[RequestContext], AbstractAsyncContextManager[Index]]
-READ_PATH = "/read"
+READ_PATH, REPORT_PATH = "/read", "/report"
 MAX_SEARCH_CHARS = 200
 MAX_OPEN_PAGES = 40
 """A book with more pages shows only the pages of the open chapter at first."""
@@ -58,7 +58,7 @@ def book_prefix(book: BookRef | None) -> str:
 
 
 def is_page_path(path: str) -> bool:
-    return path in ("/", READ_PATH) or path.startswith(f"{READ_PATH}/")
+    return path in ("/", READ_PATH, REPORT_PATH) or path.startswith(f"{READ_PATH}/")
 
 
 def book_page_routes(open_index: IndexOpener, list_books: BookLister | None, default: BookRef) -> APIRouter:
@@ -67,7 +67,7 @@ def book_page_routes(open_index: IndexOpener, list_books: BookLister | None, def
 
     async def show_page(request: Request, context: RequestContext, file: str = "") -> HTMLResponse:
         async with open_index(context) as index:
-            return _respond(request, await render_page(index, context.book, file))
+            return respond_with_page(request, await render_page(index, context.book, file))
 
     @router.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
     async def start(request: Request, context: Context) -> HTMLResponse:
@@ -75,7 +75,7 @@ def book_page_routes(open_index: IndexOpener, list_books: BookLister | None, def
         books = describe_books(await list_books(), default) if list_books and not context.book else []
         if len(books) > 1:
             shown = [book for book in books if book.book or book.default]
-            return _respond(request, _render("shelf.html.j2", books=shown))
+            return respond_with_page(request, render_page_template("shelf.html.j2", books=shown))
         return await show_page(request, context)
 
     @router.api_route(READ_PATH, methods=["GET", "HEAD"], include_in_schema=False)
@@ -109,7 +109,7 @@ async def render_page(index: Index, book: BookRef | None, file: str = "") -> str
         return {"title": page.opening.place.title, "href": page_path(page.opening.place, prefix)}
 
     place = current.opening.place
-    return _render(
+    return render_page_template(
         "book.html.j2",
         book_title=index.manifest.title,
         book=str(book or ""),
@@ -130,15 +130,15 @@ def render_problem(problem: Problem, headers: Mapping[str, str]) -> HTMLResponse
     """The page that says what went wrong and what to do; it contains nothing of the book."""
     message = KEY_REQUIRED if problem.status == HTTPStatus.UNAUTHORIZED else problem.message
     heading = HTTPStatus(problem.status).phrase
-    content = _render("problem.html.j2", heading=heading, message=message, has_start=problem.status == 404)
+    content = render_page_template("problem.html.j2", heading=heading, message=message, has_start=problem.status == 404)
     return HTMLResponse(content, problem.status, HEADERS | {"Cache-Control": "no-store"} | dict(headers))
 
 
-def _render(template: str, **values: Any) -> str:
+def render_page_template(template: str, **values: Any) -> str:
     return render_template(f"server/page/{template}", **values)
 
 
-def _respond(request: Request, content: str) -> HTMLResponse:
+def respond_with_page(request: Request, content: str) -> HTMLResponse:
     if accepts_gzip(request):
         return HTMLResponse(gzip.compress(content.encode()), headers=HEADERS | {"Content-Encoding": "gzip"})
     return HTMLResponse(content, headers=HEADERS)

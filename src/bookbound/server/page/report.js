@@ -1,0 +1,188 @@
+/** Signs in with an admin key, which stays in this tab, and shows the report and the index of a book. */
+
+import { IndexSection } from "./report_index.js";
+import { fillDays, makeQuestionsPlot, makeTimePlot, makeVotesPlot } from "./report_plots.js";
+import {
+  formatDay,
+  make,
+  makeBooks,
+  makeChapters,
+  makeFigures,
+  makeReasons,
+  makeSection,
+  makeUnanswered,
+  makeUnhelpful,
+  plural,
+} from "./report_tables.js";
+
+const KEY_NAME = "bookbound-admin-key";
+const UNREACHABLE = "The server cannot be reached. Try again in a moment.";
+const INVALID_KEY = "This key is not valid. Check that you copied all of it.";
+const phrases = JSON.parse(document.body.dataset.phrases);
+const hasLog = "log" in document.body.dataset;
+
+const find = (id) => document.getElementById(`bb-${id}`);
+const signIn = find("sign-in");
+let key = sessionStorage.getItem(KEY_NAME) ?? "";
+let section = null;
+let shown = 0;
+
+class KeyRefused extends Error {}
+
+async function send(method, path, body) {
+  const headers = { "X-API-Key": key, ...(body ? { "Content-Type": "application/json" } : {}) };
+  const response = await fetch(path, { method, headers, body: body && JSON.stringify(body) }).catch(() => {
+    throw new Error(UNREACHABLE);
+  });
+  if (response.ok) return response.json();
+  const problem = await response.json().catch(() => null);
+  const message = problem?.error?.message ?? UNREACHABLE;
+  if (response.status === 401) throw new KeyRefused(INVALID_KEY);
+  if (response.status === 403) throw new KeyRefused(message);
+  throw new Error(message);
+}
+
+/** A request about the chosen book; if the key was refused meanwhile, the reader signs in again. */
+async function call(method, path, body) {
+  const book = find("book").value;
+  try {
+    return await send(method, book ? `/books/${encodeURIComponent(book)}${path}` : path, body);
+  } catch (error) {
+    if (error instanceof KeyRefused) signOut(error.message);
+    throw error;
+  }
+}
+
+/** Forgets the key and everything that was shown with it. */
+function signOut(problem = "") {
+  sessionStorage.removeItem(KEY_NAME);
+  key = "";
+  section?.close();
+  shown += 1;
+  find("signed-in").hidden = find("sign-out").hidden = true;
+  find("data").replaceChildren();
+  find("generations").replaceChildren();
+  if (!signIn) return;
+  signIn.hidden = false;
+  find("key-problem").textContent = problem;
+  find("key").focus();
+}
+
+/** Lists the books if there are several; the address keeps the chosen one. */
+function listBooks(books) {
+  const options = books.flatMap((book) => {
+    const name = book.default ? "" : book.book;
+    if (!name && !book.default) return [];
+    const title = book.title || book.book || "Untitled";
+    const editions = book.editions.length > 1 ? book.editions.filter((each) => each.edition) : [];
+    return [
+      new Option(title, name),
+      ...editions.map((each) => new Option(`${title}, edition ${each.edition}`, `${book.book}@${each.edition}`)),
+    ];
+  });
+  if (books.length > 1) options.push(new Option("All books", "all"));
+  options.sort((one, other) => (one.value !== "") - (other.value !== ""));
+  find("book").replaceChildren(...options);
+  find("book-label").hidden = options.length < 2;
+  const wanted = decodeURIComponent(location.hash.slice(1));
+  if (options.some((option) => option.value === wanted)) find("book").value = wanted;
+}
+
+async function enter() {
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new KeyRefused(INVALID_KEY);
+  await send("GET", "/v1/index/reindex").catch((error) => {
+    if (error instanceof KeyRefused) throw error; // only an admin key may go on
+  });
+  const { books } = await send("GET", "/v1/books").catch(() => ({ books: [] }));
+  listBooks(books);
+  sessionStorage.setItem(KEY_NAME, key);
+  if (signIn) signIn.hidden = true;
+  find("signed-in").hidden = find("sign-out").hidden = false;
+  await show();
+}
+
+async function show() {
+  section?.close();
+  const isEveryBook = find("book").value === "all";
+  section = isEveryBook ? null : new IndexSection(call);
+  find("index").hidden = true;
+  await Promise.all([hasLog ? showReport() : null, section?.open()]);
+}
+
+async function showReport() {
+  const turn = (shown += 1);
+  find("status").textContent = "Reading the log…";
+  find("data").setAttribute("aria-busy", "true");
+  find("problem").hidden = true;
+  try {
+    const report = await call("GET", `/v1/report?days=${find("days").value}`);
+    if (turn === shown) fill(report);
+  } catch (error) {
+    if (turn !== shown) return;
+    find("data").replaceChildren();
+    find("problem").textContent = error.message;
+    find("problem").hidden = false;
+  } finally {
+    if (turn === shown) {
+      find("status").textContent = "";
+      find("data").removeAttribute("aria-busy");
+    }
+  }
+}
+
+function fill(report) {
+  const title = report.book_ref === "all" ? "all books" : (report.book?.title ?? report.book_ref);
+  const edition = report.book_ref.includes("@") ? `, edition ${report.book_ref.split("@")[1]}` : "";
+  const { questions } = report;
+  document.title = find("title").textContent = `What readers ask ${title}${edition}`.trim();
+  const others = questions.of_other_books ? ` Other books got ${plural(questions.of_other_books, "question")}.` : "";
+  const lost = questions.lost ? ` ${plural(questions.lost, "question")} could not be logged.` : "";
+  find("period").textContent =
+    `${formatDay(report.since.slice(0, 10))} to ${formatDay(report.until.slice(0, 10))}, days in UTC.${others}${lost}`;
+  if (!questions.asked) {
+    const text = "Nobody has asked a question in this period. Choose a longer one, or come back later.";
+    find("data").replaceChildren(makeSection("No questions yet", make("p", { class: "soft" }, text)));
+    return;
+  }
+  const days = fillDays(report);
+  const small = [makeVotesPlot(report, days), makeUnhelpful(report)].filter(Boolean);
+  const parts = [
+    makeFigures(report),
+    makeQuestionsPlot(report, days),
+    makeUnanswered(report, phrases),
+    makeChapters(report),
+    makeReasons(report, phrases),
+    small.length ? make("div", { class: "columns" }, ...small) : null,
+    makeTimePlot(report, days),
+    makeBooks(report),
+  ];
+  find("data").replaceChildren(...parts.filter(Boolean));
+}
+
+signIn?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const button = signIn.querySelector("button");
+  key = find("key").value.trim();
+  find("key-problem").textContent = "";
+  button.disabled = true;
+  try {
+    await enter();
+    find("key").value = "";
+    find("report").focus();
+  } catch (error) {
+    signOut(error.message);
+  } finally {
+    button.disabled = false;
+  }
+});
+
+find("sign-out").addEventListener("click", () => signOut());
+find("days")?.addEventListener("change", showReport);
+find("book").addEventListener("change", () => {
+  history.replaceState(null, "", find("book").value ? `#${encodeURIComponent(find("book").value)}` : location.pathname);
+  show();
+});
+find("controls").addEventListener("submit", (event) => event.preventDefault());
+
+if (!key) signOut();
+else enter().catch((error) => signOut(error.message));
