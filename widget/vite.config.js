@@ -5,7 +5,7 @@ import { defineConfig } from "vite";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
-/** The hash of everything that the built file is made from; tests/widget/test_built_file.py computes the same. */
+/** The hash of everything that the built files are made from; tests/server/page/test_widget_file.py computes the same. */
 function hashSources() {
   const names = readdirSync(`${folder}src`).map((name) => `src/${name}`);
   const hash = createHash("sha256");
@@ -15,13 +15,20 @@ function hashSources() {
   return hash.digest("hex");
 }
 
-export default defineConfig({
+/** `vite build` makes the script for any page; `vite build --mode module` makes the module for sites with a build of their own. */
+const LIBRARIES = {
+  production: { entry: "src/main.ts", formats: ["iife"], name: "BookboundWidget", fileName: () => "widget.js" },
+  module: { entry: "src/module.ts", formats: ["es"], fileName: () => "widget.mjs" },
+};
+
+export default defineConfig(({ mode }) => ({
   build: {
     target: "es2022",
     outDir: "../src/bookbound/server/page",
     emptyOutDir: false,
     copyPublicDir: false,
-    lib: { entry: "src/main.ts", formats: ["iife"], name: "BookboundWidget", fileName: () => "widget.js" },
+    lib: LIBRARIES[mode],
+    minify: true,
   },
   plugins: [
     {
@@ -32,4 +39,4 @@ export default defineConfig({
       },
     },
   ],
-});
+}));

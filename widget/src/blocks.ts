@@ -24,7 +24,7 @@ export function renderBlock(block: Block, context: BlockContext): HTMLElement {
     case "formula":
       return el("div", { class: "block" }, el("p", { class: "formula", dir: "ltr" }, block.text), citeLine(cites));
     default:
-      return el("p", { dir: "auto" }, ...markText(block.text, block.marks), cites.length > 0 && " ", ...cites);
+      return el("p", { dir: "auto" }, ...markText(block.text, block.marks), cites.length > 0 && "\u00a0", ...cites);
   }
 }
 

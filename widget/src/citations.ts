@@ -1,7 +1,7 @@
 /** Links citations to their places and shows the quoted words next to them. */
 
 import { el } from "./dom";
-import { isThisPage, safeUrl, showPlace } from "./page";
+import { isThisPage, onThisSite, safeUrl, showPlace } from "./page";
 import { fill, type Strings } from "./strings";
 import type { Place } from "./types";
 
@@ -53,8 +53,9 @@ export class Citations {
   }
 
   private link(citation: Citation, attributes: Record<string, string>, ...children: (Node | string)[]): HTMLElement {
-    const url = safeUrl(this.address(citation));
-    if (!url) return el("span", { ...attributes, tabindex: 0, role: "note" }, ...children);
+    const address = safeUrl(this.address(citation));
+    if (!address) return el("span", { ...attributes, tabindex: 0, role: "note" }, ...children);
+    const url = onThisSite(address);
     const element = el("a", { ...attributes, href: url.href }, ...children);
     element.addEventListener("click", (event) => {
       if (this.isTouch && citation.quotes.length && this.shownFor !== element) {

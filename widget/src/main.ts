@@ -1,18 +1,11 @@
 /** Starts the widget of the script tag and gives the page its interface, `window.Bookbound`. */
 
-import { readOptions } from "./options";
-import { Widget } from "./widget";
-
-interface BookboundInterface {
-  open: (options?: { selection?: string }) => void;
-  close: () => void;
-  ask: Widget["ask"];
-  on: Widget["on"];
-}
+import { type Bookbound, mount } from "./module";
+import { readScriptOptions } from "./options";
 
 declare global {
   interface Window {
-    Bookbound?: BookboundInterface;
+    Bookbound?: Bookbound;
   }
 }
 
@@ -20,13 +13,7 @@ const script = document.currentScript;
 
 function start(): void {
   if (window.Bookbound || !(script instanceof HTMLScriptElement)) return;
-  const widget = new Widget(readOptions(script));
-  window.Bookbound = {
-    open: (options) => widget.open(options),
-    close: () => widget.close(),
-    ask: (question, selection) => widget.ask(question, selection),
-    on: (name, handler) => widget.on(name, handler),
-  };
+  window.Bookbound = mount(readScriptOptions(script));
   document.dispatchEvent(new CustomEvent("bookbound:ready"));
 }
 

@@ -23,6 +23,23 @@ export function safeUrl(link: string): URL | null {
   }
 }
 
+/** The same page on the copy of the site that the reader is on: a preview or another version, which names the main one as canonical. */
+export function onThisSite(url: URL): URL {
+  const canonical = safeUrl(document.querySelector<HTMLLinkElement>("link[rel=canonical]")?.href ?? "");
+  if (!canonical) return url;
+  const there = normalizePath(canonical.pathname).split("/");
+  const here = normalizePath(location.pathname).split("/");
+  const isHome = here.length === 1 && canonical.origin !== location.origin;
+  if (there.at(-1) !== here.at(-1) && !isHome) return url;
+  while (here.length > 1 && there.length > 1 && there.at(-1) === here.at(-1)) {
+    there.pop();
+    here.pop();
+  }
+  const base = there.join("/");
+  const isBelow = url.origin === canonical.origin && `${decodePart(url.pathname)}/`.startsWith(`${base}/`);
+  return isBelow ? new URL(location.origin + here.join("/") + decodePart(url.pathname).slice(base.length) + url.hash) : url;
+}
+
 export function isThisPage(url: URL): boolean {
   return url.origin === location.origin && normalizePath(url.pathname) === normalizePath(location.pathname);
 }
@@ -43,7 +60,8 @@ function decodePart(part: string): string {
 export function showPlace(url: URL, quotes: readonly string[], host: Element): void {
   const anchor = decodePart(url.hash.slice(1).split(":~:")[0] ?? "");
   const heading = anchor ? document.getElementById(anchor) : null;
-  if (heading && decodePart(location.hash.slice(1)) !== anchor) location.hash = encodeURIComponent(anchor);
+  // Not by `location.hash`: sites that load pages themselves would take it for a visit and render the page anew.
+  if (heading && decodePart(location.hash.slice(1)) !== anchor) history.pushState(history.state, "", `#${encodeURIComponent(anchor)}`);
   const page = readPage(host);
   const start = heading ? Math.max(0, page.nodes.findIndex((node) => isAfter(heading, node))) : 0;
   const ranges = quotes.map((quote) => findQuote(page, quote, start)).filter((range) => range !== null);
@@ -55,6 +73,23 @@ export function showPlace(url: URL, quotes: readonly string[], host: Element): v
   }
   const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   target.scrollIntoView({ block: ranges.length ? "center" : "start", behavior: isCalm ? "auto" : "smooth" });
+}
+
+/** Keep the widget on pages whose scripts replace the body: when they start, or when the reader goes to another page. */
+export function stayOnPage(host: Element, onReturn: () => void, signal: AbortSignal): void {
+  const observer = new MutationObserver(() => {
+    // Not at once: a script that removes whatever is added would keep the browser busy forever.
+    if (!host.isConnected) setTimeout(restore);
+  });
+  const follow = (): void => [document.documentElement, document.body].forEach((each) => observer.observe(each, { childList: true }));
+  const restore = (): void => {
+    if (host.isConnected || signal.aborted || !document.body) return;
+    document.body.append(host);
+    follow();
+    onReturn();
+  };
+  signal.addEventListener("abort", () => observer.disconnect());
+  follow();
 }
 
 export function clearHighlight(): void {
@@ -137,6 +172,8 @@ function makeRange(page: PageText, first: number, last: number): Range | null {
   if (!startNode || !endNode) return null;
   const range = document.createRange();
   range.setStart(startNode, page.offsets[first] ?? 0);
-  range.setEnd(endNode, (page.offsets[last] ?? 0) + 1);
+  const end = (page.offsets[last] ?? 0) + 1;
+  const closing = /^[^\p{L}\p{N}\s]*/u.exec(endNode.data.slice(end))?.[0] ?? "";
+  range.setEnd(endNode, end + closing.length);
   return range;
 }

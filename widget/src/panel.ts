@@ -28,6 +28,7 @@ export class Panel {
     private readonly strings: Strings,
     private readonly actions: PanelActions,
     parts: readonly HTMLElement[],
+    signal: AbortSignal,
   ) {
     this.heading = el("h2", { id: "bb-title", dir: "auto" }, strings.title);
     this.clearButton = iconButton("clear", strings.clear, actions.clear);
@@ -36,13 +37,13 @@ export class Panel {
     this.log = el("div", { class: "log", role: "log", "aria-live": "off", "aria-label": strings.conversation, tabindex: 0 }, this.welcome);
     this.element = el("section", { class: "panel", role: "dialog", "aria-labelledby": "bb-title", hidden: true }, header, this.log, ...parts);
     // After a jump to a citation the focus is on the page.
-    document.addEventListener("keydown", (event) => this.isOpen && event.key === "Escape" && this.onKey(event));
+    document.addEventListener("keydown", (event) => this.isOpen && event.key === "Escape" && this.onKey(event), { signal });
     this.element.addEventListener("keydown", (event) => this.onKey(event));
     for (const name of ["keydown", "keypress", "keyup"] as const) this.element.addEventListener(name, keepFromPage);
     this.log.addEventListener("scroll", () => actions.escape(), { passive: true });
-    this.narrow.addEventListener("change", () => this.setModal());
-    visualViewport?.addEventListener("resize", () => this.fitViewport());
-    visualViewport?.addEventListener("scroll", () => this.fitViewport());
+    this.narrow.addEventListener("change", () => this.setModal(), { signal });
+    visualViewport?.addEventListener("resize", () => this.fitViewport(), { signal });
+    visualViewport?.addEventListener("scroll", () => this.fitViewport(), { signal });
     this.setModal();
     this.setEmpty(true);
   }

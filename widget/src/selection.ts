@@ -21,6 +21,8 @@ export class SelectionButton {
     private readonly strings: Strings,
     private readonly onAsk: (selection: string) => void,
     private readonly announce: (text: string) => void,
+    private readonly panel: HTMLElement,
+    signal: AbortSignal,
   ) {
     this.button = el(
       "button",
@@ -32,7 +34,7 @@ export class SelectionButton {
     this.button.addEventListener("pointerdown", (event) => event.preventDefault());
     this.button.addEventListener("mousedown", (event) => event.preventDefault());
     this.button.addEventListener("click", () => this.ask());
-    this.listen();
+    this.listen(signal);
   }
 
   /** The text that is selected on the page, if it can be asked about. */
@@ -49,18 +51,18 @@ export class SelectionButton {
     this.button.hidden = true;
   }
 
-  private listen(): void {
-    document.addEventListener("selectionchange", () => this.schedule());
+  private listen(signal: AbortSignal): void {
+    document.addEventListener("selectionchange", () => this.schedule(), { signal });
     document.addEventListener("pointerdown", (event) => {
       this.isTouch = event.pointerType === "touch";
       this.isPressed = event.pointerType === "mouse" && event.target !== this.host;
-    }, true);
+    }, { capture: true, signal });
     document.addEventListener("pointerup", () => {
       this.isPressed = false;
       this.schedule();
-    }, true);
-    addEventListener("scroll", () => !this.button.hidden && this.place(), { passive: true, capture: true });
-    addEventListener("resize", () => !this.button.hidden && this.place());
+    }, { capture: true, signal });
+    addEventListener("scroll", () => !this.button.hidden && this.place(), { passive: true, capture: true, signal });
+    addEventListener("resize", () => !this.button.hidden && this.place(), { signal });
     document.addEventListener("keydown", (event) => {
       if (event.altKey && event.code === "KeyA" && !event.ctrlKey && !event.metaKey && SelectionButton.read(this.host)) {
         event.preventDefault();
@@ -68,7 +70,7 @@ export class SelectionButton {
       } else if (event.key === "Escape") {
         this.hide();
       }
-    });
+    }, { signal });
   }
 
   private schedule(): void {
@@ -88,15 +90,24 @@ export class SelectionButton {
   private place(): void {
     const selection = document.getSelection();
     if (!selection?.rangeCount) return this.hide();
-    const rects = [...selection.getRangeAt(0).getClientRects()].filter((rect) => rect.width > 0);
-    const last = rects.at(-1);
-    if (!last || last.bottom < 0 || last.top > innerHeight) return this.hide();
+    const rects = [...selection.getRangeAt(0).getClientRects()];
+    const last = rects.filter((rect) => rect.width > 0 && rect.bottom > 0 && rect.top < innerHeight).at(-1);
+    if (!last) return this.hide();
     const { offsetWidth: width, offsetHeight: height } = this.button;
     const gap = this.isTouch ? TOUCH_GAP : GAP;
     const top = last.bottom + gap + height < innerHeight ? last.bottom + gap : last.top - gap - height;
-    const left = Math.min(Math.max(GAP, last.right - width / 2), document.documentElement.clientWidth - width - GAP);
+    const [from, to] = this.freeSpan();
+    const left = Math.min(Math.max(from + GAP, last.right - width / 2), to - width - GAP);
     this.button.style.top = `${Math.max(GAP, top)}px`;
     this.button.style.left = `${left}px`;
+  }
+
+  /** From where to where the page is not under the panel. */
+  private freeSpan(): [number, number] {
+    const end = document.documentElement.clientWidth;
+    const panel = this.panel.getBoundingClientRect();
+    if (panel.width === 0) return [0, end];
+    return panel.left < end - panel.right ? [panel.right, end] : [0, panel.left];
   }
 
   private ask(): void {

@@ -3,26 +3,36 @@
 type Rgb = [number, number, number];
 
 const DEFAULT_ACCENT = "#3457d5";
-const ACCENTS = ["--ifm-color-primary", "--md-primary-fg-color"];
-const BACKGROUNDS = ["--ifm-background-surface-color", "--ifm-background-color", "--md-default-bg-color"];
+/** The colours of Docusaurus, Material, Furo, PyData with Jupyter Book, and mdBook. */
+const ACCENTS = ["--ifm-color-primary", "--md-primary-fg-color", "--color-brand-primary", "--pst-color-primary", "--links"];
+const BACKGROUNDS = [
+  "--ifm-background-surface-color", "--ifm-background-color", "--md-default-bg-color",
+  "--color-background-primary", "--pst-color-background", "--bg",
+];
 const WHITE: Rgb = [255, 255, 255];
 const BLACK: Rgb = [0, 0, 0];
 const PAPER: Record<"light" | "dark", Rgb> = { light: WHITE, dark: [27, 28, 32] };
 const TEXT_CONTRAST = 4.5;
+const LARGE_TEXT_CONTRAST = 3;
 /** Names that generators give their dark themes: Docusaurus and Furo, Material, Bootstrap and PyData, mdBook. */
 const THEME_ATTRIBUTES = ["data-theme", "data-md-color-scheme", "data-bs-theme", "data-color-mode", "class"];
 const DARK_NAMES = /(^|\s)(dark|slate|navy|coal|ayu|theme-dark|dark-mode)(\s|$)/;
 const LIGHT_NAMES = /(^|\s)(light|default|rust|theme-light|light-mode)(\s|$)/;
 
-/** Colours a widget now and whenever the site changes its theme. */
-export function followTheme(host: HTMLElement, probe: HTMLElement, color: string): void {
+/** Colours a widget now and whenever the site changes its theme; the returned function follows a new body. */
+export function followTheme(host: HTMLElement, probe: HTMLElement, color: string, signal: AbortSignal): () => void {
   const apply = (): void => applyTheme(host, probe, color);
   const observer = new MutationObserver(apply);
-  for (const element of [document.documentElement, document.body]) {
-    observer.observe(element, { attributes: true, attributeFilter: [...THEME_ATTRIBUTES, "style"] });
-  }
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", apply);
-  apply();
+  const follow = (): void => {
+    for (const element of [document.documentElement, document.body]) {
+      observer.observe(element, { attributes: true, attributeFilter: [...THEME_ATTRIBUTES, "style"] });
+    }
+    apply();
+  };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", apply, { signal });
+  signal.addEventListener("abort", () => observer.disconnect());
+  follow();
+  return follow;
 }
 
 function applyTheme(host: HTMLElement, probe: HTMLElement, color: string): void {
@@ -31,10 +41,12 @@ function applyTheme(host: HTMLElement, probe: HTMLElement, color: string): void 
   const site = BACKGROUNDS.map((name) => readColor(`var(${name})`)).find((each) => each && isDarkColor(each) === (scheme === "dark"));
   const paper = site ?? PAPER[scheme];
   const accents = [color, ...ACCENTS.map((name) => `var(${name})`), DEFAULT_ACCENT];
-  const accent = accents.map((each) => (each ? readColor(each) : null)).find((each) => each) ?? BLACK;
+  const given = accents.map((each) => (each ? readColor(each) : null)).find((each) => each) ?? BLACK;
   host.dataset.scheme = scheme;
-  const onAccent = contrast(accent, WHITE) >= contrast(accent, BLACK) || contrast(accent, WHITE) >= TEXT_CONTRAST ? WHITE : BLACK;
-  const values = { paper, accent, "on-accent": onAccent, "accent-text": readable(accent, paper) };
+  // Sites write in white on their accent even if it is a little too light for that: make it a little darker.
+  const onAccent = contrast(given, WHITE) >= LARGE_TEXT_CONTRAST ? WHITE : BLACK;
+  const accent = onAccent === WHITE ? mix(given, BLACK, (each) => contrast(each, WHITE) >= TEXT_CONTRAST) : given;
+  const values = { paper, accent, "on-accent": onAccent, "accent-text": readable(given, paper) };
   for (const [name, value] of Object.entries(values)) host.style.setProperty(`--bb-${name}`, `rgb(${value.join(" ")})`);
 }
 
@@ -73,13 +85,17 @@ function parseColor(computed: string): Rgb | null {
 
 /** The colour, mixed with black or white until text in it is readable on a background. */
 function readable(color: Rgb, background: Rgb): Rgb {
-  const toward = isDarkColor(background) ? WHITE : BLACK;
+  // Tinted surfaces are a little closer to the text than the background itself.
+  return mix(color, isDarkColor(background) ? WHITE : BLACK, (each) => contrast(each, background) >= TEXT_CONTRAST * 1.25);
+}
+
+/** The colour with as much of another as it takes. */
+function mix(color: Rgb, other: Rgb, isEnough: (mixed: Rgb) => boolean): Rgb {
   for (let share = 0; share < 1; share += 0.05) {
-    const mixed = color.map((part, n) => Math.round(part + ((toward[n] ?? 0) - part) * share)) as Rgb;
-    // Tinted surfaces are a little closer to the text than the background itself.
-    if (contrast(mixed, background) >= TEXT_CONTRAST * 1.25) return mixed;
+    const mixed = color.map((part, n) => Math.round(part + ((other[n] ?? 0) - part) * share)) as Rgb;
+    if (isEnough(mixed)) return mixed;
   }
-  return toward;
+  return other;
 }
 
 function isDarkColor(color: Rgb): boolean {

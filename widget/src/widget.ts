@@ -7,7 +7,7 @@ import { Conversation, type Events } from "./conversation";
 import { el, icon } from "./dom";
 import { History } from "./history";
 import type { Options } from "./options";
-import { clearHighlight } from "./page";
+import { clearHighlight, stayOnPage } from "./page";
 import { Panel } from "./panel";
 import { SelectionButton } from "./selection";
 import styles from "./styles.css?inline";
@@ -32,6 +32,7 @@ export class Widget {
   private readonly conversation: Conversation;
   private readonly views = new Map<Turn, TurnView>();
   private readonly handlers = new Map<string, Set<Handler>>();
+  private readonly removal = new AbortController();
   private focusBefore: HTMLElement | null = null;
   private hasBook = false;
 
@@ -49,6 +50,7 @@ export class Widget {
       strings,
       { close: () => this.close(), clear: () => this.clear(), ask: (question) => void this.ask(question), escape: () => this.citations.hide() },
       [this.composer.element, this.citations.popover],
+      this.removal.signal,
     );
     this.conversation = new Conversation(this.client, kept.turns, {
       added: (turn) => this.show(turn),
@@ -58,11 +60,13 @@ export class Widget {
     });
     this.launcher = el("button", { type: "button", class: "launcher", "aria-haspopup": "dialog", click: () => this.open() }, icon("ask"), el("span", {}, strings.open));
     this.launcher.hidden = options.position === "none";
-    this.selectionButton = new SelectionButton(this.host, strings, (text) => this.open({ selection: text }), (text) => this.announce(text));
+    this.selectionButton = new SelectionButton(
+      this.host, strings, (text) => this.open({ selection: text }), (text) => this.announce(text), this.panel.element, this.removal.signal,
+    );
     this.mount(direction, code);
     this.panel.suggest(options.questions);
     for (const turn of kept.turns) this.show(turn);
-    const isOpen = kept.isOpen ?? (options.openOn !== "" && matchMedia(options.openOn).matches);
+    const isOpen = kept.isOpen ?? (options.open !== "" && matchMedia(options.open).matches);
     if (isOpen && !this.panel.isModal) this.reveal();
   }
 
@@ -106,6 +110,14 @@ export class Widget {
     return () => handlers.delete(handler);
   }
 
+  /** Remove the widget with everything that it listens to; the conversation stays in the tab. */
+  unmount(): void {
+    this.conversation.stop();
+    this.removal.abort();
+    this.host.remove();
+    clearHighlight();
+  }
+
   private mount(direction: string, code: string): void {
     const { position, color } = this.options;
     const sheet = new CSSStyleSheet();
@@ -118,12 +130,15 @@ export class Widget {
       this.selectionButton.button, this.launcher, this.panel.element, this.status, probe);
     shadow.append(root);
     document.body.append(this.host);
-    followTheme(this.host, probe, color);
+    const { signal } = this.removal;
+    stayOnPage(this.host, followTheme(this.host, probe, color, signal), signal);
   }
 
   private reveal(): void {
     this.panel.element.hidden = false;
     this.launcher.hidden = true;
+    const last = this.views.get(this.conversation.turns.at(-1) as Turn);
+    if (last) this.panel.scrollTo(last.question); // a hidden panel has no place for it
     this.save();
     void this.describeBook();
   }

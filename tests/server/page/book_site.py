@@ -47,16 +47,19 @@ class BookSite:
         *,
         attributes: Mapping[str, str] | None = None,
         html: str = 'lang="en"',
+        head: str = "",
         style: str = "",
+        script: str | None = None,
         strict: bool = False,
     ) -> str:
-        """Add a page that carries the widget of a server, and return its URL."""
+        """Add a page that carries the widget of a server, by its tag or by a script, and return its URL."""
         data = "".join(f' data-{name}="{escape(value)}"' for name, value in (attributes or {}).items())
+        tag = f'<script src="{server}/widget.js"{data} defer></script>'
         page = (
             f"<!doctype html><html {html}><head><meta charset=utf-8><title>A page of the book</title>"
             '<meta name=viewport content="width=device-width, initial-scale=1">'
-            f"{f'<style>{style}</style>' if style else ''}</head><body><main>{content}</main>"
-            f'<script src="{server}/widget.js"{data} defer></script></body></html>'
+            f"{head}{f'<style>{style}</style>' if style else ''}</head><body><main>{content}</main>"
+            f"{script or tag}</body></html>"
         )
         self.pages[path] = page, STRICT_POLICY.format(server=server) if strict else ""
         return self.address + path
@@ -69,7 +72,7 @@ def run_site() -> Iterator[BookSite]:
 
         def do_GET(self) -> None:
             page, policy = site.pages.get(self.path.partition("?")[0], ("", ""))
-            self.send_response(200 if page else 404)
+            self.send_response(200 if page else 204 if self.path == "/favicon.ico" else 404)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             if policy:
                 self.send_header("Content-Security-Policy", policy)

@@ -1,4 +1,4 @@
-"""Tests the built widget: it is up to date, small, and any site may load it."""
+"""Tests the built script and module of the widget: they are up to date, small, and any site may load them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from bookbound.server.app import create_app
-from bookbound.server.page import WIDGET_FILE
+from bookbound.server.page import MODULE_FILE, WIDGET_FILE
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedBackend, make_refusal
 
 SOURCES = Path(__file__).resolve().parents[3] / "widget"
 MAX_COMPRESSED_BYTES = 40_000
+both_files = pytest.mark.parametrize("file", [WIDGET_FILE, MODULE_FILE], ids=lambda file: file.name)
 
 
 @pytest.fixture
@@ -33,18 +34,21 @@ def hash_sources() -> str:
     return digest.hexdigest()
 
 
-def test_the_built_file_is_made_from_the_sources() -> None:
-    found = re.match(r"/\*.*sha256 ([0-9a-f]{64}) \*/\n", WIDGET_FILE.read_text(encoding="utf-8"))
+@both_files
+def test_the_built_file_is_made_from_the_sources(file: Path) -> None:
+    found = re.match(r"/\*.*sha256 ([0-9a-f]{64}) \*/\n", file.read_text(encoding="utf-8"))
     assert found
     assert found[1] == hash_sources(), "The widget is stale. Build it again: make widget"
 
 
-def test_the_widget_is_under_40_kilobytes() -> None:
-    assert len(gzip.compress(WIDGET_FILE.read_bytes())) < MAX_COMPRESSED_BYTES
+@both_files
+def test_the_widget_is_under_40_kilobytes(file: Path) -> None:
+    assert len(gzip.compress(file.read_bytes())) < MAX_COMPRESSED_BYTES
 
 
-def test_the_widget_never_parses_html_and_names_no_other_host() -> None:
-    script = WIDGET_FILE.read_text(encoding="utf-8")
+@both_files
+def test_the_widget_never_parses_html_and_names_no_other_host(file: Path) -> None:
+    script = file.read_text(encoding="utf-8")
     for word in (
         "innerHTML",
         "outerHTML",
@@ -62,13 +66,14 @@ def test_the_lock_file_names_no_registry() -> None:
     assert "://" not in re.sub(r'"url": "[^"]*"', "", (SOURCES / "package-lock.json").read_text(encoding="utf-8"))
 
 
-def test_every_site_may_load_the_widget_without_a_key(client: TestClient) -> None:
-    response = client.get("/widget.js", headers={"Origin": "https://any.example"})
+@both_files
+def test_every_site_may_load_the_widget_without_a_key(client: TestClient, file: Path) -> None:
+    response = client.get(f"/{file.name}", headers={"Origin": "https://any.example"})
     assert response.status_code == 200
     assert response.headers["content-type"].startswith("text/javascript")
     assert response.headers["access-control-allow-origin"] == "*"
     assert response.headers["cross-origin-resource-policy"] == "cross-origin"
-    assert response.content == WIDGET_FILE.read_bytes()
+    assert response.content == file.read_bytes()
 
 
 def test_a_browser_that_has_the_widget_is_told_so(client: TestClient) -> None:

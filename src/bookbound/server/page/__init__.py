@@ -1,4 +1,4 @@
-"""Serves the widget, which any site loads with one script tag, and the files of the book's own pages."""
+"""Serves the widget, which any site loads with a script tag or as a module, and the files of the book's own pages."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from pathlib import Path
 from fastapi import APIRouter, Request, Response
 
 FOLDER = Path(__file__).parent
-WIDGET_FILE = FOLDER / "widget.js"
+WIDGET_FILE, MODULE_FILE = FOLDER / "widget.js", FOLDER / "widget.mjs"
 CACHE_SECONDS = 3600
 ASSETS = (
     "widget.js",
+    "widget.mjs",
     "page.js",
     "page.css",
     "icon.svg",
@@ -26,10 +27,12 @@ ASSETS = (
 """The files that are served as they are."""
 MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
 }
 ASSET_PATHS = frozenset(f"/{name}" for name in ASSETS)
+WIDGET_NAMES = frozenset((WIDGET_FILE.name, MODULE_FILE.name))
 ANY_SITE = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
 """Lets every site load the widget."""
 REVALIDATED = {"Cache-Control": "no-cache"}
@@ -39,7 +42,7 @@ def asset_routes() -> APIRouter:
     router = APIRouter(tags=["page"])
     for name in ASSETS:
         # The scripts of the report import each other, so that all of them must be of the same version.
-        more_headers = ANY_SITE if name == WIDGET_FILE.name else REVALIDATED if name.startswith("report") else {}
+        more_headers = ANY_SITE if name in WIDGET_NAMES else REVALIDATED if name.startswith("report") else {}
         _add_asset(router, FOLDER / name, more_headers)
     return router
 

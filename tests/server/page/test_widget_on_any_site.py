@@ -1,0 +1,144 @@
+"""Tests the widget in a real Chromium on sites that load, copy or render their pages in ways of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from tests.server.page.book_site import BookSite
+from tests.server.page.conftest import Tab
+from tests.server.page.replies import make_block, make_place, make_reply
+from tests.server.page.test_widget_in_browser import HIGHLIGHTED
+from tests.server.page.test_widget_is_safe import script_replies
+from tests.server.thread_server import run_in_thread
+
+from bookbound.server.app import create_app
+from bookbound.settings import Settings
+from bookbound.testing import ScriptedBackend, make_answer, make_passage
+
+CONTENT = "<h1>Walking</h1><p>A first line.</p><h2 id=legs>Legs</h2><p>It walks on two legs.</p>"
+RENDERED_AGAIN = """<script>
+  const content = document.querySelector("main").innerHTML;
+  addEventListener("popstate", () => { document.querySelector("main").innerHTML = content; });
+</script>"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    backend = ScriptedBackend(make_answer([("It walks.", make_passage("It walks."))]))
+    with run_in_thread(create_app(backend, Settings(allowed_origins=("*",)))) as running:
+        yield running.url
+
+
+def cite(tab: Tab, url: str, *links: str) -> None:
+    """Let the server cite these links for the words about legs."""
+    sources = [
+        make_place(number=n, link=f"{link}:~:text=It", url=link, quotes=["It walks on two legs."])
+        for n, link in enumerate(links, 1)
+    ]
+    text = "It walks on two legs."
+    script_replies(
+        tab.page, make_reply(blocks=[make_block(text=text, sources=list(range(1, len(links) + 1)))], sources=sources)
+    )
+    tab.open(url)
+    tab.ask("How does it walk?")
+
+
+def test_options_can_follow_the_address_of_the_script(tab: Tab, site: BookSite, server: str) -> None:
+    options = "position=left&placeholder=Ask%20away&questions=One%3F%7CTwo%3F&book=robots%401.9"
+    script = f'<script src="{server}/widget.js#{options}" data-placeholder="Ask me"></script>'
+    sent: list[str] = []
+    tab.page.on("request", lambda request: sent.append(request.url))
+    page = tab.open(site.add("/options", CONTENT, server, script=script))
+    assert page.locator(".suggestion").all_inner_texts() == ["One?", "Two?"]
+    assert page.locator("textarea").get_attribute("placeholder") == "Ask me"
+    expect(page.locator(".root.left")).to_have_count(1)
+    tab.ask("Does it walk?")
+    assert f"{server}/books/robots%401.9/v1/answers" in sent
+
+
+def test_a_copy_of_the_file_asks_the_server_of_its_attribute(tab: Tab, site: BookSite, server: str) -> None:
+    source = f"{site.address}/assets/widget.js"
+    tab.page.route(source, lambda route: route.fulfill(response=route.fetch(url=f"{server}/widget.js")))
+    script = f'<script src="{source}" data-server="{server}" defer></script>'
+    page = tab.open(site.add("/copy", CONTENT, server, script=script))
+    tab.ask("Does it walk?")
+    assert "It walks." in page.locator(".reply.answered").inner_text()
+
+
+def test_a_site_that_renders_a_page_on_every_visit_keeps_the_highlight(tab: Tab, site: BookSite, server: str) -> None:
+    url = site.add("/render", CONTENT + RENDERED_AGAIN, server)
+    cite(tab, url, f"{url}#legs")
+    tab.page.locator("a.cite").click()
+    assert tab.page.url == f"{url}#legs"
+    assert tab.page.evaluate(HIGHLIGHTED) == ["It walks on two legs."]
+    tab.page.go_back()
+    assert tab.page.url == url
+
+
+@pytest.mark.parametrize(
+    "replace",
+    [
+        "document.body.replaceChildren(document.createElement('main'))",
+        "document.body = document.createElement('body')",
+        "document.documentElement.replaceChild(document.createElement('body'), document.body)",
+    ],
+)
+def test_the_widget_stays_when_the_site_replaces_the_body(tab: Tab, site: BookSite, server: str, replace: str) -> None:
+    page = tab.open(site.add("/swap", CONTENT, server))
+    tab.ask("Does it walk?")
+    for _ in range(2):
+        page.evaluate(f"() => void ({replace})")
+        expect(page.locator("#bookbound-widget")).to_have_count(1)
+    expect(page.locator(".turn")).to_have_count(1)
+    page.evaluate("document.body.className = 'dark-mode'")
+    page.locator("#bookbound-widget[data-scheme=dark]").wait_for(state="attached")
+    tab.ask("Does it walk far?")
+    assert tab.problems == []
+
+
+@pytest.mark.parametrize(
+    ("canonical", "here", "cited", "link"),
+    [
+        ("https://book.example/walking", "/walking", "https://book.example/walking#legs", "/walking#legs"),
+        ("https://book.example/walking/", "/walking", "https://book.example/running/#far", "/running/#far"),
+        ("https://book.example/v2/walking.html", "/walking", "https://book.example/v2/run.html#far", "/run.html#far"),
+        ("https://book.example/stable/walking", "/latest/walking", "https://book.example/stable/run", "/latest/run"),
+        ("https://book.example/en/", "/", "https://book.example/en/run", "/run"),
+        ("https://book.example/v2/walking", "/walking", "https://book.example/v1/run", "https://book.example/v1/run"),
+        ("https://book.example/other", "/walking", "https://book.example/other#a", "https://book.example/other#a"),
+        ("https://book.example/walking", "/walking", "https://other.example/run", "https://other.example/run"),
+        ("javascript:alert(1)", "/walking", "https://book.example/run", "https://book.example/run"),
+    ],
+)
+def test_citations_stay_on_the_copy_of_the_site_that_names_its_original(
+    tab: Tab, site: BookSite, server: str, canonical: str, here: str, cited: str, link: str
+) -> None:
+    head = f'<link rel="canonical" href="{canonical}">'
+    cite(tab, site.add(here, CONTENT, server, head=head), cited)
+    href = (tab.page.locator("a.cite").get_attribute("href") or "").partition(":~:")[0]
+    assert href.removesuffix("#") == (site.address + link if link.startswith("/") else link)
+
+
+def test_a_selection_that_is_longer_than_the_screen_is_offered_next_to_the_panel(
+    tab: Tab, site: BookSite, server: str
+) -> None:
+    words = "".join(
+        f"<p>Line {n} of a long page, which goes on to the edge of the window and on.</p>" for n in range(99)
+    )
+    page = tab.open(site.add("/long", words, server))
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('main'))")
+    page.locator(".ask-selection").click()
+    assert "Line 0" in page.locator(".chip").inner_text()
+
+
+def test_the_last_question_is_in_view_on_the_next_page(new_tab: Any, site: BookSite, server: str) -> None:
+    tab: Tab = new_tab(viewport={"width": 1200, "height": 480})
+    url = site.add("/last", CONTENT, server)
+    tab.open(url)
+    for question in ("Does it walk?", "Does it run?", "Does it jump?"):
+        tab.ask(question)
+    tab.page.goto(url)
+    expect(tab.page.locator(".question").last).to_be_in_viewport(ratio=1)
