@@ -1,5 +1,7 @@
 /** Finds quoted words on the page that carries the widget, scrolls to them and highlights them. */
 
+import { unfold } from "./folded";
+
 const HIGHLIGHT = "bookbound-quote";
 const EDGE_CHARS = 30;
 const SKIPPED = new Set(["SCRIPT", "STYLE", "NOSCRIPT", "TEMPLATE", "TEXTAREA"]);
@@ -66,13 +68,19 @@ export function showPlace(url: URL, quotes: readonly string[], host: Element): v
   const start = heading ? Math.max(0, page.nodes.findIndex((node) => isAfter(heading, node))) : 0;
   const ranges = quotes.map((quote) => findQuote(page, quote, start)).filter((range) => range !== null);
   highlight(ranges);
-  const target = ranges[0]?.startContainer.parentElement ?? heading ?? (anchor ? null : document.body);
-  if (!target) return;
-  for (let details = target.closest("details"); details; details = details.parentElement?.closest("details") ?? null) {
-    details.open = true;
-  }
+  const words = ranges[0]?.startContainer.parentElement;
+  if (words) unfold(words);
+  // In the next frame, when the site has shown what was folded.
+  requestAnimationFrame(() => {
+    if (words?.checkVisibility()) scrollTo(words, "center");
+    else if (heading) scrollTo(heading, "start");
+    else if (!anchor) scrollTo(document.body, "start");
+  });
+}
+
+function scrollTo(target: Element, block: ScrollLogicalPosition): void {
   const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  target.scrollIntoView({ block: ranges.length ? "center" : "start", behavior: isCalm ? "auto" : "smooth" });
+  target.scrollIntoView({ block, behavior: isCalm ? "auto" : "smooth" });
 }
 
 /** Keep the widget on pages whose scripts replace the body: when they start, or when the reader goes to another page. */

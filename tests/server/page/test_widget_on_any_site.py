@@ -23,6 +23,23 @@ RENDERED_AGAIN = """<script>
   const content = document.querySelector("main").innerHTML;
   addEventListener("popstate", () => { document.querySelector("main").innerHTML = content; });
 </script>"""
+WORDS = "<p id=words>It walks on two legs.</p>"
+FOLDED = {
+    "details": f"<details><summary>More</summary><details>{WORDS}</details></details>",
+    "details of a script": f"<details onclick=\"event.preventDefault(); this.open = true; words.style.display = ''\">"
+    f"<summary>More</summary>{WORDS.replace('<p', '<p style=display:none')}</details>",
+    "roles": "<div><ul role=tablist><li role=tab>One</li><li role=tab onclick='two.hidden = false'>Two</li></ul>"
+    f"<div><div role=tabpanel>One</div><div role=tabpanel id=two hidden>{WORDS}</div></div></div>",
+    "names": "<b id=tab onclick='two.hidden = false'>Two</b>"
+    f"<div role=tabpanel id=two aria-labelledby=tab hidden>{WORDS}</div>",
+    "Material": "<style>.tabbed-block {display: none} #b:checked ~ div > :last-child {display: block}</style>"
+    "<div class=tabbed-set><input type=radio name=x id=a checked><input type=radio name=x id=b>"
+    "<div class=tabbed-labels><label for=a>One</label><label for=b>Two</label></div>"
+    f"<div class=tabbed-content><div class=tabbed-block>One</div><div class=tabbed-block>{WORDS}</div></div></div>",
+    "Sphinx Design": "<style>.sd-tab-content {display: none} #b:checked + label + div {display: block}</style>"
+    "<input type=radio name=x id=a checked><label for=a>One</label><div class=sd-tab-content>One</div>"
+    f"<input type=radio name=x id=b><label for=b>Two</label><div class=sd-tab-content>{WORDS}</div>",
+}
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +93,25 @@ def test_a_site_that_renders_a_page_on_every_visit_keeps_the_highlight(tab: Tab,
     assert tab.page.evaluate(HIGHLIGHTED) == ["It walks on two legs."]
     tab.page.go_back()
     assert tab.page.url == url
+
+
+@pytest.mark.parametrize("folded", FOLDED)
+def test_words_that_are_folded_away_are_shown(tab: Tab, site: BookSite, server: str, folded: str) -> None:
+    space = "<p style='height: 200vh'>A gap.</p>"
+    url = site.add("/folded", f"{space}<h2 id=legs>Legs</h2>{FOLDED[folded]}{space}", server)
+    cite(tab, url, f"{url}#legs")
+    expect(tab.page.locator("#words")).to_be_hidden()
+    tab.page.locator("a.cite").click()
+    expect(tab.page.locator("#words")).to_be_in_viewport()
+
+
+def test_a_citation_goes_to_the_heading_if_the_words_cannot_be_shown(tab: Tab, site: BookSite, server: str) -> None:
+    url = site.add(
+        "/unseen", f"<p style='height: 200vh'>A gap.</p><h2 id=legs>Legs</h2><div hidden>{WORDS}</div>", server
+    )
+    cite(tab, url, f"{url}#legs")
+    tab.page.locator("a.cite").click()
+    expect(tab.page.locator("#legs")).to_be_in_viewport()
 
 
 @pytest.mark.parametrize(
