@@ -21,7 +21,7 @@ from bookbound.testing import ScriptedBackend, make_answer, make_passage
 CONTENT = "<h1>Walking</h1><p>A first line.</p><h2 id=legs>Legs</h2><p>It walks on two legs.</p>"
 RENDERED_AGAIN = """<script>
   const content = document.querySelector("main").innerHTML;
-  addEventListener("popstate", () => { document.querySelector("main").innerHTML = content; });
+  addEventListener("popstate", () => setTimeout(() => { document.querySelector("main").innerHTML = content; }));
 </script>"""
 WORDS = "<p id=words>It walks on two legs.</p>"
 FOLDED = {
@@ -90,6 +90,7 @@ def test_a_site_that_renders_a_page_on_every_visit_keeps_the_highlight(tab: Tab,
     cite(tab, url, f"{url}#legs")
     tab.page.locator("a.cite").click()
     assert tab.page.url == f"{url}#legs"
+    tab.page.wait_for_timeout(300)
     assert tab.page.evaluate(HIGHLIGHTED) == ["It walks on two legs."]
     tab.page.go_back()
     assert tab.page.url == url
@@ -161,9 +162,7 @@ def test_citations_stay_on_the_copy_of_the_site_that_names_its_original(
 def test_a_selection_that_is_longer_than_the_screen_is_offered_next_to_the_panel(
     tab: Tab, site: BookSite, server: str
 ) -> None:
-    words = "".join(
-        f"<p>Line {n} of a long page, which goes on to the edge of the window and on.</p>" for n in range(99)
-    )
+    words = "".join(f"<p style='text-align: right'>Line {n} of a long page.</p>" for n in range(99))
     page = tab.open(site.add("/long", words, server))
     page.evaluate("getSelection().selectAllChildren(document.querySelector('main'))")
     page.locator(".ask-selection").click()
