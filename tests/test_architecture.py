@@ -53,6 +53,7 @@ PRODUCTS = {
     "prometheus_client": {"server/telemetry/prometheus.py"},
     "opentelemetry": {"server/telemetry/opentelemetry.py"},
     "rich": {"cli/"},
+    "pygments": {"server/page/pygments.py"},
 }
 
 

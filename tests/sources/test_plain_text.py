@@ -21,7 +21,7 @@ def test_markup_is_text() -> None:
 
 def test_heading_levels_follow_the_order_of_their_styles() -> None:
     source = "=====\nTitle\n=====\n\nOne\n===\n\nTwo\n---\n\nThree\n=====\n\nTwo\n---\n"
-    text, _, blocks = render_plain_text(source)
+    text, _, blocks, _ = render_plain_text(source)
     assert [(text[b.start : b.end], b.level, b.anchor) for b in blocks] == [
         ("Title", 1, "title"),
         ("One", 2, "one"),

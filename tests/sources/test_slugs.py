@@ -67,7 +67,7 @@ def test_repeated_anchors_are_numbered() -> None:
 )
 def test_an_author_can_write_the_anchor(line: str, anchor: str) -> None:
     assert find_explicit_id(line) == anchor
-    text, _, blocks = render_markdown(line, PLAIN_MARKDOWN)
+    text, _, blocks, _ = render_markdown(line, PLAIN_MARKDOWN)
     assert blocks[0].anchor == (anchor or github_slug(text))
     assert text == ("Title" if anchor else line.removeprefix("## "))
 

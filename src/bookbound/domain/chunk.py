@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from bookbound.domain.document import PageBreak, SourceSpan, find_source_span
+from bookbound.domain.document import MarkupSpan, PageBreak, SourceSpan, find_source_span
 
 UnitKind = Literal["sentence", "code", "row", "item", "formula", "heading"]
 MAX_HEADING_PATH_BYTES = 160
@@ -118,7 +118,8 @@ class Chunk:
     """A contiguous part of one page's visible text, small enough to embed.
 
     `place` is where it begins; `page_breaks` are the printed pages that begin inside it. `cut_start` and
-    `cut_end` say that its first unit begins in the chunk before it, and its last ends in the next one.
+    `cut_end` say that its first unit begins in the chunk before it, and its last ends in the next one. `offset` is
+    where it begins in the visible text of its page; `markup` has the spans of that text that touch it, as a whole.
     """
 
     id: str
@@ -130,6 +131,8 @@ class Chunk:
     cut_start: bool = False
     cut_end: bool = False
     page_breaks: tuple[PageBreak, ...] = field(repr=False, default=())
+    offset: int = 0
+    markup: tuple[MarkupSpan, ...] = field(repr=False, default=())
 
     @property
     def embedding_text(self) -> str:

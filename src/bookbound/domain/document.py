@@ -40,9 +40,28 @@ def _to_source_offset(span: SourceSpan, at: int, edge: int) -> int:
     return min(max(span.start + at - span.at, span.start), span.end) if span.is_verbatim else edge
 
 
+InlineKind = Literal["inline_code", "inline_formula", "emphasis", "strong", "link", "quote"]
+
+
+class MarkupSpan(NamedTuple):
+    """Characters `start` to `end` of a page's visible text are a block, or are marked up inside one.
+
+    `value` is the target of a link, the language of code, or the variant of a block.
+    """
+
+    kind: BlockKind | InlineKind
+    start: int
+    end: int
+    value: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A part of a page's structure: a range of its visible text and the blocks inside it."""
+    """A part of a page's structure: a range of its visible text and the blocks inside it.
+
+    `variant` is the language of code, the type of an admonition, `header` for a row that names columns, and `term` or
+    `description` in a list of definitions.
+    """
 
     kind: BlockKind
     start: int
@@ -50,6 +69,7 @@ class Block:
     level: int = 0
     anchor: str = ""
     children: tuple[Block, ...] = ()
+    variant: str = ""
 
 
 class PageBreak(NamedTuple):
@@ -66,7 +86,10 @@ class PageBreak(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a book: its source, its visible text and the positions of one in the other."""
+    """One page of a book: its source, its visible text and the positions of one in the other.
+
+    `markup` is what is marked up inside blocks: code, emphasis, links and quotations.
+    """
 
     file: str
     url: str
@@ -77,6 +100,7 @@ class Page:
     text: str = field(repr=False)
     spans: tuple[SourceSpan, ...] = field(repr=False)
     blocks: tuple[Block, ...] = field(repr=False)
+    markup: tuple[MarkupSpan, ...] = field(repr=False, default=())
     page_breaks: tuple[PageBreak, ...] = field(repr=False, default=())
 
     @property

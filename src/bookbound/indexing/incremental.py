@@ -51,8 +51,9 @@ def hash_parts(*parts: str) -> str:
 def fingerprint_page(page: Page, version: str) -> PageFingerprint:
     """Fingerprints a page and the version of everything that turns it into chunks and vectors."""
     source = hash_parts(page.source)
-    content = (page.file, page.url, page.title, page.chapter, page.text, page.spans, page.blocks, page.page_breaks)
-    return PageFingerprint(page.file, hash_parts(version, source, repr(content)), source)
+    content = (page.file, page.url, page.title, page.chapter, page.text, page.spans, page.blocks)
+    content_hash = hash_parts(version, source, repr(content), repr((page.page_breaks, page.markup)))
+    return PageFingerprint(page.file, content_hash, source)
 
 
 def diff_pages(before: Iterable[PageFingerprint], now: Iterable[PageFingerprint]) -> BookDiff:

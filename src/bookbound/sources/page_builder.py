@@ -7,18 +7,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from bookbound.domain.document import Block, BlockKind, SourceSpan
+from bookbound.domain.document import Block, BlockKind, InlineKind, MarkupSpan, SourceSpan
 
 CharSpan = tuple[int, int]
 """The offsets at which something begins and ends."""
 
 
+MAX_MARKUP_DEPTH, MAX_TARGET_CHARS = 8, 1_000
+"""Limit the markup that is kept for each chunk; markup that is nested deeper and longer targets are left out."""
+
+
 class RenderedPage(NamedTuple):
-    """A page's visible text, the source of each part of it, and its structure."""
+    """A page's visible text, the source of each part of it, its structure, and what is marked up inside blocks."""
 
     text: str
     spans: tuple[SourceSpan, ...]
     blocks: tuple[Block, ...]
+    markup: tuple[MarkupSpan, ...] = ()
 
 
 @dataclass(slots=True)
@@ -31,6 +36,16 @@ class OpenBlock:
     anchor: str = ""
     start: int = -1
     children: list[Block] = field(default_factory=list)
+    variant: str = ""
+
+
+@dataclass(slots=True)
+class OpenMarkup:
+    """Markup that is not closed yet; it begins with its first visible character."""
+
+    kind: InlineKind
+    value: str = ""
+    start: int = -1
 
 
 class PageBuilder:
@@ -50,6 +65,9 @@ class PageBuilder:
         self._open: list[OpenBlock] = []
         self._unstarted = 0
         self._blocks: list[Block] = []
+        self._open_markup: list[OpenMarkup] = []
+        self._unstarted_markup: list[OpenMarkup] = []
+        self._markup: list[MarkupSpan] = []
 
     @property
     def is_empty(self) -> bool:
@@ -130,16 +148,46 @@ class PageBuilder:
             self.add_gap(" ")
 
     @contextmanager
-    def block(self, kind: BlockKind, level: int = 0, marker: CharSpan | str | None = None) -> Iterator[OpenBlock]:
+    def markup(self, kind: InlineKind, value: str = "") -> Iterator[None]:
+        """Mark up everything that is added inside the `with` statement."""
+        self.open_markup(kind, value)
+        yield
+        self.close_markup()
+
+    def open_markup(self, kind: InlineKind, value: str = "") -> None:
+        self._open_markup.append(OpenMarkup(kind, value))
+        self._unstarted_markup.append(self._open_markup[-1])
+
+    def close_markup(self) -> None:
+        """End the innermost markup; adjacent spans of one kind and value become one."""
+        closed = self._open_markup.pop()
+        if closed.start < 0:
+            self._unstarted_markup.pop()
+            return
+        if len(self._open_markup) >= MAX_MARKUP_DEPTH or len(closed.value) > MAX_TARGET_CHARS:
+            return
+        span = MarkupSpan(closed.kind, closed.start, self._length, closed.value)
+        last = self._markup[-1] if self._markup else None
+        if last and (last.kind, last.end, last.value) == (span.kind, span.start, span.value):
+            self._markup[-1] = last._replace(end=span.end)
+        else:
+            self._markup.append(span)
+
+    @contextmanager
+    def block(
+        self, kind: BlockKind, level: int = 0, marker: CharSpan | str | None = None, variant: str = ""
+    ) -> Iterator[OpenBlock]:
         """Put everything that is added inside the `with` statement into a block."""
-        self.open_block(kind, level, marker)
+        self.open_block(kind, level, marker, variant)
         block = self._open[-1]
         yield block
         self.close_block(block.anchor)
 
-    def open_block(self, kind: BlockKind, level: int = 0, marker: CharSpan | str | None = None) -> None:
+    def open_block(
+        self, kind: BlockKind, level: int = 0, marker: CharSpan | str | None = None, variant: str = ""
+    ) -> None:
         """Begin a block; `marker` comes before its first words and is a span of the source or a text."""
-        self._open.append(OpenBlock(kind, level, marker))
+        self._open.append(OpenBlock(kind, level, marker, variant=variant))
         self._unstarted += 1
 
     def close_block(self, anchor: str = "") -> None:
@@ -150,14 +198,17 @@ class PageBuilder:
             self._unstarted -= 1
             return
         siblings = self._open[-1].children if self._open else self._blocks
-        siblings.append(Block(block.kind, block.start, self._length, block.level, anchor, tuple(block.children)))
+        children = tuple(block.children)
+        siblings.append(Block(block.kind, block.start, self._length, block.level, anchor, children, block.variant))
         is_tight = block.kind in ("row", "item") or any(outer.kind == "item" for outer in self._open)
         self.add_gap("\n" if is_tight else "\n\n")
 
     def build(self) -> RenderedPage:
-        return RenderedPage("".join(self._parts), tuple(self._spans), tuple(self._blocks))
+        return RenderedPage("".join(self._parts), tuple(self._spans), tuple(self._blocks), tuple(self._markup))
 
     def _begin(self) -> None:
+        """Add what waits for the next words: white space, blocks with their markers, separators, and markup."""
+        markup, self._unstarted_markup = self._unstarted_markup, []  # a marker is not marked up
         if self._length and self._gap and not (self._separators and self._gap == " "):
             self._add(self._gap)
         self._gap = ""
@@ -166,6 +217,8 @@ class PageBuilder:
         if self._separators:
             self._add(" | " * self._separators)
             self._separators = 0
+        for each in markup:
+            each.start = self._length
 
     def _start_blocks(self) -> None:
         started = len(self._open) - self._unstarted

@@ -8,7 +8,7 @@ from typing import cast
 
 from tests.answering.writers.conftest import Pages
 
-from bookbound.answering.writers.neighbour_chunks import join_neighbours, join_sections
+from bookbound.answering.writers.neighbour_chunks import join_neighbours
 from bookbound.domain.chunk import Chunk, Passage
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.ports import Index
@@ -109,17 +109,3 @@ def test_a_chunk_that_begins_with_a_nested_item_has_one_level(tmp_path: Path) ->
     _, _, chunk = join(tmp_path, f"# A\n\nParts:\n\n- a leg\n{nested}- an arm\n", "part 12")
     (block,) = blocks_of(Passage(chunk, 0.5))
     assert len({item.level for item in block.items if item.text.startswith("part")}) == 1
-
-
-def test_a_page_has_one_chunk_for_each_section_with_nothing_cut(tmp_path: Path) -> None:
-    text = (
-        f"# A\n\nRun this:\n\n```\n{CODE}\n```\n\n## Rows\n\n| name | number |\n|---|---|\n{ROWS}\n\n## End\n\nDone.\n"
-    )
-    (tmp_path / "a.md").write_text(text, encoding="utf-8")
-    chunks = Pages(tmp_path, 40).chunks
-    sections = join_sections(chunks)
-    assert len(chunks) > len(sections)
-    assert [section.place.headings for section in sections] == [(), ("Rows",), ("End",)]
-    code, table = (blocks_of(Passage(section, 0.5))[-1] for section in sections[:2])
-    assert (code.text, code.cut_start, code.cut_end) == (CODE, False, False)
-    assert (len(table.rows), table.has_header) == (21, True)

@@ -19,7 +19,7 @@ def quotes(page: Page, budget: int = 400) -> list[tuple[str, str]]:
 
 
 def render_page(source: str) -> Page:
-    text, runs, blocks = render_markdown(source, PLAIN_MARKDOWN)
+    text, runs, blocks, _ = render_markdown(source, PLAIN_MARKDOWN)
     return Page("a.md", "/a", "", "", 0, source, text, runs, blocks)
 
 

@@ -234,7 +234,7 @@ def test_a_missing_published_generation_is_damage(write: Write, generations: Fol
         read_files(generations)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"format": 7}', b'{"format": "3"}', b"\xff"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"format": 8}', b'{"format": "3"}', b"\xff"])
 def test_an_unreadable_manifest_is_damage(
     write: Write, generations: FolderGenerations, folder: Path, content: bytes
 ) -> None:
@@ -307,7 +307,7 @@ def test_a_damaged_generation_does_not_count_as_kept(
 
 
 @pytest.mark.parametrize(
-    ("number", "advice"), [(8, "newer Bookbound"), (6, r"older Bookbound .*\(format 6\)\. Index the book again")]
+    ("number", "advice"), [(9, "newer Bookbound"), (7, r"older Bookbound .*\(format 7\)\. Index the book again")]
 )
 def test_another_format_is_not_reported_as_damage(
     write: Write, generations: FolderGenerations, folder: Path, number: int, advice: str

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from bookbound.domain.chunk import Chunk, QuotableUnit, UnitKind
-from bookbound.domain.document import PageBreak
+from bookbound.domain.document import BlockKind, InlineKind, MarkupSpan, PageBreak
 from bookbound.domain.errors import CorruptIndexError
 from bookbound.domain.manifest import ChapterSummary, Manifest
 from bookbound.indexing.store import index_format
@@ -29,6 +29,20 @@ def test_units_of_every_kind_survive_the_round_trip(chunk: Make) -> None:
     original = replace(chunk(4), units=tuple(QuotableUnit(kind, i, 2 * i) for i, kind in enumerate(get_args(UnitKind))))
     stored = json.loads(json.dumps(index_format.dump_chunk(original)))
     assert index_format.load_chunk(original.id, stored).units == original.units
+
+
+def test_markup_of_every_kind_survives_the_round_trip(chunk: Make) -> None:
+    kinds = (*get_args(BlockKind), *get_args(InlineKind))
+    markup = tuple(MarkupSpan(kind, i, 2 * i, f"value {i}") for i, kind in enumerate(kinds))
+    original = replace(chunk(4), offset=120, markup=markup)
+    stored = json.loads(json.dumps(index_format.dump_chunk(original)))
+    assert index_format.load_chunk(original.id, stored) == original
+
+
+@pytest.mark.parametrize("row", [[0, 1, 2], [99, 0, 4, ""], [0, 0, 4, 5], "abcd"])
+def test_invalid_markup_is_damage(chunk: Make, row: object) -> None:
+    with pytest.raises(CorruptIndexError, match="Index the book again"):
+        index_format.load_chunk("id", index_format.dump_chunk(chunk(4)) | {"markup": [row]})
 
 
 @pytest.mark.parametrize("cut", [(True, False), (False, True), (True, True)])
@@ -52,7 +66,21 @@ def test_invalid_units_are_damage(chunk: Make, numbers: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["text", "position", "file", "headings", "start", "page", "spans", "units", "page_breaks", "cut"]
+    "name",
+    [
+        "text",
+        "position",
+        "file",
+        "headings",
+        "start",
+        "page",
+        "spans",
+        "units",
+        "page_breaks",
+        "cut",
+        "offset",
+        "markup",
+    ],
 )
 @pytest.mark.parametrize("value", [MISSING, 1.5, {"a": 1}, ["x", 2, None]])
 def test_a_value_of_another_type_is_damage(chunk: Make, name: str, value: Any) -> None:
@@ -85,11 +113,11 @@ def test_the_digest_depends_on_ids_and_hashes() -> None:
     assert len(digests) == 5
 
 
-def test_only_format_seven_is_loaded(empty_manifest: Manifest) -> None:
+def test_only_format_eight_is_loaded(empty_manifest: Manifest) -> None:
     stored = index_format.dump_manifest(empty_manifest)
-    assert stored["format"] == 7
-    with pytest.raises(index_format.IndexFormatError, match=r"\(format 6\)\. Index the book again"):
-        index_format.load_manifest(json.dumps(stored | {"format": 6}))
+    assert stored["format"] == 8
+    with pytest.raises(index_format.IndexFormatError, match=r"\(format 7\)\. Index the book again"):
+        index_format.load_manifest(json.dumps(stored | {"format": 7}))
 
 
 def test_a_manifest_survives_the_round_trip_next_to_other_values(empty_manifest: Manifest) -> None:

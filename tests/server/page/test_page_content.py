@@ -5,13 +5,19 @@ from __future__ import annotations
 from bookbound.domain.chunk import Chunk, Place, QuotableUnit
 from bookbound.domain.document import PageBreak
 from bookbound.domain.outline import Outline, outline_page
-from bookbound.domain.reply_blocks import ListItem
-from bookbound.server.page.page_content import SectionHeading, build_sections, list_chapters, nest_items
+from bookbound.server.page.page_blocks import ShownBlock
+from bookbound.server.page.page_content import SectionHeading, build_sections, list_chapters
 
 PAGES = (PageBreak(0, 7, "vii", "page=7"), PageBreak(11, 8, "8", "page=8"))
 
 
-def make_chunk(text: str, headings: tuple[str, ...], anchor: str, breaks: tuple[PageBreak, ...] = ()) -> Chunk:
+def read_words(block: ShownBlock) -> str:
+    return "".join(run.text for linked in block.words for run in linked.runs)
+
+
+def make_chunk(
+    text: str, headings: tuple[str, ...], anchor: str, breaks: tuple[PageBreak, ...] = (), offset: int = 0
+) -> Chunk:
     """A chunk whose sentences end with a full stop and a space."""
     starts = [0, *(at + 2 for at in range(len(text)) if text.startswith(". ", at))]
     units = [
@@ -19,49 +25,41 @@ def make_chunk(text: str, headings: tuple[str, ...], anchor: str, breaks: tuple[
         for start, end in zip(starts, [*(start - 1 for start in starts[1:]), len(text)], strict=True)
     ]
     place = Place("a.pdf", "a.pdf", "", "A", headings, anchor, 0, len(text))
-    return Chunk(f"{headings}{text}", text, place, 0, (), tuple(units), page_breaks=breaks)
+    return Chunk(f"{headings}{text}", text, place, 0, (), tuple(units), page_breaks=breaks, offset=offset)
 
 
 def test_a_heading_appears_once_and_only_the_innermost_has_the_anchor() -> None:
     chunks = [
         make_chunk("One.", ("Motors", "Small"), "small"),
-        make_chunk("Two.", ("Motors", "Small"), "small"),
-        make_chunk("Three.", ("Motors", "Large"), "large"),
+        make_chunk("Two.", ("Motors", "Small"), "small", offset=6),
+        make_chunk("Three.", ("Motors", "Large"), "large", offset=12),
     ]
-    small, large = build_sections(chunks)
+    small, large = build_sections(chunks, str)
     assert small.headings == (SectionHeading(2, "Motors", ""), SectionHeading(3, "Small", "small"))
     assert large.headings == (SectionHeading(3, "Large", "large"),)
-    assert [block.text for part in small.parts for block in part.blocks] == ["One.", "Two."]
+    assert [read_words(block) for part in small.parts for block in part.blocks] == ["One.", "Two."]
 
 
 def test_a_printed_page_begins_with_the_first_sentence_on_it() -> None:
-    (section,) = build_sections([make_chunk("One two. A long three. Four.", (), "", PAGES)])
-    shown = [(part.page_break and part.page_break.label, part.blocks[0].text) for part in section.parts]
+    (section,) = build_sections([make_chunk("One two. A long three. Four.", (), "", PAGES)], str)
+    shown = [(part.page_break and part.page_break.label, read_words(part.blocks[0])) for part in section.parts]
     assert shown == [("vii", "One two. A long three."), ("8", "Four.")]
 
 
 def test_no_anchor_occurs_twice() -> None:
     chunks = [
         make_chunk("One two. A long three. Four.", ("B",), "page=7", PAGES),
-        make_chunk("Five.", ("C",), "page=7"),
+        make_chunk("Five.", ("C",), "page=7", offset=40),
     ]
-    sections = list(build_sections(chunks))
+    sections = list(build_sections(chunks, str))
     anchors = [heading.anchor for section in sections for heading in section.headings]
     anchors += [part.page_break.anchor for section in sections for part in section.parts if part.page_break]
     assert sorted(filter(None, anchors)) == ["page=7", "page=8"]
 
 
 def test_a_heading_that_repeats_the_title_is_not_shown_again() -> None:
-    (section,) = build_sections([make_chunk("One.", ("A",), "a")])
+    (section,) = build_sections([make_chunk("One.", ("A",), "a")], str)
     assert (section.headings, section.anchor) == ((), "a")
-
-
-def test_items_nest_by_level_and_numbers_begin_another_list() -> None:
-    items = [ListItem("a"), ListItem("b", level=2), ListItem("c"), ListItem("d", "2."), ListItem("e", "b)")]
-    bullets, numbers = nest_items(items)
-    assert [(item.text, len(item.lists)) for item in bullets.items] == [("a", 1), ("c", 0)]
-    assert bullets.items[0].lists[0].items[0].text == "b"
-    assert [item.value for item in numbers.items] == [2, None]
 
 
 def test_a_heading_above_all_others_is_not_listed_as_a_section() -> None:

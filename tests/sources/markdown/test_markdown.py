@@ -134,14 +134,14 @@ def test_list_items_begin_with_their_markers_and_nested_ones_are_indented() -> N
     source = "1. one\n   ```sh\n   ls\n   ```\n2. two\n   - deep\n     * deeper\n"
     assert visible(source) == "1. one\nls\n2. two\n  - deep\n    * deeper"
     assert shape("- a\n- b") == [("list", [("item", [("paragraph", "a")]), ("item", [("paragraph", "b")])])]
-    text, _, blocks = render_markdown("* a\n\n10) b", PLAIN_MARKDOWN)
+    text, _, blocks, _ = render_markdown("* a\n\n10) b", PLAIN_MARKDOWN)
     assert [text[item.start : item.end] for block in blocks for item in block.children] == ["* a", "10) b"]
     assert visible("- - a") == "- - a"
 
 
 def test_a_table_has_rows_with_bars_between_cells() -> None:
     source = "| A | `b|c` |\n|---|:-:|\n| x \\| y | **z** |\n| | only |\n"
-    text, spans, blocks = render_markdown("| A |  |\n|---|---|\n| x \\| y | **z** |\n| | only |\n", PLAIN_MARKDOWN)
+    text, spans, blocks, _ = render_markdown("| A |  |\n|---|---|\n| x \\| y | **z** |\n| | only |\n", PLAIN_MARKDOWN)
     assert text == "A\nx | y | z\n | only"
     assert [row.kind for row in blocks[0].children] == ["row", "row", "row"]
     start, end = find_source_span(spans, text.index("x |"), text.index(" | z"))
@@ -230,7 +230,7 @@ def test_indented_html_is_not_code() -> None:
 
 def test_every_word_maps_to_its_position() -> None:
     source = "> A *b* &lt; [word](word) word\n> and `word`"
-    text, spans, _ = render_markdown(source, PLAIN_MARKDOWN)
+    text, spans, _, _ = render_markdown(source, PLAIN_MARKDOWN)
     assert text == "A b < word word and word"
     places = [find_source_span(spans, at, at + 4)[0] for at in (6, 11, 20)]
     assert places == [source.index("[word") + 1, source.index(" word\n") + 1, source.index("`word") + 1]
@@ -239,7 +239,7 @@ def test_every_word_maps_to_its_position() -> None:
 
 def test_words_after_an_image_or_link_are_not_found_in_its_target() -> None:
     for source in ("![pic](word)word", "[pic](word)word", "[![pic](word)](word)word", "[pic][word]word\n\n[word]: /u"):
-        text, spans, _ = render_markdown(source, PLAIN_MARKDOWN)
+        text, spans, _, _ = render_markdown(source, PLAIN_MARKDOWN)
         assert text == "picword"
         assert find_source_span(spans, 3, 7)[0] == source.split("\n")[0].rindex("word")
 

@@ -27,7 +27,7 @@ def render(source: str) -> RenderedPage:
 
 def find_definitions(source: str) -> list[tuple[str, str]]:
     """Return the anchor and the first line of each object on a page."""
-    text, _, blocks = render(source)
+    text, _, blocks, _ = render(source)
 
     def walk(blocks: Iterable[Block]) -> Iterator[tuple[str, str]]:
         for block in blocks:
@@ -196,7 +196,7 @@ def test_objects_of_other_domains_have_the_anchors_of_their_domain() -> None:
 def test_glossary_terms_have_anchors_and_may_share_a_definition() -> None:
     source = ".. glossary::\n\n   node\n   vertex\n      A point.\n\n   .. comment\n\n"
     source += "   Edge Word : e\n      A *line*.\n\n   émile\n      Accent.\n"
-    text, _, blocks = render(source)
+    text, _, blocks, _ = render(source)
     assert text == "node\n\nvertex\n\nA point.\n\nEdge Word\n\nA line.\n\némile\n\nAccent."
     assert [(block.kind, block.anchor) for block in blocks] == [
         ("definition", "term-node"),
@@ -214,7 +214,7 @@ def test_a_glossary_term_may_have_no_definition() -> None:
 
 def test_a_section_that_begins_with_a_module_has_its_anchor() -> None:
     source = "Tools\n=====\n\n.. module:: os.path\n\nWords.\n\nMore\n====\n\nWords.\n\n.. module:: late\n"
-    _, _, blocks = render(source)
+    _, _, blocks, _ = render(source)
     assert [block.anchor for block in blocks if block.kind == "heading"] == ["module-os.path", "more"]
 
 
@@ -223,7 +223,7 @@ def test_an_object_that_is_documented_twice_has_one_anchor() -> None:
 
 
 def test_several_signatures_are_one_object() -> None:
-    text, _, blocks = render(".. py:function:: one(a)\n                 two(b)\n\n   Both.\n")
+    text, _, blocks, _ = render(".. py:function:: one(a)\n                 two(b)\n\n   Both.\n")
     assert text == "one(a)\n\ntwo(b)\n\nBoth."
     assert [(child.kind, child.anchor) for child in blocks[0].children] == [
         ("code", ""),

@@ -62,7 +62,7 @@ def test_inline_markup_is_hidden_and_its_text_is_shown(source: str, text: str) -
 
 def test_the_order_of_underline_styles_gives_the_heading_levels() -> None:
     source = "=====\nTitle\n=====\n\nOne\n===\n\nTwo\n---\n\nThree\n=====\n\nTwo\n---\n"
-    text, _, blocks = render(source)
+    text, _, blocks, _ = render(source)
     assert [(text[b.start : b.end], b.level, b.anchor) for b in blocks] == [
         ("Title", 1, "title"),
         ("One", 2, "one"),
@@ -149,7 +149,7 @@ def test_directives_show_the_words_that_sphinx_adds() -> None:
 def test_todos_are_shown_if_the_configuration_says_so() -> None:
     def render_todo(show_todos: bool) -> str:
         draft = draft_rst_page("Text [1]_\n\n.. todo:: This\n\nDup\n===\n\nDup\n===", show_todos=show_todos)
-        text, _, blocks = draft.render(UNRESOLVED)
+        text, _, blocks, _ = draft.render(UNRESOLVED)
         assert blocks[-1].anchor == "id3"  # Sphinx counts an id for the todo in any case
         return text
 
@@ -205,13 +205,13 @@ def test_tables_become_rows() -> None:
 
 
 def test_a_table_with_too_many_cells_is_shown_as_code() -> None:
-    _, _, blocks = render(".. csv-table::\n\n   " + "a," * 300 + "\n" + "   x\n" * 300)
+    _, _, blocks, _ = render(".. csv-table::\n\n   " + "a," * 300 + "\n" + "   x\n" * 300)
     assert [block.kind for block in blocks] == ["code"]
 
 
 def test_a_row_with_interleaved_cell_lines_is_read_cell_by_cell() -> None:
     source = "+-------+-------+\n| one   | two   |\n| more  | three |\n+-------+-------+\n\nAfter two"
-    text, spans, _ = render(source)
+    text, spans, _, _ = render(source)
     assert text == "one more | two three\n\nAfter two"
     assert source[spans[0].start : spans[-2].end] == "| one   | two   |\n| more  | three |"
     assert source[spans[-1].start : spans[-1].end] == "After two"
@@ -234,7 +234,7 @@ def test_included_text_has_the_position_of_its_directive(tmp_path: Path) -> None
     (tmp_path.parent / "secret.rst").write_text("Not for readers.")
     source = "Own.\n\n.. include:: more.rst\n\n.. literalinclude:: code.py\n   :pyobject: run\n\n"
     source += ".. include:: ../secret.rst\n\nOwn too.\n"
-    text, spans, _ = render(source, tmp_path)
+    text, spans, _, _ = render(source, tmp_path)
     assert text == "Own.\n\nTaken words.\n\nDeeper.\n\ndef run():\n    return 1\n\nOwn too."
     directives = {source[span.start : span.end] for span in spans if span.end - span.start != span.length}
     assert directives - {""} == {".. include:: more.rst", ".. literalinclude:: code.py"}
@@ -248,7 +248,7 @@ def test_options_of_included_files_apply(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text('h1,h2\nv1,"v 2"\n')
     source = ".. literalinclude:: code.py\n   :caption:\n   :lines: 2\n   :prepend: first\n   :append: last\n\n"
     source += ".. csv-table:: Of a file\n   :file: data.csv\n   :header-rows: 1\n\nText\n"
-    text, spans, _ = render(source, tmp_path)
+    text, spans, _, _ = render(source, tmp_path)
     assert text == "code.py\n\nfirst\nb = 2\nlast\n\nOf a file\n\nh1 | h2\nv1 | v 2\n\nText"
     assert source[spans[-1].start : spans[-1].end] == "Text"
 
@@ -267,7 +267,7 @@ def test_a_page_that_docutils_cannot_parse_is_plain_text(source: str) -> None:
 
 def test_text_with_tabs_keeps_its_positions() -> None:
     source = "Words\twith a tab.\n\n.. code-block:: make\n\n\tall:\n\t\techo\tx\n\nAfter."
-    text, spans, _ = render(source)
+    text, spans, _, _ = render(source)
     assert text == "Words with a tab.\n\nall:\n\techo\tx\n\nAfter."
     assert source[spans[-1].start : spans[-1].end] == "After."
 

@@ -35,18 +35,6 @@ async def join_neighbours(
     return replace(retrieval, passages=passages), replace(judgement, evidence=evidence)
 
 
-def join_sections(page: Sequence[Chunk]) -> list[Chunk]:
-    """Returns the chunks of a page, in reading order, with one chunk for each section; nothing in it is cut."""
-    sections: list[Chunk] = []
-    for chunk in page:
-        last = sections[-1] if sections else None
-        if last and last.place.headings == chunk.place.headings and last.units and chunk.units:
-            sections[-1] = _append(last, chunk)
-        else:
-            sections.append(replace(chunk, page_breaks=(*_page_at(chunk, 0), *chunk.page_breaks)))
-    return sections
-
-
 def _replace_chunk(passage: Passage, joined: dict[str, tuple[Chunk, int]]) -> Passage:
     return replace(passage, chunk=joined[passage.chunk.id][0]) if passage.chunk.id in joined else passage
 

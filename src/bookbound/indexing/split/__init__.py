@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import inf
 from uuid import NAMESPACE_URL, uuid5
 
 from bookbound.domain.chunk import Chunk, Place, QuotableUnit
-from bookbound.domain.document import Block, Page, SourceSpan, find_source_span
+from bookbound.domain.document import Block, MarkupSpan, Page, SourceSpan, find_source_span
 from bookbound.indexing.split.fragments import (
     CharSpan,
     Fragment,
@@ -25,7 +25,7 @@ from bookbound.indexing.split.fragments import (
     split_blocks,
 )
 
-SPLITTER_VERSION = "structure-5"
+SPLITTER_VERSION = "structure-6"
 """Stored in the index, so that other rules do not reuse its chunks."""
 TARGET_FILL = 0.8
 """The share of the token budget that chunks are filled to if the structure leaves a choice."""
@@ -50,7 +50,7 @@ def split_page(
         units = list(find_quotable_units(page.text, section.blocks))
         for start, end in _chunk_spans(page.text, section, budget, max_tokens * target):
             chunks.append(_make_chunk(page, section, units, start, end, len(chunks)))
-    return _assign_ids(chunks)
+    return _assign_ids(list(_add_markup(chunks, (*_flatten_blocks(page.blocks), *page.markup))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,24 @@ def _make_chunk(
     breaks = tuple(each._replace(at=each.at - start) for each in page.page_breaks if start < each.at < end)
     cuts = (is_inside_unit(units, start), is_inside_unit(units, end))
     units_inside = slice_units(page.text, units, start, end)
-    return Chunk("", page.text[start:end], place, position, spans, units_inside, *cuts, breaks)
+    return Chunk("", page.text[start:end], place, position, spans, units_inside, *cuts, breaks, start)
+
+
+def _flatten_blocks(blocks: Iterable[Block]) -> Iterator[MarkupSpan]:
+    for block in blocks:
+        yield MarkupSpan(block.kind, block.start, block.end, block.variant)
+        yield from _flatten_blocks(block.children)
+
+
+def _add_markup(chunks: Iterable[Chunk], markup: Iterable[MarkupSpan]) -> Iterator[Chunk]:
+    """Yields the chunks of a page, in order, with the spans that touch them; outer spans come first."""
+    spans = deque(sorted(markup, key=lambda span: (span.start, -span.end)))
+    touching: list[MarkupSpan] = []
+    for chunk in chunks:
+        while spans and spans[0].start < chunk.offset + len(chunk.text):
+            touching.append(spans.popleft())
+        touching = [span for span in touching if span.end > chunk.offset]
+        yield replace(chunk, markup=tuple(touching))
 
 
 def _slice_source_spans(spans: tuple[SourceSpan, ...], start: int, end: int) -> tuple[SourceSpan, ...]:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from bookbound.domain.chunk import Chunk, Place, QuotableUnit, UnitKind
-from bookbound.domain.document import PageBreak, SourceSpan
+from bookbound.domain.document import BlockKind, InlineKind, MarkupSpan, PageBreak, SourceSpan
 from bookbound.domain.errors import BookIndexError, CorruptIndexError
 from bookbound.domain.manifest import ChapterSummary, Manifest, PageFingerprint
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bookbound.indexing.store.edge_shard import SparseVector
 
 
-FORMAT_VERSION = 7
+FORMAT_VERSION = 8
 DENSE_VECTOR, SPARSE_VECTOR = "dense", "sparse"
 DENSE_WEIGHT = 4
 """Dense similarity counts four times as much as shared words, because readers ask in their own words."""
@@ -36,6 +36,12 @@ UNKNOWN_GENERATION_MESSAGE = (
 )
 UNIT_CODES: Mapping[UnitKind, int] = {"sentence": 0, "code": 1, "row": 2, "item": 3, "formula": 4, "heading": 5}
 UNIT_KINDS = {number: kind for kind, number in UNIT_CODES.items()}
+MARKUP_CODES: Mapping[BlockKind | InlineKind, int] = {
+    **{"heading": 0, "paragraph": 1, "code": 2, "table": 3, "row": 4, "list": 5, "item": 6, "admonition": 7},
+    **{"formula": 8, "definition": 9, "quote": 10},
+    **{"inline_code": 11, "inline_formula": 12, "emphasis": 13, "strong": 14, "link": 15},
+}
+MARKUP_KINDS = {number: kind for kind, number in MARKUP_CODES.items()}
 _GENERATION_ID = re.compile(r"\d{8}T\d{12}Z-[0-9a-f]{6}")
 _MANIFEST_FIELDS = tuple(field.name for field in fields(Manifest))
 _PLACE_FIELDS = tuple(field.name for field in fields(Place) if field.name != "book")
@@ -87,6 +93,8 @@ def dump_chunk(chunk: Chunk) -> dict[str, Any]:
         "units": [number for kind, start, end in chunk.units for number in (UNIT_CODES[kind], start, end)],
         "cut": [chunk.cut_start, chunk.cut_end],
         "page_breaks": [list(each) for each in chunk.page_breaks],
+        "offset": chunk.offset,
+        "markup": [[MARKUP_CODES[span.kind], *span[1:]] for span in chunk.markup],
     }
 
 
@@ -191,7 +199,14 @@ def _parse_chunk(chunk_id: str, stored: Mapping[str, Any]) -> Chunk:
         place=Place(**place),
         cut_start=cut_start,
         cut_end=cut_end,
+        offset=_expect(int, stored["offset"]),
+        markup=tuple(_parse_markup(row) for row in _expect(list, stored["markup"])),
     )
+
+
+def _parse_markup(row: Any) -> MarkupSpan:
+    kind, start, end, value = _row((int, int, int, str), row)
+    return MarkupSpan(MARKUP_KINDS[kind], start, end, value)
 
 
 def _split_rows(value: Any, length: int) -> Iterator[list[int]]:

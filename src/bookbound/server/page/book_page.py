@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -15,12 +16,15 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 from bookbound.contracts.http_contract import Context, Problem, ProblemError, ProblemKind
 from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.book_ref import BookRef
-from bookbound.domain.outline import OutlinePage
+from bookbound.domain.chunk import Chunk
+from bookbound.domain.outline import Outline, OutlinePage
 from bookbound.domain.ports import Index
 from bookbound.evaluation.html_report import render_template
 from bookbound.server.book_list import BookLister, describe_books
 from bookbound.server.page import accepts_gzip
-from bookbound.server.page.page_content import build_sections, list_chapters, nest_items, page_path
+from bookbound.server.page.book_links import BookLinks, page_path
+from bookbound.server.page.page_blocks import split_list, split_table
+from bookbound.server.page.page_content import build_sections, list_chapters
 from bookbound.server.page.page_search import find_sections
 
 IndexOpener = Callable[[RequestContext], AbstractAsyncContextManager[Index]]
@@ -103,26 +107,35 @@ async def render_page(index: Index, book: BookRef | None, file: str = "") -> str
     if not files or (file and file not in files):
         raise ProblemError(Problem(ProblemKind.NOT_FOUND, 404, UNKNOWN_PAGE if files else EMPTY_BOOK))
     at = files.index(file) if file else 0
+    # In a thread, because highlighting long code takes a while.
+    return await asyncio.to_thread(
+        _render_book_page, index.manifest.title, book, outline, at, await index.chunks(files[at])
+    )
+
+
+def _render_book_page(book_title: str, book: BookRef | None, outline: Outline, at: int, chunks: Sequence[Chunk]) -> str:
     prefix, current = book_prefix(book), outline.pages[at]
+    place = current.opening.place
+    links = BookLinks((page.opening.place for page in outline.pages), place, prefix)
 
     def link(page: OutlinePage) -> dict[str, str]:
         return {"title": page.opening.place.title, "href": page_path(page.opening.place, prefix)}
 
-    place = current.opening.place
     return render_page_template(
         "book.html.j2",
-        book_title=index.manifest.title,
+        book_title=book_title,
         book=str(book or ""),
         prefix=prefix,
         title=place.title or place.file,
         chapter=place.chapter if place.chapter != place.title else "",
         site_url=place.url if place.url.startswith(("https://", "http://")) else "",
         chapters=list(list_chapters(outline, current, prefix)),
-        opens_all=len(files) <= MAX_OPEN_PAGES,
-        sections=list(build_sections(await index.chunks(files[at]))),
+        opens_all=len(outline.pages) <= MAX_OPEN_PAGES,
+        sections=list(build_sections(chunks, links.resolve)),
         previous=link(outline.pages[at - 1]) if at else None,
-        next=link(outline.pages[at + 1]) if at + 1 < len(files) else None,
-        nest_items=nest_items,
+        next=link(outline.pages[at + 1]) if at + 1 < len(outline.pages) else None,
+        split_list=split_list,
+        split_table=split_table,
     )
 
 

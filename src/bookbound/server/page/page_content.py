@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
-from urllib.parse import quote
 
-from bookbound.answering.writers.neighbour_chunks import join_sections
 from bookbound.domain.chunk import Chunk, Place
 from bookbound.domain.document import PageBreak
-from bookbound.domain.judgement import Evidence
 from bookbound.domain.outline import Outline, OutlinePage
-from bookbound.domain.reply import AnswerSentence
-from bookbound.domain.reply_blocks import ListItem, ReplyBlock, build_blocks
+from bookbound.server.page.book_links import page_path
+from bookbound.server.page.page_blocks import LinkResolver, PageText, ShownBlock
 
 TOP_LEVEL, LOWEST_LEVEL = 2, 6
 MAX_LISTED_PAGES = 400
@@ -43,24 +41,11 @@ class SectionHeading(NamedTuple):
     anchor: str
 
 
-class NestedItem(NamedTuple):
-    """An item of a list with the lists inside it; `value` is its number, if it has one."""
-
-    text: str
-    value: int | None
-    lists: list[NestedList]
-
-
-class NestedList(NamedTuple):
-    is_numbered: bool
-    items: list[NestedItem]
-
-
 class PagePart(NamedTuple):
     """Blocks of one section; they begin a printed page if there is a `page_break`."""
 
     page_break: PageBreak | None
-    blocks: tuple[ReplyBlock, ...]
+    blocks: tuple[ShownBlock, ...]
 
 
 class ShownSection(NamedTuple):
@@ -69,11 +54,6 @@ class ShownSection(NamedTuple):
     headings: tuple[SectionHeading, ...]
     anchor: str
     parts: tuple[PagePart, ...]
-
-
-def page_path(place: Place, prefix: str = "", anchor: str = "") -> str:
-    """The path of the page of a place; `prefix` is that of the book."""
-    return f"{prefix}/read/{quote(place.file)}" + (f"#{quote(anchor)}" if anchor else "")
 
 
 def list_chapters(outline: Outline, current: OutlinePage, prefix: str) -> Iterator[ChapterLinks]:
@@ -101,8 +81,9 @@ def _link_sections(places: Sequence[Place], prefix: str) -> tuple[PageLink, ...]
     return tuple(links.values())
 
 
-def build_sections(chunks: Sequence[Chunk]) -> Iterator[ShownSection]:
+def build_sections(chunks: Sequence[Chunk], resolve_link: LinkResolver) -> Iterator[ShownSection]:
     """The sections of a page from its chunks in reading order; no anchor occurs twice."""
+    text = PageText(chunks, resolve_link)
     used: set[str] = set()
     open_headings: tuple[str, ...] = ()
     page_number: int | None = None
@@ -112,8 +93,9 @@ def build_sections(chunks: Sequence[Chunk]) -> Iterator[ShownSection]:
         used.add(anchor)
         return anchor if is_new else ""
 
-    for section in join_sections(chunks):
-        place = section.place
+    for _, group in groupby(chunks, key=lambda chunk: chunk.place.headings):
+        section = list(group)
+        place = section[0].place
         headings = place.headings[1:] if place.headings[:1] == (place.title,) else place.headings
         shared = _count_shared(open_headings, headings)
         anchor, open_headings = take(place.anchor), headings
@@ -126,7 +108,9 @@ def build_sections(chunks: Sequence[Chunk]) -> Iterator[ShownSection]:
         for page_break, start, end in _split_at_pages(section, page_number):
             page_number = page_break.number if page_break else page_number
             shown = page_break._replace(anchor=take(page_break.anchor)) if page_break else None
-            parts.append(PagePart(shown, _build_part(section, start, end)))
+            blocks = text.build_blocks(start, end)
+            # A heading without a text below it is the text of its section.
+            parts.append(PagePart(shown, tuple(block for block in blocks if block.kind != "heading")))
         yield ShownSection(new, "" if new else anchor, tuple(parts))
 
 
@@ -137,40 +121,26 @@ def _count_shared(one: Sequence[str], other: Sequence[str]) -> int:
     return count
 
 
-def _split_at_pages(section: Chunk, number: int | None) -> Iterator[tuple[PageBreak | None, int, int]]:
-    """The spans of a section on each printed page; a unit belongs to the page on which it begins."""
-    start, current = 0, None
-    for page_break in section.page_breaks:
+def _split_at_pages(section: Sequence[Chunk], number: int | None) -> Iterator[tuple[PageBreak | None, int, int]]:
+    """The ranges of a section on each printed page; a unit belongs to the page on which it begins."""
+    start, end = section[0].offset, section[-1].offset + len(section[-1].text)
+    units = [chunk.offset + unit.start for chunk in section for unit in chunk.units]
+    current = None
+    for page_break in _list_page_breaks(section):
         if page_break.number == number:
             continue
         number = page_break.number
-        at = next((unit.start for unit in section.units if unit.start >= page_break.at), len(section.text))
+        at = next((unit for unit in units if unit >= page_break.at), end)
         if at > start:
             yield current, start, at
         start, current = at, page_break
-    if start < len(section.text):
-        yield current, start, len(section.text)
+    if start < end:
+        yield current, start, end
 
 
-def _build_part(section: Chunk, start: int, end: int) -> tuple[ReplyBlock, ...]:
-    evidence = Evidence.from_chunk(section, start, end, 1.0)
-    return build_blocks([AnswerSentence(evidence.text, (evidence,), 1.0)])
-
-
-def nest_items(items: Sequence[ListItem]) -> list[NestedList]:
-    """Lists inside lists from items with levels; a change between numbers and bullets begins another list."""
-    top: list[NestedList] = []
-    open_lists: list[tuple[int, NestedList]] = []
-    for item in items:
-        while open_lists and open_lists[-1][0] > item.level:
-            open_lists.pop()
-        is_numbered = bool(item.number)
-        if open_lists and open_lists[-1][0] == item.level and open_lists[-1][1].is_numbered != is_numbered:
-            open_lists.pop()
-        if not open_lists or open_lists[-1][0] < item.level:
-            nested = NestedList(is_numbered, [])
-            (open_lists[-1][1].items[-1].lists if open_lists else top).append(nested)
-            open_lists.append((item.level, nested))
-        digits = item.number.strip("().")
-        open_lists[-1][1].items.append(NestedItem(item.text, int(digits) if digits.isdecimal() else None, []))
-    return top
+def _list_page_breaks(section: Sequence[Chunk]) -> Iterator[PageBreak]:
+    for chunk in section:
+        place = chunk.place
+        if place.page is not None:
+            yield PageBreak(chunk.offset, place.page, place.page_label, place.anchor)
+        yield from (each._replace(at=each.at + chunk.offset) for each in chunk.page_breaks)

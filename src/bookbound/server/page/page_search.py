@@ -12,7 +12,7 @@ from typing import NamedTuple
 from bookbound.domain.chunk import Chunk, Place
 from bookbound.domain.outline import Outline
 from bookbound.domain.ports import Index
-from bookbound.server.page.page_content import page_path
+from bookbound.server.page.book_links import page_path
 
 MAX_FOUND, MAX_FOUND_BY_HEADING = 8, 4
 MAX_COMPLETIONS = 3

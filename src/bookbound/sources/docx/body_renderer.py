@@ -27,8 +27,9 @@ class BodyRenderer:
 
     def render(self, blocks: Sequence[Paragraph | Element]) -> RenderedPage:
         self._render_blocks(blocks)
-        text, _, rendered = self._builder.build()
-        return RenderedPage(text, (SourceSpan(0, len(text), 0, len(text)),) if text else (), rendered)
+        rendered = self._builder.build()
+        length = len(rendered.text)
+        return rendered._replace(spans=(SourceSpan(0, length, 0, length),) if length else ())
 
     def _render_blocks(self, blocks: Sequence[Paragraph | Element]) -> None:
         """Render blocks; neighbouring code paragraphs are one block and neighbouring items one list."""

@@ -18,6 +18,7 @@ from bookbound.sources.epub.content_documents import (
     EpubToc,
     EpubTocEntry,
     map_block_offsets,
+    move_markup,
     parse_document,
     parse_epub_toc,
     xhtml_to_html,
@@ -139,7 +140,8 @@ class _EpubReader:
         blocks = document.rendered.blocks
         first, last = (bisect_left(blocks, at, key=lambda block: block.start) for at in (start, end))
         moved = tuple(map_block_offsets(block, lambda at: at - start) for block in blocks[first:last])
-        rendered = RenderedPage(text, (SourceSpan(0, len(text), 0, len(text)),), moved)
+        markup = move_markup(document.rendered.markup, lambda at: min(max(at - start, 0), len(text)))
+        rendered = RenderedPage(text, (SourceSpan(0, len(text), 0, len(text)),), moved, markup)
         first = max(bisect_right(breaks, start, key=lambda each: each.at) - 1, 0)
         last = bisect_left(breaks, end, key=lambda each: each.at)
         # Of several breaks at one offset, the last counts.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import posixpath
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from html import escape
 from itertools import islice
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from bookbound.domain.document import Block, SourceSpan
+from bookbound.domain.document import Block, MarkupSpan, SourceSpan
 from bookbound.sources.decoding import decode_xhtml
 from bookbound.sources.html import render_element
 from bookbound.sources.html.elements import VOID_TAGS, HtmlElement
@@ -200,7 +200,13 @@ def _remove_markers(rendered: RenderedPage) -> tuple[RenderedPage, dict[int, int
     text = _MARKER.sub("", rendered.text)
     spans = (SourceSpan(0, len(text), 0, len(text)),) if text else ()
     blocks = tuple(map_block_offsets(block, lambda at: at - bisect_left(starts, at)) for block in rendered.blocks)
-    return RenderedPage(text, spans, blocks), offsets
+    markup = move_markup(rendered.markup, lambda at: at - bisect_left(starts, at))
+    return RenderedPage(text, spans, blocks, markup), offsets
+
+
+def move_markup(markup: Iterable[MarkupSpan], move: Callable[[int], int]) -> tuple[MarkupSpan, ...]:
+    moved = (span._replace(start=move(span.start), end=move(span.end)) for span in markup)
+    return tuple(span for span in moved if span.start < span.end)
 
 
 def map_block_offsets(block: Block, move: Callable[[int], int]) -> Block:

@@ -11,13 +11,17 @@ from bookbound.sources.html.elements import (
     ADMONITION_CLASSES,
     BLOCK_TAGS,
     HEADING_LEVELS,
+    INLINE_KINDS,
     LIST_TAGS,
     HtmlElement,
     HtmlFormula,
     extract_code,
     find_formula,
+    find_language,
+    find_variant,
     get_anchor,
     is_data_table,
+    is_header_row,
     is_permalink,
     parse_integer,
 )
@@ -39,8 +43,9 @@ def render_html(html: str) -> RenderedPage:
 
 def render_element(element: HtmlElement) -> RenderedPage:
     """Render an element; its visible text is its own source."""
-    text, _, blocks = _HtmlRenderer().render(element)
-    return RenderedPage(text, (SourceSpan(0, len(text), 0, len(text)),) if text else (), blocks)
+    rendered = _HtmlRenderer().render(element)
+    length = len(rendered.text)
+    return rendered._replace(spans=(SourceSpan(0, length, 0, length),) if length else ())
 
 
 class _HtmlRenderer:
@@ -57,6 +62,8 @@ class _HtmlRenderer:
         self.depth = self.cells = 0
         self.anchor = ""
         self.numbers: list[int | None] = []
+        self.languages = [""]
+        self.variant = ""
 
     def render(self, top: HtmlElement) -> RenderedPage:
         self._push(top, self._end_paragraph)
@@ -91,26 +98,42 @@ class _HtmlRenderer:
         elif element.tag in HEADING_LEVELS:
             self._render_heading(element)
         elif element.tag == "pre":
-            self._render_text_block("code", extract_code(element))
+            self._render_text_block("code", extract_code(element), find_language(element) or self.languages[-1])
         elif element.tag == "tr" and self.in_table:
-            self._render_leaf("row", element)
+            self._render_leaf("row", element, variant="header" if is_header_row(element) else "")
         elif element.tag in BLOCK_TAGS:
             self._end_paragraph()
             self._render_block(element)
         else:
-            self._push(element)
+            self._push_inline(element)
+
+    def _push_inline(self, element: HtmlElement) -> None:
+        kind = INLINE_KINDS.get(element.tag)
+        if kind:
+            self.builder.open_markup(kind, element.get("href").strip() if kind == "link" else "")
+        self._push(element, self.builder.close_markup if kind else None)
 
     def _render_block(self, element: HtmlElement) -> None:
         kind = self._choose_kind(element) if self.depth < MAX_BLOCK_DEPTH else None
         if element.tag in LIST_TAGS:
             self.numbers.append(parse_integer(element.get("start"), 1) if element.tag == "ol" else None)
+        is_quote = element.tag == "blockquote" and not kind
+        if is_quote:
+            self.builder.open_markup("quote")
+        self.variant = "term" if element.tag == "dt" else self.variant
+        self.languages.append(find_language(element) or self.languages[-1])
         if kind:
-            self.builder.open_block(kind, marker=self._next_marker(element) if kind == "item" else None)
+            marker = self._next_marker(element) if kind == "item" else None
+            self.builder.open_block(kind, marker=marker, variant=find_variant(element) if kind == "admonition" else "")
             self.depth += 1
             self.in_table = self.in_table or kind == "table"
 
         def close() -> None:
             self._end_paragraph()
+            self.languages.pop()
+            self.variant = "" if element.tag == "dt" else self.variant
+            if is_quote:
+                self.builder.close_markup()
             if element.tag in LIST_TAGS:
                 self.numbers.pop()
             if kind:
@@ -138,9 +161,11 @@ class _HtmlRenderer:
         self.numbers[-1] = number + 1
         return f"{number}. "
 
-    def _render_leaf(self, kind: BlockKind, element: HtmlElement, level: int = 0, anchor: str = "") -> None:
+    def _render_leaf(
+        self, kind: BlockKind, element: HtmlElement, level: int = 0, anchor: str = "", variant: str = ""
+    ) -> None:
         self._end_paragraph()
-        self.builder.open_block(kind, level)
+        self.builder.open_block(kind, level, variant=variant)
         self.in_leaf, self.cells = True, 0
 
         def close() -> None:
@@ -154,10 +179,11 @@ class _HtmlRenderer:
             if self.cells:
                 self.builder.add_cell_separator()
             self.cells += 1
-        is_block = element.tag in BLOCK_TAGS
-        if is_block:
+        if element.tag in BLOCK_TAGS:
             self.builder.add_space()
-        self._push(element, self.builder.add_space if is_block else None)
+            self._push(element, self.builder.add_space)
+        else:
+            self._push_inline(element)
 
     def _render_heading(self, element: HtmlElement) -> None:
         inner = list(element.elements())
@@ -173,13 +199,14 @@ class _HtmlRenderer:
         if formula.is_block and not self.in_leaf:
             self._render_text_block("formula", formula.text)
         else:
-            self._render_words(formula.text)
+            with self.builder.markup("inline_formula"):
+                self._render_words(formula.text)
 
-    def _render_text_block(self, kind: BlockKind, text: str) -> None:
+    def _render_text_block(self, kind: BlockKind, text: str, variant: str = "") -> None:
         self._end_paragraph()
         if text:
             self.anchor = "" if kind == "code" else self.anchor
-            with self.builder.block(kind):
+            with self.builder.block(kind, variant=variant):
                 self.builder.append(text)
 
     def _render_words(self, text: str) -> None:
@@ -188,7 +215,7 @@ class _HtmlRenderer:
             self.builder.add_space()
             return
         if not self.in_leaf and not self.in_paragraph:
-            self.builder.open_block("paragraph")
+            self.builder.open_block("paragraph", variant=self.variant)
             self.in_paragraph = True
         if text[0].isspace():
             self.builder.add_space()

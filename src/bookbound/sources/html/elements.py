@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import dropwhile, islice
 from typing import NamedTuple
 
+from bookbound.domain.document import InlineKind
 from bookbound.sources.decoding import normalize_newlines
 
 HEADING_LEVELS = {f"h{level}": level for level in range(1, 7)}
@@ -19,6 +20,18 @@ BLOCK_TAGS = LIST_TAGS | frozenset(
 )
 ADMONITION_CLASSES = frozenset(
     "admonition theme-admonition alert markdown-alert callout hint book-hint custom-block blockquote-tag".split()
+)
+INLINE_KINDS: dict[str, InlineKind] = {
+    **dict.fromkeys(("code", "kbd", "samp", "tt"), "inline_code"),
+    **dict.fromkeys(("em", "i", "cite", "dfn", "var"), "emphasis"),
+    **dict.fromkeys(("strong", "b"), "strong"),
+    "a": "link",
+}
+_LANGUAGE_CLASS = re.compile(r"(?:lang|language|highlight|highlight-source|brush:)-?([\w+#-]+)")
+_VARIANT_CLASS = re.compile(r"(?:theme-admonition-|alert--?|markdown-alert-|hint-|callout-|is-)?(\w+)")
+_VARIANTS = frozenset(
+    "note tip info warning danger caution important success question failure bug example quote abstract hint attention"
+    " error seealso secondary".split()
 )
 _LAYOUT_TABLE_CLASSES = frozenset("highlighttable rouge-table lntable codehilitetable".split())
 _PERMALINK_CLASSES = frozenset(
@@ -99,6 +112,28 @@ def is_data_table(table: HtmlElement) -> bool:
         return False
     layout_tags = ("table", *HEADING_LEVELS)
     return not any(element.tag in layout_tags for element in table.elements())
+
+
+def is_header_row(row: HtmlElement) -> bool:
+    """Whether all cells of a row name columns."""
+    cells = [cell.tag for cell in row.children if isinstance(cell, HtmlElement)]
+    return bool(cells) and set(cells) == {"th"}
+
+
+def find_language(element: HtmlElement) -> str:
+    """Return the language that the classes of a code block, or of the code in it, name."""
+    inner = [child for child in element.children if isinstance(child, HtmlElement) and child.tag == "code"]
+    for each in (element, *inner) if element.tag in ("pre", "div") else ():
+        found = (match[1] for match in map(_LANGUAGE_CLASS.fullmatch, each.classes) if match)
+        if language := next((name for name in found if name not in ("text", "none", "default")), ""):
+            return language.lower()
+    return ""
+
+
+def find_variant(element: HtmlElement) -> str:
+    """Return the type of an admonition that its classes name."""
+    names = (match[1].lower() for match in map(_VARIANT_CLASS.fullmatch, element.classes) if match)
+    return next((name for name in names if name in _VARIANTS), element.tag if element.tag == "details" else "")
 
 
 def extract_code(element: HtmlElement) -> str:

@@ -13,6 +13,7 @@ from bookbound.sources.files import natural_sort_key
 from bookbound.sources.html.html_page import HtmlPage, split_page_title
 from bookbound.sources.html.search_indexes import IndexedPage, SiteSearchIndex
 from bookbound.sources.html.urls import page_key
+from bookbound.sources.page_builder import RenderedPage
 from bookbound.sources.titles import humanize_name
 
 _CONTENTS_PAGE = re.compile(r"/toc\.html\Z")
@@ -57,10 +58,11 @@ def assemble_site_book(
         indexed = index.pages.get(page.key, IndexedPage(page.url))
         name = page.heading or indexed.title or _strip_site_name(page, site)
         name = name or humanize_name(urlsplit(page.url).path.strip("/").split("/")[-1])
-        text, spans, blocks = page.rendered
+        text, spans, blocks, markup = page.rendered
         chapter = chapters.get(page.key) or name
         blocks = tuple(_fill_anchor(block, text, indexed) for block in blocks)
-        book_pages.append(Page(page.file, urls[page.url], name, chapter, position, text, text, spans, blocks))
+        rendered = RenderedPage(text, spans, blocks, markup)
+        book_pages.append(Page(page.file, urls[page.url], name, chapter, position, text, *rendered))
     return ParsedBook(site or title, "html", tuple(book_pages), tuple(found), search_indexes=index.files)
 
 

@@ -31,6 +31,8 @@ _BLOCK_KINDS: dict[str, BlockKind] = {
     "container_slashes": "admonition",
     "container_indented": "admonition",
 }
+_VARIANTS = {"dt": "term", "dd": "description"}
+_FENCE_LANGUAGE = re.compile(r"\{?[ \t]*\.?(?P<name>[\w+#-]+)")
 _FENCE_TITLE = re.compile(r"""(?<!\w)title=(?:"([^"]+)"|'([^']+)')""")
 # The name of an admonition and its title: `note[Title]`, `note Title`, `note | Title`, `!!! note "Title"`, `=== "Tab"`.
 _ADMONITION_OPENING = re.compile(
@@ -95,8 +97,9 @@ class _MarkdownRenderer:
                 self._render_heading(token, next(rest))
                 next(rest)
             elif token.type == "tr_open":
-                row = takewhile(lambda cell: cell.type != "tr_close", rest)
-                self._render_row(token, [cell for cell in row if cell.type == "inline"])
+                row = list(takewhile(lambda cell: cell.type != "tr_close", rest))
+                variant = "header" if row and row[0].type == "th_open" else ""
+                self._render_row(token, [cell for cell in row if cell.type == "inline"], variant)
             elif token.type == "inline":
                 self._render_inline(token.content, _hide_lines_of_images(token.children or []), token)
             elif token.type in ("fence", "code_block"):
@@ -106,12 +109,13 @@ class _MarkdownRenderer:
                 HtmlBlockRenderer(self.builder, self.masked, self._render_words).render(block)
             elif token.type == "math_block":
                 self._render_formula(token)
+            elif name == "blockquote":
+                self.builder.open_markup("quote") if token.nesting > 0 else self.builder.close_markup()
+            elif name.startswith("container") and token.nesting > 0:
+                self._open_admonition(token)
             elif name in _BLOCK_KINDS and token.nesting > 0:
-                self.builder.open_block(
-                    _BLOCK_KINDS[name], marker=self._find_marker(token) if name == "list_item" else None
-                )
-                if name.startswith("container"):
-                    self._render_admonition_title(token)
+                marker = self._find_marker(token) if name == "list_item" else None
+                self.builder.open_block(_BLOCK_KINDS[name], marker=marker, variant=_VARIANTS.get(name, ""))
             elif name in _BLOCK_KINDS:
                 self.builder.close_block()
 
@@ -155,10 +159,10 @@ class _MarkdownRenderer:
                 anchor = self.slugger.anchor(join_token_text(t for t in tokens if with_images or t.type != "image"))
             block.anchor = "" if level == 1 and not self.dialect.has_title_anchor else anchor
 
-    def _render_row(self, opening: Token, cells: list[Token]) -> None:
+    def _render_row(self, opening: Token, cells: list[Token], variant: str) -> None:
         start, end = next(self._line_spans(opening))
         contents = InlineContent.of_cells([cell.content for cell in cells], self.masked, start, end)
-        with self.builder.block("row"):
+        with self.builder.block("row", variant=variant):
             for i, (cell, content) in enumerate(zip(cells, contents, strict=True)):
                 if i:
                     self.builder.add_cell_separator()
@@ -172,9 +176,10 @@ class _MarkdownRenderer:
                 self._render_inline(token.content, parse_markdown_inline(token.content), token)
             return
         if token.type == "fence" and (title := _FENCE_TITLE.search(source, *lines.pop(0))):
-            with self.builder.block("paragraph"):
+            with self.builder.block("paragraph", variant="caption"):
                 self.builder.copy(*title.span(title.lastindex or 0))
-        with self.builder.block("code"):
+        language = _FENCE_LANGUAGE.match(token.info.strip())
+        with self.builder.block("code", variant=language["name"].lower() if language else ""):
             spans = [
                 (end - len(line if self.masked.endswith(line, start, end) else line.lstrip()), end)
                 for line, (start, end) in zip(token.content.split("\n"), lines, strict=False)
@@ -200,8 +205,8 @@ class _MarkdownRenderer:
         self.marker_end = at + len(marker)
         return at, self.marker_end + self.masked.startswith(" ", self.marker_end)
 
-    def _render_admonition_title(self, token: Token) -> None:
-        """Render an admonition's title, or its name if that is a usual one."""
+    def _open_admonition(self, token: Token) -> None:
+        """Begin an admonition with its title, or its name if that is a usual one."""
         start, end = next(self._line_spans(token))
         at = max(self.masked.find(token.info, start, end), start)
         match = _ADMONITION_OPENING.match(self.masked, at, end)
@@ -210,6 +215,7 @@ class _MarkdownRenderer:
             title = next((group for group in ("label", "quoted", "piped", "rest") if match[group]), "")
             is_titled = (match["name"] or "").lower() in _TITLED_ADMONITIONS and match["quoted"] is None
             span = match.span(title) if title else match.span("name") if is_titled else span
+        self.builder.open_block("admonition", variant=(match["name"] or "").lower() if match else "")
         text = self.masked[slice(*span)].strip()
         with self.builder.block("paragraph"):
             self._render_inline(text, parse_markdown_inline(text), span)

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from bookbound.domain.document import InlineKind
 from bookbound.sources.markdown.markdown_it import Token
 from bookbound.sources.page_builder import CharSpan, PageBuilder, visible_spans
 
+_MARKUP_KINDS: dict[str, InlineKind] = {"em": "emphasis", "strong": "strong", "link": "link"}
 _LINE_BREAK = re.compile(r"[ \t]*\\?\n?[ \t]*")
 
 
@@ -101,21 +103,33 @@ class _InlineRenderer:
                 at = found.end() if found else at
                 self._builder.add_gap("\n" if token.type == "hardbreak" else " ")
             elif token.type in ("code_inline", "math_inline", "math_inline_double"):
-                at = self._render_verbatim(token, at)
+                with self._builder.markup("inline_code" if token.type == "code_inline" else "inline_formula"):
+                    at = self._render_verbatim(token, at)
             elif token.type == "image":
                 self.render(token.children or [], at + 2)
                 at = base + token.meta["end"]
             elif token.type == "link_open" and token.markup == "autolink":
                 closed = text.index(">", at)
-                self._copy(at + 1, closed)
+                with self._builder.markup("link", str(token.attrs["href"])):
+                    self._copy(at + 1, closed)
                 next(rest), next(rest)
                 at = closed + 1
             elif token.type == "link_close":
+                self._builder.close_markup()
                 at = base + token.meta["end"]
             elif token.type == "footnote_ref":
                 at = text.index("]", at) + 1
             else:
+                self._change_markup(token)
                 at += 1 if token.type == "link_open" else len(token.markup)
+
+    def _change_markup(self, token: Token) -> None:
+        name, _, step = token.type.partition("_")
+        kind = _MARKUP_KINDS.get(name)
+        if kind and step == "open":
+            self._builder.open_markup(kind, str(token.attrs.get("href", "")))
+        elif kind:
+            self._builder.close_markup()
 
     def _render_special(self, token: Token, at: int) -> None:
         """Render the last character of an escape, or the character that an entity names."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from bookbound.domain.document import InlineKind
 from bookbound.sources.rst.page_draft import References
 from bookbound.sources.titles import MAX_TITLE_CHARS
 
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
 
 _ESCAPE = re.compile(r"\\(?:(?P<space>\s)|.|\Z)", re.DOTALL)
 _OPENING_MARKUP = re.compile(r"(?::[\w:+.-]+:)?(?:``|`|\*\*|\*|\||_`)?")
+_INLINE_KINDS: dict[str, InlineKind] = {
+    "literal": "inline_code",
+    "math": "inline_formula",
+    "emphasis": "emphasis",
+    "title_reference": "emphasis",
+    "strong": "strong",
+}
 _HIDDEN_INLINE_TAGS = frozenset(("footnote_reference", "system_message", "raw", "image", "comment"))
 _MAX_SUBSTITUTION_DEPTH = 5
 
@@ -28,6 +36,16 @@ class NodeReferences:
         self._release_names = release_names
         self._substitutions: dict[str, str] = {}
         self._depth = 0
+        self._links = tree.links
+
+    def markup(self, node: DocutilsNode) -> tuple[InlineKind, str] | None:
+        """Return how a node is marked up, and the target of a link."""
+        if node.tagname == "reference":
+            return "link", str(node.get("refuri") or self._links.get(node.get("refname") or "", ""))
+        if target := node.get("target"):
+            return "link", self._references.link(*target)
+        kind = "inline_code" if node.get("is_code") else _INLINE_KINDS.get(node.tagname)
+        return (kind, "") if kind else None
 
     def text(self, node: DocutilsNode) -> str | None:
         """Return what a node shows instead of its own text, or None if it shows its own."""
@@ -66,11 +84,12 @@ def get_visible_text(node: DocutilsNode, references: NodeReferences) -> str:
 
 
 class InlinePiece(NamedTuple):
-    """Text that is shown for the characters `start` to `end` of the markup."""
+    """Text that is shown for the characters `start` to `end` of the source, and how it is marked up."""
 
     text: str
     start: int
     end: int
+    markup: tuple[InlineKind, str] | None = None
 
 
 def split_inline(node: DocutilsNode, references: NodeReferences) -> Iterator[InlinePiece]:
@@ -89,7 +108,8 @@ def split_inline(node: DocutilsNode, references: NodeReferences) -> Iterator[Inl
             text += get_visible_text(child, references)
         else:
             yield from _locate_unescaped(text, raw, at, found)
-            yield from _locate_element(get_visible_text(child, references), markup, found)
+            pieces = _locate_element(get_visible_text(child, references), markup, found)
+            yield from (piece._replace(markup=references.markup(child)) for piece in pieces)
             at, text = found + len(markup), ""
     yield from _locate_unescaped(text, raw, at, len(raw))
 

@@ -66,6 +66,10 @@ class References:
         """Return the text for a `ref`, `doc`, `numref` or `eq` reference, or None if its target is unknown."""
         return None
 
+    def link(self, kind: str, target: str) -> str:
+        """Return the file and anchor that a `ref`, `doc` or `numref` reference leads to, or nothing."""
+        return ""
+
     def number(self, target: str) -> str:
         """Return the text before the heading or caption with this id, or the number of a formula."""
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _ADMONITION_TAGS = "admonition note tip warning attention caution danger error hint important topic sidebar".split()
 _MAX_INDENTATION = 200
+_LANGUAGE = re.compile(r"[\w+#-]+")
 
 
 def render_rst(source: str, tree: RstTree, references: NodeReferences) -> RenderedPage:
@@ -41,6 +43,7 @@ class _RstRenderer:
             **dict.fromkeys(TEXT_TAGS, self._render_text),
             **dict.fromkeys(CODE_TAGS, lambda node, level: self._render_code(node)),
             **dict.fromkeys(_ADMONITION_TAGS, lambda node, level: self._render_block("admonition", node, level)),
+            "block_quote": self._render_quote,
             **dict.fromkeys(("bullet_list", "enumerated_list"), self._render_list),
             "container": self._render_container,
             "section": lambda node, level: self._render_children(node, level + 1),
@@ -58,15 +61,22 @@ class _RstRenderer:
             self.render(child, level)
 
     def _render_block(self, kind: BlockKind, node: DocutilsNode, level: int) -> None:
-        self.builder.open_block(kind)
+        self.builder.open_block(kind, variant=node.tagname if kind == "admonition" else "")
         self._render_children(node, level)
         self.builder.close_block(_get_first_id(node))
+
+    def _render_quote(self, node: DocutilsNode, level: int) -> None:
+        with self.builder.markup("quote"):
+            self._render_children(node, level)
 
     def _render_text(self, node: DocutilsNode, level: int) -> None:
         parent = node.parent
         is_heading = node.tagname == "title" and parent.tagname == "section" and len(node.rawsource) <= MAX_TITLE_CHARS
         number = self._number(parent) if node.tagname in ("title", "caption") else ""
-        self.builder.open_block("heading" if is_heading else "paragraph", level * is_heading)
+        kind: BlockKind = "heading" if is_heading else "paragraph"
+        self.builder.open_block(
+            kind, level * is_heading, variant=node.tagname if node.tagname in ("term", "caption") else ""
+        )
         self._writer.write(node, before=f"{number} " if number else "")
         self.builder.close_block(_get_first_id(parent if is_heading or parent.tagname == "figure" else node))
 
@@ -77,7 +87,7 @@ class _RstRenderer:
             self._render_children(node, level)
 
     def _render_code(self, node: DocutilsNode) -> None:
-        self.builder.open_block(CODE_TAGS[node.tagname])
+        self.builder.open_block(CODE_TAGS[node.tagname], variant=_find_language(node))
         if any(child.tagname != "#text" for child in node.children):
             self._writer.write(node, keep_lines=True)
         elif text := node.astext().strip("\n"):
@@ -153,10 +163,17 @@ class _RstRenderer:
                 self._render_text(title, 0)
         self.builder.open_block("table")
         for row in node.findall(lambda child: child.tagname == "row"):
-            self.builder.open_block("row")
+            self.builder.open_block("row", variant="header" if row.parent.tagname == "thead" else "")
             self._writer.write_row(row)
             self.builder.close_block()
         self.builder.close_block(_get_first_id(node))
+
+
+def _find_language(node: DocutilsNode) -> str:
+    """Find the language of code; that of an included file is its ending."""
+    words = str(node.get("language") or "").lower().split()
+    name = words[0].rpartition(".")[2] if words else ""
+    return "pycon" if node.tagname == "doctest_block" else name if _LANGUAGE.fullmatch(name) else ""
 
 
 def _get_first_id(node: DocutilsNode) -> str:

@@ -40,6 +40,13 @@ def render_role(role: str, text: str, link_captions: Mapping[str, str]) -> RoleT
     return RoleText(_TARGET_ROLES.get(role, str)(text), (kind, text) if kind in ("ref", "doc", "eq") else None)
 
 
+def find_role_target(role: str, text: str) -> tuple[str, str] | None:
+    """Find the place of the book that a role links to, as its kind and target."""
+    kind = role.removeprefix("std:")
+    titled = TITLE_AND_TARGET.match(text)
+    return (kind, titled["target"] if titled else text) if kind in ("ref", "doc", "numref") else None
+
+
 def _format_object_name(text: str) -> str:
     """Show only the last part of a dotted name after a tilde."""
     text = text.removeprefix("!")
@@ -74,6 +81,10 @@ _TARGET_ROLES: dict[str, Callable[[str], str]] = {
         for domain in ("", "py:", "c:", "cpp:", "js:")
     },
 }
+CODE_ROLES = {*_TARGET_ROLES, *"file samp kbd command program option envvar".split()} - {
+    *"pep rfc cve cwe eq index".split()
+}
+"""The roles whose text is code."""
 SPHINX_ROLES = {*_TEXT_ROLES, *_TARGET_ROLES, "ref", "doc", "numref", "std:ref", "std:doc", "std:numref"} - {"math"}
 """The roles that docutils does not know or shows in another way."""
 

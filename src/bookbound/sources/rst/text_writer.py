@@ -149,10 +149,14 @@ class TextWriter:
         for piece in (*first, *split_inline(node, self._references)):
             if piece.text[0].isspace():
                 self._builder.add_space()
+            if piece.markup:
+                self._builder.open_markup(*piece.markup)
             if content.text[piece.start : piece.end] == piece.text:
                 self._copy(content, piece.start, piece.end, keep_lines)
             elif piece.text.strip():
                 self._builder.substitute(" ".join(piece.text.split()), *self._find_span(piece, content))
+            if piece.markup:
+                self._builder.close_markup()
             if piece.text[-1].isspace():
                 self._builder.add_space()
 

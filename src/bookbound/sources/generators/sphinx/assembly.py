@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 from bookbound.domain.document import Page, SourceNotice
 from bookbound.sources import file_loader, files
@@ -103,6 +104,13 @@ class _PageReferences(References):
             name = self.book.resolve(target, self.page)
             title = self.book.title(name) if name else None
         return title[:MAX_TITLE_CHARS] if title else None
+
+    def link(self, kind: str, target: str) -> str:
+        if kind == "doc":
+            name, anchor = self.book.resolve(target, self.page), ""
+        else:
+            name, anchor = self.targets.get(_normalize_label(target), ("", ""))
+        return f"/{quote(self.book.drafts[name].file)}#{quote(anchor)}".removesuffix("#") if name else ""
 
     def number(self, target: str) -> str:
         return self.numbering.format_number(self.page, target)[:MAX_TITLE_CHARS]

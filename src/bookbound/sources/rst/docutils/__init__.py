@@ -20,7 +20,7 @@ from docutils.transforms.references import PropagateTargets
 
 from bookbound.sources.rst.docutils.content_directive import ParseContext, split_safe_lines
 from bookbound.sources.rst.docutils.directive_table import DIRECTIVES
-from bookbound.sources.rst.shared_markup import SPHINX_ROLES, render_role
+from bookbound.sources.rst.shared_markup import CODE_ROLES, SPHINX_ROLES, find_role_target, render_role
 
 DocutilsNode: TypeAlias = Any
 """An element of a tree or a text in it; only its `tagname` tells which attributes it has."""
@@ -70,6 +70,13 @@ class RstTree:
         """The titles that references to explicit targets show."""
         titles = {name: _find_title(self.root.ids.get(anchor)) for name, anchor in self.targets.items()}
         return {name: " ".join(title.astext().split()) for name, title in titles.items() if title}
+
+    @property
+    def links(self) -> dict[str, str]:
+        """The targets that references name: URLs, and places of this page."""
+        places = {name: f"#{anchor}" for name, anchor in self.root.nameids.items() if anchor}
+        targets = [node for node in self.root.findall(nodes.target) if node.get("refuri")]
+        return places | {name: node["refuri"] for node in targets for name in node["names"]}
 
     def find_substitution(self, name: str) -> DocutilsNode | None:
         known = self.root.substitution_names.get(nodes.fully_normalize_name(name), name)
@@ -141,6 +148,7 @@ def _run_role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_:
     node = nodes.inline(rawtext, shown.text) if shown.text else nodes.inline(rawtext)
     if shown.reference:
         node["reference"] = shown.reference
+    node["target"], node["is_code"] = find_role_target(name, nodes.unescape(text)), name in CODE_ROLES
     return [node], []
 
 

@@ -1,0 +1,233 @@
+"""Arranges the text of a page as nested blocks and runs of words; the template has an element for each kind."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from bookbound.domain.chunk import Chunk
+from bookbound.domain.document import InlineKind, MarkupSpan
+from bookbound.server.page.pygments import StyledCode, highlight_code
+
+CharSpan = tuple[int, int]
+LinkResolver = Callable[[str], str]
+"""Returns the safe address of a link's target, or nothing."""
+MAX_DEPTH = 16
+"""Blocks that are nested deeper are shown on the last level."""
+MAX_TITLE_CHARS = 100
+_CONTAINERS = ("quote", "admonition", "definition", "list", "table", "item")
+"""The kinds of blocks around others; of two with the same text, the first kind is outside."""
+_LEAVES = frozenset(("heading", "paragraph", "code", "formula", "row"))
+_VERBATIM = frozenset(("code", "formula"))
+_MAX_LOOK_BACK = 32
+_MARKER = re.compile(r"\s*(?:[-*+•‣◦·–]|\(?(?:(?P<number>\d{1,6})|(?P<letter>[A-Za-z])|#)[.)])\s+")
+_CELL_SEPARATOR = re.compile(r"(?<!\S)\|(?!\S)")
+_BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
+_ALERTS = frozenset(("note", "tip", "important", "warning", "caution"))
+_TONES = {
+    **dict.fromkeys(("tip", "hint", "success", "check", "done"), "good"),
+    **dict.fromkeys(("warning", "caution", "attention", "important"), "careful"),
+    **dict.fromkeys(("danger", "error", "failure", "bug"), "bad"),
+}
+
+
+class WordRun(NamedTuple):
+    """Words of one style: a set of inline kinds."""
+
+    text: str
+    styles: frozenset[InlineKind] = frozenset()
+
+
+class LinkedRuns(NamedTuple):
+    """Neighbouring runs, and where they link to, if anywhere."""
+
+    href: str
+    runs: tuple[WordRun, ...]
+
+
+class ShownBlock(NamedTuple):
+    """A block of the page: words or code, and the blocks inside it.
+
+    `kind` is that of the book, or `term`, `caption`. `tone` colours an admonition; `marker` is the number or letter of
+    a list item, or `#` if it has none of its own; `cells` are those of a row.
+    """
+
+    kind: str
+    words: tuple[LinkedRuns, ...] = ()
+    children: tuple[ShownBlock, ...] = ()
+    code: tuple[StyledCode, ...] = ()
+    cells: tuple[tuple[LinkedRuns, ...], ...] = ()
+    tone: str = ""
+    marker: str = ""
+
+
+class PageText:
+    """The visible text of a page, put together from its chunks, with its markup."""
+
+    def __init__(self, chunks: Sequence[Chunk], resolve_link: LinkResolver) -> None:
+        self._resolve_link = resolve_link
+        spans = sorted({span for chunk in chunks for span in chunk.markup}, key=_outside_first)
+        self._blocks = [span for span in spans if span.kind in _CONTAINERS or span.kind in _LEAVES]
+        self._inline = [span for span in spans if span.kind not in _CONTAINERS and span.kind not in _LEAVES]
+        self._text = "".join(self._join(chunks))
+
+    def build_blocks(self, start: int, end: int) -> tuple[ShownBlock, ...]:
+        """Returns the blocks of characters `start` to `end`."""
+        clipped = (
+            span._replace(start=max(span.start, start), end=min(span.end, end))
+            for span in self._blocks
+            if span.start < end and span.end > start
+        )
+        return tuple(_join_alerts(self._nest(start, end, deque(clipped), 0)))
+
+    def _join(self, chunks: Sequence[Chunk]) -> Iterator[str]:
+        """Yields the texts and what stands between them: line breaks, or one space inside a paragraph."""
+        verbatim = [span for span in self._blocks if span.kind in _VERBATIM]
+        at = 0
+        for chunk in chunks:
+            before = bisect_left(verbatim, chunk.offset, key=lambda span: span.start)
+            is_verbatim = before > 0 and verbatim[before - 1].end > chunk.offset
+            gap = chunk.offset - at
+            yield "\n" * gap if is_verbatim or gap > 1 else " " * gap
+            yield chunk.text
+            at = chunk.offset + len(chunk.text)
+
+    def _nest(self, start: int, end: int, spans: deque[MarkupSpan], depth: int) -> Iterator[ShownBlock]:
+        """Yields the blocks of a range, and its text outside any block as paragraphs."""
+        while spans and spans[0].start < end:
+            span = spans.popleft()
+            yield from self._make_paragraphs(start, span.start)
+            start = max(start, min(span.end, end))
+            if span.kind in _LEAVES:
+                while spans and spans[0].start < start:
+                    spans.popleft()
+                yield self._make_leaf(span)
+            else:
+                children = tuple(_join_alerts(self._nest_children(span, spans, depth + 1)))
+                yield from [_make_container(span, children)] if depth < MAX_DEPTH and children else children
+        yield from self._make_paragraphs(start, end)
+
+    def _nest_children(self, span: MarkupSpan, spans: deque[MarkupSpan], depth: int) -> Iterator[ShownBlock]:
+        if span.kind != "item" or span.value:
+            yield from self._nest(span.start, span.end, spans, depth)
+            return
+        marker = _MARKER.match(self._text, span.start, span.end)
+        name = (marker["number"] or marker["letter"] or "#" * ("#" in marker[0])) if marker else ""
+        yield ShownBlock("marker", marker=name)
+        yield from self._nest(marker.end() if marker else span.start, span.end, spans, depth)
+
+    def _make_paragraphs(self, start: int, end: int) -> Iterator[ShownBlock]:
+        for gap in (*_BLANK_LINES.finditer(self._text, start, end), None):
+            stop = gap.start() if gap else end
+            if self._text[start:stop].strip():
+                yield ShownBlock("paragraph", self._split_runs(start, stop))
+            start = gap.end() if gap else end
+
+    def _make_leaf(self, span: MarkupSpan) -> ShownBlock:
+        kind, start, end, value = span
+        if kind in _VERBATIM:
+            text = self._text[start:end]
+            return ShownBlock(kind, code=highlight_code(text, value) if kind == "code" else (StyledCode(text),))
+        if kind == "row":
+            cells = tuple(self._split_runs(*cell) for cell in self._find_cells(start, end))
+            return ShownBlock(value or kind, cells=cells)
+        shown = value if value in ("term", "caption") else kind
+        return ShownBlock(shown, self._split_runs(start, end))
+
+    def _find_cells(self, start: int, end: int) -> Iterator[CharSpan]:
+        verbatim = [span for span in self._find_inline(start, end) if span.kind in ("inline_code", "inline_formula")]
+        for found in _CELL_SEPARATOR.finditer(self._text, start, end):
+            if not any(span.start <= found.start() < span.end for span in verbatim):
+                yield start, found.start()
+                start = found.end()
+        yield start, end
+
+    def _split_runs(self, start: int, end: int) -> tuple[LinkedRuns, ...]:
+        """Returns the words of a range; only line breaks of the author remain in them."""
+        words = self._text[start:end]
+        if not words.strip():
+            return ()
+        start, end = end - len(words.lstrip()), start + len(words.rstrip())
+        inline = self._find_inline(start, end)
+        edges = sorted({start, end, *(at for span in inline for at in span[1:3] if start < at < end)})
+        pieces = []
+        for left, right in pairwise(edges):
+            around = [span for span in inline if span.start <= left and span.end >= right]
+            href = next((found for span in around if span.kind == "link" and (found := self._link(span))), "")
+            styles = frozenset(span.kind for span in around if span.kind != "link")
+            pieces.append((href, WordRun(self._text[left:right], styles)))  # type: ignore[arg-type]
+        grouped = groupby(pieces, key=lambda piece: piece[0])
+        return tuple(LinkedRuns(href, tuple(run for _, run in group)) for href, group in grouped)
+
+    def _link(self, span: MarkupSpan) -> str:
+        return self._resolve_link(span.value) if span.value else ""
+
+    def _find_inline(self, start: int, end: int) -> list[MarkupSpan]:
+        first = bisect_left(self._inline, start, key=lambda span: span.start)
+        last = bisect_left(self._inline, end, key=lambda span: span.start)
+        return [span for span in self._inline[max(0, first - _MAX_LOOK_BACK) : last] if span.end > start]
+
+
+def _outside_first(span: MarkupSpan) -> tuple[int, int, int]:
+    rank = _CONTAINERS.index(span.kind) if span.kind in _CONTAINERS else len(_CONTAINERS)
+    return span.start, -span.end, rank
+
+
+def _make_container(span: MarkupSpan, children: tuple[ShownBlock, ...]) -> ShownBlock:
+    if span.kind == "item":
+        head = children[0] if children[0].kind == "marker" else None
+        return ShownBlock(span.value or "item", children=children[bool(head) :], marker=head.marker if head else "")
+    if span.kind not in ("admonition", "quote"):
+        return ShownBlock(span.kind, children=children)
+    name = _read_words(children[0])
+    is_alert = span.kind == "quote" and name.lower() in _ALERTS
+    if span.kind == "quote" and not is_alert:
+        return ShownBlock("quote", children=children)
+    has_title = children[0].kind == "paragraph" and len(name) <= MAX_TITLE_CHARS and not name.endswith((".", ",", ";"))
+    title = [children[0]._replace(kind="title")] if has_title else []
+    tone = _TONES.get(span.value) or _TONES.get(name.lower(), "")
+    return ShownBlock("admonition", children=(*title, *children[len(title) :]), tone=tone)
+
+
+def _join_alerts(blocks: Iterable[ShownBlock]) -> Iterator[ShownBlock]:
+    """Yields the blocks; an alert that is only a title takes the text of the quotation after it."""
+    title: ShownBlock | None = None
+    for block in blocks:
+        if title and block.kind == "quote":
+            yield title._replace(children=title.children + block.children)
+            title = None
+            continue
+        if title:
+            yield title
+        is_title = block.kind == "admonition" and [child.kind for child in block.children] == ["title"]
+        title = block if is_title else None
+        yield from () if is_title else (block,)
+    yield from (title,) if title else ()
+
+
+def _read_words(block: ShownBlock) -> str:
+    return "".join(run.text for linked in block.words for run in linked.runs)
+
+
+def split_table(rows: Sequence[ShownBlock]) -> list[tuple[bool, list[ShownBlock]]]:
+    """Returns the rows that name columns at the beginning of a table, if any, and the others."""
+    count = next((at for at, row in enumerate(rows) if row.kind != "header"), len(rows))
+    parts = ((True, list(rows[:count])), (False, list(rows[count:])))
+    return [(is_header, part) for is_header, part in parts if part]
+
+
+def split_list(items: Sequence[ShownBlock]) -> Iterator[tuple[str, str, list[ShownBlock]]]:
+    """Yields the lists of neighbouring items of one kind: tag, type of numbers, and items."""
+
+    def kind_of(item: ShownBlock) -> tuple[str, str]:
+        if item.kind in ("term", "description"):
+            return "dl", ""
+        letter = item.marker if item.marker.isalpha() else ""
+        return "ol" if item.marker else "ul", "A" if letter.isupper() else "a" if letter else ""
+
+    for (tag, numbers), group in groupby(items, key=kind_of):
+        yield tag, numbers, list(group)
