@@ -17,6 +17,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 from tests.server.page.book_site import BookSite
 from tests.server.page.conftest import Tab
+from tests.server.page.payloads import HOSTILE_LINKS, PAYLOADS
 from tests.server.page.replies import Json, make_block, make_place, make_reply, stream
 from tests.server.slow_server import WORKING
 from tests.server.thread_server import run_in_thread
@@ -26,38 +27,6 @@ from bookbound.server.rate_limit.memory import MemoryLimiter
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedBackend, make_answer, make_passage, make_unsure
 
-CALLS = ("hacked()", "window.hacked=1", "parent.hacked()", "alert(1)")
-TEMPLATES = (
-    "<script>{0}</script>",
-    "<img src=x onerror={0}>",
-    "<svg onload={0}>",
-    "\"><img src=x onerror='{0}'>",
-    "'\"><svg/onload={0}>",
-    "<iframe srcdoc='<script>{0}</script>'>",
-    "</style><script>{0}</script>",
-    "</textarea><script>{0}</script>",
-    "<a href='javascript:{0}'>go</a>",
-    "[go](javascript:{0})",
-    "![x](x' onerror='{0})",
-    "<details open ontoggle={0}>",
-    "<math><mtext><img src=x onerror={0}></mtext></math>",
-    "{{{{constructor.constructor('{0}')()}}}}",
-    "${{{0}}}",
-    "<body onload={0}>",
-    "<input autofocus onfocus={0}>",
-)
-PAYLOADS = [template.format(call) for template in TEMPLATES for call in CALLS]
-HOSTILE_LINKS = (
-    "javascript:hacked()",
-    "JaVaScRiPt:hacked()",
-    " javascript:hacked()",
-    "java\nscript:hacked()",
-    "data:text/html,<script>parent.hacked()</script>",
-    "vbscript:hacked()",
-    "blob:https://book.example/x",
-    "file:///etc/passwd",
-    "//[",
-)
 ALLOWED_TAGS = set(
     "article bdi blockquote button code div form h2 h3 header i li mark ol p path pre section span svg table tbody td "
     "textarea th thead tr ul a".split()
@@ -159,7 +128,6 @@ def test_no_payload_runs_or_becomes_an_element(tab: Tab, url: str) -> None:
         assert (each["page"], each["children"]) == (before["page"], before["children"])
     assert all(payload in seen[-1]["text"] for payload in PAYLOADS)
     assert tab.problems == []
-    assert len(PAYLOADS) >= 60
 
 
 def test_blocks_have_their_form_and_marks_count_characters(tab: Tab, url: str) -> None:

