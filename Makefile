@@ -6,7 +6,7 @@ COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-has
           --no-emit-index-url --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-slow check tour bench load chaos eval replies lock widget clean
+.PHONY: help demo quick test test-slow check tour bench load chaos eval replies pictures lock widget clean
 
 help:            ## say what each target does
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -37,6 +37,9 @@ eval: $(VENV)/.dev    ## measure retrieval, answers and refusals on the question
 
 replies: $(VENV)/.dev ## ask readers' questions, judge the replies by rules, and render them as a page
 	$(BIN)/python -m evals.replies
+
+pictures: $(VENV)/.dev ## take the pictures of page, widget and report (needs Chromium)
+	$(BIN)/python -m evals.pictures
 
 bench: $(VENV)/.dev   ## measure speed, memory and load, and print the bars
 	$(BIN)/python -m evals.bench

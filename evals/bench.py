@@ -20,7 +20,7 @@ from bookbound import bootstrap
 from bookbound.domain.reply import Answer, Reply
 from bookbound.evaluation.question_set import load_question_set
 from bookbound.settings import Settings
-from evals import bench_index, bench_networks, bench_server, node
+from evals import bench_index, bench_networks, bench_page, bench_server, node
 from evals.bench_timing import describe_machine, median_seconds, p95
 from evals.figures import print_figures
 from evals.offtopic import MESSAGES, load_messages
@@ -105,6 +105,7 @@ SECTIONS: dict[str, tuple[str, Section]] = {
     "networks": (f"Networks, {bench_networks.THREADS} threads", lambda *_: bench_networks.measure()),
     "memory": ("Memory of a server", lambda index, texts: measure_memory(index, texts[:SERVER_QUESTION_COUNT])),
     "server": ("POST /v1/answers", lambda index, texts: bench_server.measure(index, texts[:SERVER_QUESTION_COUNT])),
+    "page": (f"First view in Chromium, {bench_page.SLOWDOWN} times slower", lambda index, _: bench_page.measure(index)),
     "index": ("Indexing", lambda *_: bench_index.measure()),
 }
 """The title and the measurement of each section, for the index and the questions of the example book."""

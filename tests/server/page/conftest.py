@@ -13,12 +13,8 @@ from tests.server.page.book_site import BookSite, run_site
 
 from bookbound import bootstrap
 from bookbound.settings import Settings
-from evals import bench_server
+from evals import bench_server, chromium
 
-CHROMIUM_OPTIONS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
 TIMEOUT_MILLISECONDS = 30_000
 
 
@@ -49,7 +45,7 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     for server in getattr(request.module, "SERVERS", ()):
         request.getfixturevalue(server)  # before Playwright's event loop, in which nothing can be indexed
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=executable, args=CHROMIUM_OPTIONS)
+        browser = driver.chromium.launch(executable_path=executable, args=chromium.OPTIONS)
         try:
             yield browser
         finally:

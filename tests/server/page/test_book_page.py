@@ -107,9 +107,19 @@ def test_the_first_page_is_readable_with_chapters_and_assistant(new_tab: Any, pu
     assert tab.problems == []
 
 
-def test_the_first_view_is_small(public_server: str) -> None:
-    bodies = [get(f"{public_server}{path}")[1] for path in ("/", "/page.css", "/page.js", "/widget.js", "/icon.svg")]
-    assert sum(len(body.encode()) for body in bodies) < MAX_FIRST_VIEW_BYTES
+def test_the_first_view_is_small_and_asks_no_other_server(new_tab: Any, public_server: str) -> None:
+    tab: Tab = new_tab(viewport={"width": 1440, "height": 900})
+    sizes: list[float] = []
+    urls: list[str] = []
+    devtools = tab.context.new_cdp_session(tab.page)
+    devtools.send("Network.enable")
+    devtools.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    devtools.on("Network.requestWillBeSent", lambda event: urls.append(event["request"]["url"]))
+    tab.page.goto(public_server, wait_until="networkidle")
+    tab.page.locator(".panel").wait_for()
+    assert len(urls) == len(sizes) >= 4
+    assert [url for url in urls if not url.startswith(f"{public_server}/")] == []
+    assert 10_000 < sum(sizes) < MAX_FIRST_VIEW_BYTES
 
 
 def test_a_page_has_a_strict_policy_and_is_compressed_on_request(public_server: str) -> None:
@@ -147,6 +157,15 @@ def test_lists_tables_and_code_are_what_they_are(tab: Tab, hostile_server: str) 
     assert article.locator("ol > li > ul > li").all_inner_texts() == ["Inner point", "Second point"]
     assert article.locator("thead th").all_inner_texts() == ["Name", "Value"]
     assert article.locator("tbody tr").nth(1).locator("td").all_inner_texts() == ["motor", "strong"]
+
+
+def test_code_can_be_copied(new_tab: Any, public_server: str) -> None:
+    tab: Tab = new_tab(permissions=["clipboard-read", "clipboard-write"])
+    tab.page.goto(f"{public_server}{SERVICES}")
+    tab.page.locator(".code").first.hover()
+    tab.page.locator(".copy").first.click()
+    expect(tab.page.locator(".copy").first).to_have_text("Copied")
+    assert tab.page.evaluate("navigator.clipboard.readText()").startswith("import rclpy\nfrom rclpy.node import Node\n")
 
 
 def test_a_deep_link_scrolls_to_its_heading(tab: Tab, public_server: str) -> None:

@@ -129,7 +129,7 @@ def test_long_code_and_unknown_languages_are_not_highlighted() -> None:
 def test_lists_nest_and_keep_their_numbers(tmp_path: Path) -> None:
     items = "3. Third\n\n   More.\n\n   ```sh\n   ls\n   ```\n4. Fourth\n   - inner\n     - innermost\n"
     shown = render(tmp_path, a_md=f"# A\n\n{items}\n- a | b\n\na. x\n")
-    assert '<ol><li dir="auto" value="3">Third<p dir="auto">More.</p><pre' in shown
+    assert '<ol><li dir="auto" value="3">Third<p dir="auto">More.</p><div class="code"><pre' in shown
     assert (
         '<li dir="auto" value="4">Fourth<ul><li dir="auto">inner<ul><li dir="auto">innermost</li></ul></li></ul>'
         in shown

@@ -1,4 +1,4 @@
-/** Searches the book while the reader types, and closes the contents of a narrow screen after a choice. */
+/** Searches the book while the reader types, closes the contents of a narrow screen after a choice, and copies code. */
 "use strict";
 
 (() => {
@@ -103,6 +103,19 @@
     if (event.target.closest("a") && contents.matches(":popover-open")) contents.hidePopover();
   });
 
+  function addCopyButton(block) {
+    const button = make("button", "copy", "Copy");
+    button.type = "button";
+    button.addEventListener("click", async () => {
+      const isCopied = await navigator.clipboard.writeText(block.textContent).then(() => true, () => false);
+      button.textContent = isCopied ? "Copied" : "Not copied";
+      setTimeout(() => (button.textContent = "Copy"), 2000);
+    });
+    block.after(button);
+  }
+
+  // Browsers have a clipboard only on secure pages.
+  if (navigator.clipboard) document.querySelectorAll(".code > pre").forEach(addCopyButton);
   form.hidden = false;
   const current = contents.querySelector("[aria-current]");
   if (current && current.offsetTop > contents.clientHeight - 80) contents.scrollTop = current.offsetTop - contents.clientHeight / 3;
