@@ -14,6 +14,7 @@ from tests.pipelines import RememberingAssessor, with_engine, with_point
 
 from bookbound import bootstrap
 from bookbound.answering.pipeline import Pipeline
+from bookbound.answering.reading.question_parts import PARTIAL_ANSWER_WEIGHT
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import (
     EmbedderMismatchError,
@@ -298,7 +299,7 @@ def test_a_question_with_a_part_that_the_book_lacks_is_answered_in_part(
     assert reply.is_partial
     assert {evidence.part for evidence in reply.judgement.evidence} == {0}
     alone = runner.run(pipeline.ask(Question(GEAR_QUESTION)))
-    assert reply.judgement.probability == pytest.approx(alone.judgement.probability / 2, abs=0.02)
+    assert reply.judgement.probability == pytest.approx(PARTIAL_ANSWER_WEIGHT * alone.judgement.probability, abs=0.02)
 
 
 class FirstPartOnly:

@@ -187,7 +187,7 @@ def _ask_about_each(found: re.Match[str], before: str, after: str) -> list[str]:
     return [f"{before}{' '.join(side)}{after}?" for side in (one, other)]
 
 
-PARTIAL_ANSWER_WEIGHT = 0.5
+PARTIAL_ANSWER_WEIGHT = 0.65
 """How much an answer to only one part of a question is worth."""
 
 
