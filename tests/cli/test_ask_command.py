@@ -129,8 +129,8 @@ def test_a_threshold_that_no_passage_reaches_is_a_refusal(bookbound: Run, little
 @pytest.mark.parametrize(
     ("question", "words"),
     [
-        ("What does a harmonic drive consist of?", "answered from 0.40;"),
-        ("Who won the football world cup?", "refused below 0.10;"),
+        ("What does a harmonic drive consist of?", "answered from 0.57;"),
+        ("Who won the football world cup?", "refused below 0.17;"),
     ],
 )
 def test_verbose_compares_the_probability_with_the_threshold(

@@ -29,7 +29,7 @@ def test_status_shows_the_probabilities_of_each_kind_of_reply_in_the_usual_order
 ) -> None:
     lines = bookbound("status", "--index", str(little_index)).stdout.splitlines()
     found = [line.split(maxsplit=1) for line in lines if line.lower().startswith(tuple(ReplyStatus))]
-    assert found == [["Answered", "from 0.40 (default)"], ["Unsure", "from 0.10 to 0.40"], ["Refused", "below 0.10"]]
+    assert found == [["Answered", "from 0.57 (default)"], ["Unsure", "from 0.17 to 0.57"], ["Refused", "below 0.17"]]
 
 
 def test_status_shows_the_language_model_but_not_its_key_or_address(bookbound: Run, little_index: Path) -> None:
