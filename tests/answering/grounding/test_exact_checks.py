@@ -117,6 +117,8 @@ def test_a_spelled_number_may_count_what_the_evidence_lists(check: Check) -> Non
     assert check("It has three gaits.", "It can walk, trot and gallop.")
     assert not check("It has three gaits.", "It has four gaits: walk, trot, pace and gallop.")
     assert not check("It has 3 gaits.", "It can walk, trot and gallop.")
+    assert not check("It walks for seven seconds.", "It walks for four seconds.")
+    assert not check("It has seven gaits at 7 V.", "It can walk, trot and gallop.")
 
 
 @pytest.mark.parametrize(

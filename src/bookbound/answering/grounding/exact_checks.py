@@ -26,7 +26,7 @@ def passes_exact_checks(sentence: str, evidence: CitedEvidence) -> bool:
         and has_only_known_names(sentence, words)
         and all(mark in words for mark in _CITATION_MARK.findall(sentence))
         and not any(
-            only_negates(sentence, piece.text) or only_exchanges(sentence, piece.text) for piece in evidence.narrow()
+            only_negates(sentence, piece.text) or only_swaps_terms(sentence, piece.text) for piece in evidence.narrow()
         )
     )
 
@@ -38,13 +38,13 @@ def only_negates(sentence: str, book: str) -> bool:
     ) != len(_NEGATION.findall(book))
 
 
-def only_exchanges(sentence: str, book: str) -> bool:
+def only_swaps_terms(sentence: str, book: str) -> bool:
     """Returns whether a sentence is the book's words with terms in each other's places."""
-    (said_frame, said), (book_frame, there) = map(_split_frame, (sentence, book))
+    (said_frame, said), (book_frame, there) = map(_split_function_words, (sentence, book))
     return said_frame == book_frame and said != there and sorted(said) == sorted(there)
 
 
-def _split_frame(text: str) -> tuple[list[str], list[str]]:
+def _split_function_words(text: str) -> tuple[list[str], list[str]]:
     """Returns the small words of a text with the gaps between them, and the terms that fill the gaps."""
     words = split_words(convert_number_words(text))
     frame = [word if word in STOP_WORDS else "" for word in words]

@@ -145,11 +145,11 @@ def has_only_known_quantities(sentence: str, evidence: str) -> bool:
         there.setdefault(value, set()).add(unit)
     for value in find_implied_numbers(evidence):
         there.setdefault(value, set()).add("")
-    counted = {thing: value for value, thing in find_counts(evidence) if value != "1"}
-    spelled = {_parse_value(found) for found in _NUMBER.finditer(sentence) if found["word"]}
-    for value, unit in find_quantities(sentence):
+    counted = {thing for value, thing in find_counts(evidence) if value != "1"}
+    for found in _NUMBER.finditer(sentence):
+        value, unit = _parse_value(found), _parse_unit(_UNIT_AFTER_NUMBER.match(sentence, found.end()))
         # "one" is usually an article.
-        if value != "1" and value not in there and value not in spelled:
+        if value != "1" and value not in there and (unit or not found["word"]):
             return False
         units = there.get(value, {""})
         if unit and "" not in units and unit not in units:

@@ -1,4 +1,4 @@
-"""Finds the units of the evidence that carry a sentence."""
+"""Finds the units of the evidence that support a sentence."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class CitedEvidence:
         return "\n\n".join(_join_units(piece, units) for piece, units in self.pieces if units)
 
     @property
-    def carrying_text(self) -> str:
-        """The pieces that carry the sentence, whole."""
-        carrying = {place.piece for place in self._places}
-        return "\n\n".join(_join_units(*piece) for number, piece in enumerate(self.pieces) if number in carrying)
+    def supporting_text(self) -> str:
+        """The pieces that support the sentence, whole."""
+        supporting = {place.piece for place in self._places}
+        return "\n\n".join(_join_units(*piece) for number, piece in enumerate(self.pieces) if number in supporting)
 
     @property
     def headings(self) -> str:
@@ -49,7 +49,7 @@ class CitedEvidence:
 
     @property
     def context(self) -> str:
-        """The units that carry the sentence, each with its neighbours."""
+        """The units that support the sentence, each with its neighbours."""
         wider = {place._replace(unit=place.unit + step) for place in self._places for step in (-1, 0, 1)}
         found = (
             _join_units(piece, [units[at] for at in range(len(units)) if UnitPlace(number, at) in wider])
@@ -58,7 +58,7 @@ class CitedEvidence:
         return "\n\n".join(filter(None, found))
 
     def narrow(self) -> tuple[Evidence, ...]:
-        """The stretches of evidence that carry the sentence, with their exact places."""
+        """The stretches of evidence that support the sentence, with their exact places."""
         return tuple(
             piece.narrow(units[first].start, units[last].end)
             for number, (piece, units) in enumerate(self.pieces)

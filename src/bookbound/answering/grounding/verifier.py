@@ -16,7 +16,7 @@ MAX_PARAPHRASE_CHARACTERS = 1000
 
 
 class CheckedParaphrase(NamedTuple):
-    """A sentence that passes the exact checks: the evidence that carries it, and the two texts to read it with."""
+    """A sentence that passes the exact checks: the evidence that supports it, and the two texts to read it with."""
 
     evidence: tuple[Evidence, ...]
     whole: str
@@ -26,7 +26,7 @@ class CheckedParaphrase(NamedTuple):
 class CrossEncoderVerifier:
     """Supports a sentence that its evidence contains word for word, or that follows from it.
 
-    A paraphrase must pass the exact checks, and the cross-encoder reads it with the pieces of evidence that carry it,
+    A paraphrase must pass the exact checks, and the cross-encoder reads it with the pieces of evidence that support it,
     and with their units that do. The network knows only English, so in other languages only the book's own words are
     supported.
     """
@@ -56,7 +56,7 @@ def _check_words(sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport
 
 
 def check_paraphrase(sentence: str, evidence: Sequence[Evidence]) -> CheckedParaphrase | None:
-    """Returns a paraphrase with the evidence that carries it, or None if it fails a check."""
+    """Returns a paraphrase with the evidence that supports it, or None if it fails a check."""
     if len(sentence) > MAX_PARAPHRASE_CHARACTERS or not all(is_english(piece.text) for piece in evidence):
         return None
     # Answers that quote the book never need these modules.
@@ -67,7 +67,7 @@ def check_paraphrase(sentence: str, evidence: Sequence[Evidence]) -> CheckedPara
     narrowed = cited.narrow()
     if not narrowed or not passes_exact_checks(sentence, cited):
         return None
-    return CheckedParaphrase(narrowed, cited.carrying_text, cited.context)
+    return CheckedParaphrase(narrowed, cited.supporting_text, cited.context)
 
 
 _LIST_MARKER = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+")
