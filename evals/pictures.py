@@ -15,6 +15,8 @@ from typing import NamedTuple
 from playwright.sync_api import Browser, Page
 
 from bookbound import bootstrap
+from bookbound.server import api_keys
+from bookbound.server.api_keys import ApiKey, KeyKind
 from bookbound.settings import Settings
 from evals.bench_server import run_server
 from evals.chromium import run_chromium
@@ -25,8 +27,14 @@ SERVICES = "/read/docs/02-ros2/02-services-and-actions.mdx"
 DESCRIPTION = "/read/docs/02-ros2/03-robot-description.md"
 ANATOMY = "/read/docs/01-foundations/02-anatomy-of-a-humanoid.md"
 ANSWERED = "Which URDF joint kinds can't do without a limit element?"
-UNSURE = "How do topics, services and actions differ?"
+UNSURE = "When should I use an action instead of a service?"
 REFUSED = "Who won the 2022 football world cup?"
+LOGGED = (
+    *(ANSWERED, UNSURE, UNSURE, "What is a service in ROS 2?", "What are the three parts of a strain wave gear?"),
+    *("How much does a humanoid cost?", "How much does a humanoid robot cost?", "What does a humanoid cost?"),
+    *("Why do legs have two actuators?", "How do I call a service from the command line?", REFUSED),
+)
+"""The questions of readers in the picture of the report."""
 MAX_BYTES = 150_000
 TIMEOUT_MILLISECONDS = 60_000
 
@@ -57,7 +65,7 @@ def look(page: Page) -> None:
 
 
 class Picture(NamedTuple):
-    """A view of a page, or only of its element `part`, after an action; a page that the server lacks is left out."""
+    """A view of a page, or only of its element `part`, after an action."""
 
     name: str
     path: str
@@ -68,16 +76,38 @@ class Picture(NamedTuple):
     part: str = "body"
 
 
-ONE_BOOK = (
-    Picture("page", DESCRIPTION, ask(ANSWERED, "answered"), height=660),
-    Picture("answer", DESCRIPTION, open_and_ask(ANSWERED, "answered"), 1000, part=".panel"),
-    Picture("unsure", SERVICES, open_and_ask(UNSURE, "unsure"), 1000, part=".panel"),
-    Picture("refusal", SERVICES, open_and_ask(REFUSED, "refused"), 1000, part=".panel"),
-    Picture("dark", SERVICES, ask(ANSWERED, "answered"), height=660, scheme="dark"),
-    Picture("narrow", ANATOMY, look, 390, 760),
-    Picture("narrow-answer", ANATOMY, open_and_ask(ANSWERED, "answered"), 390, 760),
-    Picture("report", "/report", look, 1100),
-)
+def show_report(admin_key: str) -> Callable[[Page], None]:
+    """Asks as readers do, waits until the questions are logged, and signs in."""
+
+    def act(page: Page) -> None:
+        server, client = page.url.removesuffix("/report"), page.request
+        for question in LOGGED:
+            client.post(f"{server}/v1/answers", data={"question": question}, timeout=TIMEOUT_MILLISECONDS)
+        headers = {"X-API-Key": admin_key}
+        while client.get(f"{server}/v1/report", headers=headers).json()["questions"]["asked"] < len(LOGGED):
+            page.wait_for_timeout(200)
+        page.get_by_label("Admin key").fill(admin_key)
+        page.get_by_label("Admin key").press("Enter")
+        page.locator("#bb-signed-in").wait_for()
+        page.get_by_text("Reading the log").wait_for(state="hidden")
+
+    return act
+
+
+def list_pictures(admin_key: str) -> tuple[Picture, ...]:
+    """The pictures of a server with one book."""
+    return (
+        Picture("page", DESCRIPTION, ask(ANSWERED, "answered"), height=640),
+        Picture("answer", DESCRIPTION, open_and_ask(ANSWERED, "answered"), 1000, part=".panel"),
+        Picture("unsure", SERVICES, open_and_ask(UNSURE, "unsure"), 1000, part=".panel"),
+        Picture("refusal", SERVICES, open_and_ask(REFUSED, "refused"), 1000, part=".panel"),
+        Picture("dark", SERVICES, ask(ANSWERED, "answered"), height=640, scheme="dark"),
+        Picture("narrow", ANATOMY, look, 390, 760),
+        Picture("narrow-answer", ANATOMY, open_and_ask(ANSWERED, "answered"), 390, 760),
+        Picture("report", "/report", show_report(admin_key), 1100, 1000),
+    )
+
+
 SEVERAL_BOOKS = (Picture("shelf", "/", look, 1000, 420),)
 
 
@@ -90,17 +120,14 @@ def take(browser: Browser, address: str, pictures: Sequence[Picture], folder: Pa
         )
         page = context.new_page()
         page.set_default_timeout(TIMEOUT_MILLISECONDS)
-        response = page.goto(address + picture.path, wait_until="networkidle")
-        if response and response.ok:
-            picture.act(page)
-            page.mouse.move(0, 0)
-            file = folder / f"{picture.name}.png"
-            target = page if picture.part == "body" else page.locator(picture.part)
-            target.screenshot(path=file, animations="disabled", caret="hide")
-            size = file.stat().st_size
-            print(f"{file.name}: {size // 1000} kB{' (too large)' * (size > MAX_BYTES)}")
-        else:
-            print(f"{picture.name}.png: left out, because the server has no {picture.path}")
+        page.goto(address + picture.path, wait_until="networkidle")
+        picture.act(page)
+        page.mouse.move(0, 0)
+        file = folder / f"{picture.name}.png"
+        target = page if picture.part == "body" else page.locator(picture.part)
+        target.screenshot(path=file, animations="disabled", caret="hide")
+        size = file.stat().st_size
+        print(f"{file.name}: {size // 1000} kB{' (too large)' * (size > MAX_BYTES)}")
         context.close()
 
 
@@ -111,11 +138,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     options.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        for pictures, variables in ((ONE_BOOK, {}), (SEVERAL_BOOKS, {"BOOKBOUND_BOOK": "robots"})):
+        one, several = Path(folder) / "one", Path(folder) / "several"
+        admin_key, secret = ApiKey.new(KeyKind.ADMIN, "pictures", [])
+        api_keys.add_key(api_keys.key_file_path(Settings(index=one)), admin_key)
+        for index, pictures, variables in (
+            (one, list_pictures(secret), {"BOOKBOUND_SOURCE": str(BOOK)}),
+            (several, SEVERAL_BOOKS, {"BOOKBOUND_BOOK": "robots"}),
+        ):
             wanted = [each for each in pictures if not options.names or each.name in options.names]
             if wanted:
-                index = Path(folder) / ("books" if variables else "book")
-                build_indexes(index, several=bool(variables))
+                build_indexes(index, several=index == several)
                 with run_server(index, **variables) as address, run_chromium() as browser:
                     take(browser, address, wanted, options.folder)
 
