@@ -19,6 +19,24 @@ from bookbound.server.page.pygments import LANGUAGES, MAX_CHARS, StyledCode, hig
 from bookbound.sources import parse_book
 
 CODE = "<code>"
+REQUEST = "GET /a HTTP/1.1\nHost: b"
+SAMPLES = """# A
+// a
+-- a
+$ ls "a" 1
+> echo "b" 2
++ a
+- b
+"c": 'd'
+% a
+>>> a = "b"
+set(A "b" 1)
+REM a
+<?php echo "b"; {{ a | b(1) }} ?>
+`a` **b**
+a: "b"
+<b a='c'>"""
+"""Comments, prompts, strings, numbers and changes of many languages."""
 BUDGET = 30
 """A few tokens, so that lists, tables and code are cut into several chunks."""
 
@@ -117,8 +135,10 @@ def test_code_keeps_its_characters_and_its_language_colours_it(tmp_path: Path) -
 
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
 def test_highlighting_changes_no_character(language: str) -> None:
-    for text in ("$ ls -l\nfile", "\n  a = '<b>' # c\n\tx\r\n", "no newline", "{", "<a href='x'>"):
-        assert "".join(piece.text for piece in highlight_code(text, language)) == text
+    texts = ("$ ls -l\nfile", "\n  a = '<b>' # c\n\tx\r\n", "no newline", "{", "<a href='x'>", REQUEST, SAMPLES)
+    pieces = [highlight_code(text, language) for text in texts]
+    assert ["".join(piece.text for piece in each) for each in pieces] == [*texts]
+    assert any(piece.style for each in pieces for piece in each)
 
 
 def test_long_code_and_unknown_languages_are_not_highlighted() -> None:

@@ -12,6 +12,7 @@ from tests.sources.shapes import shape_of as shape
 
 from bookbound.domain.document import Page
 from bookbound.sources.html import MAX_BLOCK_DEPTH, render_html
+from bookbound.sources.html.elements import HtmlElement, find_language
 
 
 def anchors(html: str) -> list[tuple[str, str]]:
@@ -204,3 +205,19 @@ PIECES = st.sampled_from(
 def test_any_html_gives_exact_spans_and_blocks(pieces: list[str], faults: Callable[[Page], list[str]]) -> None:
     rendered = render_html(" ".join(pieces))
     assert faults(Page("a.html", "/a", "", "", 0, rendered.text, *rendered)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [
+        ("language-python", "python"),
+        ("lang-c++", "c++"),
+        ("highlight-python3", "python3"),
+        ("highlight-source-shell", "shell"),
+        ("brush:python", "python"),
+        ("language-none", ""),
+        ("highlighted", ""),
+    ],
+)
+def test_the_class_of_code_names_its_language(name: str, language: str) -> None:
+    assert find_language(HtmlElement("pre", {"class": name})) == language

@@ -27,7 +27,7 @@ INLINE_KINDS: dict[str, InlineKind] = {
     **dict.fromkeys(("strong", "b"), "strong"),
     "a": "link",
 }
-_LANGUAGE_CLASS = re.compile(r"(?:lang|language|highlight|highlight-source|brush:)-?([\w+#-]+)")
+_LANGUAGE_CLASS = re.compile(r"(?:(?:language|lang|highlight-source|highlight)-|brush:-?)([\w+#-]+)")
 _VARIANT_CLASS = re.compile(r"(?:theme-admonition-|alert--?|markdown-alert-|hint-|callout-|is-)?(\w+)")
 _VARIANTS = frozenset(
     "note tip info warning danger caution important success question failure bug example quote abstract hint attention"
