@@ -10,9 +10,11 @@ from typing import Any, cast
 
 import pytest
 
+from bookbound.domain.chunk import Place
 from bookbound.domain.outline import Outline, outline_page
 from bookbound.domain.ports import Index
 from bookbound.indexing.split import split_page
+from bookbound.server.page.book_links import BookLinks
 from bookbound.server.page.book_page import render_page
 from bookbound.server.page.page_blocks import MAX_DEPTH
 from bookbound.server.page.pygments import LANGUAGES, MAX_CHARS, StyledCode, highlight_code
@@ -60,6 +62,10 @@ def render(folder: Path, **sources: str) -> str:
     page = asyncio.run(render_page(cast(Index, index), None))
     article = re.sub(r">\s*\n\s*<", "><", page.split("<article>")[1].split("</article>")[0])
     return " ".join(re.sub(r"(?<=\S)\n(?=\S)", "⏎", article).split())
+
+
+def make_place(file: str, url: str) -> Place:
+    return Place(file, url, chapter="", title="", headings=(), anchor="", start=0, end=0)
 
 
 MARKDOWN = (
@@ -110,6 +116,18 @@ def test_links_to_files_and_pages_of_the_book_lead_to_its_pages(tmp_path: Path) 
     shown = render(tmp_path, a_md=f"# A\n\nSee {links}.\n", b_md="# B\n\n## Two\n\nWords.\n")
     assert '<a href="/read/b.md#two">b</a> <a href="/read/deep/c.md">c</a> <a href="#a">here</a>' in shown
     assert '<a href="mailto:a@b.org" rel="noopener noreferrer">mail</a> none.' in shown
+
+
+@pytest.mark.parametrize(("file", "target"), [("guide/a.md", "../"), ("guide/a.md", "../index.md"), ("b.md", "./")])
+@pytest.mark.parametrize("base", ["", "https://book.example/"])
+def test_links_to_the_folder_of_the_book_lead_to_its_first_page(file: str, target: str, base: str) -> None:
+    pages = [make_place(name, base and base + name) for name in ("other.md", file, "index.md")]
+    assert BookLinks(pages, pages[1], "").resolve(target) == "/read/index.md"
+
+
+def test_pages_without_an_address_are_not_taken_for_the_root_of_a_site() -> None:
+    pages = [make_place(name, "") for name in ("a.md", "b.md")]
+    assert BookLinks(pages, pages[0], "").resolve("/") == ""
 
 
 def test_references_of_rst_lead_to_their_places(tmp_path: Path) -> None:

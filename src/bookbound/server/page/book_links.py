@@ -9,7 +9,6 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from bookbound.domain.chunk import Place
 
-SAFE_BEGINNINGS = ("https://", "http://", "mailto:")
 _PAGE_ENDING = re.compile(
     r"(?:^|/)(?:index|readme|_index)?$|\.(?:mdx?|markdown|rst|txt|html?|xhtml|ipynb)$", re.IGNORECASE
 )
@@ -24,7 +23,8 @@ class BookLinks:
         self._by_url: dict[str, Place] = {}
         for place in pages:
             self._by_file.setdefault(_page_name(place.file), place)
-            self._by_url.setdefault(_url_name(place.url), place)
+            if place.url:
+                self._by_url.setdefault(_url_name(place.url), place)
 
     def resolve(self, target: str) -> str:
         """Returns a link to a section of the book or to the web, or nothing: no other address is safe."""
@@ -68,7 +68,7 @@ def _page_name(file: str) -> str:
     name = posixpath.normpath(file.partition("#")[0]).lstrip("/")
     while name != (shorter := _PAGE_ENDING.sub("", name)):
         name = shorter
-    return name
+    return "" if name == "." else name
 
 
 def _url_name(url: str) -> str:
