@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bookbound.answering.decision import MAX_EVIDENCE, build_reply, decide, rank_passages
+from bookbound.answering.decision import MAX_EVIDENCE, build_reply, decide, has_only_exercises, rank_passages
 from bookbound.answering.operating_point import OperatingPoint
 from bookbound.answering.run_state import RunState
 from bookbound.domain.chunk import Passage
@@ -292,3 +292,12 @@ def test_an_answer_that_only_an_exercise_has_is_unsure(passage: Make) -> None:
     assert [quote.text for quote in reply.closest] == ["Show that the gait is a trot."]
     assert (reply.judgement.is_unsure, reply.judgement.refusal) == (True, RefusalReason.INSUFFICIENT_GROUNDING)
     assert isinstance(reply_with([task, passage("A trot.", "b")], "What is the gait?"), Refusal)
+
+
+def test_no_evidence_is_not_an_exercise(passage: Make) -> None:
+    fact = passage("The gait is a trot.", "a").chunk
+    task = replace(fact, place=replace(fact.place, headings=("Exercises",)))
+    cited, asked = (Evidence.from_chunk(chunk, 0, 19, 0.9) for chunk in (fact, task))
+    assert not has_only_exercises([])
+    assert has_only_exercises([asked])
+    assert not has_only_exercises([asked, cited])

@@ -132,9 +132,7 @@ def build_reply(retrieval: Retrieval, judgement: Judgement, run: RunState, trace
         reason = judgement.refusal or RefusalReason.INSUFFICIENT_GROUNDING
         found, evidenced = run.quotable or (retrieval, judgement)
         # An exercise is not quoted as an answer, but it may be the closest that the book has.
-        is_exercise_only = judgement.answer_present and all(
-            piece.chunk is not None and is_exercise(piece.chunk) for piece in evidenced.evidence
-        )
+        is_exercise_only = judgement.answer_present and has_only_exercises(evidenced.evidence)
         if judgement.is_unsure or is_exercise_only:
             quotes = quote_closest(run.question, found.passages, evidenced, with_exercises=is_exercise_only)
             if quotes:
@@ -150,6 +148,11 @@ def build_reply(retrieval: Retrieval, judgement: Judgement, run: RunState, trace
     # An unsure judgement only leads to sentences if a language model read the passages and found the answer.
     judgement = replace(judgement, is_partial=is_partial, missing_parts=missing, refusal=None, is_unsure=False)
     return Answer(tuple(run.sentences), passages, judgement, trace)
+
+
+def has_only_exercises(evidence: Sequence[Evidence]) -> bool:
+    """Returns whether there is evidence, and all of it is in exercises."""
+    return bool(evidence) and all(piece.chunk is not None and is_exercise(piece.chunk) for piece in evidence)
 
 
 def _find_closest_sections(question: Question, retrieval: Retrieval) -> tuple[Place, ...]:
