@@ -6,8 +6,13 @@ export function unfold(element: Element): void {
   for (let each: Element | null = element; each; each = each.parentElement) around.unshift(each);
   for (const each of around) {
     if (each instanceof HTMLDetailsElement) openDetails(each);
-    else if (!each.checkVisibility()) findTab(each)?.click();
+    else if (!isVisible(each)) findTab(each)?.click();
   }
+}
+
+/** Whether an element is shown; older browsers cannot tell, and there it counts as shown. */
+export function isVisible(element: Element): boolean {
+  return (element.checkVisibility as Element["checkVisibility"] | undefined)?.call(element) ?? true;
 }
 
 function openDetails(details: HTMLDetailsElement): void {

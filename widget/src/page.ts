@@ -1,6 +1,6 @@
 /** Finds quoted words on the page that carries the widget, scrolls to them and highlights them. */
 
-import { unfold } from "./folded";
+import { isVisible, unfold } from "./folded";
 
 const HIGHLIGHT = "bookbound-quote";
 const EDGE_CHARS = 30;
@@ -38,8 +38,10 @@ export function onThisSite(url: URL): URL {
     here.pop();
   }
   const base = there.join("/");
+  // The rest of the path stays encoded: a `?`, `#` or `%` in a name would mean something else.
+  const rest = url.pathname.split("/").slice(there.length).map((part) => `/${part}`).join("");
   const isBelow = url.origin === canonical.origin && `${decodePart(url.pathname)}/`.startsWith(`${base}/`);
-  return isBelow ? new URL(location.origin + here.join("/") + decodePart(url.pathname).slice(base.length) + url.hash) : url;
+  return isBelow ? new URL(location.origin + here.join("/") + rest + url.search + url.hash) : url;
 }
 
 export function isThisPage(url: URL): boolean {
@@ -72,7 +74,7 @@ export function showPlace(url: URL, quotes: readonly string[], host: Element): v
   if (words) unfold(words);
   // In the next frame, when the site has shown what was folded.
   requestAnimationFrame(() => {
-    if (words?.checkVisibility()) scrollTo(words, "center");
+    if (words && isVisible(words)) scrollTo(words, "center");
     else if (heading) scrollTo(heading, "start");
     else if (!anchor) scrollTo(document.body, "start");
   });

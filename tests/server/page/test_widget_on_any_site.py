@@ -144,6 +144,7 @@ def test_the_widget_stays_when_the_site_replaces_the_body(tab: Tab, site: BookSi
         ("https://book.example/v2/walking.html", "/walking", "https://book.example/v2/run.html#far", "/run.html#far"),
         ("https://book.example/stable/walking", "/latest/walking", "https://book.example/stable/run", "/latest/run"),
         ("https://book.example/en/", "/", "https://book.example/en/run", "/run"),
+        ("https://book.example/en/", "/", "https://book.example/en/a%3Fb%23c?d=e%26f#g", "/a%3Fb%23c?d=e%26f#g"),
         ("https://book.example/v2/walking", "/walking", "https://book.example/v1/run", "https://book.example/v1/run"),
         ("https://book.example/other", "/walking", "https://book.example/other#a", "https://book.example/other#a"),
         ("https://book.example/walking", "/walking", "https://other.example/run", "https://other.example/run"),

@@ -1,39 +1,42 @@
-/* Bookbound widget, Apache-2.0. Sources: sha256 05aceec58773dfc9f3555796f0e0b879826c07ec626e75ce5e012de0da5738e9 */
+/* Bookbound widget, Apache-2.0. Sources: sha256 60bd5a3227dabd5dd711079a171f24aba62858f8e74e9381d2e878cb9222bad3 */
 // src/folded.ts
 function e(e) {
-	let r = [];
-	for (let t = e; t; t = t.parentElement) r.unshift(t);
-	for (let e of r) e instanceof HTMLDetailsElement ? t(e) : e.checkVisibility() || n(e)?.click();
+	let i = [];
+	for (let t = e; t; t = t.parentElement) i.unshift(t);
+	for (let e of i) e instanceof HTMLDetailsElement ? n(e) : t(e) || r(e)?.click();
 }
 function t(e) {
+	return e.checkVisibility?.call(e) ?? !0;
+}
+function n(e) {
 	if (e.open) return;
 	let t = e.querySelector(":scope > summary");
 	t ? t.click() : e.open = !0;
 }
-function n(e) {
-	if (e.matches(".sd-tab-content")) return r(e.previousElementSibling);
+function r(e) {
+	if (e.matches(".sd-tab-content")) return i(e.previousElementSibling);
 	if (!e.matches("[role=tabpanel], .tabbed-block")) return null;
 	let t = e.getAttribute("aria-labelledby");
 	if (t) return document.getElementById(t);
 	let n = [...e.parentElement?.children ?? []].filter((e) => e.matches("[role=tabpanel], .tabbed-block"));
 	for (let t = e.parentElement; t; t = t.parentElement) {
-		let i = t.querySelector(":scope > [role=tablist], :scope > .tabbed-labels");
-		if (i) return r(i.querySelectorAll("[role=tab], label")[n.indexOf(e)]);
+		let r = t.querySelector(":scope > [role=tablist], :scope > .tabbed-labels");
+		if (r) return i(r.querySelectorAll("[role=tab], label")[n.indexOf(e)]);
 	}
 	return null;
 }
-function r(e) {
+function i(e) {
 	return e instanceof HTMLElement ? e : null;
 }
 // src/page.ts
-var i = "bookbound-quote", a = /* @__PURE__ */ new Set([
+var a = "bookbound-quote", o = /* @__PURE__ */ new Set([
 	"SCRIPT",
 	"STYLE",
 	"NOSCRIPT",
 	"TEMPLATE",
 	"TEXTAREA"
-]), o = /^\s*\d+[.)]\s/gm;
-function s(e) {
+]), s = /^\s*\d+[.)]\s/gm;
+function c(e) {
 	if (!e) return null;
 	try {
 		let t = new URL(e, location.href);
@@ -42,39 +45,39 @@ function s(e) {
 		return null;
 	}
 }
-function c(e) {
-	let t = s(document.querySelector("link[rel=canonical]")?.href ?? "");
+function l(e) {
+	let t = c(document.querySelector("link[rel=canonical]")?.href ?? "");
 	if (!t) return e;
-	let n = u(t.pathname).split("/"), r = u(location.pathname).split("/"), i = r.length === 1 && t.origin !== location.origin;
+	let n = d(t.pathname).split("/"), r = d(location.pathname).split("/"), i = r.length === 1 && t.origin !== location.origin;
 	if (n.at(-1) !== r.at(-1) && !i) return e;
 	for (; r.length > 1 && n.length > 1 && n.at(-1) === r.at(-1);) n.pop(), r.pop();
-	let a = n.join("/");
-	return e.origin === t.origin && `${d(e.pathname)}/`.startsWith(`${a}/`) ? new URL(location.origin + r.join("/") + d(e.pathname).slice(a.length) + e.hash) : e;
-}
-function l(e) {
-	return e.origin === location.origin && u(e.pathname) === u(location.pathname);
+	let a = n.join("/"), o = e.pathname.split("/").slice(n.length).map((e) => `/${e}`).join("");
+	return e.origin === t.origin && `${f(e.pathname)}/`.startsWith(`${a}/`) ? new URL(location.origin + r.join("/") + o + e.search + e.hash) : e;
 }
 function u(e) {
-	return d(e).replace(/\/index\.html?$|\.html?$|\/+$/, "");
+	return e.origin === location.origin && d(e.pathname) === d(location.pathname);
 }
 function d(e) {
+	return f(e).replace(/\/index\.html?$|\.html?$|\/+$/, "");
+}
+function f(e) {
 	try {
 		return decodeURIComponent(e);
 	} catch {
 		return e;
 	}
 }
-function f(t, n, r) {
-	let i = d(t.hash.slice(1).split(":~:")[0] ?? ""), a = i ? document.getElementById(i) : null;
-	a && d(location.hash.slice(1)) !== i && history.pushState(history.state, "", `#${encodeURIComponent(i)}`);
-	let o = re(r), s = a ? Math.max(0, o.nodes.findIndex((e) => ne(a, e))) : 0, c = n.map((e) => ie(o, e, s)).filter((e) => e !== null);
-	te(c);
-	let l = c[0]?.startContainer.parentElement;
-	l && e(l), requestAnimationFrame(() => {
-		l?.checkVisibility() ? p(l, "center") : a ? p(a, "start") : i || p(document.body, "start");
+function p(n, r, i) {
+	let a = f(n.hash.slice(1).split(":~:")[0] ?? ""), o = a ? document.getElementById(a) : null;
+	o && f(location.hash.slice(1)) !== a && history.pushState(history.state, "", `#${encodeURIComponent(a)}`);
+	let s = re(i), c = o ? Math.max(0, s.nodes.findIndex((e) => ne(o, e))) : 0, l = r.map((e) => ie(s, e, c)).filter((e) => e !== null);
+	te(l);
+	let u = l[0]?.startContainer.parentElement;
+	u && e(u), requestAnimationFrame(() => {
+		u && t(u) ? m(u, "center") : o ? m(o, "start") : a || m(document.body, "start");
 	});
 }
-function p(e, t) {
+function m(e, t) {
 	let n = matchMedia("(prefers-reduced-motion: reduce)").matches;
 	e.scrollIntoView({
 		block: t,
@@ -89,59 +92,59 @@ function ee(e, t, n) {
 	};
 	n.addEventListener("abort", () => r.disconnect()), i();
 }
-function m() {
-	"highlights" in CSS && CSS.highlights.delete(i);
+function h() {
+	"highlights" in CSS && CSS.highlights.delete(a);
 }
-var h = !1;
+var g = !1;
 function te(e) {
 	if ("highlights" in CSS) {
-		if (!h) {
+		if (!g) {
 			let e = new CSSStyleSheet();
-			e.replaceSync(`::highlight(${i}) { background-color: #ffe08a; color: #1b1b1d; }`), document.adoptedStyleSheets = [...document.adoptedStyleSheets, e], h = !0;
+			e.replaceSync(`::highlight(${a}) { background-color: #ffe08a; color: #1b1b1d; }`), document.adoptedStyleSheets = [...document.adoptedStyleSheets, e], g = !0;
 		}
-		CSS.highlights.set(i, new Highlight(...e));
+		CSS.highlights.set(a, new Highlight(...e));
 	}
 }
 function ne(e, t) {
 	return !!(e.compareDocumentPosition(t) & Node.DOCUMENT_POSITION_FOLLOWING);
 }
 function re(e) {
-	let t = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, (t) => t instanceof Element ? t === e || a.has(t.tagName) || t.classList.contains("katex-mathml") ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP : NodeFilter.FILTER_ACCEPT), n = {
+	let t = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, (t) => t instanceof Element ? t === e || o.has(t.tagName) || t.classList.contains("katex-mathml") ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP : NodeFilter.FILTER_ACCEPT), n = {
 		text: "",
 		nodes: [],
 		offsets: []
 	}, r = [];
 	for (; t.nextNode();) {
 		let e = t.currentNode;
-		g(e.data, (t, i) => {
+		_(e.data, (t, i) => {
 			r.push(t), n.nodes.push(e), n.offsets.push(i);
 		});
 	}
 	return n.text = r.join(""), n;
 }
-function g(e, t) {
+function _(e, t) {
 	for (let n = 0; n < e.length; n++) {
 		let r = e[n] ?? "";
 		/[\p{L}\p{N}]/u.test(r) && t(r.toLowerCase()[0] ?? r, n);
 	}
 }
-function _(e) {
+function v(e) {
 	let t = "";
-	return g(e.replace(o, ""), (e) => t += e), t;
+	return _(e.replace(s, ""), (e) => t += e), t;
 }
 function ie(e, t, n) {
-	let r = _(t);
+	let r = v(t);
 	if (!r) return null;
 	let i = r.slice(0, 30), a = r.slice(-30);
 	for (let t of n ? [n, 0] : [0]) {
 		let n = e.text.indexOf(r, t);
-		if (n >= 0) return v(e, n, n + r.length - 1);
+		if (n >= 0) return y(e, n, n + r.length - 1);
 		let o = e.text.indexOf(i, t), s = o < 0 ? -1 : e.text.indexOf(a, o);
-		if (s >= 0 && s - o < 2 * r.length) return v(e, o, s + a.length - 1);
+		if (s >= 0 && s - o < 2 * r.length) return y(e, o, s + a.length - 1);
 	}
 	return null;
 }
-function v(e, t, n) {
+function y(e, t, n) {
 	let r = e.nodes[t], i = e.nodes[n];
 	if (!r || !i) return null;
 	let a = document.createRange();
@@ -150,7 +153,7 @@ function v(e, t, n) {
 	return a.setEnd(i, o + s.length), a;
 }
 // src/strings.ts
-var y = {
+var b = {
 	open: "Ask the book",
 	title: "Ask the book",
 	close: "Close",
@@ -210,8 +213,8 @@ var y = {
 		invalid: "This question cannot be sent. Shorten it or remove the selected text.",
 		server: "Something went wrong on the server. Try again in a moment."
 	}
-}, b = {
-	en: y,
+}, x = {
+	en: b,
 	de: {
 		open: "Das Buch fragen",
 		title: "Das Buch fragen",
@@ -397,14 +400,14 @@ var y = {
 	}
 }, ae = /* @__PURE__ */ new Set(["ur"]);
 function oe(e) {
-	let t = e.map((e) => e.toLowerCase().split("-")[0] ?? "").find((e) => e in b) ?? "en";
+	let t = e.map((e) => e.toLowerCase().split("-")[0] ?? "").find((e) => e in x) ?? "en";
 	return {
 		code: t,
 		direction: ae.has(t) ? "rtl" : "ltr",
-		strings: b[t] ?? y
+		strings: x[t] ?? b
 	};
 }
-function x(e, t) {
+function S(e, t) {
 	return e.replace("{0}", () => String(t));
 }
 // src/options.ts
@@ -424,17 +427,17 @@ function se(e) {
 	};
 }
 function ce(e) {
-	let t = s(e?.trim());
+	let t = c(e?.trim());
 	if (t) return t.href.replace(/\/*$/, "/");
 	throw Error("Bookbound needs the address of its server: set the option `server` to an https:// address.");
 }
 // src/dom.ts
-function S(e, t = {}, ...n) {
+function C(e, t = {}, ...n) {
 	let r = document.createElement(e);
 	for (let [e, n] of Object.entries(t)) typeof n == "function" ? r.addEventListener(e, n) : n === !0 ? r.setAttribute(e, "") : n != null && n !== !1 && r.setAttribute(e, String(n));
 	return r.append(...n.filter((e) => e != null && e !== !1)), r;
 }
-var C = {
+var w = {
 	ask: "M21 12a8 8 0 0 1-8 8H4l2-3.2A8 8 0 1 1 21 12zM10 10a2.5 2.5 0 1 1 3.4 2.3c-.6.3-.9.7-.9 1.4M12.5 16.4v.1",
 	book: "M4 5.5A2.5 2.5 0 0 1 6.5 3H20v15H6.5A2.5 2.5 0 0 0 4 20.5zM4 20.5A2.5 2.5 0 0 0 6.5 21H20v-3M9 7.5h7",
 	close: "M6 6l12 12M18 6L6 18",
@@ -450,30 +453,30 @@ var C = {
 	refused: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM8 12h8",
 	problem: "M12 4l9 16H3zM12 10v4.5M12 17.2v.1",
 	quote: "M5 17c2.5-1 4-3 4-6H5V6h5v5c0 4-2 6.5-5 7.5M14 17c2.5-1 4-3 4-6h-4V6h5v5c0 4-2 6.5-5 7.5"
-}, w = "http://www.w3.org/2000/svg";
-function T(e) {
-	let t = document.createElementNS(w, "svg"), n = document.createElementNS(w, "path");
-	return n.setAttribute("d", C[e]), t.setAttribute("viewBox", "0 0 24 24"), t.setAttribute("aria-hidden", "true"), t.append(n), t;
+}, T = "http://www.w3.org/2000/svg";
+function E(e) {
+	let t = document.createElementNS(T, "svg"), n = document.createElementNS(T, "path");
+	return n.setAttribute("d", w[e]), t.setAttribute("viewBox", "0 0 24 24"), t.setAttribute("aria-hidden", "true"), t.append(n), t;
 }
-function E(e, t, n, r = "icon") {
-	return S("button", {
+function D(e, t, n, r = "icon") {
+	return C("button", {
 		type: "button",
 		class: r,
 		"aria-label": t,
 		title: t,
 		click: n
-	}, T(e));
+	}, E(e));
 }
-function D(e, t, n) {
-	e.replaceChildren(T(t)), e.setAttribute("aria-label", n), e.title = n;
+function O(e, t, n) {
+	e.replaceChildren(E(t)), e.setAttribute("aria-label", n), e.title = n;
 }
 // src/citations.ts
-var O = 320, le = 200, k = 8, ue = class {
+var k = 320, le = 200, A = 8, ue = class {
 	host;
 	strings;
 	pages;
 	onLeave;
-	popover = S("div", {
+	popover = C("div", {
 		class: "popover",
 		id: "bb-popover",
 		role: "tooltip",
@@ -486,7 +489,7 @@ var O = 320, le = 200, k = 8, ue = class {
 		this.host = e, this.strings = t, this.pages = n, this.onLeave = r, this.popover.addEventListener("pointerenter", () => clearTimeout(this.timer)), this.popover.addEventListener("pointerleave", () => this.scheduleHide());
 	}
 	number(e, t) {
-		let n = `${x(this.strings.source, e)}: ${A(t)}`;
+		let n = `${S(this.strings.source, e)}: ${j(t)}`;
 		return this.describe(this.link(t, {
 			class: "cite",
 			"aria-label": n
@@ -501,18 +504,18 @@ var O = 320, le = 200, k = 8, ue = class {
 		return this.popover.hidden = !0, this.shownFor?.removeAttribute("aria-describedby"), this.shownFor = null, e;
 	}
 	link(e, t, ...n) {
-		let r = s(this.address(e));
-		if (!r) return S("span", {
+		let r = c(this.address(e));
+		if (!r) return C("span", {
 			...t,
 			tabindex: 0,
 			role: "note"
 		}, ...n);
-		let i = c(r), a = S("a", {
+		let i = l(r), a = C("a", {
 			...t,
 			href: i.href
 		}, ...n);
 		return a.addEventListener("click", (t) => {
-			this.isTouch && e.quotes.length && this.shownFor !== a ? (t.preventDefault(), this.show(a, e)) : l(i) && !t.ctrlKey && !t.metaKey && !t.shiftKey && (t.preventDefault(), this.hide(), this.onLeave(), f(i, e.quotes, this.host));
+			this.isTouch && e.quotes.length && this.shownFor !== a ? (t.preventDefault(), this.show(a, e)) : u(i) && !t.ctrlKey && !t.metaKey && !t.shiftKey && (t.preventDefault(), this.hide(), this.onLeave(), p(i, e.quotes, this.host));
 		}), a;
 	}
 	address({ link: e, url: t, file: n, anchor: r = "" }) {
@@ -527,27 +530,27 @@ var O = 320, le = 200, k = 8, ue = class {
 	}
 	show(e, t) {
 		clearTimeout(this.timer), this.hide();
-		let n = t.quotes.map((e) => S("blockquote", { dir: "auto" }, de(e)));
-		this.popover.replaceChildren(S("p", { class: "popover-path" }, this.path(t)), ...n.slice(0, 3)), this.popover.hidden = !1, this.shownFor = e, e.setAttribute("aria-describedby", this.popover.id);
-		let r = e.getBoundingClientRect(), { offsetWidth: i, offsetHeight: a } = this.popover, o = Math.min(Math.max(k, r.left + r.width / 2 - i / 2), innerWidth - i - k), s = r.top - a - k >= 0 ? r.top - a - k : r.bottom + k;
+		let n = t.quotes.map((e) => C("blockquote", { dir: "auto" }, de(e)));
+		this.popover.replaceChildren(C("p", { class: "popover-path" }, this.path(t)), ...n.slice(0, 3)), this.popover.hidden = !1, this.shownFor = e, e.setAttribute("aria-describedby", this.popover.id);
+		let r = e.getBoundingClientRect(), { offsetWidth: i, offsetHeight: a } = this.popover, o = Math.min(Math.max(A, r.left + r.width / 2 - i / 2), innerWidth - i - A), s = r.top - a - A >= 0 ? r.top - a - A : r.bottom + A;
 		this.popover.style.left = `${o}px`, this.popover.style.top = `${s}px`;
 	}
 	scheduleHide() {
 		clearTimeout(this.timer), this.timer = setTimeout(() => this.hide(), le);
 	}
 	path(e) {
-		let t = e.path.length ? e.path : [e.section], n = t.flatMap((e, n) => [n > 0 && " › ", S("bdi", n === t.length - 1 ? { class: "last" } : {}, e)]), r = e.label || e.page;
-		return S("span", { class: "path" }, ...n, r ? ` · ${x(this.strings.page, r)}` : null);
+		let t = e.path.length ? e.path : [e.section], n = t.flatMap((e, n) => [n > 0 && " › ", C("bdi", n === t.length - 1 ? { class: "last" } : {}, e)]), r = e.label || e.page;
+		return C("span", { class: "path" }, ...n, r ? ` · ${S(this.strings.page, r)}` : null);
 	}
 };
-function A(e) {
+function j(e) {
 	return (e.path.length ? e.path : [e.section]).join(" › ");
 }
 function de(e) {
-	return e.length > O ? `${e.slice(0, O).replace(/\s+\S*$/, "")} …` : e;
+	return e.length > k ? `${e.slice(0, k).replace(/\s+\S*$/, "")} …` : e;
 }
 // src/client.ts
-var j = 6e4, fe = 1e4, M = class extends Error {
+var M = 6e4, fe = 1e4, N = class extends Error {
 	problem;
 	constructor(e) {
 		super(e.kind), this.problem = e;
@@ -587,7 +590,7 @@ var j = 6e4, fe = 1e4, M = class extends Error {
 				...r.length && { conversation: r }
 			}, n);
 		} catch (e) {
-			if (!r.length || !(e instanceof M) || e.problem.kind !== "invalid") throw e;
+			if (!r.length || !(e instanceof N) || e.problem.kind !== "invalid") throw e;
 			yield* this.stream(i, n);
 		}
 	}
@@ -596,7 +599,7 @@ var j = 6e4, fe = 1e4, M = class extends Error {
 			headers: this.headers(),
 			credentials: "omit"
 		});
-		if (!e.ok) throw new M({ kind: "server" });
+		if (!e.ok) throw new N({ kind: "server" });
 		return await e.json();
 	}
 	async vote(e, t) {
@@ -604,21 +607,21 @@ var j = 6e4, fe = 1e4, M = class extends Error {
 			request_id: e,
 			vote: t
 		});
-		if (!n.ok) throw new M(await P(n));
+		if (!n.ok) throw new N(await F(n));
 	}
 	async *stream(e, t) {
-		let n = new AbortController(), r = setTimeout(() => n.abort(), j), i = AbortSignal.any([t, n.signal]), a = !1;
+		let n = new AbortController(), r = setTimeout(() => n.abort(), M), i = AbortSignal.any([t, n.signal]), a = !1;
 		try {
 			let t = await this.post("v1/answers", e, "text/event-stream", i);
-			if (!t.ok) throw new M(await P(t));
+			if (!t.ok) throw new N(await F(t));
 			a = !0;
 			for await (let e of _e(t)) {
-				if (clearTimeout(r), r = setTimeout(() => n.abort(), j), e.name === "error") throw new M(F(e.data));
+				if (clearTimeout(r), r = setTimeout(() => n.abort(), M), e.name === "error") throw new N(I(e.data));
 				if (yield e, e.name === "reply") return;
 			}
-			throw new M({ kind: "interrupted" });
+			throw new N({ kind: "interrupted" });
 		} catch (e) {
-			throw e instanceof M || t.aborted ? e : n.signal.aborted ? new M({ kind: "timeout" }) : navigator.onLine ? new M({ kind: a ? "interrupted" : "unreachable" }) : new M({ kind: "offline" });
+			throw e instanceof N || t.aborted ? e : n.signal.aborted ? new N({ kind: "timeout" }) : navigator.onLine ? new N({ kind: a ? "interrupted" : "unreachable" }) : new N({ kind: "offline" });
 		} finally {
 			clearTimeout(r);
 		}
@@ -661,12 +664,12 @@ async function* _e(e) {
 		let i = n.split(/\r?\n\r?\n/);
 		n = i.pop() ?? "";
 		for (let e of i) {
-			let t = N(e);
+			let t = P(e);
 			t && (yield t);
 		}
 	}
 }
-function N(e) {
+function P(e) {
 	let t = "", n = "";
 	for (let r of e.split(/\r?\n/)) r.startsWith("event:") ? t = r.slice(6).trim() : r.startsWith("data:") && (n += r.slice(5));
 	return t && n ? {
@@ -674,7 +677,7 @@ function N(e) {
 		data: JSON.parse(n)
 	} : null;
 }
-async function P(e) {
+async function F(e) {
 	let t = pe[e.status] ?? "server", n = Number.parseInt(e.headers.get("Retry-After") ?? "", 10);
 	if (Number.isFinite(n)) return {
 		kind: t,
@@ -686,7 +689,7 @@ async function P(e) {
 		retryAfter: r
 	} : { kind: t };
 }
-function F(e) {
+function I(e) {
 	let t = me[e.error?.type ?? ""] ?? "server", n = e.error?.retry_after;
 	return typeof n == "number" ? {
 		kind: t,
@@ -694,13 +697,13 @@ function F(e) {
 	} : { kind: t };
 }
 // src/composer.ts
-var I = 2e3, ve = 160, ye = class {
+var ve = 2e3, ye = 160, be = class {
 	options;
 	actions;
 	element;
 	input;
 	button;
-	chip = S("div", {
+	chip = C("div", {
 		class: "chip",
 		hidden: !0
 	});
@@ -709,30 +712,30 @@ var I = 2e3, ve = 160, ye = class {
 	constructor(e, t) {
 		this.options = e, this.actions = t;
 		let { strings: n } = e.language;
-		this.input = S("textarea", {
+		this.input = C("textarea", {
 			rows: 1,
-			maxlength: I,
+			maxlength: ve,
 			"aria-label": e.placeholder,
 			placeholder: e.placeholder,
 			enterkeyhint: "send"
-		}), this.button = S("button", {
+		}), this.button = C("button", {
 			type: "submit",
 			class: "send"
-		}), this.element = S("form", { class: "composer" }, this.chip, S("div", { class: "field" }, this.input, this.button)), this.setBusy(!1), this.element.addEventListener("submit", (e) => {
+		}), this.element = C("form", { class: "composer" }, this.chip, C("div", { class: "field" }, this.input, this.button)), this.setBusy(!1), this.element.addEventListener("submit", (e) => {
 			e.preventDefault(), this.submit();
 		}), this.input.addEventListener("input", () => this.fit()), this.fit(), this.input.addEventListener("keydown", (e) => {
 			e.key !== "Enter" || e.shiftKey || e.isComposing || (e.preventDefault(), this.isBusy || this.submit());
-		}), D(this.button, "send", n.send);
+		}), O(this.button, "send", n.send);
 	}
 	setSelection(e) {
 		let { strings: t } = this.options.language;
 		this.selection = e, this.chip.hidden = !e;
-		let n = E("close", t.removeSelection, () => {
+		let n = D("close", t.removeSelection, () => {
 			this.setSelection(""), this.input.focus();
-		}), r = S("span", { class: "visually-hidden" }, `${t.selected}: `);
+		}), r = C("span", { class: "visually-hidden" }, `${t.selected}: `);
 		this.chip.replaceChildren(...e ? [
 			r,
-			S("span", {
+			C("span", {
 				class: "chip-text",
 				dir: "auto"
 			}, e),
@@ -741,7 +744,7 @@ var I = 2e3, ve = 160, ye = class {
 	}
 	setBusy(e) {
 		let { strings: t } = this.options.language;
-		this.isBusy = e, D(this.button, e ? "stop" : "send", e ? t.stop : t.send);
+		this.isBusy = e, O(this.button, e ? "stop" : "send", e ? t.stop : t.send);
 	}
 	submit() {
 		if (this.isBusy) return this.actions.stop();
@@ -751,9 +754,9 @@ var I = 2e3, ve = 160, ye = class {
 		this.input.value = "", this.setSelection(""), this.fit(), this.actions.ask(e, t);
 	}
 	fit() {
-		this.input.dir = this.input.value ? "auto" : this.options.language.direction, this.input.style.height = "", this.input.value && (this.input.style.height = `${Math.min(this.input.scrollHeight, ve)}px`);
+		this.input.dir = this.input.value ? "auto" : this.options.language.direction, this.input.style.height = "", this.input.value && (this.input.style.height = `${Math.min(this.input.scrollHeight, ye)}px`);
 	}
-}, be = class {
+}, xe = class {
 	client;
 	turns;
 	listener;
@@ -806,12 +809,12 @@ var I = 2e3, ve = 160, ye = class {
 			}), this.listener.changed(e);
 			e.reply && this.listener.emit("reply", e.reply);
 		} catch (n) {
-			t.signal.aborted ? e.isStopped = !0 : e.problem = n instanceof M ? n.problem : { kind: "server" }, this.listener.changed(e), e.problem && this.listener.emit("error", e.problem);
+			t.signal.aborted ? e.isStopped = !0 : e.problem = n instanceof N ? n.problem : { kind: "server" }, this.listener.changed(e), e.problem && this.listener.emit("error", e.problem);
 		} finally {
 			(this.running === t || this.running === null) && (this.running = null, this.listener.busy(!1));
 		}
 	}
-}, xe = class {
+}, Se = class {
 	name;
 	constructor(e, t) {
 		this.name = `bookbound:1:${e}:${t}`;
@@ -832,7 +835,7 @@ var I = 2e3, ve = 160, ye = class {
 			isOpen: t,
 			turns: e.filter((e) => e.reply).slice(-20).map((e) => ({
 				...e,
-				reply: e.reply && Se(e.reply)
+				reply: e.reply && Ce(e.reply)
 			}))
 		};
 		try {
@@ -840,7 +843,7 @@ var I = 2e3, ve = 160, ye = class {
 		} catch {}
 	}
 };
-function Se(e) {
+function Ce(e) {
 	let { status: t, answer: n, partial: r, reservation: i, degraded: a, completed_question: o, unsure: s, closest: c, refusal: l } = e, { blocks: u, sources: d, request_id: f, trace: p } = e;
 	return {
 		status: t,
@@ -859,32 +862,32 @@ function Se(e) {
 	};
 }
 // src/panel.ts
-var Ce = "(max-width: 640px)", we = 16, Te = "a[href], button:not([disabled]), textarea, [tabindex]", Ee = class {
+var we = "(max-width: 640px)", Te = 16, Ee = "a[href], button:not([disabled]), textarea, [tabindex]", De = class {
 	strings;
 	actions;
 	element;
 	log;
 	heading;
 	clearButton;
-	suggestions = S("div", {
+	suggestions = C("div", {
 		class: "suggestions",
 		hidden: !0
 	});
 	welcome;
-	narrow = matchMedia(Ce);
+	narrow = matchMedia(we);
 	constructor(e, t, n, r) {
-		this.strings = e, this.actions = t, this.heading = S("h2", {
+		this.strings = e, this.actions = t, this.heading = C("h2", {
 			id: "bb-title",
 			dir: "auto"
-		}, e.title), this.clearButton = E("clear", e.clear, t.clear);
-		let i = S("header", { role: "none" }, this.heading, this.clearButton, E("close", e.close, t.close));
-		this.welcome = S("div", { class: "welcome" }, S("p", { class: "greeting" }, e.welcome), S("p", { class: "about" }, e.about), this.suggestions), this.log = S("div", {
+		}, e.title), this.clearButton = D("clear", e.clear, t.clear);
+		let i = C("header", { role: "none" }, this.heading, this.clearButton, D("close", e.close, t.close));
+		this.welcome = C("div", { class: "welcome" }, C("p", { class: "greeting" }, e.welcome), C("p", { class: "about" }, e.about), this.suggestions), this.log = C("div", {
 			class: "log",
 			role: "log",
 			"aria-live": "off",
 			"aria-label": e.conversation,
 			tabindex: 0
-		}, this.welcome), this.element = S("section", {
+		}, this.welcome), this.element = C("section", {
 			class: "panel",
 			role: "dialog",
 			"aria-labelledby": "bb-title",
@@ -894,7 +897,7 @@ var Ce = "(max-width: 640px)", we = 16, Te = "a[href], button:not([disabled]), t
 			"keydown",
 			"keypress",
 			"keyup"
-		]) this.element.addEventListener(e, De);
+		]) this.element.addEventListener(e, Oe);
 		this.log.addEventListener("scroll", () => t.escape(), { passive: !0 }), this.narrow.addEventListener("change", () => this.setModal(), { signal: r }), visualViewport?.addEventListener("resize", () => this.fitViewport(), { signal: r }), visualViewport?.addEventListener("scroll", () => this.fitViewport(), { signal: r }), this.setModal(), this.setEmpty(!0);
 	}
 	get isOpen() {
@@ -910,19 +913,19 @@ var Ce = "(max-width: 640px)", we = 16, Te = "a[href], button:not([disabled]), t
 		this.welcome.hidden = !e, this.clearButton.hidden = e;
 	}
 	suggest(e) {
-		let t = e.map((e) => S("button", {
+		let t = e.map((e) => C("button", {
 			type: "button",
 			class: "suggestion",
 			dir: "auto",
 			click: () => this.actions.ask(e)
 		}, e));
-		this.suggestions.replaceChildren(S("h3", {}, this.strings.tryAsking), ...t), this.suggestions.hidden = t.length === 0;
+		this.suggestions.replaceChildren(C("h3", {}, this.strings.tryAsking), ...t), this.suggestions.hidden = t.length === 0;
 	}
 	suggestChapters(e) {
-		this.suggest(e.map((e) => x(this.strings.suggestion, e)));
+		this.suggest(e.map((e) => S(this.strings.suggestion, e)));
 	}
 	scrollTo(e) {
-		this.log.scrollTop = e.offsetTop - this.log.offsetTop - we;
+		this.log.scrollTop = e.offsetTop - this.log.offsetTop - Te;
 	}
 	setModal() {
 		this.element.setAttribute("aria-modal", String(this.narrow.matches));
@@ -934,15 +937,15 @@ var Ce = "(max-width: 640px)", we = 16, Te = "a[href], button:not([disabled]), t
 		e.key === "Escape" ? this.actions.escape() || this.actions.close() : e.key === "Tab" && this.isModal && this.keepFocus(e);
 	}
 	keepFocus(e) {
-		let t = [...this.element.querySelectorAll(Te)].filter((e) => e.offsetParent), n = this.element.getRootNode().activeElement, [r, i] = e.shiftKey ? [t[0], t.at(-1)] : [t.at(-1), t[0]];
+		let t = [...this.element.querySelectorAll(Ee)].filter((e) => e.offsetParent), n = this.element.getRootNode().activeElement, [r, i] = e.shiftKey ? [t[0], t.at(-1)] : [t.at(-1), t[0]];
 		n === r && (e.preventDefault(), i?.focus());
 	}
 };
-function De(e) {
+function Oe(e) {
 	e.ctrlKey || e.metaKey || e.altKey || e.stopPropagation();
 }
 // src/selection.ts
-var Oe = 1e4, ke = 2, Ae = 250, L = 8, je = 28, R = class e {
+var ke = 1e4, Ae = 2, je = 250, L = 8, Me = 28, R = class e {
 	host;
 	strings;
 	onAsk;
@@ -954,13 +957,13 @@ var Oe = 1e4, ke = 2, Ae = 250, L = 8, je = 28, R = class e {
 	isTouch = !1;
 	hasHinted = !1;
 	constructor(e, t, n, r, i, a) {
-		this.host = e, this.strings = t, this.onAsk = n, this.announce = r, this.panel = i, this.button = S("button", {
+		this.host = e, this.strings = t, this.onAsk = n, this.announce = r, this.panel = i, this.button = C("button", {
 			type: "button",
 			class: "ask-selection",
 			hidden: !0,
 			title: t.askSelectionHint,
 			"aria-keyshortcuts": "Alt+A"
-		}, T("ask"), t.askSelection), this.button.addEventListener("pointerdown", (e) => e.preventDefault()), this.button.addEventListener("mousedown", (e) => e.preventDefault()), this.button.addEventListener("click", () => this.ask()), this.listen(a);
+		}, E("ask"), t.askSelection), this.button.addEventListener("pointerdown", (e) => e.preventDefault()), this.button.addEventListener("mousedown", (e) => e.preventDefault()), this.button.addEventListener("click", () => this.ask()), this.listen(a);
 	}
 	static read(e) {
 		let t = document.getSelection();
@@ -968,7 +971,7 @@ var Oe = 1e4, ke = 2, Ae = 250, L = 8, je = 28, R = class e {
 		let n = document.activeElement;
 		if (n instanceof HTMLInputElement || n instanceof HTMLTextAreaElement) return "";
 		let r = t.toString().trim();
-		return r.length < ke ? "" : r.slice(0, Oe);
+		return r.length < Ae ? "" : r.slice(0, ke);
 	}
 	hide() {
 		this.button.hidden = !0;
@@ -993,7 +996,7 @@ var Oe = 1e4, ke = 2, Ae = 250, L = 8, je = 28, R = class e {
 		}, { signal: t });
 	}
 	schedule() {
-		clearTimeout(this.timer), this.timer = setTimeout(() => this.update(), Ae);
+		clearTimeout(this.timer), this.timer = setTimeout(() => this.update(), je);
 	}
 	update() {
 		let t = !this.isPressed && e.read(this.host) !== "";
@@ -1004,7 +1007,7 @@ var Oe = 1e4, ke = 2, Ae = 250, L = 8, je = 28, R = class e {
 		if (!e?.rangeCount) return this.hide();
 		let t = [...e.getRangeAt(0).getClientRects()].filter((e) => e.width > 0 && e.bottom > 0 && e.top < innerHeight).at(-1);
 		if (!t) return this.hide();
-		let { offsetWidth: n, offsetHeight: r } = this.button, i = this.isTouch ? je : L, a = t.bottom + i + r < innerHeight ? t.bottom + i : t.top - i - r, [o, s] = this.freeSpan(), c = Math.min(Math.max(o + L, t.right - n / 2), s - n - L);
+		let { offsetWidth: n, offsetHeight: r } = this.button, i = this.isTouch ? Me : L, a = t.bottom + i + r < innerHeight ? t.bottom + i : t.top - i - r, [o, s] = this.freeSpan(), c = Math.min(Math.max(o + L, t.right - n / 2), s - n - L);
 		this.button.style.top = `${Math.max(L, a)}px`, this.button.style.left = `${c}px`;
 	}
 	freeSpan() {
@@ -1015,7 +1018,7 @@ var Oe = 1e4, ke = 2, Ae = 250, L = 8, je = 28, R = class e {
 		let t = e.read(this.host);
 		this.hide(), t && this.onAsk(t);
 	}
-}, Me = ":host{all:initial;--bb-text:#1b1d21;--bb-muted:#565c66;--bb-amber:#7a4a00;--bb-amber-line:#d9a441;--bb-red:#a1261b;--bb-shadow:0 1px 2px #0f141e14, 0 12px 40px #0f141e2e;--bb-line:color-mix(in srgb, var(--bb-text) 13%, var(--bb-paper));--bb-surface:color-mix(in srgb, var(--bb-text) 4%, var(--bb-paper));--bb-tint:color-mix(in srgb, var(--bb-accent) 10%, var(--bb-paper));--lightningcss-light:initial;--lightningcss-dark: ;color-scheme:light}:host([data-scheme=dark]){--bb-text:#e9ebee;--bb-muted:#aab1bc;--bb-amber:#f3cb74;--bb-amber-line:#9a7222;--bb-red:#ffb3aa;--bb-shadow:0 1px 2px #0006, 0 16px 48px #0000008c;--bb-tint:color-mix(in srgb, var(--bb-accent) 22%, var(--bb-paper));--lightningcss-light: ;--lightningcss-dark:initial;color-scheme:dark}@media print{:host{display:none}}*,:before,:after{box-sizing:border-box}[hidden]{display:none!important}.root{color:var(--bb-text);text-align:start;-webkit-text-size-adjust:100%;font:15px/1.6 system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,Helvetica Neue,Arial,sans-serif}.root:lang(ur){font-family:Noto Nastaliq Urdu,Noto Naskh Arabic,Noto Sans Arabic,system-ui,Segoe UI,Tahoma,sans-serif;line-height:1.9}h2,h3,p,ul,ol,blockquote,pre{font:inherit;margin:0;padding:0}button,textarea{color:inherit;font:inherit;margin:0}button{cursor:pointer;background:0 0;border:0}button:disabled{cursor:default}a{color:var(--bb-accent-text)}:focus-visible{outline:2px solid var(--bb-accent-text);outline-offset:2px}svg{fill:none;stroke:currentColor;stroke-width:1.8px;stroke-linecap:round;stroke-linejoin:round;flex:none;width:18px;height:18px}.visually-hidden{clip-path:inset(50%);white-space:nowrap;width:1px;height:1px;margin:-1px;position:absolute;overflow:hidden}.launcher,.ask-selection{z-index:2147483000;background:var(--bb-accent);color:var(--bb-on-accent);box-shadow:var(--bb-shadow);border-radius:999px;align-items:center;gap:8px;font-weight:600;transition:transform .15s,filter .15s;display:inline-flex;position:fixed}.launcher{bottom:max(20px, env(safe-area-inset-bottom));min-height:48px;padding:0 20px 0 16px}.right .launcher,.right .panel{right:20px}.left .launcher,.left .panel{left:20px}.launcher:hover,.ask-selection:hover{filter:brightness(1.07);transform:translateY(-1px)}.launcher:focus-visible,.ask-selection:focus-visible{outline:3px solid var(--bb-accent-text);outline-offset:3px}.ask-selection{min-height:36px;padding:0 14px 0 10px;font-size:14px}.ask-selection svg{width:16px;height:16px}.panel{z-index:2147483001;width:clamp(360px,30vw,440px);height:min(720px,100vh - 40px);height:var(--bb-panel-height,min(720px, calc(100dvh - 40px)));border:1px solid var(--bb-line);background:var(--bb-paper);box-shadow:var(--bb-shadow);border-radius:16px;flex-direction:column;animation:.18s ease-out bb-rise;display:flex;position:fixed;bottom:20px;overflow:hidden}@keyframes bb-rise{0%{opacity:0;transform:translateY(12px)}}header{border-bottom:1px solid var(--bb-line);align-items:center;gap:4px;padding:10px 10px 10px 20px;display:flex}[dir=rtl] header{padding:10px 20px 10px 10px}h2{text-overflow:ellipsis;white-space:nowrap;flex:1;font-size:15px;font-weight:650;overflow:hidden}.icon{width:36px;height:36px;color:var(--bb-muted);border-radius:10px;flex:none;place-items:center;transition:background-color .12s,color .12s;display:inline-grid}.icon:hover{background:color-mix(in srgb, var(--bb-text) 8%, transparent);color:var(--bb-text)}.icon[aria-pressed=true]{background:var(--bb-tint);color:var(--bb-accent-text)}.log{overscroll-behavior:contain;scrollbar-width:thin;flex:1;min-height:0;padding:20px;overflow-y:auto}.log:focus-visible{outline-offset:-2px}.welcome{flex-direction:column;justify-content:flex-end;min-height:100%;display:flex}.greeting{letter-spacing:-.01em;font-size:22px;font-weight:650;line-height:1.3}:lang(ur) .greeting{letter-spacing:0;line-height:1.8}.about{color:var(--bb-muted);margin-top:6px}.suggestions{gap:8px;margin-top:28px;display:grid}h3{color:var(--bb-muted);font-size:13px;font-weight:600}.suggestion{border:1px solid var(--bb-line);text-align:start;border-radius:12px;padding:11px 14px;line-height:1.45;transition:border-color .12s,background-color .12s}.suggestion:hover{border-color:var(--bb-accent-text);background:var(--bb-tint)}.turn:last-child:not(:nth-child(2)){min-height:calc(100% + 33px)}.turn+.turn{border-top:1px solid var(--bb-line);margin-top:28px;padding-top:28px}.question{border-radius:14px;background:var(--bb-tint);overflow-wrap:anywhere;border-end-end-radius:4px;width:-moz-fit-content;width:fit-content;max-width:92%;margin-inline-start:auto;padding:9px 14px;font-weight:550}.asked-selection{border-inline-start:3px solid var(--bb-accent-text);-webkit-line-clamp:3;-webkit-box-orient:vertical;margin-bottom:6px;padding-inline-start:10px;font-size:13px;font-weight:400;display:-webkit-box;overflow:hidden}.body{overflow-wrap:anywhere;margin-top:16px}.understood,.selection-place{color:var(--bb-muted);margin-bottom:12px;font-size:13.5px}.label{align-items:center;gap:7px;display:flex}.label svg{width:16px;height:16px}.answered .label{color:var(--bb-accent-text)}.reply>*+*,.sentence+.sentence{margin-top:10px}.reply>.label+*,.reply>h3+*{margin-top:7px}.reply>*+h3{margin-top:18px}.unsure,.refused,.problem{border:1px solid var(--bb-line);background:var(--bb-surface);border-radius:12px;padding:14px 16px 16px}.unsure{border-color:color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));background:color-mix(in srgb, var(--bb-amber-line) 10%, var(--bb-paper))}.unsure .label{color:var(--bb-amber)}.refused .label{color:var(--bb-text)}.problem{border-color:color-mix(in srgb, var(--bb-red) 35%, var(--bb-paper));background:color-mix(in srgb, var(--bb-red) 6%, var(--bb-paper))}.problem .label{color:var(--bb-red)}mark{background:color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));color:inherit;box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));-webkit-box-decoration-break:clone;box-decoration-break:clone;border-radius:3px}:host([data-scheme=dark]) mark{background:color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper));box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper))}.heading{margin-top:14px;font-weight:650}.block ul,.block ol{padding-inline-start:22px}.block li{padding-inline-start:2px}.block li+li,.block li>ul,.block li>ol{margin-top:5px}.block li::marker{color:var(--bb-muted)}.scroll{border:1px solid var(--bb-line);background:var(--bb-paper);border-radius:10px;overflow-x:auto}table{border-collapse:collapse;overflow-wrap:normal;width:100%;font-size:13.5px;line-height:1.45}th,td{text-align:start;vertical-align:top;min-width:84px;padding:7px 11px}thead th,thead td{background:var(--bb-surface);font-weight:600}tr+tr>*,tbody tr:first-child>*{border-top:1px solid var(--bb-line)}tbody:first-child tr:first-child>*{border-top:0}.code{position:relative}pre{border:1px solid var(--bb-line);background:var(--bb-surface);text-align:left;white-space:pre;tab-size:4;border-radius:10px;padding:12px 44px 12px 14px;font:13px/1.55 ui-monospace,SF Mono,Cascadia Code,Menlo,Consolas,DejaVu Sans Mono,monospace;overflow-x:auto}code{font:inherit}.code-copy{background:var(--bb-surface);position:absolute;top:4px;right:4px}.formula{background:var(--bb-surface);white-space:pre-wrap;border-radius:10px;padding:10px 14px;font:italic 15px/1.6 Cambria,STIX Two Text,Georgia,serif;overflow-x:auto}.note{color:var(--bb-muted);font-size:13.5px}.cites{margin-top:6px}.cite{background:var(--bb-tint);min-width:24px;height:24px;color:var(--bb-accent-text);vertical-align:middle;border-radius:8px;place-items:center;margin-inline-end:4px;padding:0 6px;font-size:12px;font-weight:650;line-height:1;text-decoration:none;transition:background-color .12s,color .12s;display:inline-grid}a.cite:hover{background:var(--bb-accent);color:var(--bb-on-accent)}.sources,.closest{grid-template-columns:minmax(0,1fr);gap:6px;list-style:none;display:grid}.closest{gap:12px}.closest>li+li{border-top:1px solid color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));padding-top:12px}.closest .place{margin-top:8px}.place{gap:9px;min-height:24px;font-size:13.5px;line-height:1.45;text-decoration:none;display:flex}.selection-place .place{display:inline}a.place:hover .last{text-underline-offset:3px;text-decoration:underline}.place .path{color:var(--bb-muted)}a.place .last{color:var(--bb-accent-text);font-weight:550}.number{background:var(--bb-tint);min-width:20px;height:20px;color:var(--bb-accent-text);border-radius:6px;flex:none;place-items:center;padding:0 5px;font-size:11.5px;font-weight:650;display:inline-grid}.actions{gap:2px;margin:10px -9px 0;display:flex}.gap{flex:1}.stopped{color:var(--bb-muted);margin-top:10px}.retry{border:1px solid var(--bb-line);background:var(--bb-paper);min-height:36px;color:var(--bb-text);font-variant-numeric:tabular-nums;border-radius:10px;align-items:center;gap:8px;margin-top:12px;padding:0 14px;font-weight:550;display:inline-flex}.retry:hover:not(:disabled){border-color:var(--bb-accent-text)}.retry:disabled{color:var(--bb-muted)}.retry svg{width:16px;height:16px}.waiting{color:var(--bb-muted);align-items:center;gap:10px;display:flex}.sentence+.waiting{margin-top:12px}.dots{gap:4px;display:inline-flex}.dots i{background:var(--bb-accent-text);border-radius:50%;width:6px;height:6px;animation:1.2s ease-in-out infinite bb-pulse}.dots i:nth-child(2){animation-delay:.15s}.dots i:nth-child(3){animation-delay:.3s}@keyframes bb-pulse{0%,70%,to{opacity:.25}35%{opacity:1}}.composer{padding:12px 14px max(14px, env(safe-area-inset-bottom));border-top:1px solid var(--bb-line)}.field{border:1px solid color-mix(in srgb, var(--bb-text) 48%, var(--bb-paper));background:var(--bb-paper);border-radius:14px;align-items:flex-end;gap:6px;padding:5px;display:flex}.field:focus-within{border-color:var(--bb-accent-text);box-shadow:0 0 0 1px var(--bb-accent-text)}textarea{resize:none;background:0 0;border:0;outline:0;flex:1;min-width:0;padding:6px 6px 6px 10px;font-size:16px;line-height:24px}textarea:focus-visible{outline:0}[dir=rtl] textarea{padding:6px 10px 6px 6px}textarea::placeholder{color:var(--bb-muted);opacity:1;text-overflow:ellipsis;white-space:nowrap;overflow:hidden}.send{background:var(--bb-accent);width:36px;height:36px;color:var(--bb-on-accent);border-radius:10px;flex:none;place-items:center;display:inline-grid}.send:hover{filter:brightness(1.07)}.chip{border-inline-start:3px solid var(--bb-accent-text);background:var(--bb-surface);border-radius:10px;align-items:center;gap:6px;margin-bottom:8px;padding-inline-start:12px;display:flex}.chip-text{color:var(--bb-muted);text-overflow:ellipsis;white-space:nowrap;flex:1;font-size:13.5px;overflow:hidden}.popover{z-index:2147483002;border:1px solid var(--bb-line);background:var(--bb-paper);width:max-content;max-width:min(380px,100vw - 16px);max-height:46vh;box-shadow:var(--bb-shadow);overflow-wrap:anywhere;border-radius:12px;padding:12px 14px;font-size:13.5px;line-height:1.5;position:fixed;overflow:auto}.popover-path{color:var(--bb-muted);margin-bottom:8px;font-size:12.5px}.popover .last{color:var(--bb-text);font-weight:600}.popover blockquote{border-inline-start:3px solid var(--bb-accent);white-space:pre-line;padding-inline-start:10px}.popover blockquote+blockquote{margin-top:8px}@media (max-width:640px){.right .panel,.left .panel{inset:var(--bb-top,0) 0 auto;width:auto;height:var(--bb-height,100dvh);border:0;border-radius:0}.log{padding:16px}.launcher{bottom:max(14px, env(safe-area-inset-bottom))}.right .launcher{right:14px}.left .launcher{left:14px}}@media (pointer:coarse){.icon,.send{width:44px;height:44px}.ask-selection,.retry{min-height:44px}textarea{padding-block:10px}}@media (prefers-reduced-motion:reduce){*,:before,:after{transition:none!important;animation:none!important}}@media (forced-colors:active){.launcher,.ask-selection,.send,.cite,.question{border:1px solid}mark{color:marktext;background:mark}}", Ne = "#3457d5", Pe = [
+}, Ne = ":host{all:initial;--bb-text:#1b1d21;--bb-muted:#565c66;--bb-amber:#7a4a00;--bb-amber-line:#d9a441;--bb-red:#a1261b;--bb-shadow:0 1px 2px #0f141e14, 0 12px 40px #0f141e2e;--bb-line:color-mix(in srgb, var(--bb-text) 13%, var(--bb-paper));--bb-surface:color-mix(in srgb, var(--bb-text) 4%, var(--bb-paper));--bb-tint:color-mix(in srgb, var(--bb-accent) 10%, var(--bb-paper));--lightningcss-light:initial;--lightningcss-dark: ;color-scheme:light}:host([data-scheme=dark]){--bb-text:#e9ebee;--bb-muted:#aab1bc;--bb-amber:#f3cb74;--bb-amber-line:#9a7222;--bb-red:#ffb3aa;--bb-shadow:0 1px 2px #0006, 0 16px 48px #0000008c;--bb-tint:color-mix(in srgb, var(--bb-accent) 22%, var(--bb-paper));--lightningcss-light: ;--lightningcss-dark:initial;color-scheme:dark}@media print{:host{display:none}}*,:before,:after{box-sizing:border-box}[hidden]{display:none!important}.root{color:var(--bb-text);text-align:start;-webkit-text-size-adjust:100%;font:15px/1.6 system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,Helvetica Neue,Arial,sans-serif}.root:lang(ur){font-family:Noto Nastaliq Urdu,Noto Naskh Arabic,Noto Sans Arabic,system-ui,Segoe UI,Tahoma,sans-serif;line-height:1.9}h2,h3,p,ul,ol,blockquote,pre{font:inherit;margin:0;padding:0}button,textarea{color:inherit;font:inherit;margin:0}button{cursor:pointer;background:0 0;border:0}button:disabled{cursor:default}a{color:var(--bb-accent-text)}:focus-visible{outline:2px solid var(--bb-accent-text);outline-offset:2px}svg{fill:none;stroke:currentColor;stroke-width:1.8px;stroke-linecap:round;stroke-linejoin:round;flex:none;width:18px;height:18px}.visually-hidden{clip-path:inset(50%);white-space:nowrap;width:1px;height:1px;margin:-1px;position:absolute;overflow:hidden}.launcher,.ask-selection{z-index:2147483000;background:var(--bb-accent);color:var(--bb-on-accent);box-shadow:var(--bb-shadow);border-radius:999px;align-items:center;gap:8px;font-weight:600;transition:transform .15s,filter .15s;display:inline-flex;position:fixed}.launcher{bottom:max(20px, env(safe-area-inset-bottom));min-height:48px;padding:0 20px 0 16px}.right .launcher,.right .panel{right:20px}.left .launcher,.left .panel{left:20px}.launcher:hover,.ask-selection:hover{filter:brightness(1.07);transform:translateY(-1px)}.launcher:focus-visible,.ask-selection:focus-visible{outline:3px solid var(--bb-accent-text);outline-offset:3px}.ask-selection{min-height:36px;padding:0 14px 0 10px;font-size:14px}.ask-selection svg{width:16px;height:16px}.panel{z-index:2147483001;width:clamp(360px,30vw,440px);height:min(720px,100vh - 40px);height:var(--bb-panel-height,min(720px, calc(100dvh - 40px)));border:1px solid var(--bb-line);background:var(--bb-paper);box-shadow:var(--bb-shadow);border-radius:16px;flex-direction:column;animation:.18s ease-out bb-rise;display:flex;position:fixed;bottom:20px;overflow:hidden}@keyframes bb-rise{0%{opacity:0;transform:translateY(12px)}}header{border-bottom:1px solid var(--bb-line);align-items:center;gap:4px;padding:10px 10px 10px 20px;display:flex}[dir=rtl] header{padding:10px 20px 10px 10px}h2{text-overflow:ellipsis;white-space:nowrap;flex:1;font-size:15px;font-weight:650;overflow:hidden}.icon{width:36px;height:36px;color:var(--bb-muted);border-radius:10px;flex:none;place-items:center;transition:background-color .12s,color .12s;display:inline-grid}.icon:hover{background:color-mix(in srgb, var(--bb-text) 8%, transparent);color:var(--bb-text)}.icon[aria-pressed=true]{background:var(--bb-tint);color:var(--bb-accent-text)}.log{overscroll-behavior:contain;scrollbar-width:thin;flex:1;min-height:0;padding:20px;overflow-y:auto}.log:focus-visible{outline-offset:-2px}.welcome{flex-direction:column;justify-content:flex-end;min-height:100%;display:flex}.greeting{letter-spacing:-.01em;font-size:22px;font-weight:650;line-height:1.3}:lang(ur) .greeting{letter-spacing:0;line-height:1.8}.about{color:var(--bb-muted);margin-top:6px}.suggestions{gap:8px;margin-top:28px;display:grid}h3{color:var(--bb-muted);font-size:13px;font-weight:600}.suggestion{border:1px solid var(--bb-line);text-align:start;border-radius:12px;padding:11px 14px;line-height:1.45;transition:border-color .12s,background-color .12s}.suggestion:hover{border-color:var(--bb-accent-text);background:var(--bb-tint)}.turn:last-child:not(:nth-child(2)){min-height:calc(100% + 33px)}.turn+.turn{border-top:1px solid var(--bb-line);margin-top:28px;padding-top:28px}.question{border-radius:14px;background:var(--bb-tint);overflow-wrap:anywhere;border-end-end-radius:4px;width:-moz-fit-content;width:fit-content;max-width:92%;margin-inline-start:auto;padding:9px 14px;font-weight:550}.asked-selection{border-inline-start:3px solid var(--bb-accent-text);-webkit-line-clamp:3;-webkit-box-orient:vertical;margin-bottom:6px;padding-inline-start:10px;font-size:13px;font-weight:400;display:-webkit-box;overflow:hidden}.body{overflow-wrap:anywhere;margin-top:16px}.understood,.selection-place{color:var(--bb-muted);margin-bottom:12px;font-size:13.5px}.label{align-items:center;gap:7px;display:flex}.label svg{width:16px;height:16px}.answered .label{color:var(--bb-accent-text)}.reply>*+*,.sentence+.sentence{margin-top:10px}.reply>.label+*,.reply>h3+*{margin-top:7px}.reply>*+h3{margin-top:18px}.unsure,.refused,.problem{border:1px solid var(--bb-line);background:var(--bb-surface);border-radius:12px;padding:14px 16px 16px}.unsure{border-color:color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));background:color-mix(in srgb, var(--bb-amber-line) 10%, var(--bb-paper))}.unsure .label{color:var(--bb-amber)}.refused .label{color:var(--bb-text)}.problem{border-color:color-mix(in srgb, var(--bb-red) 35%, var(--bb-paper));background:color-mix(in srgb, var(--bb-red) 6%, var(--bb-paper))}.problem .label{color:var(--bb-red)}mark{background:color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));color:inherit;box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));-webkit-box-decoration-break:clone;box-decoration-break:clone;border-radius:3px}:host([data-scheme=dark]) mark{background:color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper));box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper))}.heading{margin-top:14px;font-weight:650}.block ul,.block ol{padding-inline-start:22px}.block li{padding-inline-start:2px}.block li+li,.block li>ul,.block li>ol{margin-top:5px}.block li::marker{color:var(--bb-muted)}.scroll{border:1px solid var(--bb-line);background:var(--bb-paper);border-radius:10px;overflow-x:auto}table{border-collapse:collapse;overflow-wrap:normal;width:100%;font-size:13.5px;line-height:1.45}th,td{text-align:start;vertical-align:top;min-width:84px;padding:7px 11px}thead th,thead td{background:var(--bb-surface);font-weight:600}tr+tr>*,tbody tr:first-child>*{border-top:1px solid var(--bb-line)}tbody:first-child tr:first-child>*{border-top:0}.code{position:relative}pre{border:1px solid var(--bb-line);background:var(--bb-surface);text-align:left;white-space:pre;tab-size:4;border-radius:10px;padding:12px 44px 12px 14px;font:13px/1.55 ui-monospace,SF Mono,Cascadia Code,Menlo,Consolas,DejaVu Sans Mono,monospace;overflow-x:auto}code{font:inherit}.code-copy{background:var(--bb-surface);position:absolute;top:4px;right:4px}.formula{background:var(--bb-surface);white-space:pre-wrap;border-radius:10px;padding:10px 14px;font:italic 15px/1.6 Cambria,STIX Two Text,Georgia,serif;overflow-x:auto}.note{color:var(--bb-muted);font-size:13.5px}.cites{margin-top:6px}.cite{background:var(--bb-tint);min-width:24px;height:24px;color:var(--bb-accent-text);vertical-align:middle;border-radius:8px;place-items:center;margin-inline-end:4px;padding:0 6px;font-size:12px;font-weight:650;line-height:1;text-decoration:none;transition:background-color .12s,color .12s;display:inline-grid}a.cite:hover{background:var(--bb-accent);color:var(--bb-on-accent)}.sources,.closest{grid-template-columns:minmax(0,1fr);gap:6px;list-style:none;display:grid}.closest{gap:12px}.closest>li+li{border-top:1px solid color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));padding-top:12px}.closest .place{margin-top:8px}.place{gap:9px;min-height:24px;font-size:13.5px;line-height:1.45;text-decoration:none;display:flex}.selection-place .place{display:inline}a.place:hover .last{text-underline-offset:3px;text-decoration:underline}.place .path{color:var(--bb-muted)}a.place .last{color:var(--bb-accent-text);font-weight:550}.number{background:var(--bb-tint);min-width:20px;height:20px;color:var(--bb-accent-text);border-radius:6px;flex:none;place-items:center;padding:0 5px;font-size:11.5px;font-weight:650;display:inline-grid}.actions{gap:2px;margin:10px -9px 0;display:flex}.gap{flex:1}.stopped{color:var(--bb-muted);margin-top:10px}.retry{border:1px solid var(--bb-line);background:var(--bb-paper);min-height:36px;color:var(--bb-text);font-variant-numeric:tabular-nums;border-radius:10px;align-items:center;gap:8px;margin-top:12px;padding:0 14px;font-weight:550;display:inline-flex}.retry:hover:not(:disabled){border-color:var(--bb-accent-text)}.retry:disabled{color:var(--bb-muted)}.retry svg{width:16px;height:16px}.waiting{color:var(--bb-muted);align-items:center;gap:10px;display:flex}.sentence+.waiting{margin-top:12px}.dots{gap:4px;display:inline-flex}.dots i{background:var(--bb-accent-text);border-radius:50%;width:6px;height:6px;animation:1.2s ease-in-out infinite bb-pulse}.dots i:nth-child(2){animation-delay:.15s}.dots i:nth-child(3){animation-delay:.3s}@keyframes bb-pulse{0%,70%,to{opacity:.25}35%{opacity:1}}.composer{padding:12px 14px max(14px, env(safe-area-inset-bottom));border-top:1px solid var(--bb-line)}.field{border:1px solid color-mix(in srgb, var(--bb-text) 48%, var(--bb-paper));background:var(--bb-paper);border-radius:14px;align-items:flex-end;gap:6px;padding:5px;display:flex}.field:focus-within{border-color:var(--bb-accent-text);box-shadow:0 0 0 1px var(--bb-accent-text)}textarea{resize:none;background:0 0;border:0;outline:0;flex:1;min-width:0;padding:6px 6px 6px 10px;font-size:16px;line-height:24px}textarea:focus-visible{outline:0}[dir=rtl] textarea{padding:6px 10px 6px 6px}textarea::placeholder{color:var(--bb-muted);opacity:1;text-overflow:ellipsis;white-space:nowrap;overflow:hidden}.send{background:var(--bb-accent);width:36px;height:36px;color:var(--bb-on-accent);border-radius:10px;flex:none;place-items:center;display:inline-grid}.send:hover{filter:brightness(1.07)}.chip{border-inline-start:3px solid var(--bb-accent-text);background:var(--bb-surface);border-radius:10px;align-items:center;gap:6px;margin-bottom:8px;padding-inline-start:12px;display:flex}.chip-text{color:var(--bb-muted);text-overflow:ellipsis;white-space:nowrap;flex:1;font-size:13.5px;overflow:hidden}.popover{z-index:2147483002;border:1px solid var(--bb-line);background:var(--bb-paper);width:max-content;max-width:min(380px,100vw - 16px);max-height:46vh;box-shadow:var(--bb-shadow);overflow-wrap:anywhere;border-radius:12px;padding:12px 14px;font-size:13.5px;line-height:1.5;position:fixed;overflow:auto}.popover-path{color:var(--bb-muted);margin-bottom:8px;font-size:12.5px}.popover .last{color:var(--bb-text);font-weight:600}.popover blockquote{border-inline-start:3px solid var(--bb-accent);white-space:pre-line;padding-inline-start:10px}.popover blockquote+blockquote{margin-top:8px}@media (max-width:640px){.right .panel,.left .panel{inset:var(--bb-top,0) 0 auto;width:auto;height:var(--bb-height,100dvh);border:0;border-radius:0}.log{padding:16px}.launcher{bottom:max(14px, env(safe-area-inset-bottom))}.right .launcher{right:14px}.left .launcher{left:14px}}@media (pointer:coarse){.icon,.send{width:44px;height:44px}.ask-selection,.retry{min-height:44px}textarea{padding-block:10px}}@media (prefers-reduced-motion:reduce){*,:before,:after{transition:none!important;animation:none!important}}@media (forced-colors:active){.launcher,.ask-selection,.send,.cite,.question{border:1px solid}mark{color:marktext;background:mark}}", Pe = "#3457d5", z = [
 	"--ifm-color-primary",
 	"--md-primary-fg-color",
 	"--color-brand-primary",
@@ -1028,22 +1031,22 @@ var Oe = 1e4, ke = 2, Ae = 250, L = 8, je = 28, R = class e {
 	"--color-background-primary",
 	"--pst-color-background",
 	"--bg"
-], z = [
+], B = [
 	255,
 	255,
 	255
-], B = [
+], V = [
 	0,
 	0,
 	0
 ], Ie = {
-	light: z,
+	light: B,
 	dark: [
 		27,
 		28,
 		32
 	]
-}, V = 4.5, Le = 3, H = [
+}, H = 4.5, Le = 3, U = [
 	"data-theme",
 	"data-md-color-scheme",
 	"data-bs-theme",
@@ -1054,43 +1057,43 @@ function Be(e, t, n, r) {
 	let i = () => Ve(e, t, n), a = new MutationObserver(i), o = () => {
 		for (let e of [document.documentElement, document.body]) a.observe(e, {
 			attributes: !0,
-			attributeFilter: [...H, "style"]
+			attributeFilter: [...U, "style"]
 		});
 		i();
 	};
 	return matchMedia("(prefers-color-scheme: dark)").addEventListener("change", i, { signal: r }), r.addEventListener("abort", () => a.disconnect()), o(), o;
 }
 function Ve(e, t, n) {
-	let r = He() ? "dark" : "light", i = (e) => Ue(t, e), a = Fe.map((e) => i(`var(${e})`)).find((e) => e && G(e) === (r === "dark")) ?? Ie[r], o = [
+	let r = He() ? "dark" : "light", i = (e) => Ue(t, e), a = Fe.map((e) => i(`var(${e})`)).find((e) => e && K(e) === (r === "dark")) ?? Ie[r], o = [
 		n,
-		...Pe.map((e) => `var(${e})`),
-		Ne
-	].map((e) => e ? i(e) : null).find((e) => e) ?? B;
+		...z.map((e) => `var(${e})`),
+		Pe
+	].map((e) => e ? i(e) : null).find((e) => e) ?? V;
 	e.dataset.scheme = r;
-	let s = K(o, z) >= Le ? z : B, c = {
+	let s = q(o, B) >= Le ? B : V, c = {
 		paper: a,
-		accent: s === z ? W(o, B, (e) => K(e, z) >= V) : o,
+		accent: s === B ? G(o, V, (e) => q(e, B) >= H) : o,
 		"on-accent": s,
 		"accent-text": We(o, a)
 	};
 	for (let [t, n] of Object.entries(c)) e.style.setProperty(`--bb-${t}`, `rgb(${n.join(" ")})`);
 }
 function He() {
-	for (let e of [document.documentElement, document.body]) for (let t of H) {
+	for (let e of [document.documentElement, document.body]) for (let t of U) {
 		let n = e.getAttribute(t) ?? "";
 		if (Re.test(n)) return !0;
 		if (ze.test(n)) return !1;
 	}
 	for (let e of [document.body, document.documentElement]) {
-		let t = U(getComputedStyle(e).backgroundColor);
-		if (t) return G(t);
+		let t = W(getComputedStyle(e).backgroundColor);
+		if (t) return K(t);
 	}
 	return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 function Ue(e, t) {
-	return e.style.backgroundColor = "", e.style.backgroundColor = t, e.style.backgroundColor ? U(getComputedStyle(e).backgroundColor) : null;
+	return e.style.backgroundColor = "", e.style.backgroundColor = t, e.style.backgroundColor ? W(getComputedStyle(e).backgroundColor) : null;
 }
-function U(e) {
+function W(e) {
 	let t = /^rgba?\(([^)]+)\)$/.exec(e)?.[1]?.split(/[\s,/]+/).map(Number);
 	if (t) return (t[3] ?? 1) < 1 ? null : [
 		t[0] ?? 0,
@@ -1108,23 +1111,23 @@ function U(e) {
 	];
 }
 function We(e, t) {
-	return W(e, G(t) ? z : B, (e) => K(e, t) >= V * 1.25);
+	return G(e, K(t) ? B : V, (e) => q(e, t) >= H * 1.25);
 }
-function W(e, t, n) {
+function G(e, t, n) {
 	for (let r = 0; r < 1; r += .05) {
 		let i = e.map((e, n) => Math.round(e + ((t[n] ?? 0) - e) * r));
 		if (n(i)) return i;
 	}
 	return t;
 }
-function G(e) {
-	return q(e) < .2;
+function K(e) {
+	return J(e) < .2;
 }
-function K(e, t) {
-	let [n, r] = [q(e), q(t)].sort((e, t) => e - t);
+function q(e, t) {
+	let [n, r] = [J(e), J(t)].sort((e, t) => e - t);
 	return (r + .05) / (n + .05);
 }
-function q(e) {
+function J(e) {
 	let [t, n, r] = e.map((e) => {
 		let t = e / 255;
 		return t <= .04045 ? t / 12.92 : ((t + .055) / 1.055) ** 2.4;
@@ -1132,32 +1135,32 @@ function q(e) {
 	return .2126 * t + .7152 * n + .0722 * r;
 }
 // src/blocks.ts
-function J(e, t) {
+function Y(e, t) {
 	let n = e.sources.map((n) => t.cite(n, e));
 	switch (e.kind) {
-		case "heading": return S("p", {
+		case "heading": return C("p", {
 			class: "heading",
 			dir: "auto"
 		}, e.text);
-		case "list": return S("div", {
+		case "list": return C("div", {
 			class: "block",
 			dir: "auto"
-		}, ...Ke(e.items), Y(n));
-		case "table": return S("div", { class: "block" }, X(e, t.strings), Y(n));
-		case "code": return S("div", { class: "block" }, Je(e, t), Y(n));
-		case "formula": return S("div", { class: "block" }, S("p", {
+		}, ...Ke(e.items), X(n));
+		case "table": return C("div", { class: "block" }, Je(e, t.strings), X(n));
+		case "code": return C("div", { class: "block" }, Ye(e, t), X(n));
+		case "formula": return C("div", { class: "block" }, C("p", {
 			class: "formula",
 			dir: "ltr"
-		}, e.text), Y(n));
-		default: return S("p", { dir: "auto" }, ...Ge(e.text, e.marks), n.length > 0 && "\xA0", ...n);
+		}, e.text), X(n));
+		default: return C("p", { dir: "auto" }, ...Ge(e.text, e.marks), n.length > 0 && "\xA0", ...n);
 	}
 }
-function Y(e) {
-	return e.length > 0 && S("p", { class: "cites" }, ...e);
+function X(e) {
+	return e.length > 0 && C("p", { class: "cites" }, ...e);
 }
 function Ge(e, t) {
 	let n = [...e], r = [], i = 0;
-	for (let [e, a] of [...t].sort((e, t) => e[0] - t[0])) e < i || a <= e || (r.push(n.slice(i, e).join(""), S("mark", {}, n.slice(e, a).join(""))), i = a);
+	for (let [e, a] of [...t].sort((e, t) => e[0] - t[0])) e < i || a <= e || (r.push(n.slice(i, e).join(""), C("mark", {}, n.slice(e, a).join(""))), i = a);
 	return [...r, n.slice(i).join("")];
 }
 function Ke(e) {
@@ -1169,7 +1172,7 @@ function Ke(e) {
 		let a = qe(r), o = n.at(-1);
 		if (o?.level === r.level) o.list.append(a), o.last = a;
 		else {
-			let i = S(e, {}, a);
+			let i = C(e, {}, a);
 			o ? o.last.append(i) : t.push(i), n.push({
 				level: r.level,
 				list: i,
@@ -1180,12 +1183,12 @@ function Ke(e) {
 	return t;
 }
 function qe(e) {
-	let t = S("li", {}, e.text), n = Number.parseInt(e.number, 10);
+	let t = C("li", {}, e.text), n = Number.parseInt(e.number, 10);
 	return n >= 0 && (t.value = n), t;
 }
-function X(e, t) {
-	let n = S("table", {}, e.header && S("thead", {}, S("tr", {}, ...e.header.map((e) => Z("th", e)))), S("tbody", {}, ...e.rows.map((e) => S("tr", {}, ...e.map((e) => Z("td", e))))));
-	return S("div", {
+function Je(e, t) {
+	let n = C("table", {}, e.header && C("thead", {}, C("tr", {}, ...e.header.map((e) => Z("th", e)))), C("tbody", {}, ...e.rows.map((e) => C("tr", {}, ...e.map((e) => Z("td", e))))));
+	return C("div", {
 		class: "scroll",
 		tabindex: 0,
 		role: "region",
@@ -1193,49 +1196,49 @@ function X(e, t) {
 	}, n);
 }
 function Z(e, t) {
-	return e === "th" && t.trim() ? S("th", {
+	return e === "th" && t.trim() ? C("th", {
 		scope: "col",
 		dir: "auto"
-	}, t) : S("td", { dir: "auto" }, t);
+	}, t) : C("td", { dir: "auto" }, t);
 }
-function Je(e, t) {
-	let { strings: n } = t, r = E("copy", n.copyCode, () => t.copy(e.text, r), "icon code-copy");
-	return S("div", { class: "code" }, S("pre", {
+function Ye(e, t) {
+	let { strings: n } = t, r = D("copy", n.copyCode, () => t.copy(e.text, r), "icon code-copy");
+	return C("div", { class: "code" }, C("pre", {
 		tabindex: 0,
 		role: "region",
 		"aria-label": n.code,
 		dir: "ltr"
-	}, S("code", {}, e.text)), r, e.cut && S("p", { class: "note" }, n.cut));
+	}, C("code", {}, e.text)), r, e.cut && C("p", { class: "note" }, n.cut));
 }
 // src/clipboard.ts
-function Ye(e, t) {
+function Xe(e, t) {
 	let n = [`**${e}**`];
 	if (t.status === "answered") {
 		for (let e of t.blocks) {
 			let t = e.sources.map((e) => `[${e}]`).join(""), r = e.kind === "paragraph" || e.kind === "heading";
 			n.push(e.markdown + (t && (r ? ` ${t}` : `\n\n${t}`)));
 		}
-		t.reservation && n.push(t.reservation), n.push(t.sources.map((e) => `[${e.number}] ${A(e)}${e.url && `: ${e.url}`}`).join("\n"));
-	} else n.push(t.unsure?.message ?? t.refusal?.message ?? ""), n.push(...t.closest.map((e) => `> ${e.quote.replaceAll("\n", "\n> ")}\n\n${A(e)}${e.url && `: ${e.url}`}`));
+		t.reservation && n.push(t.reservation), n.push(t.sources.map((e) => `[${e.number}] ${j(e)}${e.url && `: ${e.url}`}`).join("\n"));
+	} else n.push(t.unsure?.message ?? t.refusal?.message ?? ""), n.push(...t.closest.map((e) => `> ${e.quote.replaceAll("\n", "\n> ")}\n\n${j(e)}${e.url && `: ${e.url}`}`));
 	return `${n.filter(Boolean).join("\n\n")}\n`;
 }
 // src/turn_view.ts
-var Xe = 2e3, Ze = class {
+var Ze = 2e3, Qe = class {
 	turn;
 	strings;
 	citations;
 	actions;
 	element;
 	question;
-	body = S("div", { class: "body" });
+	body = C("div", { class: "body" });
 	countdown = 0;
 	constructor(e, t, n, r) {
 		this.turn = e, this.strings = t, this.citations = n, this.actions = r;
-		let i = e.selection && S("blockquote", {
+		let i = e.selection && C("blockquote", {
 			class: "asked-selection",
 			dir: "auto"
 		}, e.selection);
-		this.question = S("div", { class: "question" }, i, S("p", { dir: "auto" }, e.question)), this.element = S("article", {
+		this.question = C("div", { class: "question" }, i, C("p", { dir: "auto" }, e.question)), this.element = C("article", {
 			class: "turn",
 			"aria-label": e.question
 		}, this.question, this.body), this.render();
@@ -1246,29 +1249,29 @@ var Xe = 2e3, Ze = class {
 		this.element.setAttribute("aria-busy", String(!e.reply && !e.problem && !e.isStopped)), e.reply ? this.body.replaceChildren(...this.renderReply(e.reply)) : e.problem ? this.body.replaceChildren(...this.renderSentences(), this.renderProblem(e.problem)) : e.isStopped ? this.body.replaceChildren(...this.renderSentences(), this.renderStopped()) : this.body.replaceChildren(this.renderUnderstood(e.understood), ...this.renderSentences(), this.renderWaiting());
 	}
 	renderUnderstood(e) {
-		return e && e !== this.turn.question ? S("p", {
+		return e && e !== this.turn.question ? C("p", {
 			class: "understood",
 			dir: "auto"
-		}, x(this.strings.understood, e)) : "";
+		}, S(this.strings.understood, e)) : "";
 	}
 	renderSentences() {
-		return this.turn.sentences.map((e) => S("p", {
+		return this.turn.sentences.map((e) => C("p", {
 			class: "sentence",
 			dir: "auto"
 		}, e));
 	}
 	renderWaiting() {
 		let e = this.turn.sentences.length ? this.strings.writing : this.strings.reading;
-		return S("p", { class: "waiting" }, S("span", {
+		return C("p", { class: "waiting" }, C("span", {
 			class: "dots",
 			"aria-hidden": "true"
-		}, S("i"), S("i"), S("i")), e);
+		}, C("i"), C("i"), C("i")), e);
 	}
 	renderReply(e) {
 		return [
 			this.renderUnderstood(e.completed_question),
 			this.turn.selection ? this.renderSelectionPlace(e) : "",
-			S("div", { class: `reply ${e.status}` }, ...{
+			C("div", { class: `reply ${e.status}` }, ...{
 				answered: () => this.renderAnswer(e),
 				unsure: () => this.renderUnsure(e),
 				refused: () => this.renderRefusal(e)
@@ -1284,80 +1287,80 @@ var Xe = 2e3, Ze = class {
 		];
 		return [
 			Q("book", t.answered),
-			...e.blocks.map((t) => J(t, this.blockContext(e))),
-			...n.map((e) => e && S("p", {
+			...e.blocks.map((t) => Y(t, this.blockContext(e))),
+			...n.map((e) => e && C("p", {
 				class: "note",
 				dir: "auto"
 			}, e)),
-			e.sources.length > 0 && S("h3", {}, t.sources),
-			e.sources.length > 0 && S("ol", { class: "sources" }, ...e.sources.map((e) => S("li", {}, this.citations.place(e, S("span", {
+			e.sources.length > 0 && C("h3", {}, t.sources),
+			e.sources.length > 0 && C("ol", { class: "sources" }, ...e.sources.map((e) => C("li", {}, this.citations.place(e, C("span", {
 				class: "number",
 				"aria-hidden": "true"
 			}, String(e.number))))))
 		];
 	}
 	renderUnsure(e) {
-		let t = e.closest.map((t) => S("li", {}, ...t.blocks.map((t) => J(t, this.blockContext(e))), this.citations.place({
+		let t = e.closest.map((t) => C("li", {}, ...t.blocks.map((t) => Y(t, this.blockContext(e))), this.citations.place({
 			...t,
 			quotes: [t.quote]
 		})));
 		return [
 			Q("unsure", this.strings.unsure),
-			S("p", { dir: "auto" }, e.unsure?.message ?? ""),
-			t.length > 0 && S("ul", { class: "closest" }, ...t)
+			C("p", { dir: "auto" }, e.unsure?.message ?? ""),
+			t.length > 0 && C("ul", { class: "closest" }, ...t)
 		];
 	}
 	renderRefusal(e) {
-		let t = (e.refusal?.sections ?? []).map((e) => S("li", {}, this.citations.place({
+		let t = (e.refusal?.sections ?? []).map((e) => C("li", {}, this.citations.place({
 			...e,
 			link: e.url,
 			quotes: []
 		})));
 		return [
 			Q("refused", this.strings.refused),
-			S("p", { dir: "auto" }, e.refusal?.message ?? ""),
-			t.length > 0 && S("h3", {}, this.strings.nearby),
-			t.length > 0 && S("ul", { class: "sources" }, ...t)
+			C("p", { dir: "auto" }, e.refusal?.message ?? ""),
+			t.length > 0 && C("h3", {}, this.strings.nearby),
+			t.length > 0 && C("ul", { class: "sources" }, ...t)
 		];
 	}
 	renderSelectionPlace(e) {
 		let t = e.trace.selection;
-		if (!t) return S("p", { class: "selection-place" }, this.strings.selectionUnknown);
+		if (!t) return C("p", { class: "selection-place" }, this.strings.selectionUnknown);
 		let n = this.citations.place({
 			...t,
 			link: t.url,
 			quotes: [this.turn.selection]
 		});
-		return S("p", { class: "selection-place" }, `${this.strings.selectionFrom} `, n);
+		return C("p", { class: "selection-place" }, `${this.strings.selectionFrom} `, n);
 	}
 	renderStopped() {
-		return S("div", { class: "stopped" }, S("p", {}, this.strings.stopped), this.retryButton());
+		return C("div", { class: "stopped" }, C("p", {}, this.strings.stopped), this.retryButton());
 	}
 	renderProblem(e) {
 		let { strings: t } = this, n = this.retryButton();
-		return e.retryAfter && this.countDown(n, e.retryAfter), S("div", { class: "reply problem" }, Q("problem", t.problem), S("p", {}, t.problems[e.kind]), n);
+		return e.retryAfter && this.countDown(n, e.retryAfter), C("div", { class: "reply problem" }, Q("problem", t.problem), C("p", {}, t.problems[e.kind]), n);
 	}
 	retryButton() {
-		return S("button", {
+		return C("button", {
 			type: "button",
 			class: "retry",
 			click: () => this.actions.retry()
-		}, T("retry"), S("span", {}, this.strings.retry));
+		}, E("retry"), C("span", {}, this.strings.retry));
 	}
 	countDown(e, t) {
 		let n = Date.now() + t * 1e3, r = e.querySelector("span"), i = () => {
 			let t = Math.ceil((n - Date.now()) / 1e3);
-			e.disabled = t > 0, r && (r.textContent = t > 0 ? x(this.strings.retryIn, t) : this.strings.retry), t <= 0 && clearInterval(this.countdown);
+			e.disabled = t > 0, r && (r.textContent = t > 0 ? S(this.strings.retryIn, t) : this.strings.retry), t <= 0 && clearInterval(this.countdown);
 		};
 		this.countdown = setInterval(i, 500), i();
 	}
 	renderActions(e) {
-		let { strings: t } = this, n = E("copy", t.copy, () => void this.copy(Ye(this.turn.question, e), n, t.copy));
-		return S("div", { class: "actions" }, n, E("retry", t.retry, () => this.actions.retry()), S("span", { class: "gap" }), ...this.renderVotes());
+		let { strings: t } = this, n = D("copy", t.copy, () => void this.copy(Xe(this.turn.question, e), n, t.copy));
+		return C("div", { class: "actions" }, n, D("retry", t.retry, () => this.actions.retry()), C("span", { class: "gap" }), ...this.renderVotes());
 	}
 	renderVotes() {
 		let e = ["up", "down"].map((e) => {
-			let t = E(e, e === "up" ? this.strings.helpful : this.strings.unhelpful, () => void n(e));
+			let t = D(e, e === "up" ? this.strings.helpful : this.strings.unhelpful, () => void n(e));
 			return t.setAttribute("aria-pressed", String(this.turn.vote === e)), [e, t];
 		}), t = (t) => {
 			for (let [n, r] of e) r.setAttribute("aria-pressed", String(n === t));
@@ -1378,7 +1381,7 @@ var Xe = 2e3, Ze = class {
 			cite: (t, n) => {
 				let r = e.sources.find((e) => e.number === t);
 				if (!r) return document.createTextNode("");
-				let i = _(n.markdown), a = r.quotes.filter((e) => i.includes(_(e)));
+				let i = v(n.markdown), a = r.quotes.filter((e) => i.includes(v(e)));
 				return this.citations.number(t, a.length ? {
 					...r,
 					quotes: a
@@ -1389,20 +1392,20 @@ var Xe = 2e3, Ze = class {
 	}
 	async copy(e, t, n) {
 		try {
-			await navigator.clipboard.writeText(e), D(t, "done", this.strings.copied), this.actions.announce(this.strings.copied), setTimeout(() => D(t, "copy", n), Xe);
+			await navigator.clipboard.writeText(e), O(t, "done", this.strings.copied), this.actions.announce(this.strings.copied), setTimeout(() => O(t, "copy", n), Ze);
 		} catch {
 			this.actions.announce(this.strings.copyFailed);
 		}
 	}
 };
 function Q(e, t) {
-	return S("h3", { class: "label" }, T(e), t);
+	return C("h3", { class: "label" }, E(e), t);
 }
 // src/widget.ts
-var Qe = 3, $e = class {
+var $e = 3, et = class {
 	options;
-	host = S("div", { id: "bookbound-widget" });
-	status = S("div", {
+	host = C("div", { id: "bookbound-widget" });
+	status = C("div", {
 		class: "visually-hidden",
 		role: "status"
 	});
@@ -1422,27 +1425,27 @@ var Qe = 3, $e = class {
 	constructor(e) {
 		this.options = e;
 		let { strings: t, direction: n, code: r } = e.language;
-		this.client = new he(e), this.history = new xe(e.server, e.book);
+		this.client = new he(e), this.history = new Se(e.server, e.book);
 		let i = this.history.load();
-		this.citations = new ue(this.host, t, e.pages, () => this.panel.isModal && this.close()), this.composer = new ye(e, {
+		this.citations = new ue(this.host, t, e.pages, () => this.panel.isModal && this.close()), this.composer = new be(e, {
 			ask: (e, t) => void this.ask(e, t),
 			stop: () => this.conversation.stop()
-		}), this.panel = new Ee(t, {
+		}), this.panel = new De(t, {
 			close: () => this.close(),
 			clear: () => this.clear(),
 			ask: (e) => void this.ask(e),
 			escape: () => this.citations.hide()
-		}, [this.composer.element, this.citations.popover], this.removal.signal), this.conversation = new be(this.client, i.turns, {
+		}, [this.composer.element, this.citations.popover], this.removal.signal), this.conversation = new xe(this.client, i.turns, {
 			added: (e) => this.show(e),
 			changed: (e) => this.update(e),
 			busy: (e) => this.composer.setBusy(e),
 			emit: (e, t) => this.emit(e, t)
-		}), this.launcher = S("button", {
+		}), this.launcher = C("button", {
 			type: "button",
 			class: "launcher",
 			"aria-haspopup": "dialog",
 			click: () => this.open()
-		}, T("ask"), S("span", {}, t.open)), this.launcher.hidden = e.position === "none", this.selectionButton = new R(this.host, t, (e) => this.open({ selection: e }), (e) => this.announce(e), this.panel.element, this.removal.signal), this.mount(n, r), this.panel.suggest(e.questions);
+		}, E("ask"), C("span", {}, t.open)), this.launcher.hidden = e.position === "none", this.selectionButton = new R(this.host, t, (e) => this.open({ selection: e }), (e) => this.announce(e), this.panel.element, this.removal.signal), this.mount(n, r), this.panel.suggest(e.questions);
 		for (let e of i.turns) this.show(e);
 		(i.isOpen ?? (e.open !== "" && matchMedia(e.open).matches)) && !this.panel.isModal && this.reveal();
 	}
@@ -1459,21 +1462,21 @@ var Qe = 3, $e = class {
 	}
 	async ask(e, t = "") {
 		let n = e.trim();
-		return n ? (this.open({ selection: t }), this.composer.setSelection(""), m(), (await this.conversation.ask(n, t)).reply ?? null) : null;
+		return n ? (this.open({ selection: t }), this.composer.setSelection(""), h(), (await this.conversation.ask(n, t)).reply ?? null) : null;
 	}
 	on(e, t) {
 		let n = this.handlers.get(e) ?? /* @__PURE__ */ new Set();
 		return this.handlers.set(e, n.add(t)), () => n.delete(t);
 	}
 	unmount() {
-		this.conversation.stop(), this.removal.abort(), this.host.remove(), m();
+		this.conversation.stop(), this.removal.abort(), this.host.remove(), h();
 	}
 	mount(e, t) {
 		let { position: n, color: r } = this.options, i = new CSSStyleSheet();
-		i.replaceSync(Me);
+		i.replaceSync(Ne);
 		let a = this.host.attachShadow({ mode: "open" });
 		a.adoptedStyleSheets = [i];
-		let o = S("div", { hidden: !0 }), s = S("div", {
+		let o = C("div", { hidden: !0 }), s = C("div", {
 			class: `root ${n === "none" ? "right" : n}`,
 			dir: e,
 			lang: t
@@ -1493,7 +1496,7 @@ var Qe = 3, $e = class {
 			try {
 				let e = await this.client.book();
 				this.panel.setTitle(e.title || this.options.language.strings.title);
-				let t = e.chapters.filter((t) => t.title && t.title !== e.title), n = [...t].sort((e, t) => t.chunks - e.chunks).slice(0, Qe), r = t.filter((e) => n.includes(e)).map((e) => e.title);
+				let t = e.chapters.filter((t) => t.title && t.title !== e.title), n = [...t].sort((e, t) => t.chunks - e.chunks).slice(0, $e), r = t.filter((e) => n.includes(e)).map((e) => e.title);
 				this.options.questions.length || this.panel.suggestChapters(r);
 			} catch {
 				this.hasBook = !1;
@@ -1501,7 +1504,7 @@ var Qe = 3, $e = class {
 		}
 	}
 	show(e) {
-		let t = new Ze(e, this.options.language.strings, this.citations, {
+		let t = new Qe(e, this.options.language.strings, this.citations, {
 			retry: () => void this.conversation.retry(e),
 			vote: async (t) => {
 				await this.conversation.vote(e, t), this.save();
@@ -1525,7 +1528,7 @@ var Qe = 3, $e = class {
 	clear() {
 		this.conversation.clear();
 		for (let e of this.views.values()) e.element.remove();
-		this.views.clear(), m(), this.panel.setEmpty(!0), this.save(), this.announce(this.options.language.strings.cleared), this.composer.input.focus();
+		this.views.clear(), h(), this.panel.setEmpty(!0), this.save(), this.announce(this.options.language.strings.cleared), this.composer.input.focus();
 	}
 	save() {
 		this.history.save(this.conversation.turns, this.panel.isOpen);
@@ -1541,10 +1544,10 @@ var Qe = 3, $e = class {
 		}
 	}
 }, $ = null;
-function et(e) {
+function tt(e) {
 	let t = se(e);
 	$?.unmount();
-	let n = new $e(t), r = {
+	let n = new et(t), r = {
 		open: (e) => n.open(e),
 		close: () => n.close(),
 		ask: (e, t) => n.ask(e, t),
@@ -1555,4 +1558,4 @@ function et(e) {
 	};
 	return $ = r, r;
 }
-export { et as mount };
+export { tt as mount };
