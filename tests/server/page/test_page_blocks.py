@@ -183,8 +183,13 @@ def test_a_list_over_many_chunks_is_one_list(tmp_path: Path) -> None:
 
 def test_letters_and_terms_are_lists_of_their_kind(tmp_path: Path) -> None:
     shown = render(tmp_path, index_rst="A\n=\n\na. one\nb. two\n\nterm\n   Its meaning.\n")
-    assert '<ol type="a"><li dir="auto">one</li><li dir="auto">two</li></ol>' in shown
+    assert '<ol type="a"><li dir="auto" value="1">one</li><li dir="auto" value="2">two</li></ol>' in shown
     assert '<p class="term" dir="auto">term</p><p dir="auto">Its meaning.</p>' in shown
+
+
+def test_a_list_that_starts_at_a_later_letter_keeps_it(tmp_path: Path) -> None:
+    shown = render(tmp_path, index_rst="A\n=\n\nC. three\nD. four\n")
+    assert '<ol type="A"><li dir="auto" value="3">three</li><li dir="auto" value="4">four</li></ol>' in shown
 
 
 @pytest.mark.parametrize(
@@ -216,6 +221,12 @@ def test_admonitions_of_every_kind_have_title_and_tone(tmp_path: Path, source: d
     shown = render(tmp_path, **source).lower()
     assert '<div class="note careful" role="note"><p class="title" dir="auto">warning</p>' in shown
     assert '<p dir="auto">take <em>care</em>.</p></div>' in shown
+
+
+def test_an_admonition_with_only_a_title_does_not_take_the_quotation_after_it(tmp_path: Path) -> None:
+    shown = render(tmp_path, a_md="# A\n\n:::warning\n:::\n\n> Be brief.\n")
+    assert '<p class="title" dir="auto">' in shown
+    assert '<blockquote><p dir="auto">Be brief.</p></blockquote>' in shown
 
 
 def test_an_empty_cell_is_not_a_header(tmp_path: Path) -> None:

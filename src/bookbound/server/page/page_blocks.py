@@ -64,6 +64,11 @@ class ShownBlock(NamedTuple):
     tone: str = ""
     marker: str = ""
 
+    @property
+    def number(self) -> str:
+        """The number of a list item, also of one with a letter, or nothing."""
+        return str(ord(self.marker.lower()) - ord("a") + 1) if self.marker.isalpha() else self.marker.strip("#")
+
 
 class PageText:
     """The visible text of a page, put together from its chunks, with its markup."""
@@ -190,11 +195,12 @@ def _make_container(span: MarkupSpan, children: tuple[ShownBlock, ...]) -> Shown
     has_title = children[0].kind == "paragraph" and len(name) <= MAX_TITLE_CHARS and not name.endswith((".", ",", ";"))
     title = [children[0]._replace(kind="title")] if has_title else []
     tone = _TONES.get(span.value) or _TONES.get(name.lower(), "")
-    return ShownBlock("admonition", children=(*title, *children[len(title) :]), tone=tone)
+    kind = "alert" if is_alert else "admonition"
+    return ShownBlock(kind, children=(*title, *children[len(title) :]), tone=tone)
 
 
 def _join_alerts(blocks: Iterable[ShownBlock]) -> Iterator[ShownBlock]:
-    """Yields the blocks; an alert that is only a title takes the text of the quotation after it."""
+    """Yields the blocks, alerts as admonitions; one that is only a title takes the text of the quotation after it."""
     title: ShownBlock | None = None
     for block in blocks:
         if title and block.kind == "quote":
@@ -203,9 +209,10 @@ def _join_alerts(blocks: Iterable[ShownBlock]) -> Iterator[ShownBlock]:
             continue
         if title:
             yield title
-        is_title = block.kind == "admonition" and [child.kind for child in block.children] == ["title"]
-        title = block if is_title else None
-        yield from () if is_title else (block,)
+        is_title = block.kind == "alert" and len(block.children) == 1
+        shown = block._replace(kind="admonition") if block.kind == "alert" else block
+        title = shown if is_title else None
+        yield from () if is_title else (shown,)
     yield from (title,) if title else ()
 
 
