@@ -25,13 +25,13 @@ const find = (id) => document.getElementById(`bb-${id}`);
 const signIn = find("sign-in");
 let key = sessionStorage.getItem(KEY_NAME) ?? "";
 let section = null;
-let shown = 0;
+let loading = new AbortController();
 
 class KeyRefused extends Error {}
 
-async function send(method, path, body) {
+async function send(method, path, body, signal) {
   const headers = { "X-API-Key": key, ...(body ? { "Content-Type": "application/json" } : {}) };
-  const response = await fetch(path, { method, headers, body: body && JSON.stringify(body) }).catch(() => {
+  const response = await fetch(path, { method, headers, signal, body: body && JSON.stringify(body) }).catch(() => {
     throw new Error(UNREACHABLE);
   });
   if (response.ok) return response.json();
@@ -43,10 +43,10 @@ async function send(method, path, body) {
 }
 
 /** A request about the chosen book; if the key was refused meanwhile, the reader signs in again. */
-async function call(method, path, body) {
+async function call(method, path, body, signal) {
   const book = find("book").value;
   try {
-    return await send(method, book ? `/books/${encodeURIComponent(book)}${path}` : path, body);
+    return await send(method, book ? `/books/${encodeURIComponent(book)}${path}` : path, body, signal);
   } catch (error) {
     if (error instanceof KeyRefused) signOut(error.message);
     throw error;
@@ -58,7 +58,7 @@ function signOut(problem = "") {
   sessionStorage.removeItem(KEY_NAME);
   key = "";
   section?.close();
-  shown += 1;
+  loading.abort();
   find("signed-in").hidden = find("sign-out").hidden = true;
   find("data").replaceChildren();
   find("generations").replaceChildren();
@@ -110,20 +110,21 @@ async function show() {
 }
 
 async function showReport() {
-  const turn = (shown += 1);
+  loading.abort();
+  const { signal } = (loading = new AbortController());
   find("status").textContent = "Reading the log…";
   find("data").setAttribute("aria-busy", "true");
   find("problem").hidden = true;
   try {
-    const report = await call("GET", `/v1/report?days=${find("days").value}`);
-    if (turn === shown) fill(report);
+    const report = await call("GET", `/v1/report?days=${find("days").value}`, null, signal);
+    if (!signal.aborted) fill(report);
   } catch (error) {
-    if (turn !== shown) return;
+    if (signal.aborted) return;
     find("data").replaceChildren();
     find("problem").textContent = error.message;
     find("problem").hidden = false;
   } finally {
-    if (turn === shown) {
+    if (!signal.aborted) {
       find("status").textContent = "";
       find("data").removeAttribute("aria-busy");
     }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from threading import Lock
 
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.ports import Embedder
@@ -32,7 +32,8 @@ class ReportBuilder:
     load_books: BookLoader
     open_embedder: Callable[[], Embedder]
     _vectors: VectorCache = field(default_factory=dict)
-    _one_at_a_time: Lock = field(default_factory=Lock)
+    # A thread of its own: waiting reports would otherwise use up the threads that all requests share.
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "bookbound-report"))
 
     async def build(
         self, book_ref: BookRef, since: timedelta, progress: ProgressCallback = lambda *_: None
@@ -46,9 +47,6 @@ class ReportBuilder:
 
     async def build_in_thread(self, book_ref: BookRef, since: timedelta) -> MetricsDict:
         """Builds a report without delaying the event loop; several requests are served one after the other."""
-
-        def build() -> MetricsDict:
-            with self._one_at_a_time:
-                return asyncio.run(self.build(book_ref, since))
-
-        return await asyncio.to_thread(build)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._thread, lambda: asyncio.run(self.build(book_ref, since))
+        )
