@@ -134,8 +134,8 @@ def several_books_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
         yield ReportServer(address, key, folder)
 
 
-def sign_in(tab: Tab, server: ReportServer) -> Page:
-    tab.page.goto(f"{server.address}/report")
+def sign_in(tab: Tab, server: ReportServer, place: str = "") -> Page:
+    tab.page.goto(f"{server.address}/report{place}")
     tab.page.get_by_label("Admin key").fill(server.key)
     tab.page.get_by_label("Admin key").press("Enter")
     tab.page.locator("#bb-data > *").first.wait_for()
@@ -173,6 +173,39 @@ def test_a_wrong_key_is_refused_and_the_right_one_stays_in_this_tab(tab: Tab, re
     expect(page.get_by_label("Admin key")).to_be_focused()
     assert page.evaluate("sessionStorage.length") == 0
     assert page.locator("#bb-data").inner_text() == ""
+
+
+def test_a_key_that_could_not_be_checked_does_not_sign_in(tab: Tab, changing_server: ReportServer) -> None:
+    page = tab.page
+    page.route("**/v1/index/reindex", lambda route: route.fulfill(status=503, body="busy"))
+    page.goto(f"{changing_server.address}/report")
+    page.get_by_label("Admin key").fill("unchecked")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator("#bb-key-problem")).to_contain_text("Try again")
+    assert page.locator("#bb-signed-in").is_hidden()
+    assert page.evaluate("sessionStorage.length") == 0
+
+
+def test_an_address_that_names_no_book_shows_the_default_one_and_signing_out_clears_it(
+    tab: Tab, changing_server: ReportServer
+) -> None:
+    page = sign_in(tab, changing_server, "#%")
+    expect(page.locator("h1:visible")).to_have_text("What readers ask Book")
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Admin key")).to_be_visible()
+    assert page.title() == "Report"
+    assert str(changing_server.source) not in page.locator("main").text_content()  # type: ignore[operator]
+
+
+def test_a_refusal_of_one_request_is_shown_and_keeps_the_reader_signed_in(
+    tab: Tab, changing_server: ReportServer
+) -> None:
+    page = sign_in(tab, changing_server)
+    refusal = {"error": {"message": "Not from this site."}}
+    page.route("**/v1/report?*", lambda route: route.fulfill(status=403, json=refusal))
+    page.get_by_label("Period").select_option("Last 7 days")
+    expect(page.locator("#bb-problem")).to_have_text("Not from this site.")
+    expect(page.locator("#bb-signed-in")).to_be_visible()
 
 
 def test_figures_plots_and_tables_show_what_was_asked(tab: Tab, report_server: ReportServer) -> None:

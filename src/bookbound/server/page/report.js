@@ -23,11 +23,18 @@ const hasLog = "log" in document.body.dataset;
 
 const find = (id) => document.getElementById(`bb-${id}`);
 const signIn = find("sign-in");
+const TITLE = document.title;
+const HEADING = find("title").textContent;
 let key = sessionStorage.getItem(KEY_NAME) ?? "";
 let section = null;
 let loading = new AbortController();
 
-class KeyRefused extends Error {}
+class RefusedError extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
 
 async function send(method, path, body, signal) {
   const headers = { "X-API-Key": key, ...(body ? { "Content-Type": "application/json" } : {}) };
@@ -37,18 +44,16 @@ async function send(method, path, body, signal) {
   if (response.ok) return response.json();
   const problem = await response.json().catch(() => null);
   const message = problem?.error?.message ?? UNREACHABLE;
-  if (response.status === 401) throw new KeyRefused(INVALID_KEY);
-  if (response.status === 403) throw new KeyRefused(message);
-  throw new Error(message);
+  throw new RefusedError(response.status === 401 ? INVALID_KEY : message, response.status);
 }
 
-/** A request about the chosen book; if the key was refused meanwhile, the reader signs in again. */
+/** A request about the chosen book; if the key is no longer valid, the reader signs in again. */
 async function call(method, path, body, signal) {
   const book = find("book").value;
   try {
     return await send(method, book ? `/books/${encodeURIComponent(book)}${path}` : path, body, signal);
   } catch (error) {
-    if (error instanceof KeyRefused) signOut(error.message);
+    if (error.status === 401) signOut(error.message);
     throw error;
   }
 }
@@ -60,8 +65,13 @@ function signOut(problem = "") {
   section?.close();
   loading.abort();
   find("signed-in").hidden = find("sign-out").hidden = true;
-  find("data").replaceChildren();
-  find("generations").replaceChildren();
+  for (const id of ["data", "generations", "book"]) find(id).replaceChildren();
+  for (const id of ["period", "status", "problem", "index-text", "source", "index-status", "index-problem"])
+    find(id).textContent = "";
+  find("data").removeAttribute("aria-busy");
+  find("confirm").close();
+  document.title = TITLE;
+  find("title").textContent = HEADING;
   if (!signIn) return;
   signIn.hidden = false;
   find("key-problem").textContent = problem;
@@ -84,14 +94,15 @@ function listBooks(books) {
   options.sort((one, other) => (one.value !== "") - (other.value !== ""));
   find("book").replaceChildren(...options);
   find("book-label").hidden = options.length < 2;
-  const wanted = decodeURIComponent(location.hash.slice(1));
-  if (options.some((option) => option.value === wanted)) find("book").value = wanted;
+  const hash = location.hash.slice(1);
+  const wanted = options.find(({ value }) => value === hash || encodeURIComponent(value) === hash);
+  if (wanted) find("book").value = wanted.value;
 }
 
 async function enter() {
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new KeyRefused(INVALID_KEY);
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new RefusedError(INVALID_KEY, 401);
   await send("GET", "/v1/index/reindex").catch((error) => {
-    if (error instanceof KeyRefused) throw error; // only an admin key may go on
+    if (error.status !== 404) throw error; // an admin key goes on without a book, and no other key does
   });
   const { books } = await send("GET", "/v1/books").catch(() => ({ books: [] }));
   listBooks(books);
