@@ -16,7 +16,7 @@ import pytest
 from bookbound.domain.query_log_entry import QueryMode
 from bookbound.evaluation import MetricsDict
 from bookbound.models.onnx import OnnxEmbedder
-from bookbound.server.report import QuestionWording
+from bookbound.server.report import QuestionWording, question_groups
 from bookbound.server.report.question_groups import QuestionGroup, VectorCache, group_by_similarity, group_unanswered
 
 # Each list has the wordings of one question.
@@ -57,7 +57,9 @@ class CountingEmbedder(OnnxEmbedder):
         return await super().embed(texts)
 
 
-def test_a_second_report_embeds_only_what_is_new_and_forgets_what_is_gone() -> None:
+def test_later_reports_embed_only_what_is_new_and_the_oldest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(question_groups, "MAX_COMPARED", 3)
+    monkeypatch.setattr(question_groups, "CACHED_REPORTS", 1)
     cache: VectorCache = {}
 
     def group(*texts: str) -> MetricsDict:
@@ -76,6 +78,11 @@ def test_a_second_report_embeds_only_what_is_new_and_forgets_what_is_gone() -> N
     ]
     assert [each["asked"] for each in found["groups"]] == [2, 1]
     assert len(cache) == 3
+    group("Who wrote it?")
+    group("How heavy is it?", "What is its weight?")
+    assert len(CountingEmbedder.embedded) == 4
+    group("How much does it weigh?")
+    assert CountingEmbedder.embedded[4:] == ["How much does it weigh?"]
 
 
 def make_vectors(*degrees: float) -> np.ndarray:

@@ -22,6 +22,8 @@ SIMILARITY_THRESHOLD = 0.65
 """The least cosine to the typical question of a group, chosen for the shipped embedder."""
 MAX_COMPARED = 2000
 """How many wordings are compared; that takes half a minute on two cores."""
+CACHED_REPORTS = 4
+"""So many of the largest reports fit into the cache, because authors look at several books and periods."""
 EMBED_BATCH_SIZE = 32
 ProgressCallback = Callable[[str, int, int], None]
 VectorCache = dict[bytes, np.ndarray]
@@ -83,7 +85,7 @@ async def group_unanswered(
 async def _embed_texts(
     texts: Sequence[str], open_embedder: Callable[[], Embedder], progress: ProgressCallback, cache: VectorCache
 ) -> np.ndarray:
-    """Returns the vectors of the texts, and keeps only these in the cache."""
+    """Returns the vectors of the texts, and keeps those of several reports in the cache."""
     keys = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
     missing = [(key, text) for key, text in zip(keys, texts, strict=True) if key not in cache]
     if missing:
@@ -97,7 +99,9 @@ async def _embed_texts(
             progress("group", len(missing), len(missing))
         finally:
             await embedder.close()
-    for key in cache.keys() - set(keys):
+    for key in keys:
+        cache[key] = cache.pop(key)  # the cache begins with those that no report has needed for longest
+    for key in list(cache)[: -CACHED_REPORTS * MAX_COMPARED]:
         del cache[key]
     return np.stack([cache[key] for key in keys]) if keys else np.empty((0, 0), np.float32)
 
