@@ -104,6 +104,16 @@ def test_only_one_process_changes_the_index_at_a_time(client: TestClient, settin
     assert (interrupted["state"], "Start it again" in interrupted["message"]) == ("failed", True)
 
 
+def test_another_book_is_idle_and_can_be_rolled_back_meanwhile(client: TestClient, settings: Settings) -> None:
+    for text in ("once", "twice"):
+        (Path(settings.source or "") / "horn.md").write_text(f"# Horn\n\nThe horn sounds {text}.\n")
+        bootstrap.index_book(Path(settings.source or ""), settings.with_book(BookRef("other", "1.0")))
+    with hold_lock(log_folder(settings.index)):
+        assert client.get(REINDEX).json()["state"] == "running"
+        assert client.get(f"/books/other{REINDEX}").json()["state"] == "idle"
+        assert client.post("/books/other/v1/index/rollback").status_code == 200
+
+
 def test_without_a_known_source_it_says_how_to_set_one(settings: Settings) -> None:
     bootstrap.index_book(Path(settings.source or ""), settings.with_book(BookRef("other", "1.0")))
     secret = add_key(settings, KeyKind.ADMIN)[1]

@@ -54,7 +54,7 @@ class RollbackModel(BaseModel):
 
 
 class ReindexModel(ReindexStatus):
-    """The last re-indexing of the server, and where the source of this book is; null if the server does not know."""
+    """The last re-indexing of this book, and where its source is; null if the server does not know."""
 
     source: str | None
 
@@ -74,7 +74,7 @@ def index_routes(find_store: StoreLookup, reindexing: Reindexing | None = None) 
     async def roll_back(key_id: AdminKeyId, context: Context, body: RollbackModel | None = None) -> GenerationModel:
         """Withdraw the current generation; the previous one, or the one with the id `to`, becomes current."""
         log.warning("key %s requests a rollback of the index", key_id)
-        if reindexing:
+        if reindexing and await reindexing.find_source(context.book):
             reindexing.check_idle()
         try:
             manifest = await (await find_store(context.book)).roll_back(body.to if body else "")
@@ -93,7 +93,10 @@ def index_routes(find_store: StoreLookup, reindexing: Reindexing | None = None) 
 
 def _add_reindex_routes(router: APIRouter, reindexing: Reindexing) -> None:
     async def describe(status: ReindexStatus, book: BookRef | None) -> ReindexModel:
-        return ReindexModel(**status.model_dump(), source=await reindexing.find_source(book))
+        source = await reindexing.find_source(book)
+        if source is None:
+            status = ReindexStatus()  # only the book with a known source is indexed from here
+        return ReindexModel(**status.model_dump(), source=source)
 
     @router.get("/v1/index/reindex", openapi_extra=ADMIN_ONLY)
     async def show_reindex(key_id: AdminKeyId, context: Context) -> ReindexModel:
