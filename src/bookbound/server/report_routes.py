@@ -11,17 +11,19 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 
 from bookbound.contracts.http_contract import Context, Problem, ProblemError, ProblemKind
+from bookbound.contracts.v1 import ErrorModel
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.query_log_entry import QueryStatus
 from bookbound.evaluation import MetricsDict
 from bookbound.server.api_keys import ReloadingKeyRing, key_file_path
-from bookbound.server.index_routes import ADMIN_ONLY, CHANGE_RESPONSES, ERROR_RESPONSES, AdminKeyId
+from bookbound.server.index_routes import ADMIN_ONLY, ERROR_RESPONSES, AdminKeyId
 from bookbound.server.page.book_page import REPORT_PATH, render_page_template, respond_with_page
 from bookbound.settings import Settings
 
 MAX_DAYS, DEFAULT_DAYS, PERIODS = 3650, 30, (7, 30, 90)
 NO_LOG = "This server does not log questions, so there is nothing to report. To log them, set `query_log` to on."
 Days = Annotated[int, Query(ge=1, le=MAX_DAYS, description="How many days to look back.")]
+REPORT_RESPONSES = ERROR_RESPONSES | {status: {"model": ErrorModel} for status in (409, 422)}
 BuildReport = Callable[[BookRef, timedelta], Awaitable[MetricsDict]]
 log = logging.getLogger("bookbound.server")
 
@@ -43,7 +45,7 @@ def report_routes(build_report: BuildReport | None, settings: Settings) -> APIRo
         )
         return respond_with_page(request, content)
 
-    @router.get("/v1/report", responses=ERROR_RESPONSES | CHANGE_RESPONSES, openapi_extra=ADMIN_ONLY)
+    @router.get("/v1/report", responses=REPORT_RESPONSES, openapi_extra=ADMIN_ONLY)
     async def report(key_id: AdminKeyId, context: Context, days: Days = DEFAULT_DAYS) -> dict[str, Any]:
         """Report what readers asked and could not find, as `bookbound report --format json` does."""
         log.warning("key %s read the report", key_id)

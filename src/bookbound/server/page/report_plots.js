@@ -28,18 +28,18 @@ export function fillDays(report) {
   }
 }
 
-/** The round number that divides an axis into a few steps. */
-function chooseStep(most, isWhole) {
+/** The round whole number that divides an axis into a few steps. */
+function chooseStep(most) {
   const least = most / TICKS;
   const power = 10 ** Math.floor(Math.log10(least));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= least * 0.999);
-  return isWhole ? Math.max(1, step) : step;
+  return Math.max(1, step);
 }
 
 function drawFrame(days, width, most, format) {
   const inner = width - MARGIN.left - MARGIN.right;
   const band = inner / days.length;
-  const step = chooseStep(most, true);
+  const step = chooseStep(most);
   const top = Math.ceil(most / step) * step;
   const y = (value) => HEIGHT - MARGIN.bottom - (value / top) * (HEIGHT - MARGIN.top - MARGIN.bottom);
   const x = (at) => MARGIN.left + (at + 0.5) * band;
