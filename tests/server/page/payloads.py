@@ -84,8 +84,8 @@ FIND_CHANGES = """() => ({
   hacked: typeof window.hacked !== "function" || window.ran === true,
   handlers: [...document.querySelectorAll("*:not(#bookbound-widget)")].flatMap((each) => each.getAttributeNames())
     .filter((name) => /^on|^srcdoc$|^style$/.test(name)),
-  elements: [...document.querySelectorAll("*")].map((each) => [
+  elements: [...document.querySelectorAll("*:not(pre span)")].map((each) => [
     each.localName, each.className, ...each.getAttributeNames().sort(),
   ].join(" ")),
 })"""
-"""What the page consists of, without its words."""
+"""What the page consists of, without its words and the spans that highlight them in code."""
