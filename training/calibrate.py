@@ -36,7 +36,7 @@ SELECTION_FEATURES = ("best", "sharpness", "distance")
 ROLE_WEIGHTS = {"held_out": 1.0, "fitted": 3.0, "off_topic": 3.0}
 SELECTION_WEIGHTS = {"selection": 2.0, "held_out_selection": 0.5}
 SELECTION_RIDGE = 0.3
-SELECTION_SHIFTS: Mapping[ReaderName, float] = {"fast": 0.84, "strong": 1.09}
+SELECTION_SHIFTS: Mapping[ReaderName, float] = {"fast": 1.4, "strong": 1.65}
 """Added to the constant by hand, so that more selections are answered."""
 OFF_TOPIC_PERCENTILE, RIGHT_PERCENTILE, MIDDLE_SCORE = 70, 5, 0.5
 """So many off-topic messages find only passages below `MIN_SCORE`, and so few right answers come from below 0.5."""
