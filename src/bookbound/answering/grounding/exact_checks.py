@@ -26,7 +26,7 @@ def passes_exact_checks(sentence: str, evidence: CitedEvidence) -> bool:
         and has_only_known_names(sentence, words)
         and all(mark in words for mark in _CITATION_MARK.findall(sentence))
         and not any(
-            only_negates(sentence, piece.text) or only_swaps_terms(sentence, piece.text) for piece in evidence.narrow()
+            only_negates(sentence, piece.text) or only_swaps_terms(sentence, piece.text) for piece in evidence.stretches
         )
     )
 

@@ -95,8 +95,12 @@ _IMPLIED_NUMBER_PATTERN = re.compile(rf"\b(?:{'|'.join(_IMPLIED_NUMBERS)})", re.
 
 def find_quantities(text: str) -> Iterator[tuple[str, str]]:
     """Yields each number and its unit, or "" if it has none: "1,000 ms" and "one thousand milliseconds"."""
+    yield from ((value, unit) for _, value, unit in _parse_quantities(text))
+
+
+def _parse_quantities(text: str) -> Iterator[tuple[re.Match[str], str, str]]:
     for found in _NUMBER.finditer(text):
-        yield _parse_value(found), _parse_unit(_UNIT_AFTER_NUMBER.match(text, found.end()))
+        yield found, _parse_value(found), _parse_unit(_UNIT_AFTER_NUMBER.match(text, found.end()))
 
 
 def convert_number_words(text: str) -> str:
@@ -146,8 +150,7 @@ def has_only_known_quantities(sentence: str, evidence: str) -> bool:
     for value in find_implied_numbers(evidence):
         there.setdefault(value, set()).add("")
     counted = {thing for value, thing in find_counts(evidence) if value != "1"}
-    for found in _NUMBER.finditer(sentence):
-        value, unit = _parse_value(found), _parse_unit(_UNIT_AFTER_NUMBER.match(sentence, found.end()))
+    for found, value, unit in _parse_quantities(sentence):
         # "one" is usually an article.
         if value != "1" and value not in there and (unit or not found["word"]):
             return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -57,7 +58,8 @@ class CitedEvidence:
         )
         return "\n\n".join(filter(None, found))
 
-    def narrow(self) -> tuple[Evidence, ...]:
+    @cached_property
+    def stretches(self) -> tuple[Evidence, ...]:
         """The stretches of evidence that support the sentence, with their exact places."""
         return tuple(
             piece.narrow(units[first].start, units[last].end)

@@ -64,10 +64,9 @@ def check_paraphrase(sentence: str, evidence: Sequence[Evidence]) -> CheckedPara
     from bookbound.answering.grounding.supporting_units import CitedEvidence
 
     cited = CitedEvidence(sentence, evidence)
-    narrowed = cited.narrow()
-    if not narrowed or not passes_exact_checks(sentence, cited):
+    if not cited.stretches or not passes_exact_checks(sentence, cited):
         return None
-    return CheckedParaphrase(narrowed, cited.supporting_text, cited.context)
+    return CheckedParaphrase(cited.stretches, cited.supporting_text, cited.context)
 
 
 _LIST_MARKER = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+")
