@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bookbound.server.query_log.database import QueryLogDatabase
     from bookbound.server.query_log.repository import QueryLogRepository
     from bookbound.server.query_log.votes import VoteStore
-    from bookbound.server.report.report_builder import ReportBuilder
+    from bookbound.server.report.report_builder import BookLoader, ReportBuilder
     from bookbound.server.telemetry import QueueStats, Telemetry
     from bookbound.server.telemetry.opentelemetry import SpanRecorder
 
@@ -144,14 +144,12 @@ def build_vote_store(settings: Settings) -> VoteStore | None:
     return VoteStore(open_query_log(settings))
 
 
-def build_report_builder(settings: Settings, catalogue: BookCatalogue) -> ReportBuilder | None:
-    """Returns what reports on the query log, or None if questions are not logged."""
-    if settings.query_log == "off":
-        return None
+def build_report_builder(settings: Settings, load_books: BookLoader) -> ReportBuilder:
+    """Returns what reports on the query log."""
     from bookbound.server.report.report_builder import ReportBuilder
 
     local = replace(settings, embedder="local")  # the similarity of groups was chosen for it
-    return ReportBuilder(partial(open_query_log, settings), catalogue.find_manifests, partial(build_embedder, local))
+    return ReportBuilder(partial(open_query_log, settings), load_books, partial(build_embedder, local))
 
 
 def _build_query_log_repository(settings: Settings, format_address: AddressFormatter) -> QueryLogRepository:
@@ -213,7 +211,8 @@ def create_web_app(settings: Settings) -> FastAPI:
     admission = AdmissionController(settings.max_concurrency, settings.max_queue, settings.answer_timeout_seconds)
     pool, limiter, votes = build_book_pool(settings), build_rate_limiter(settings), build_vote_store(settings)
     telemetry, catalogue = build_telemetry(settings, admission.queue_stats), BookCatalogue(settings)
-    reindexing, report = build_reindexing(settings), build_report_builder(settings, catalogue)
+    reindexing = build_reindexing(settings)
+    report = None if settings.query_log == "off" else build_report_builder(settings, catalogue.find_manifests)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
@@ -81,14 +80,7 @@ def report(
 
 
 async def _build_report(bootstrap: Bootstrap, settings: Settings, since: timedelta) -> MetricsDict:
-    from bookbound.server.report.report_builder import ReportBuilder
-
-    local = replace(settings, embedder="local")
-    builder = ReportBuilder(
-        lambda: bootstrap.open_query_log(settings),
-        partial(_load_manifests, bootstrap, settings),
-        lambda: bootstrap.build_embedder(local),
-    )
+    builder = bootstrap.build_report_builder(settings, partial(_load_manifests, bootstrap, settings))
     of = BookRef(ALL_BOOKS) if settings.book == ALL_BOOKS else settings.book_ref
     with show_progress({"group": "Compare the questions"}) as progress:
         return await builder.build(of, since, progress)
