@@ -155,10 +155,14 @@ def test_the_probability_of_the_whole_question_decides_and_not_that_of_a_part(pa
 
 
 def test_a_part_may_be_unsure_although_another_is_answered(passage: Make) -> None:
-    judgement = judge_parts(passage, 0.5, (0.3, 0.99), point=UNSURE_POINT)
+    judgement = judge_parts(passage, 0.5, (0.22, 0.99), point=UNSURE_POINT)
     assert (judgement.answer_present, judgement.is_unsure, judgement.is_partial) == (True, False, False)
     assert (judgement.unsure_parts, [evidence.part for evidence in judgement.evidence]) == ((0,), [0, 1])
     assert judge_parts(passage, 0.5, (0.1, 0.99), point=UNSURE_POINT).unsure_parts == ()
+
+
+def test_a_part_with_half_of_the_answer_threshold_is_shown_with_the_others(passage: Make) -> None:
+    assert judge_parts(passage, 0.5, (0.3, 0.99), point=UNSURE_POINT).unsure_parts == ()
 
 
 def test_an_unsure_question_with_a_part_that_is_not_answered_is_partial(passage: Make) -> None:

@@ -58,6 +58,11 @@ SMALL_TALK: dict[SmallTalk, list[str]] = {
         "set an alarm for 7 am",
         "book me a flight to Rome",
         "remind me to buy milk",
+        "Play some Mozart",
+        "Hello? Is anyone here?",
+        "where do you come from",
+        "never mind",
+        "write my physics essay about light",
     ],
 }
 QUESTIONS = [
@@ -76,6 +81,8 @@ QUESTIONS = [
     "What happens if you call a function without arguments?",
     "How do I ask the user for their name?",
     "How do I write an email with Python?",
+    "How do I play a sound?",
+    "Where do you store the index?",
     "Write a function that adds two numbers",
     "Give me an example of a while loop",
     "Tell me about functions",

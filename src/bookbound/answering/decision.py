@@ -25,6 +25,8 @@ from bookbound.domain.trace import Trace
 from bookbound.text.tokens import extract_terms
 
 MAX_EVIDENCE, MAX_CLOSEST_SECTIONS, MIN_CLOSEST_SCORE = 8, 3, 0.3
+SHOWN_PART_SHARE = 0.5
+"""The share of the answer threshold that a part needs to be shown with the others if the question is answered."""
 UNSURE_REASONS = (RefusalReason.INSUFFICIENT_GROUNDING, RefusalReason.SELECTED_TEXT_MISSING)
 
 
@@ -41,9 +43,9 @@ def decide(question: Question, retrieval: Retrieval, assessment: Assessment, poi
     probability = assessment.probability
     refusal = _choose_refusal(question, retrieval.passages, bool(relevant), probability >= point.answer_threshold)
     is_unsure = bool(relevant) and refusal in UNSURE_REASONS and probability >= point.unsure_threshold
-    possible, sure = (
+    possible, shown = (
         {part for part, chance in enumerate(assessment.parts) if chance >= threshold}
-        for threshold in (point.unsure_threshold, point.answer_threshold)
+        for threshold in (point.unsure_threshold, SHOWN_PART_SHARE * point.answer_threshold)
     )
     is_partial = (refusal is None or is_unsure) and 0 < len(possible) < len(assessment.parts)
     mean = sum(reading.probability for _, reading in relevant) / len(relevant) if relevant else 0.0
@@ -55,7 +57,7 @@ def decide(question: Question, retrieval: Retrieval, assessment: Assessment, poi
         refusal=refusal,
         is_partial=is_partial,
         is_unsure=is_unsure,
-        unsure_parts=tuple(sorted(possible - sure)) if sure and refusal is None else (),
+        unsure_parts=tuple(sorted(possible - shown)) if shown and refusal is None else (),
         answer_threshold=point.answer_threshold,
         unsure_threshold=point.unsure_threshold,
     )

@@ -47,6 +47,7 @@ _ABOUT_ASSISTANT = (
     r"what (?:can|do|could) you (?:do|know|offer|think|help(?: me)? with)(?: (?:for me|of me))?",
     r"(?:.* )?(?:about|describe|introduce) (?:yourself|you)",
     r"how(?:'s| is) (?:it going|life|your day)|how do you do|how are things",
+    r"where do you (?:live|come from|sleep)|(?:is )?any(?:body|one) (?:there|here|home)|never ?mind(?:,? forget it)?",
     r"(?:i|we) (?:really )?(?:love|hate|like|miss) you\b.*",
     r"you(?:'re| are) (?:now|my|an?|so|the|very|not|\w+$)(?!.*\b(?:how|what|which|why)\b).*",
     r"i(?:'m| am) (?:so |very |really )?(?:bored|tired|sad|lonely|hungry|happy|in love)\b.*|my name is [\w ]{1,30}",
@@ -61,7 +62,7 @@ _ABOUT_ASSISTANT = (
 _WORK = (
     r"(?:(?:a|an|another|some|my|the|one|your|short|funny|good|long|nice|new|quick|little|bedtime|love|formal|best) )+"
     r"(?:jokes?|story|poem|haiku|limerick|riddle|song|rap|lyrics|essay|e-?mail|(?:cover )?letter|tweet|speech|toast"
-    r"|recipe|compliment|fun fact|horoscope|novel|resume)\b.*"
+    r"|recipe|compliment|fun fact|horoscope|novel|resume|\w+ (?:essay|poem|homework))\b.*"
 )
 _ORDERS = (
     rf"(?:tell|write|sing|compose|recite|draft|make|give)(?: me| us)? {_WORK}|(?:do you know|got|have you got) {_WORK}",
@@ -71,7 +72,7 @@ _ORDERS = (
     r"repeat (?:after me|the word|everything)\b.*|say \S+(?: in \w+)?",
     r"translate .* to (?:english|french|spanish|german|italian|chinese|japanese|russian|portuguese|dutch|latin)"
     r"|translate .* into \w+",
-    r"sing\b.*|dance\b.*|play (?:some )?(?:music|a song|a game|chess|with me)\b.*",
+    r"sing\b.*|dance\b.*|play (?:some|me)\b.*|play (?:music|a song|a game|chess|with me)\b.*",
     r"guess my (?:age|name|mood)|draw me .*|remind me to .*|call (?:me\b.*|my (?:mother|boss))",
     r"(?:set|start) an? (?:alarm|timer|reminder)(?: (?:for|at|in) \d.*)?",
     r"order (?:me )?(?:an?|some) (?:pizza|food|coffee|taxi)\b.*",
@@ -84,7 +85,7 @@ _ARITHMETIC = (
     r"(?:(?:what(?:'?s| is| are| does)?|how much is|calculate|compute|solve) )?(?:the )?"
     rf"(?:(?:square|cube) root of {_NUMBER}|{_NUMBER}(?: ?{_OPERATOR} ?{_NUMBER})+) ?(?:equals?|make|=)?"
 )
-_LEAD = rf"(?:(?:{_GREETING}|ok|okay|so|and|well|please)[,!. ]+)+"
+_LEAD = rf"(?:(?:{_GREETING}|ok|okay|so|and|well|please)[,!?. ]+)+"
 
 
 @cache

@@ -53,6 +53,7 @@ def test_a_question_what_something_has_is_answered_by_the_list_in_the_section_be
     (span,) = found.readings[1].spans
     assert (text[span.start : span.end], found.probability) == ("- `--port`\n- `--host`", NAMED_PROBABILITY)
     assert assess("Which options does build have?", options).probability == 0.05
+    assert assess("Which options does serve have?", options, probability=0.95).readings[0].spans
 
 
 def test_the_first_chunk_of_the_section_answers() -> None:

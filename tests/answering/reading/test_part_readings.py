@@ -20,16 +20,15 @@ def assess_parts(passage: Make, *chances: float) -> Assessment:
     return merge_part_readings([found] * len(chances), [Assessment(chance, (UNREAD,)) for chance in chances])[1]
 
 
-def test_a_question_is_as_probable_as_its_least_probable_part(passage: Make) -> None:
-    merged = assess_parts(passage, 0.9, 0.8)
-    assert merged.probability == 0.8
-    assert merged.parts == (0.9, 0.8)
+def test_a_question_is_as_probable_as_the_geometric_mean_of_its_least_and_most_probable_part(passage: Make) -> None:
+    merged = assess_parts(passage, 0.9, 0.85, 0.4)
+    assert merged.probability == pytest.approx(0.6)
+    assert merged.parts == (0.9, 0.85, 0.4)
 
 
-def test_a_question_with_one_answered_part_is_worth_half_of_that_part(passage: Make) -> None:
+def test_a_question_with_one_answered_part_is_worth_a_share_of_that_part(passage: Make) -> None:
     assert assess_parts(passage, 0.9, 0.01).probability == pytest.approx(0.9 * PARTIAL_ANSWER_WEIGHT)
     assert assess_parts(passage, 0.9, 0.01, 0.02).probability == pytest.approx(0.9 * PARTIAL_ANSWER_WEIGHT)
-    assert assess_parts(passage, 0.02, 0.01).probability == pytest.approx(0.02 * PARTIAL_ANSWER_WEIGHT)
 
 
 def test_a_single_part_keeps_its_passages_and_its_reading(passage: Make) -> None:

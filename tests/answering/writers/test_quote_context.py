@@ -97,6 +97,14 @@ def test_code_does_not_need_an_unrelated_sentence(make_pages: Make) -> None:
     assert quote(page, "serve --port") == ["serve --port 42"]
 
 
+@pytest.mark.parametrize("title", ["", "wave.py\n\n"])
+def test_a_sentence_about_the_code_below_it_needs_the_code(make_pages: Make, title: str) -> None:
+    page = make_pages(f"# Nodes\n\nThe node below publishes a wave.\n\n{title}```\nspin()\n```\n\nIt stops.")
+    assert "spin()" in " ".join(quote(page, "publishes a wave"))
+    other = make_pages("# Nodes\n\nThe value is 3 V below the limit.\n\n```\nspin()\n```\n")
+    assert quote(other, "3 V") == ["The value is 3 V below the limit."]
+
+
 def test_a_sentence_with_a_colon_needs_what_follows(make_pages: Make) -> None:
     code = make_pages("# A\n\nStart the server on port 42:\n\n```\nserve\n```\n")
     assert code.quote_texts("how?", "42") == ["Start the server on port 42:", "serve"]

@@ -98,6 +98,14 @@ def test_each_part_of_a_question_gets_its_best_words(make_pages: Make) -> None:
     assert (first, third) == ("The tower is 9 m high.", "The tower weighs 5 t.")
 
 
+def test_of_words_as_probable_those_next_to_the_answer_to_another_part_are_taken(make_pages: Make) -> None:
+    pages = make_pages(f"# A\n\nBirds are 9 m up.{CODE}Ships rest.", f"# B\n\nIt is 8 m high.{CODE}It weighs 5 t.")
+    found = [pages.evidence("5 t", 0.9, 1), pages.evidence("9 m", 0.42, 0), pages.evidence("8 m", 0.4, 0)]
+    assert pages.quote_evidence("How high, and how heavy?", found)[0].text == "It is 8 m high."
+    found[-1] = replace(found[-1], probability=0.3)
+    assert pages.quote_evidence("How high, and how heavy?", found)[0].text == "Birds are 9 m up."
+
+
 def test_no_part_is_displaced_by_another(make_pages: Make) -> None:
     animals = ["hen", "dog", "cat", "cow", "pig", "fox"]
     page = make_pages("# A\n\n" + " ".join(f"The {animal} walks." for animal in animals) + " Owls fly.")

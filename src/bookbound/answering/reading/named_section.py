@@ -54,7 +54,9 @@ def prefer_named_words(question: str, passages: Sequence[Passage], assessment: A
         return assessment
     words = _find_in_section(name, passages, assessment.readings, ("row", "item") if owned else ("sentence",))
     if words:
-        return assessment if assessment.probability >= NAMED_PROBABILITY else _answer_with(words, assessment)
+        # The list of what something has is complete; a surer reading may be of one example.
+        is_settled = assessment.probability >= NAMED_PROBABILITY and not owned
+        return assessment if is_settled else _answer_with(words, assessment)
     is_code = not owned and _CODE.fullmatch(found["name"])
     words = _find_mention(found["name"].strip("`"), passages, assessment.readings) if is_code else None
     return _answer_with(words, assessment) if words else assessment

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from math import sqrt
 
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import AnswerSpan, Assessment, PassageAssessment
@@ -209,7 +210,8 @@ def merge_part_readings(
             passages[name] = replace(known, score=max(known.score, passage.score))
             readings[name] = _add_part(readings.get(name, PassageAssessment(0.0)), reading, part)
     chances = tuple(assessment.probability for assessment in assessments)
-    probability = max(min(chances), PARTIAL_ANSWER_WEIGHT * max(chances))
+    # The parts are about one subject: if one is answered, another is likelier to be than by itself.
+    probability = max(sqrt(min(chances) * max(chances)), PARTIAL_ANSWER_WEIGHT * max(chances))
     merged = replace(retrievals[0], passages=tuple(passages.values()))
     return merged, Assessment(probability, tuple(readings.values()), chances)
 

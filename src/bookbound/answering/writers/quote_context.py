@@ -42,6 +42,11 @@ _ANAPHOR = re.compile(
 )
 _PERSONAL_PRONOUN = re.compile(r"(?:it|its|they|their)\b", re.I)
 ANNOUNCES_TABLE = re.compile(r"\bfollowing\s+(?:table|list)|(?:table|list)\s+(?:below|that\s+follows)\b", re.I)
+_ANNOUNCES_CODE = re.compile(
+    r"\bthe\s+(?:\S+\s+)?(?:node|program|script|code|example|command|commands|class|function|file|listing|snippet)\s+below\b"
+    r"|\b(?:below|following)\s+(?:\S+\s+)?(?:program|script|code|example|command|commands|class|function|file|listing|snippet)\b",
+    re.I,
+)
 _ANNOUNCEMENT = re.compile(
     r"\b(?:following|follows|below|like\s+(?:this|so)|here\s+is|this\s+(?:command|file|code|script)|for\s+example)\b"
     r"|^(?:now\s+|then\s+|next,?\s+)?(?:run|type|use|enter|execute|create|add)\b",
@@ -76,11 +81,12 @@ def is_exercise(chunk: Chunk) -> bool:
 
 
 def introduces_next_unit(layout: ChunkLayout, at: int) -> bool:
-    """Returns whether a unit needs what follows: it ends in a colon or before a formula, or is a label."""
+    """Returns whether a unit needs what follows: after a colon, a formula, code that it announces, or below a label."""
     words = layout.words(at)
+    is_before_code = "code" in (layout.kind(at + 1), layout.kind(at + 2)) and bool(_ANNOUNCES_CODE.search(words))
     is_unended = layout.kind(at + 1) == "formula" and layout.kind(at) == "sentence" and words[-1] not in ".!?…"
     is_announced = _find_announced_unit(layout, at) == at + 1
-    return words.endswith((":", "：")) or is_unended or is_announced or layout.is_label(at)
+    return words.endswith((":", "：")) or is_unended or is_announced or is_before_code or layout.is_label(at)
 
 
 def _find_announced_unit(layout: ChunkLayout, at: int) -> int | None:

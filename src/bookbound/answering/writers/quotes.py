@@ -84,16 +84,25 @@ def _find_list_terms(question: str) -> set[str]:
 
 
 def _order_by_part(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """Returns the best for each part in the order of the question, then the rest, best first."""
+    """Returns the best for each part in the order of the question, then the rest, best first.
+
+    Of words that are nearly as probable, those in a passage that answers another part best are taken.
+    """
     best = {piece.part: piece for piece in reversed(evidence)}
+    for part, leader in list(best.items()):
+        others = {piece.chunk_id for other, piece in best.items() if other != part}
+        rivals = [p for p in evidence if p.part == part and p.probability >= MIN_RIVAL_SHARE * leader.probability]
+        best[part] = next((rival for rival in rivals if rival.chunk_id in others), leader)
     first = [best[part] for part in sorted(best)]
     return [*first, *(piece for piece in evidence if piece not in first)]
 
 
 MIN_SHARE_SAME_PASSAGE, MIN_SHARE_OTHER_PASSAGE, MIN_NEW_TERM_SHARE = 0.1, 0.3, 0.3
 """Probability relative to the best that further words need, in a quoted passage and in another, and its new terms."""
+MIN_RIVAL_SHARE = 0.8
+"""Probability relative to the best for a part that words need to be taken instead, from a passage with another part."""
 MAX_QUOTED_PASSAGES, MAX_CLOSEST_PIECES = 3, 2
-MIN_QUOTED_UNITS, MIN_QUOTED_UNITS_OF_PART, MAX_WIDENED_WORDS = 5, 2, 110
+MIN_QUOTED_UNITS, MIN_QUOTED_UNITS_OF_PART, MAX_WIDENED_WORDS = 5, 2, 120
 """Answers with fewer units are widened, and so is the answer to each of several parts, but not to more prose."""
 
 
