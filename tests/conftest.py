@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Lock
 
 import pytest
 from hypothesis import settings
@@ -59,6 +61,25 @@ INTEGRATION = (
 """Tests of whole commands, processes and servers. `make quick` leaves them out."""
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_networks() -> Iterator[None]:
+    """Opens each shipped network once per process: every copy of the strong reader takes 400 MB and 2 seconds."""
+    from bookbound.models import MODELS_FOLDER, onnx
+
+    open_network, lock = onnx.OnnxNetwork, Lock()
+    opened: dict[tuple[Path, int], onnx.OnnxNetwork] = {}
+
+    def open_once(file: Path, threads: int = 1) -> onnx.OnnxNetwork:
+        if file.parent != MODELS_FOLDER:
+            return open_network(file, threads)
+        with lock:
+            return opened.get((file, threads)) or opened.setdefault((file, threads), open_network(file, threads))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx, "OnnxNetwork", open_once)
+        yield
 
 
 @pytest.fixture(scope="session")

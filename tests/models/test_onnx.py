@@ -5,7 +5,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -199,7 +198,6 @@ MAX_COSINE_DIFFERENCE, MAX_MEAN_COSINE_DIFFERENCE = 0.02, 0.005
 """The embedder rounds activations: with AVX2 alone, cosines differ by 0.001 on average, and by 0.018 at most of 850."""
 
 
-@cache
 def open_network(file: str, option: int) -> OnnxNetwork:
     """Opens a network as it is used, or with one of the options."""
     options = OPTIONS[option]
