@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from tests.server.server_process import run_fast_server
 
 from bookbound.domain.reply import Reply
 from bookbound.server.app import create_app
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedBackend
-from evals import bench_server
 
 Scripted = Callable[..., TestClient]
 Served = Callable[..., AbstractContextManager[str]]
@@ -30,6 +30,6 @@ def scripted() -> Scripted:
 
 @pytest.fixture(scope="session")
 def served(example_index: Path) -> Served:
-    """Starts the real server in its own process and returns its URL."""
+    """Starts the real server in its own process, with the fast reader unless told otherwise, and returns its URL."""
 
-    return partial(bench_server.run_server, example_index)
+    return partial(run_fast_server, example_index)

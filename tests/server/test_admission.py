@@ -48,7 +48,7 @@ class BlockingAssessor:
 
 
 async def open_blocking(index: Path) -> tuple[BlockingAssessor, BookPool]:
-    pipeline = await bootstrap.open_pipeline(Settings(index=index))
+    pipeline = await bootstrap.open_pipeline(Settings(index=index, reader="fast"))
     assessor = BlockingAssessor(pipeline)
     return assessor, BookPool.from_pipeline(replace(pipeline, engine=replace(pipeline.engine, assessor=assessor)))
 
@@ -130,7 +130,7 @@ def test_a_full_queue_says_how_many_seconds_to_wait(example_index: Path) -> None
 
 def test_questions_that_run_together_get_the_answers_they_get_alone(example_index: Path) -> None:
     async def run() -> None:
-        pipeline = await bootstrap.open_pipeline(Settings(index=example_index, answer_threshold=0.0))
+        pipeline = await bootstrap.open_pipeline(Settings(index=example_index, reader="fast", answer_threshold=0.0))
         admission = AdmissionController(max_concurrency=8, max_queue=100)
         questions = [Question(f"What is {word}?") for word in ("QoS", "a URDF", "the ZMP", "SLAM", "PPO", "a topic")]
         async with admission.serve_books(BookPool.from_pipeline(pipeline)):
@@ -173,7 +173,7 @@ def test_frequent_readiness_checks_cost_one_call_of_the_embedder(example_index: 
             return await self._embedder.embed(texts)
 
     async def run() -> int:
-        pipeline = await bootstrap.open_pipeline(Settings(index=example_index))
+        pipeline = await bootstrap.open_pipeline(Settings(index=example_index, reader="fast"))
         embedder = CountingEmbedder(pipeline.engine.embedder)
         engine = replace(pipeline.engine, embedder=embedder)  # type: ignore[arg-type]
         admission = AdmissionController(max_concurrency=1, max_queue=1)
@@ -237,7 +237,7 @@ def test_a_question_is_logged_with_the_open_edition_even_if_it_is_rejected(examp
     query_log, newest = ListQueryLog(), BookRef("robots", "2.0")
 
     async def run() -> None:
-        pipeline = await bootstrap.open_pipeline(Settings(index=example_index))
+        pipeline = await bootstrap.open_pipeline(Settings(index=example_index, reader="fast"))
         title = pipeline.book.manifest.title
 
         async def open_engine() -> Engine:

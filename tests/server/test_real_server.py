@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -22,7 +23,7 @@ QUESTION = "What are the three parts of a strain wave gear?"
 
 @pytest.fixture(scope="module")
 def client(served: Served) -> Iterator[httpx.Client]:
-    with served() as address, httpx.Client(base_url=address, timeout=30) as client:
+    with served(BOOKBOUND_READER="strong") as address, httpx.Client(base_url=address, timeout=30) as client:
         yield client
 
 
@@ -135,7 +136,8 @@ def test_a_used_port_and_a_missing_index_end_the_command_before_serving(tmp_path
 @pytest.mark.slow
 def test_ctrl_c_ends_the_server_quietly(example_index: Path) -> None:
     command = [sys.executable, "-u", "-m", "bookbound", "serve", "--index", str(example_index), "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    environment = os.environ | {"BOOKBOUND_READER": "fast"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
     address = re.search(r"http://[\d.]+:\d+", process.stdout.readline())
     assert address

@@ -138,6 +138,7 @@ def test_an_unsupported_sentence_never_appears_in_a_stream(tmp_path: Path, api: 
     drafted = [{"text": text, "passages": [1]} for text in (HORN, INVENTED, KEEPER)]
     with ScriptedServices() as services:
         settings = {"index": tmp_path / "index", "llm_model": "m-1", "llm_url": services.openai_url, "llm_api": api}
+        settings |= {"reader": "strong"}  # it verifies by default
         bootstrap.index_book(source, Settings(index=tmp_path / "index"))
         services.reply_with({"sentences": drafted, "missing": ""})
         with run_server_process(settings, tmp_path / "log") as server:

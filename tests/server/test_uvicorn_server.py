@@ -72,7 +72,7 @@ def test_one_connection_serves_many_requests_of_any_size(running: ThreadServer) 
 def test_an_index_on_the_command_line_wins_over_a_qdrant_server_in_the_settings_file(
     example_index: Path, tmp_path: Path, workers: str
 ) -> None:
-    (tmp_path / "bookbound.toml").write_text('qdrant_url = "http://127.0.0.1:9"\n')
+    (tmp_path / "bookbound.toml").write_text('qdrant_url = "http://127.0.0.1:9"\nreader = "fast"\n')
     command = [sys.executable, "-u", "-m", "bookbound", "serve", "--index", str(example_index)]
     process = subprocess.Popen(
         [*command, "--port", "0", "--workers", workers], stdout=subprocess.PIPE, text=True, cwd=tmp_path

@@ -10,29 +10,33 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from tests.server.page.book_site import BookSite, run_site
+from tests.server.server_process import run_fast_server
 
 from bookbound import bootstrap
 from bookbound.settings import Settings
-from evals import bench_server, chromium
+from evals import chromium
 
 TIMEOUT_MILLISECONDS = 30_000
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def site() -> Iterator[BookSite]:
     with run_site() as site:
         yield site
 
 
-@pytest.fixture(scope="session")
-def book_server(site: BookSite, example_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def book_server(
+    site: BookSite, example_book: Path, example_index: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
     """The address of the real server of the example book, whose citations lead to the site."""
     folder = tmp_path_factory.mktemp("widget")
+    shutil.copytree(example_index, folder / "index")  # only the addresses change, so no chunk is embedded again
     book = shutil.copytree(example_book, folder / "book")
     config = book / "docusaurus.config.js"
     config.write_text(config.read_text().replace("https://bookbound.example", site.address))
     bootstrap.index_book(book, Settings(index=folder / "index"))
-    with bench_server.run_server(folder / "index", BOOKBOUND_ALLOWED_ORIGINS=site.address) as address:
+    with run_fast_server(folder / "index", BOOKBOUND_ALLOWED_ORIGINS=site.address) as address:
         yield address
 
 

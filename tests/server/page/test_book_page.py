@@ -14,11 +14,11 @@ import pytest
 from playwright.sync_api import expect
 from tests.server.page.conftest import Tab
 from tests.server.page.test_widget_in_browser import AXE, AXE_TAGS, HIGHLIGHTED, QUESTION
+from tests.server.server_process import run_fast_server
 
 from bookbound import bootstrap
 from bookbound.domain.book_ref import BookRef
 from bookbound.settings import Settings
-from evals import bench_server
 
 SERVERS = ("hostile_server", "shelf_server", "public_server")
 SERVICES = "/read/docs/02-ros2/02-services-and-actions.mdx"
@@ -52,24 +52,24 @@ The contents of the gear are metal.
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def public_server(example_index: Path) -> Iterator[str]:
-    with bench_server.run_server(example_index) as address:
+    with run_fast_server(example_index) as address:
         yield address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def hostile_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The server of a book whose texts and file name are full of markup."""
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "book").mkdir()
     (folder / "book" / HOSTILE_FILE).write_text(HOSTILE_PAGE, encoding="utf-8")
     bootstrap.index_book(folder / "book", Settings(index=folder / "index"))
-    with bench_server.run_server(folder / "index") as address:
+    with run_fast_server(folder / "index") as address:
         yield address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shelf_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The server of two books, one of which has two editions."""
     folder = tmp_path_factory.mktemp("shelf")
@@ -79,7 +79,7 @@ def shelf_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         (source / "a.md").write_text(f"# About {book}\n\n## Life\n\nThe {words} life of {book} is short.\n")
         ref = BookRef(book, edition)
         bootstrap.index_book(source, Settings(index=folder / "index", book=ref.book, edition=ref.edition))
-    with bench_server.run_server(folder / "index", BOOKBOUND_BOOK="ants") as address:
+    with run_fast_server(folder / "index", BOOKBOUND_BOOK="ants") as address:
         yield address
 
 
@@ -286,7 +286,7 @@ def test_several_books_get_a_shelf(tab: Tab, shelf_server: str) -> None:
 
 
 def test_with_keys_a_page_says_that_it_needs_one_and_shows_nothing(example_index: Path) -> None:
-    with bench_server.run_server(example_index, BOOKBOUND_ACCESS_MODE="keys") as address:
+    with run_fast_server(example_index, BOOKBOUND_ACCESS_MODE="keys") as address:
         for path in ("/", "/read", ANATOMY, "/read/unknown.md"):
             status, body, headers = get(address + path)
             assert status == 401

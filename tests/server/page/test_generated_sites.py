@@ -23,9 +23,9 @@ from tests.server.page.book_site import STRICT_POLICY
 from tests.server.page.conftest import Tab
 from tests.server.page.site_generators import GENERATORS, GUIDE, Addresses, Generator, read_snippets
 from tests.server.page.test_widget_in_browser import HIGHLIGHTED
+from tests.server.server_process import run_fast_server
 
 from bookbound.settings import ENVIRONMENT_PREFIX, Settings
-from evals import bench_server
 
 QUESTION, ANCHOR = "How many drops of oil does a bearing get?", "oil-the-bearings"
 OTHER_QUESTION, OTHER_ANCHOR = "What should I check first if the pump does not start?", "the-pump-does-not-start"
@@ -87,7 +87,7 @@ def set_up_server(folder: Path, addresses: Addresses) -> Iterator[Addresses]:
     secret = run(key).strip()
     *settings, program, _, _, _ = shlex.split(serve)
     assert program == "bookbound"
-    with bench_server.run_server(folder / "index", **dict(each.split("=", 1) for each in settings)) as server:
+    with run_fast_server(folder / "index", **dict(each.split("=", 1) for each in settings)) as server:
         yield Addresses(addresses.site, server, secret)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.server.page.conftest import Tab
 from tests.server.page.payloads import FIND_CHANGES, HOSTILE_LINKS, PAYLOADS, WATCH_CALLS
+from tests.server.server_process import run_fast_server
 from tests.server.thread_server import run_in_thread
 
 from bookbound import bootstrap
@@ -24,7 +25,6 @@ from bookbound.settings import Settings
 from bookbound.sources import parse_book
 from bookbound.testing import ScriptedBackend, ScriptedEmbedder, make_passage, make_unsure
 from bookbound.testing.scripted_services import ScriptedServices
-from evals import bench_server
 
 SERVERS = ("hostile_books", "model_server")
 QUESTION = "What does the label of the strain wave gear say?"
@@ -111,7 +111,7 @@ def model_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         services.reply_with(reply, always=True)
         variables = {"LLM_MODEL": "any", "LLM_URL": services.openai_url, "LLM_KEY": "key"}
         environment = {f"BOOKBOUND_{name}": value for name, value in variables.items()}
-        with bench_server.run_server(folder / "index", **environment) as address:
+        with run_fast_server(folder / "index", **environment) as address:
             yield address
 
 

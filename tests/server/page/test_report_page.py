@@ -16,6 +16,7 @@ from playwright.sync_api import Page, expect
 from tests.server.page.conftest import Tab
 from tests.server.page.test_widget_in_browser import AXE, AXE_TAGS
 from tests.server.query_log.factories import make_entry, make_refused_entry, make_repository
+from tests.server.server_process import run_fast_server
 from tests.server.test_index_routes import add_key
 
 from bookbound import bootstrap
@@ -23,7 +24,6 @@ from bookbound.domain.book_ref import BookRef
 from bookbound.server.api_keys import KeyKind
 from bookbound.server.query_log import log_folder
 from bookbound.settings import Settings
-from evals import bench_server
 
 SERVERS = ("report_server", "changing_server", "several_books_server")
 HORN = "# Horn\n\n## Sound\n\nThe horn of the lighthouse sounds {} times in thick fog.\n"
@@ -91,7 +91,7 @@ def report_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReportSe
     """A server that readers have asked and voted on."""
     settings, source = index_twice(tmp_path_factory.mktemp("report"))
     key = add_key(settings, KeyKind.ADMIN)[1]
-    with bench_server.run_server(settings.index, BOOKBOUND_SOURCE=str(source)) as address:
+    with run_fast_server(settings.index, BOOKBOUND_SOURCE=str(source)) as address:
         reader = Questioner(address)
         for vote in ("up", "down"):
             reply = reader.ask(ANSWERED)
@@ -108,7 +108,7 @@ def changing_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Report
     """A server whose index the tests change."""
     settings, source = index_twice(tmp_path_factory.mktemp("changing"))
     key = add_key(settings, KeyKind.ADMIN)[1]
-    with bench_server.run_server(settings.index, BOOKBOUND_SOURCE=str(source)) as address:
+    with run_fast_server(settings.index, BOOKBOUND_SOURCE=str(source)) as address:
         yield ReportServer(address, key, source)
 
 
@@ -130,7 +130,7 @@ def several_books_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
             ]
         )
     key = add_key(settings, KeyKind.ADMIN)[1]
-    with bench_server.run_server(settings.index, BOOKBOUND_BOOK="ants", BOOKBOUND_ACCESS_MODE="keys") as address:
+    with run_fast_server(settings.index, BOOKBOUND_BOOK="ants", BOOKBOUND_ACCESS_MODE="keys") as address:
         yield ReportServer(address, key, folder)
 
 

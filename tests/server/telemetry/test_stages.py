@@ -43,7 +43,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def ask(index: Path, question: Question, *, failing: bool = False) -> RequestRecord:
-    pipeline = await bootstrap.open_pipeline(Settings(index=index, answer_threshold=0.0))
+    pipeline = await bootstrap.open_pipeline(Settings(index=index, reader="fast", answer_threshold=0.0))
     if failing:
         engine = replace(pipeline.engine, writer=FailingWriter(), fallback_writer=pipeline.engine.writer)
         pipeline = replace(pipeline, engine=engine)
