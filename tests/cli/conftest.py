@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.pipelines import remember_readings
 from tests.server.query_log.factories import make_entry, make_refused_entry, make_repository, make_requester
 from typer.testing import CliRunner
 
@@ -79,6 +80,13 @@ ROWS: list[dict[str, Any]] = [
     },
     {"id": "3", "question": "Who won the <b>football</b> world cup?", "answerable": False, "type": "off_topic"},
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def remembered_readings() -> Iterator[None]:
+    """Reads for each command only what no earlier one of the module had read."""
+    with remember_readings():
+        yield
 
 
 @pytest.fixture(scope="session")
