@@ -107,8 +107,12 @@ def book(little_book: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def environment() -> dict[str, str]:
-    """The environment without settings of the person who runs the tests, and with buffered output."""
-    return {name: value for name, value in os.environ.items() if not _is_foreign(name)}
+    """The environment of processes, without settings of the person who runs the tests, and with buffered output.
+
+    They use the fast reader, because each process opens its networks again.
+    """
+    kept = {name: value for name, value in os.environ.items() if not _is_foreign(name)}
+    return kept | {"BOOKBOUND_READER": "fast"}
 
 
 def _is_foreign(name: str) -> bool:
