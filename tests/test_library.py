@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import aclosing
 from pathlib import Path
 from threading import Event
 from typing import cast, get_args
@@ -15,13 +16,13 @@ import bookbound
 from bookbound import bootstrap
 from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.errors import BookIndexError, BookNotFoundError, IndexNotFoundError, InvalidInputError
-from bookbound.domain.judgement import RefusalReason
-from bookbound.domain.question import CompletedQuestion, Question
+from bookbound.domain.judgement import Judgement, RefusalReason
+from bookbound.domain.question import CompletedQuestion, Question, Retrieval
 from bookbound.domain.reply import Answer, PipelineEvent, Refusal, Reply
 from bookbound.domain.trace import StageClock
 from bookbound.library import Book, EventLoopThread
 from bookbound.settings import Settings
-from bookbound.testing import ScriptedPipeline, make_refusal
+from bookbound.testing import ScriptedPipeline, make_answer, make_passage, make_refusal, make_unsure
 
 BOOK = """# Lamps
 
@@ -108,6 +109,37 @@ def test_a_search_gives_at_most_k_passages_with_scores(book: Book) -> None:
     (only,) = book.search("lens", k=1)
     assert "Paris" in only.chunk.text
     assert 0 < only.score <= 1
+
+
+def test_a_search_for_an_answer_finds_nothing_if_the_book_does_not_surely_answer(book: Book) -> None:
+    asked, unanswered = "How long does the horn sound in fog?", "How much does the fog horn cost?"
+    found = book.search(asked, k=2, only_answerable=True)
+    assert found == book.search(asked, k=2)
+    assert "four seconds" in found[0].chunk.text
+    assert book.search(unanswered)
+    assert book.search(unanswered, only_answerable=True) == ()
+
+
+@pytest.mark.parametrize("reply", [make_refusal(), make_unsure([make_passage("The horn is red.")])])
+def test_a_search_for_an_answer_counts_an_unsure_reply_as_none(reply: Reply) -> None:
+    with asyncio.Runner() as runner:
+        book = Book(cast(Pipeline, ScriptedPipeline(reply)), runner)
+        assert book.search("Which colour has the horn?") == reply.trace.retrieval.passages
+        assert book.search("Which colour has the horn?", only_answerable=True) == ()
+
+
+def test_a_search_for_an_answer_writes_none() -> None:
+    class UnwrittenPipeline(ScriptedPipeline):
+        async def steps(self, question: Question, clock: StageClock | None = None) -> AsyncGenerator[PipelineEvent]:
+            async with aclosing(super().steps(question, clock)) as steps:
+                async for step in steps:
+                    assert isinstance(step, Retrieval | Judgement)
+                    yield step
+
+    passage = make_passage("The horn is red.")
+    with asyncio.Runner() as runner:
+        book = Book(cast(Pipeline, UnwrittenPipeline(make_answer([("The horn is red.", passage)]))), runner)
+        assert book.search("Which colour has the horn?", only_answerable=True) == (passage,)
 
 
 def test_a_threshold_that_no_passage_reaches_is_a_refusal(book: Book) -> None:

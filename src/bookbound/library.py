@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError, Future
+from contextlib import aclosing
 from dataclasses import dataclass
 from threading import Lock, Thread
 from types import TracebackType
@@ -13,9 +14,10 @@ from typing import Any, Protocol, Self, TypeVar
 from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import BookIndexError
+from bookbound.domain.judgement import Judgement
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.ports import PassageFormatter
-from bookbound.domain.question import AnswerScope, Question, Turn
+from bookbound.domain.question import AnswerScope, Question, Retrieval, Turn
 from bookbound.domain.reply import PipelineEvent, Reply
 from bookbound.domain.trace import StageClock
 
@@ -106,9 +108,16 @@ class Book:
 
         return self._run(converse)
 
-    def search(self, words: str, *, k: int = 5, clock: StageClock | None = None) -> tuple[Passage, ...]:
-        """Returns the best passages without a judgement; a clock measures the stages."""
+    def search(
+        self, words: str, *, k: int = 5, only_answerable: bool = False, clock: StageClock | None = None
+    ) -> tuple[Passage, ...]:
+        """Returns the best passages; a clock measures the stages.
+
+        With `only_answerable` they are judged as `ask` judges them, and there are none if they do not surely answer.
+        """
         checked = Question(words, k=k)
+        if only_answerable:
+            return self._run(lambda: self._search_answer(checked, clock))
         return self._run(lambda: self.pipeline.search(checked, clock)).passages
 
     def close(self) -> None:
@@ -127,6 +136,16 @@ class Book:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    async def _search_answer(self, question: Question, clock: StageClock | None) -> tuple[Passage, ...]:
+        passages: tuple[Passage, ...] = ()
+        async with aclosing(self.pipeline.steps(question, clock)) as steps:
+            async for step in steps:
+                if isinstance(step, Retrieval):
+                    passages = step.passages
+                elif isinstance(step, Judgement):  # nothing has been written yet, and nothing has to be
+                    return passages[: question.k] if step.answer_present else ()
+        raise AssertionError("every question is judged")
 
     def _run(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
         try:
