@@ -1,12 +1,15 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# The extras of the service are in the lock file for development; the frameworks of the retrievers have their own.
+SERVICES     := agents cohere openai postgres qdrant redis tracing
+INTEGRATIONS := haystack langchain llama-index
 PYTEST  = $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
           --no-emit-index-url --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-slow check tour bench load chaos eval replies pictures lock widget clean
+.PHONY: help demo quick test test-slow test-integrations check tour bench load chaos eval replies pictures lock widget clean
 
 help:            ## say what each target does
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -23,6 +26,10 @@ test: check      ## run every check and every test but the slow ones
 
 test-slow: $(VENV)/.dev   ## run the slow tests: kills, hostile sources, real books, load
 	$(PYTEST) -m slow
+
+test-integrations: $(VENV)-integrations/.dev   ## test the retrievers with LangChain, LlamaIndex and Haystack
+	$(VENV)-integrations/bin/mypy --follow-imports silent src/bookbound/integrations tests/integrations
+	$(VENV)-integrations/bin/python -m pytest tests/integrations
 
 tour: $(VENV)/.dev    ## follow a question and a page through the code
 	$(BIN)/python -m evals.tour
@@ -53,7 +60,9 @@ chaos: $(VENV)/.dev   ## the same, while PostgreSQL, Redis and workers are kille
 lock: $(VENV)/.dev    ## pin every dependency again, with hashes
 	$(BIN)/python -m pip install --quiet uv
 	$(COMPILE) pyproject.toml -o requirements.lock
-	$(COMPILE) --all-extras --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(COMPILE) $(SERVICES:%=--extra %) --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(COMPILE) $(INTEGRATIONS:%=--extra %) --group integrations -c requirements-dev.lock pyproject.toml \
+	    -o requirements-integrations.lock
 
 widget:          ## build the widget from its sources (needs Node)
 	npm --prefix widget install --no-save --no-audit --no-fund
@@ -61,7 +70,7 @@ widget:          ## build the widget from its sources (needs Node)
 	npm --prefix widget run build
 
 clean:           ## remove what the other targets made
-	rm -rf $(VENV) .bookbound/demo evals/out
+	rm -rf $(VENV) $(VENV)-integrations .bookbound/demo evals/out
 
 $(VENV)/.run: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -71,4 +80,10 @@ $(VENV)/.run: requirements.lock pyproject.toml
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.run
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(VENV)-integrations/.dev: requirements-integrations.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)-integrations
+	$(VENV)-integrations/bin/python -m pip install --quiet --require-hashes -r requirements-integrations.lock
+	$(VENV)-integrations/bin/python -m pip install --quiet --no-deps --editable .
 	@touch $@

@@ -37,6 +37,7 @@ INTEGRATION = (
     "indexing/store/test_full_disk",
     "indexing/store/test_qdrant",
     "indexing/test_pipeline",
+    "integrations/",
     "server/page/test_report_page",
     "server/page/test_generated_sites",
     "server/page/test_widget_in_browser",

@@ -35,12 +35,16 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class OpenBook:
-    """One edition of a book that is open for questions; answers are compared with its other editions."""
+    """One edition of a book that is open for questions; answers are compared with its other editions.
+
+    A book that was indexed without a name has none, and neither have all books together.
+    """
 
     index: Index
     operating_point: OperatingPoint
     edition: str = ""
     other_editions: OtherEditions | None = None
+    name: str = ""
 
     @property
     def manifest(self) -> Manifest:

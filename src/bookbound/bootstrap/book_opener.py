@@ -135,7 +135,8 @@ async def open_published_book(settings: Settings, engine: Engine, books: Sequenc
     except BaseException:
         await index.close()
         raise
-    return OpenBook(index, point.point, settings.book_ref.edition, build_other_editions(settings, others))
+    ref = settings.book_ref
+    return OpenBook(index, point.point, ref.edition, build_other_editions(settings, others), ref.book)
 
 
 async def _open_all_books(settings: Settings, engine: Engine, books: Sequence[BookRef]) -> OpenBook:

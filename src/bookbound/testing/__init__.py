@@ -98,7 +98,7 @@ def make_trace(passages: tuple[Passage, ...], selection: Place | None) -> Trace:
 class ScriptedPipeline:
     """A pipeline that answers every question with one reply or one error; `questions` are those it was asked."""
 
-    book, engine = SimpleNamespace(manifest=SCRIPTED_MANIFEST), SimpleNamespace(agent=None)
+    book, engine = SimpleNamespace(manifest=SCRIPTED_MANIFEST, name="", edition=""), SimpleNamespace(agent=None)
 
     def __init__(self, script: Reply | Exception) -> None:
         self._script = script

@@ -1,0 +1,41 @@
+"""Retrievers that give the passages of a book to other frameworks; each module needs the package of its framework."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bookbound.domain.chunk import Passage
+from bookbound.library import Book
+
+DEFAULT_PASSAGES = 5
+
+
+@contextmanager
+def require_package(requirement: str) -> Iterator[None]:
+    """Reports a package that is missing or too old in this block with the command that installs it."""
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(f"This retriever needs {requirement}. Install it: pip install '{requirement}'") from error
+
+
+def describe_passage(book: Book, passage: Passage) -> dict[str, str | int]:
+    """Returns the metadata of a passage: plain values, because many stores can filter by nothing else.
+
+    The span is in characters of the source file. A printed page is only there if the book has them.
+    """
+    opened, chunk, place = book.pipeline.book, passage.chunk, passage.chunk.place
+    metadata: dict[str, str | int] = {
+        "url": place.link,
+        "book": place.book or opened.name or book.manifest.title,
+        "edition": opened.edition,
+        "chapter": place.chapter,
+        "title": place.title,
+        "section": place.section,
+        "file": place.file,
+        "span_start": place.start,
+        "span_end": place.end,
+        "chunk_id": chunk.id,
+    }
+    return metadata if place.page is None else metadata | {"page": place.page}
