@@ -17,10 +17,11 @@ RUN python -m venv --without-pip /opt/bookbound \
         --require-hashes --requirement requirements.lock
 COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY examples examples
+COPY release release
 COPY src src
 # The folder of wheels has only the versions of the lock file.
 # hadolint ignore=DL3013
-RUN pip wheel --no-index --find-links wheels --no-deps --wheel-dir wheels . \
+RUN pip wheel --no-index --find-links wheels --no-deps --wheel-dir wheels . ./release/models \
     && pip --python /opt/bookbound/bin/python install --no-index --find-links wheels "bookbound[${EXTRAS}]" \
     && pip --python /opt/bookbound/bin/python check
 

@@ -6,7 +6,7 @@ SERVICES     := agents cohere openai postgres qdrant redis tracing
 INTEGRATIONS := haystack langchain llama-index
 PYTEST  = $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-          --no-emit-index-url --quiet
+          --no-emit-index-url --no-emit-package bookbound-models --quiet
 
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test test-slow test-integrations check tour bench load chaos eval replies pictures lock widget clean

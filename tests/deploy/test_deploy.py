@@ -25,6 +25,7 @@ from tests.deploy.files import (
     read_stages,
 )
 
+import bookbound
 from bookbound.bootstrap import web_app
 from bookbound.models import MODELS_FOLDER
 from bookbound.server import uvicorn_server
@@ -62,11 +63,7 @@ def test_every_image_is_pinned_to_a_version() -> None:
 
 
 def test_the_image_has_the_version_of_the_package() -> None:
-    version = re.search(
-        r'^version = "(.*)"$', (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert version
-    assert f"bookbound:{version[1]}" == BOOKBOUND_IMAGE
+    assert f"bookbound:{bookbound.__version__}" == BOOKBOUND_IMAGE
     assert {image.rpartition("/")[2] for image in list_images() if "bookbound" in image} == {BOOKBOUND_IMAGE}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,19 @@ MODELS_FOLDER = Path(__file__).parent
 EMBEDDER_FILE, FAST_READER_FILE, STRONG_READER_FILE = "embedder.onnx", "fast-reader.onnx", "strong-reader.onnx"
 EXTRA_FILES = {STRONG_READER_FILE: ("strong-reader-words.bin",)}
 """Files that a network loads itself; no file may be so large that a forge refuses it."""
+LARGE_FILES = (STRONG_READER_FILE, *EXTRA_FILES[STRONG_READER_FILE])
+"""Too large for the wheel of this package: in an installation they are in another, next to each other."""
+LARGE_FILES_PACKAGE, LARGE_FILES_DISTRIBUTION = "bookbound_models", "bookbound-models"
 TOKENIZER_FILE, CONSTANTS_FILE, DIGESTS_FILE = "tokenizer.json", "reader.json", "digests.json"
+
+
+def find_model_file(name: str, folder: Path = MODELS_FOLDER) -> Path:
+    """Returns where a file is: in the folder, as in a checkout, or in the package of the large files."""
+    file = folder / name
+    if name in LARGE_FILES and folder == MODELS_FOLDER and not file.exists():
+        package = find_spec(LARGE_FILES_PACKAGE)
+        return Path(*(package.submodule_search_locations or ())[:1], name) if package else file
+    return file
 
 
 def load_constants(file: Path) -> dict[str, Any]:
@@ -32,7 +45,8 @@ def load_constants(file: Path) -> dict[str, Any]:
 
 
 def missing_model_error(name: str) -> ConfigError:
-    return ConfigError(f"The model file {name} is missing. Install bookbound again.")
+    source = f", together with {LARGE_FILES_DISTRIBUTION}, which has it" if name in LARGE_FILES else ""
+    return ConfigError(f"The model file {name} is missing. Install bookbound again{source}.")
 
 
 def damaged_model_error(name: str) -> ConfigError:

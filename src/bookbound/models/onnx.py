@@ -29,6 +29,7 @@ from bookbound.models import (
     STRONG_READER_FILE,
     TOKENIZER_FILE,
     damaged_model_error,
+    find_model_file,
     load_constants,
     missing_model_error,
 )
@@ -147,7 +148,7 @@ class ModelRuntime:
 
     def _verify_file(self, name: str) -> Path:
         """Returns a file of the folder after its checksum was verified."""
-        file = self.folder / name
+        file = find_model_file(name, self.folder)
         try:
             with file.open("rb") as content:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()
