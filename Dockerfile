@@ -19,9 +19,12 @@ COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY examples examples
 COPY release release
 COPY src src
+# What `bookbound --version` says; the build has no Git: --build-arg COMMIT=$(git describe --always --dirty --exclude='*')
+ARG COMMIT=
 # The folder of wheels has only the versions of the lock file.
 # hadolint ignore=DL3013
-RUN pip wheel --no-index --find-links wheels --no-deps --wheel-dir wheels . ./release/models \
+RUN echo "$COMMIT" > src/bookbound/commit.txt \
+    && pip wheel --no-index --find-links wheels --no-deps --wheel-dir wheels . ./release/models \
     && pip --python /opt/bookbound/bin/python install --no-index --find-links wheels "bookbound[${EXTRAS}]" \
     && pip --python /opt/bookbound/bin/python check
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bookbound import __version__
+import bookbound
+from bookbound.cli.source_commit import find_commit
 
 Shell = Callable[[str], subprocess.CompletedProcess[str]]
 FULL = "Error: Standard output cannot be written: No space left on device.\n"
@@ -141,7 +142,8 @@ def test_a_working_directory_that_was_removed_is_reported(environment: dict[str,
     assert done.stderr == "Error: The working directory was removed. Change to one that exists.\n"
 
 
-def test_the_installed_command_prints_the_version(environment: dict[str, str]) -> None:
+def test_the_installed_command_prints_the_version_and_the_commit(environment: dict[str, str]) -> None:
     script = Path(sys.executable).parent / "bookbound"
     done = subprocess.run([script, "--version"], env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, f"bookbound {__version__}\n")
+    commit = find_commit(Path(bookbound.__file__).resolve().parent)
+    assert (done.returncode, done.stdout) == (0, f"bookbound {bookbound.__version__} ({commit})\n")

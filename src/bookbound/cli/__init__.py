@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import warnings
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
-from bookbound import __version__
+import bookbound
 from bookbound.cli import (
     archive_commands,
     ask_command,
@@ -26,6 +27,7 @@ from bookbound.cli.exit_codes import EXIT_BROKEN_PIPE, flush_before_exit, print_
 from bookbound.cli.index_command import index
 from bookbound.cli.inspect_command import inspect
 from bookbound.cli.report_command import report
+from bookbound.cli.source_commit import find_commit
 from bookbound.settings import warn_unknown_variables
 
 app = typer.Typer(
@@ -74,7 +76,8 @@ def run_command_line(bootstrap: Bootstrap) -> NoReturn:
 
 def _print_version(is_wanted: bool) -> None:
     if is_wanted:
-        print(f"bookbound {__version__}")
+        commit = find_commit(Path(bookbound.__file__).resolve().parent)
+        print(f"bookbound {bookbound.__version__}{f' ({commit})' if commit else ''}")
         raise typer.Exit
 
 
@@ -82,7 +85,8 @@ def _print_version(is_wanted: bool) -> None:
 def options(
     ctx: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and the commit."),
     ] = False,
 ) -> None:
     """Answers readers' questions from one book and nothing else, with a citation for every sentence."""
