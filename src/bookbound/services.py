@@ -29,6 +29,22 @@ SERVICE_LABELS = {"embeddings": "The embeddings service", "language model": "The
 _HOST_PATTERN = re.compile(r"([^@]*@)?([\w.-]+|\[[\da-f:.]+\])(:\d+)?", re.ASCII | re.IGNORECASE)
 MAX_RETRY_AFTER_SECONDS = 7 * 24 * 3600.0
 """A longer `Retry-After` is ignored."""
+EXTRA_PACKAGES = {
+    "agents": ("openai-agents>=0.20",),
+    "cohere": ("cohere>=7.0", "httpx>=0.27"),
+    "openai": ("openai>=2.30",),
+    "postgres": ("psycopg[binary]>=3.2",),
+    "qdrant": ("qdrant-client>=1.15", "httpx>=0.27"),
+    "redis": ("redis>=5.2",),
+    "tracing": ("opentelemetry-sdk>=1.30", "opentelemetry-exporter-otlp-proto-http>=1.30"),
+}
+"""The packages of each extra in `pyproject.toml`."""
+
+
+def build_missing_packages_error(subject: str, extra: str) -> ConfigError:
+    """Names the packages themselves: our own name may be that of another project in a package index."""
+    packages = " ".join(f'"{package}"' for package in EXTRA_PACKAGES[extra])
+    return ConfigError(f"{subject} needs more packages. Install them next to Bookbound: pip install {packages}")
 
 
 def get_service_label(service: str) -> str:

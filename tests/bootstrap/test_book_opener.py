@@ -23,6 +23,7 @@ from bookbound.domain.errors import ConfigError, EmbedderMismatchError
 from bookbound.indexing.embed.embedding_cache import CachingEmbedder
 from bookbound.models import EXTRA_FILES, MODELS_FOLDER, STRONG_READER_FILE
 from bookbound.models.onnx import ModelRuntime
+from bookbound.services import EXTRA_PACKAGES
 from bookbound.settings import Settings
 from bookbound.testing.scripted_services import ScriptedServices
 
@@ -104,7 +105,7 @@ def test_the_fast_reader_answers_and_verifies_without_the_file_of_the_strong_one
 
 @pytest.mark.usefixtures("without_strong_reader")
 def test_the_default_reader_needs_the_file_of_the_strong_one(index: Path) -> None:
-    with pytest.raises(ConfigError, match=r"The model file strong-reader.* is missing\. Install bookbound again\."):
+    with pytest.raises(ConfigError, match=r"The model file strong-reader.* is missing\. Install bookbound again"):
         open_and_close(index=index)
 
 
@@ -163,7 +164,7 @@ def test_a_missing_extra_is_reported_with_the_command_that_installs_it(
     for adapter in ADAPTERS:
         monkeypatch.delitem(sys.modules, f"bookbound.{adapter}", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ConfigError, match=re.escape(f"pip install '.[{extra}]'")):
+    with pytest.raises(ConfigError, match=re.escape(f'pip install "{EXTRA_PACKAGES[extra][0]}"')):
         open_and_close(index=index, **chosen)
 
 

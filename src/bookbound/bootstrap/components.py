@@ -15,7 +15,7 @@ from bookbound.domain.book_ref import ALL_BOOKS, UNNAMED_BOOK
 from bookbound.domain.errors import ConfigError, InvalidInputError
 from bookbound.domain.ports import Agent, AnswerWriter, Assessor, Embedder, IndexStore
 from bookbound.library import EventLoopThread
-from bookbound.services import validate_key, validate_url
+from bookbound.services import build_missing_packages_error, validate_key, validate_url
 from bookbound.settings import Settings
 
 if TYPE_CHECKING:
@@ -98,9 +98,7 @@ def require_extra(name: str, setting: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "bookbound":
             raise
-        raise ConfigError(
-            f"The setting `{setting}` needs more packages. Install them in the checkout: pip install '.[{name}]'"
-        ) from error
+        raise build_missing_packages_error(f"The setting `{setting}`", name) from error
 
 
 def build_store(settings: Settings) -> IndexStore:

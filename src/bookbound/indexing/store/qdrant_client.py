@@ -18,6 +18,7 @@ from bookbound.domain.errors import (
 from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.indexing.store.index_format import is_generation_id
 from bookbound.services import (
+    build_missing_packages_error,
     build_response_error,
     build_status_error,
     build_timeout_error,
@@ -64,9 +65,7 @@ def connect_client(url: str, key: str | None, seconds: float) -> AsyncQdrantClie
         from httpx import Limits
         from qdrant_client import AsyncQdrantClient
     except ImportError as error:
-        raise ConfigError(
-            "A Qdrant server needs one more package. Install it in the checkout: pip install '.[qdrant]'"
-        ) from error
+        raise build_missing_packages_error("A Qdrant server", "qdrant") from error
     quiet_loggers("httpx", "httpcore")
     return AsyncQdrantClient(
         url=validate_url(url, "qdrant_url"),

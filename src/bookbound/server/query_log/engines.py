@@ -14,6 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from bookbound import filesystem
 from bookbound.domain.errors import BookboundError, ConfigError, ServiceUnreachableError
+from bookbound.services import build_missing_packages_error
 
 SERVICE = "log"
 SQLITE_FILE_NAME = "questions.db"
@@ -90,9 +91,7 @@ def _enable_wal(connection: sqlite3.Connection) -> None:
 def create_postgres_engine(url: URL) -> Engine:
     """An engine for a PostgreSQL database."""
     if find_spec(POSTGRES_DRIVER) is None:
-        raise ConfigError(
-            "A query log in PostgreSQL needs an extra package. Install it in the checkout: pip install '.[postgres]'"
-        )
+        raise build_missing_packages_error("A query log in PostgreSQL", "postgres")
     timeouts = {name: value for name, value in CONNECTION_TIMEOUTS.items() if name not in url.query}
     engine = create_engine(url.set(drivername=f"postgresql+{POSTGRES_DRIVER}"), connect_args=timeouts, pool_size=1)
 
