@@ -9,7 +9,7 @@ COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-has
           --no-emit-index-url --no-emit-package bookbound-models --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-slow test-integrations check tour bench load chaos eval replies pictures lock widget clean
+.PHONY: help demo quick test test-slow test-integrations check tour bench load chaos eval replies pictures lock dist widget clean
 
 help:            ## say what each target does
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -64,13 +64,19 @@ lock: $(VENV)/.dev    ## pin every dependency again, with hashes
 	$(COMPILE) $(INTEGRATIONS:%=--extra %) --group integrations -c requirements-dev.lock pyproject.toml \
 	    -o requirements-integrations.lock
 
+dist: $(VENV)/.dev    ## build the sdist, both wheels and the SBOM into dist/
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m build --no-isolation --outdir dist --wheel release/models
+	$(BIN)/python -m release.sbom dist/bookbound.cdx.json
+
 widget:          ## build the widget from its sources (needs Node)
 	npm --prefix widget install --no-save --no-audit --no-fund
 	npm --prefix widget run check
 	npm --prefix widget run build
 
 clean:           ## remove what the other targets made
-	rm -rf $(VENV) $(VENV)-integrations .bookbound/demo evals/out
+	rm -rf $(VENV) $(VENV)-integrations .bookbound/demo evals/out dist
 
 $(VENV)/.run: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
