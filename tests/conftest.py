@@ -32,6 +32,7 @@ INTEGRATION = (
     "contracts/test_source_urls",
     "deploy/",
     "evals/",
+    "filesystem/test_windows",
     "indexing/embed/",
     "indexing/store/test_all_stores",
     "indexing/store/test_full_disk",

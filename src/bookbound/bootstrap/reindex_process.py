@@ -77,7 +77,8 @@ def parse_source(source: str) -> Path | str:
 
 
 if __name__ == "__main__":
-    os.nice(NICENESS)
+    if sys.platform != "win32":
+        os.nice(NICENESS)
     given: Settings = pickle.load(sys.stdin.buffer)
     configure_logging(given.log_format)
     reindex(given, Path(sys.argv[1]))

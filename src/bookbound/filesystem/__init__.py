@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from time import monotonic, sleep
+from typing import BinaryIO, cast
 
 from bookbound.domain.errors import BookIndexError
 
@@ -16,6 +18,10 @@ TEMP_PREFIX = ".bookbound-new-"
 """Starts the name of a file that is still being written and will replace another."""
 RESERVED_BYTES = 1 << 22
 """Always left free, for the small files that an engine writes by itself and for other programs."""
+REPLACE_SECONDS, PAUSE_SECONDS = 2.0, 0.02
+"""How long Windows is asked to replace a file that others are reading, and how often."""
+WINDOWS_LOCK_OFFSET = 1 << 30
+"""Windows locks bytes, and nobody else can read them: these are after the content."""
 
 
 class DiskFullError(BookIndexError):
@@ -33,11 +39,11 @@ def open_atomically(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Yields a new file that replaces `path` when the block ends without an error."""
     new = path.with_name(f"{TEMP_PREFIX}{os.urandom(8).hex()}")
     try:
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as file:
-            yield file
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            yield cast(BinaryIO, file)
             file.flush()
             os.fsync(file.fileno())
-        new.replace(path)
+        _replace_file(new, path)
         sync_path(path.parent)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
@@ -46,9 +52,22 @@ def open_atomically(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
             new.unlink(missing_ok=True)
 
 
+def _replace_file(new: Path, path: Path) -> None:
+    """Replaces a file in one step; Windows refuses while somebody reads the old one, which takes a moment."""
+    deadline = monotonic() + REPLACE_SECONDS
+    while sys.platform == "win32" and monotonic() < deadline:
+        with suppress(PermissionError):
+            new.replace(path)
+            return
+        sleep(PAUSE_SECONDS)
+    new.replace(path)
+
+
 def sync_path(path: Path) -> None:
-    """Waits until a file, or the list of names in a folder, is on the disk."""
-    handle = os.open(path, os.O_RDONLY)
+    """Waits until a file, or the list of names in a folder, is on the disk; Windows does the second by itself."""
+    if sys.platform == "win32" and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
@@ -64,18 +83,28 @@ def sync_tree(folder: Path) -> None:
 
 def free_bytes(place: Path | int) -> int:
     """Returns the free bytes on the disk of a folder or an open file; some file systems report no limit."""
+    if sys.platform == "win32":  # which says it for a folder only; a full disk still is an error of the writing
+        return shutil.disk_usage(place).free if isinstance(place, Path) else sys.maxsize
     status = os.statvfs(place)
     return status.f_bavail * status.f_frsize if status.f_blocks else sys.maxsize
 
 
 def disk_usage(folder: Path) -> int:
-    """Returns the bytes that a folder's files take on the disk, which holes do not."""
-    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
+    """Returns the bytes that a folder's files take on the disk, which holes do not, except on Windows."""
+    files = [path.stat() for path in folder.rglob("*") if path.is_file()]
+    if sys.platform == "win32":
+        return sum(file.st_size for file in files)
+    return sum(file.st_blocks * 512 for file in files)
 
 
 def try_lock(handle: int, *, shared: bool = False) -> bool:
-    """Locks an open file or folder until it is closed, unless another process has locked it."""
-    import fcntl  # Windows has none, and reads indexes on a Qdrant server without it
+    """Locks an open file or folder until it is closed, unless another process has locked it.
+
+    On Windows it locks files only, and a shared lock excludes every other one too.
+    """
+    if sys.platform == "win32":
+        return _try_lock_on_windows(handle)
+    import fcntl
 
     try:
         fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
@@ -84,14 +113,34 @@ def try_lock(handle: int, *, shared: bool = False) -> bool:
     return True
 
 
+def _try_lock_on_windows(handle: int) -> bool:
+    if sys.platform != "win32":
+        raise NotImplementedError
+    import msvcrt
+
+    position = os.lseek(handle, 0, os.SEEK_CUR)
+    os.lseek(handle, WINDOWS_LOCK_OFFSET, os.SEEK_SET)
+    try:
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+    except PermissionError:
+        return False
+    finally:
+        os.lseek(handle, position, os.SEEK_SET)
+    return True
+
+
 @contextmanager
 def wait_for_lock(path: Path) -> Iterator[None]:
     """Runs the block while no other process holds the lock on this file, which is created if needed."""
-    import fcntl
-
-    handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        if sys.platform == "win32":
+            while not _try_lock_on_windows(handle):
+                sleep(PAUSE_SECONDS)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)
@@ -107,7 +156,7 @@ def create_private_folder(folder: Path) -> None:
 def create_private_file(file: Path) -> None:
     """Creates an empty file that only its owner can read, unless it exists."""
     with suppress(FileExistsError):
-        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def create_secret_file(file: Path) -> None:

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -98,15 +99,18 @@ def _write_at(handle: int, content: bytes, at: int) -> None:
     with _report_copy_errors():
         if filesystem.free_bytes(handle) < len(content) + filesystem.RESERVED_BYTES:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.lseek(handle, at, os.SEEK_SET)
         while content:
-            written = os.pwrite(handle, content, at)
-            at, content = at + written, content[written:]
+            content = content[os.write(handle, content) :]
 
 
 def _data_blocks(handle: int) -> Iterator[tuple[int, bytes]]:
     """Yields the offset and content of each block that is not all zeros."""
     at = 0
-    while (at := _next_data_block(handle, at)) >= 0 and (block := os.pread(handle, BLOCK_BYTES, at)):
+    while (at := _next_data_block(handle, at)) >= 0:
+        os.lseek(handle, at, os.SEEK_SET)
+        if not (block := os.read(handle, BLOCK_BYTES)):
+            return
         if block != _ZERO_BLOCK[: len(block)]:
             yield at, block
         at += BLOCK_BYTES
@@ -114,6 +118,8 @@ def _data_blocks(handle: int) -> Iterator[tuple[int, bytes]]:
 
 def _next_data_block(handle: int, at: int) -> int:
     """Returns the offset of the next block that is not a hole, or -1; even a small index has 100 MB of holes."""
+    if sys.platform == "win32":
+        return at
     try:
         return os.lseek(handle, at, os.SEEK_DATA) // BLOCK_BYTES * BLOCK_BYTES
     except OSError as error:
@@ -135,6 +141,9 @@ def _locked_temp_folder(location: Path) -> Iterator[Path]:
         _remove_abandoned(location)
         folder = tempfile.TemporaryDirectory(prefix=_FOLDER_PREFIX, dir=location, ignore_cleanup_errors=True)
     with folder as name:
+        if sys.platform == "win32":  # which cannot lock a folder
+            yield Path(name)
+            return
         handle = os.open(name, os.O_RDONLY)
         try:
             with suppress(OSError):  # a file system without locks also never removes abandoned folders
@@ -153,6 +162,8 @@ def _remove_abandoned(location: Path) -> None:
 
 
 def _remove_unless_locked(folder: str) -> None:
+    if sys.platform == "win32":
+        return  # nobody knows whose folder it is
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         status = os.fstat(handle)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -28,6 +29,7 @@ UNKNOWN_SOURCE = (
     "The server does not know where the source of this book is. Start it with `--source`, or set `source` together "
     "with the book's `book` and `edition`."
 )
+NOT_ON_WINDOWS = "On Windows the server cannot index the book. Run: bookbound index"
 INTERRUPTED = "Indexing ended before it was finished, so the published index stays as it was. Start it again."
 SourceLookup = Callable[[BookRef | None], Awaitable[str | None]]
 """Returns the folder, file or site of a book, by default of the default book, or None if it is not known."""
@@ -96,12 +98,14 @@ class Reindexing:
 
     async def begin(self, book: BookRef | None) -> ReindexStatus:
         """Start indexing a book, unless its source is unknown or another re-indexing runs."""
+        if sys.platform == "win32":  # where a process cannot inherit the lock
+            raise ProblemError(Problem(ProblemKind.CONFLICT, 409, NOT_ON_WINDOWS))
         if not await self.find_source(book):
             raise ProblemError(Problem(ProblemKind.CONFLICT, 409, UNKNOWN_SOURCE))
         status = ReindexStatus(state=ReindexState.RUNNING, started=utc_now())
         try:
             filesystem.create_private_folder(self._folder)
-            handle = os.open(self._lock_file, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            handle = os.open(self._lock_file, os.O_CREAT | os.O_RDWR, 0o600)
             try:
                 await self._lock(handle)
                 status.write(self._status_file)
@@ -131,7 +135,7 @@ class Reindexing:
 
     def _is_running(self) -> bool:
         try:
-            handle = os.open(self._lock_file, os.O_RDONLY | os.O_CLOEXEC)
+            handle = os.open(self._lock_file, os.O_RDONLY)
         except OSError:
             return False
         try:

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import logging
 import socket
+import sys
 import threading
 from asyncio import TimerHandle, Transport
 from collections.abc import Iterator
@@ -76,6 +77,11 @@ class HeadLimitProtocol(HttpToolsProtocol):
 
 
 BACKLOG = 512
+# On Windows, SO_REUSEADDR would let two servers listen on one port.
+if sys.platform == "win32":
+    PORT_OPTION = socket.SO_EXCLUSIVEADDRUSE
+else:
+    PORT_OPTION = socket.SO_REUSEADDR
 APP_FACTORY = "bookbound.bootstrap.web_app:create_web_app"
 """Builds the application from the settings; each worker imports it by name because imports run one way."""
 GRACE_SECONDS = 30.0
@@ -94,7 +100,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
         # With IPPROTO_TCP the event loop sends small replies at once.
         with ExitStack() as stack:
             listener = stack.enter_context(socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP))
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.setsockopt(socket.SOL_SOCKET, PORT_OPTION, 1)
             listener.bind((host, port))
             listener.listen(BACKLOG)  # from now on clients wait instead of being refused
             stack.pop_all()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context, resource_tracker
@@ -36,7 +37,6 @@ class WorkerProcesses:
         """Run until a signal; each further signal is passed on as well."""
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, self._count_signal)
-        resource_tracker.ensure_running()  # it unblocks signals when it starts
         try:
             for _ in range(self._count):
                 self._processes.append(self._start_process())
@@ -51,6 +51,9 @@ class WorkerProcesses:
 
     def _start_process(self) -> SpawnProcess:
         """A process with Ctrl-C blocked, which a terminal sends to all processes: only we stop it."""
+        if sys.platform == "win32":  # which cannot pass a signal on, so running questions would be lost
+            raise ConfigError("Windows has one worker process: leave out --workers.")
+        resource_tracker.ensure_running()  # it unblocks signals when it starts
         process = get_context("spawn").Process(target=self._target, args=(self._listener,))
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:

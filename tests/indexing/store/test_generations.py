@@ -267,7 +267,7 @@ def replace_manifest(generations: FolderGenerations, content: bytes) -> None:
     generations.publish([FinishedGeneration(folder, hashlib.sha256(content).hexdigest())])
 
 
-@pytest.mark.parametrize("name", ["/etc/hostname", "../../../../outside", "nu\0ll", "half \ud800"])
+@pytest.mark.parametrize("name", ["/etc/hostname", "../../../../outside", "..\\up", "C:up", "nu\0ll", "half \ud800"])
 def test_a_manifest_that_names_a_file_outside_is_damage(
     write: Write, generations: FolderGenerations, folder: Path, name: str
 ) -> None:
@@ -359,7 +359,7 @@ def test_a_disk_that_fills_up_during_a_copy_is_reported(
     write: Write, generations: FolderGenerations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write()
-    monkeypatch.setattr(os, "pwrite", fail_with(errno.ENOSPC))
+    monkeypatch.setattr(os, "write", fail_with(errno.ENOSPC))
     with pytest.raises(BookIndexError, match=r"No space left.*TMPDIR"):
         read_files(generations)
 
@@ -368,7 +368,7 @@ def test_a_read_error_is_not_reported_as_a_full_disk(
     write: Write, generations: FolderGenerations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write()
-    monkeypatch.setattr(os, "pread", fail_with(errno.EIO))
+    monkeypatch.setattr(os, "read", fail_with(errno.EIO))
     with pytest.raises(BookIndexError, match=r"Input/output error.*Check the permissions and the disk") as raised:
         read_files(generations)
     assert "TMPDIR" not in str(raised.value)

@@ -20,7 +20,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 from bookbound import filesystem
@@ -240,6 +240,6 @@ def _list_names(folder: Path) -> set[str]:
 
 
 def _is_safe_name(name: str) -> bool:
-    """Whether a relative path cannot leave its folder."""
-    path = PurePosixPath(name)
-    return name.isascii() and name.isprintable() and not path.is_absolute() and ".." not in path.parts
+    """Whether a relative path cannot leave its folder, also on Windows."""
+    is_plain = name.isascii() and name.isprintable() and not {*name} & {*"\\:"}
+    return is_plain and not name.startswith("/") and ".." not in name.split("/")

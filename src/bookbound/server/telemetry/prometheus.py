@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -142,9 +143,18 @@ class WorkerProcessCollector(Collector):
 
     def _live_pids(self) -> Iterator[str]:
         for pid in sorted({file.stem.rpartition("_")[2] for file in self._folder.glob("gauge_live*.db")}):
-            try:
-                os.kill(int(pid), 0)
+            if _is_alive(int(pid)):
                 yield pid
-            except ProcessLookupError:
+            else:
                 with suppress(FileNotFoundError):  # another process may have removed them first
                     mark_process_dead(int(pid), str(self._folder))  # type: ignore[no-untyped-call]
+
+
+def _is_alive(pid: int) -> bool:
+    if sys.platform == "win32":
+        return True  # where this signal is Ctrl-C, and there is one process
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -83,10 +83,10 @@ def main() -> None:
 
 def _set_limits() -> None:
     """Limit the memory of the process and the processor time of the next page, if the system can."""
-    try:
-        import resource
-    except ImportError:
+    if sys.platform == "win32":
         return
+    import resource
+
     usage = resource.getrusage(resource.RUSAGE_SELF)
     seconds = int(usage.ru_utime + usage.ru_stime) + MAX_PAGE_CPU_SECONDS
     limits = {resource.RLIMIT_AS: MAX_MEMORY_BYTES, resource.RLIMIT_CPU: seconds, resource.RLIMIT_CORE: 0}
