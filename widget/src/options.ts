@@ -49,7 +49,7 @@ export function completeOptions(given: WidgetOptions): Options {
     language,
     placeholder: given.placeholder?.trim() || language.strings.placeholder,
     questions: (given.questions ?? []).map((each) => each.trim()).filter(Boolean),
-    pages: given.pages?.trim() ?? "",
+    pages: safeUrl(given.pages?.trim() ?? "")?.href ?? "",
     open: given.open?.trim() ?? "",
   };
 }

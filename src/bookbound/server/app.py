@@ -171,7 +171,7 @@ class ErrorResponses:
     def from_problem(self, problem: Problem, scope: Scope) -> Response:
         headers = {} if problem.retry_after is None else {"Retry-After": str(problem.retry_after)}
         if is_page_path(scope["path"]):
-            return render_problem(problem, headers)
+            return render_problem(problem, scope, headers)
         body = self._contract(scope).build_error_body(problem, scope["state"]["context"])
         return JSONResponse(body.model_dump(mode="json"), problem.status, headers)
 

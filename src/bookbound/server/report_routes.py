@@ -17,7 +17,7 @@ from bookbound.domain.query_log_entry import QueryStatus
 from bookbound.evaluation import MetricsDict
 from bookbound.server.api_keys import ReloadingKeyRing, key_file_path
 from bookbound.server.index_routes import ADMIN_ONLY, ERROR_RESPONSES, AdminKeyId
-from bookbound.server.page.book_page import REPORT_PATH, render_page_template, respond_with_page
+from bookbound.server.page.book_page import REPORT_PATH, find_root, render_page_template, respond_with_page
 from bookbound.settings import Settings
 
 MAX_DAYS, DEFAULT_DAYS, PERIODS = 3650, 30, (7, 30, 90)
@@ -37,6 +37,7 @@ def report_routes(build_report: BuildReport | None, settings: Settings) -> APIRo
         """The page without any data, so that it may be shown to everyone."""
         content = render_page_template(
             "report.html.j2",
+            find_root(request.scope),
             has_admin_key=keys.has_admin_key,
             has_log=build_report is not None,
             periods=PERIODS,

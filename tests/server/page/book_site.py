@@ -61,7 +61,8 @@ class BookSite:
             f"{head}{f'<style>{style}</style>' if style else ''}</head><body><main>{content}</main>"
             f"{script or tag}</body></html>"
         )
-        self.pages[path] = page, STRICT_POLICY.format(server=server) if strict else ""
+        origin = "/".join(server.split("/")[:3])
+        self.pages[path] = page, STRICT_POLICY.format(server=origin) if strict else ""
         return self.address + path
 
 

@@ -114,7 +114,7 @@ def test_links_to_files_and_pages_of_the_book_lead_to_its_pages(tmp_path: Path) 
     (tmp_path / "deep" / "c.md").write_text("# C\n\nWords.\n")
     links = "[b](b.md#two) [c](./deep/c) [here](#a) [mail](mailto:a@b.org) [none](gone.md)"
     shown = render(tmp_path, a_md=f"# A\n\nSee {links}.\n", b_md="# B\n\n## Two\n\nWords.\n")
-    assert '<a href="/read/b.md#two">b</a> <a href="/read/deep/c.md">c</a> <a href="#a">here</a>' in shown
+    assert '<a href="./read/b.md#two">b</a> <a href="./read/deep/c.md">c</a> <a href="#a">here</a>' in shown
     assert '<a href="mailto:a@b.org" rel="noopener noreferrer">mail</a> none.' in shown
 
 
@@ -122,7 +122,7 @@ def test_links_to_files_and_pages_of_the_book_lead_to_its_pages(tmp_path: Path) 
 @pytest.mark.parametrize("base", ["", "https://book.example/"])
 def test_links_to_the_folder_of_the_book_lead_to_its_first_page(file: str, target: str, base: str) -> None:
     pages = [make_place(name, base and base + name) for name in ("other.md", file, "index.md")]
-    assert BookLinks(pages, pages[1], "").resolve(target) == "/read/index.md"
+    assert BookLinks(pages, pages[1], ".").resolve(target) == "./read/index.md"
 
 
 def test_pages_without_an_address_are_not_taken_for_the_root_of_a_site() -> None:
@@ -137,7 +137,8 @@ def test_references_of_rst_lead_to_their_places(tmp_path: Path) -> None:
         tmp_path, index_rst=f"{index}\n.. toctree::\n\n   b\n", b_rst="B\n=\n\nText.\n\n.. _two:\n\nTwo\n---\n\nX.\n"
     )
     assert (
-        'See <a href="/read/b.rst">B</a>, <a href="/read/b.rst#two">Two</a>, <a href="/read/b.rst">this</a>,' in shown
+        'See <a href="./read/b.rst">B</a>, <a href="./read/b.rst#two">Two</a>, <a href="./read/b.rst">this</a>,'
+        in shown
     )
     assert '<a href="https://e.org" rel="noopener noreferrer">home</a> and <code dir="ltr">os.walk()</code>.' in shown
 

@@ -77,7 +77,6 @@ def _strip_trailing_slash(scope: Scope) -> None:
     """Make `/ask/` the same path as `/ask` for keys, limits, routes and error bodies."""
     if scope["path"] != "/" and scope["path"].endswith("/"):
         scope["path"] = scope["path"][:-1]
-        scope["raw_path"] = scope["path"].encode()
 
 
 def _choose_request_id(sent: str) -> str:
@@ -91,7 +90,7 @@ def _take_book(scope: Scope, headers: Headers) -> BookRef | None:
     """
     found = _BOOK_PATH.fullmatch(scope["path"])
     if found and found["rest"] not in PUBLIC_PATHS:
-        scope["path"], scope["raw_path"] = found["rest"], found["rest"].encode()
+        scope["path"] = found["rest"]
     try:
         book = BookRef.parse(found["book"] if found else headers.get(BOOK_HEADER, ""))
         book = BookRef(book.book, book.edition or headers.get(EDITION_HEADER, "")).validated()

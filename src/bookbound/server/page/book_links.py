@@ -54,7 +54,7 @@ class BookLinks:
         yield self._by_url.get(_url_name(urljoin(self._current.url, target.strip())))
 
 
-def page_path(place: Place, prefix: str = "", anchor: str = "") -> str:
+def page_path(place: Place, prefix: str, anchor: str = "") -> str:
     """The path of the page of a place; `prefix` is that of the book."""
     return f"{prefix}/read/{quote(place.file)}" + (f"#{quote(anchor)}" if anchor else "")
 

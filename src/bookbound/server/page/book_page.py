@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, ConfigDict, StringConstraints
+from starlette.types import Scope
 
 from bookbound.contracts.http_contract import Context, Problem, ProblemError, ProblemKind
 from bookbound.contracts.request_context import RequestContext
@@ -56,9 +57,10 @@ class TypedWordsModel(BaseModel):
     words: Annotated[str, StringConstraints(strict=True, max_length=MAX_SEARCH_CHARS)]
 
 
-def book_prefix(book: BookRef | None) -> str:
-    """The beginning of the paths of a book."""
-    return f"/books/{book}" if book else ""
+def find_root(scope: Scope) -> str:
+    """The way from the requested page to the root of the server, which may be below a path that a proxy removes."""
+    path: bytes = scope.get("raw_path") or scope["path"].encode()  # as the browser sees it, with its last slash
+    return "/".join([".."] * (path.count(b"/") - 1)) or "."
 
 
 def is_page_path(path: str) -> bool:
@@ -71,7 +73,7 @@ def book_page_routes(open_index: IndexOpener, list_books: BookLister | None, def
 
     async def show_page(request: Request, context: RequestContext, file: str = "") -> HTMLResponse:
         async with open_index(context) as index:
-            return respond_with_page(request, await render_page(index, context.book, file))
+            return respond_with_page(request, await render_page(index, context.book, file, find_root(request.scope)))
 
     @router.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
     async def start(request: Request, context: Context) -> HTMLResponse:
@@ -79,7 +81,8 @@ def book_page_routes(open_index: IndexOpener, list_books: BookLister | None, def
         books = describe_books(await list_books(), default) if list_books and not context.book else []
         if len(books) > 1:
             shown = [book for book in books if book.book or book.default]
-            return respond_with_page(request, render_page_template("shelf.html.j2", books=shown))
+            content = render_page_template("shelf.html.j2", find_root(request.scope), books=shown)
+            return respond_with_page(request, content)
         return await show_page(request, context)
 
     @router.api_route(READ_PATH, methods=["GET", "HEAD"], include_in_schema=False)
@@ -94,14 +97,14 @@ def book_page_routes(open_index: IndexOpener, list_books: BookLister | None, def
     async def search(body: TypedWordsModel, context: Context) -> list[dict[str, Any]]:
         """The sections for the words in the search box; they are in the body, because proxies log addresses."""
         async with open_index(context) as index:
-            found = await find_sections(index, body.words, book_prefix(context.book))
+            found = await find_sections(index, body.words)
         return [section._asdict() for section in found]
 
     return router
 
 
-async def render_page(index: Index, book: BookRef | None, file: str = "") -> str:
-    """The page of a file, or the first one; everything in it is text."""
+async def render_page(index: Index, book: BookRef | None, file: str = "", root: str = ".") -> str:
+    """The page of a file, or the first one; everything in it is text, and `root` is the way to the server's root."""
     outline = await index.outline()
     files = [page.opening.place.file for page in outline.pages]
     if not files or (file and file not in files):
@@ -109,12 +112,14 @@ async def render_page(index: Index, book: BookRef | None, file: str = "") -> str
     at = files.index(file) if file else 0
     # In a thread, because highlighting long code takes a while.
     return await asyncio.to_thread(
-        _render_book_page, index.manifest.title, book, outline, at, await index.chunks(files[at])
+        _render_book_page, root, index.manifest.title, book, outline, at, await index.chunks(files[at])
     )
 
 
-def _render_book_page(book_title: str, book: BookRef | None, outline: Outline, at: int, chunks: Sequence[Chunk]) -> str:
-    prefix, current = book_prefix(book), outline.pages[at]
+def _render_book_page(
+    root: str, book_title: str, book: BookRef | None, outline: Outline, at: int, chunks: Sequence[Chunk]
+) -> str:
+    prefix, current = f"{root}/books/{book}" if book else root, outline.pages[at]
     place = current.opening.place
     links = BookLinks((page.opening.place for page in outline.pages), place, prefix)
 
@@ -123,6 +128,7 @@ def _render_book_page(book_title: str, book: BookRef | None, outline: Outline, a
 
     return render_page_template(
         "book.html.j2",
+        root,
         book_title=book_title,
         book=str(book or ""),
         prefix=prefix,
@@ -139,16 +145,18 @@ def _render_book_page(book_title: str, book: BookRef | None, outline: Outline, a
     )
 
 
-def render_problem(problem: Problem, headers: Mapping[str, str]) -> HTMLResponse:
+def render_problem(problem: Problem, scope: Scope, headers: Mapping[str, str]) -> HTMLResponse:
     """The page that says what went wrong and what to do; it contains nothing of the book."""
     message = KEY_REQUIRED if problem.status == HTTPStatus.UNAUTHORIZED else problem.message
     heading = HTTPStatus(problem.status).phrase
-    content = render_page_template("problem.html.j2", heading=heading, message=message, has_start=problem.status == 404)
+    content = render_page_template(
+        "problem.html.j2", find_root(scope), heading=heading, message=message, has_start=problem.status == 404
+    )
     return HTMLResponse(content, problem.status, HEADERS | {"Cache-Control": "no-store"} | dict(headers))
 
 
-def render_page_template(template: str, **values: Any) -> str:
-    return render_template(f"server/page/{template}", **values)
+def render_page_template(template: str, root: str, **values: Any) -> str:
+    return render_template(f"server/page/{template}", root=root, **values)
 
 
 def respond_with_page(request: Request, content: str) -> HTMLResponse:

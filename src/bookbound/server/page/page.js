@@ -26,7 +26,7 @@
 
   function makeResult(section) {
     const link = document.createElement("a");
-    link.href = section.href;
+    link.href = prefix + section.href;
     link.append(make("strong", "", section.title));
     if (section.path.length) link.append(make("span", "path", section.path.join(" › ")));
     if (section.excerpt) link.append(make("span", "words", section.excerpt));

@@ -21,7 +21,7 @@ _WORD = re.compile(r"\w+")
 
 
 class FoundSection(NamedTuple):
-    """A section, the names above it, its link, and words of it."""
+    """A section, the names above it, its link from the path of the book, and words of it."""
 
     title: str
     path: tuple[str, ...]
@@ -29,8 +29,8 @@ class FoundSection(NamedTuple):
     excerpt: str = ""
 
 
-async def find_sections(index: Index, query: str, prefix: str) -> list[FoundSection]:
-    """The sections for what was typed so far, best first; `prefix` is the path of the book."""
+async def find_sections(index: Index, query: str) -> list[FoundSection]:
+    """The sections for what was typed so far, best first."""
     typed = _split_words(query)
     if not typed:
         return []
@@ -38,11 +38,9 @@ async def find_sections(index: Index, query: str, prefix: str) -> list[FoundSect
     is_last_complete = not query[-1:].isalnum()
     words = typed if is_last_complete else [*typed[:-1], *_complete(typed[-1], outline.word_counts)]
     chunks = await index.match(" ".join(words), MAX_FOUND)
-    found = {
-        link: _describe(place, link) for place in _match_headings(outline, typed) for link in [_link(place, prefix)]
-    }
+    found = {link: _describe(place, link) for place in _match_headings(outline, typed) for link in [_link(place)]}
     for chunk in chunks:
-        link = _link(chunk.place, prefix)
+        link = _link(chunk.place)
         if link not in found or not found[link].excerpt:
             found[link] = _describe(chunk.place, link, _excerpt(chunk, words))
     return list(found.values())[:MAX_FOUND]
@@ -68,8 +66,8 @@ def _match_headings(outline: Outline, typed: Sequence[str]) -> list[Place]:
     return sorted(found, key=lambda place: len(place.section))[:MAX_FOUND_BY_HEADING]
 
 
-def _link(place: Place, prefix: str) -> str:
-    return page_path(place, prefix, place.anchor)
+def _link(place: Place) -> str:
+    return page_path(place, "", place.anchor)
 
 
 def _describe(place: Place, link: str, excerpt: str = "") -> FoundSection:

@@ -15,7 +15,8 @@ import {
   plural,
 } from "./report_tables.js";
 
-const KEY_NAME = "bookbound-admin-key";
+const { root } = document.body.dataset;
+const KEY_NAME = `bookbound-admin-key ${new URL(`${root}/`, location)}`; // a host can have several servers, each at its path
 const UNREACHABLE = "The server cannot be reached. Try again in a moment.";
 const INVALID_KEY = "This key is not valid. Check that you copied all of it.";
 const phrases = JSON.parse(document.body.dataset.phrases);
@@ -38,7 +39,7 @@ class RefusedError extends Error {
 
 async function send(method, path, body, signal) {
   const headers = { "X-API-Key": key, ...(body ? { "Content-Type": "application/json" } : {}) };
-  const response = await fetch(path, { method, headers, signal, body: body && JSON.stringify(body) }).catch(() => {
+  const response = await fetch(root + path, { method, headers, signal, body: body && JSON.stringify(body) }).catch(() => {
     throw new Error(UNREACHABLE);
   });
   if (response.ok) return response.json();

@@ -1,4 +1,4 @@
-/* Bookbound widget, Apache-2.0. Sources: sha256 60bd5a3227dabd5dd711079a171f24aba62858f8e74e9381d2e878cb9222bad3 */
+/* Bookbound widget, Apache-2.0. Sources: sha256 ebac1064b5482420a1f691a768c5733c4f324d4b3a161012cbe6d4e64632b3c3 */
 // src/folded.ts
 function e(e) {
 	let i = [];
@@ -422,7 +422,7 @@ function se(e) {
 		language: t,
 		placeholder: e.placeholder?.trim() || t.strings.placeholder,
 		questions: (e.questions ?? []).map((e) => e.trim()).filter(Boolean),
-		pages: e.pages?.trim() ?? "",
+		pages: c(e.pages?.trim() ?? "")?.href ?? "",
 		open: e.open?.trim() ?? ""
 	};
 }
