@@ -44,7 +44,8 @@ class StyledCode(NamedTuple):
 
 @lru_cache(maxsize=1_024)
 def highlight_code(text: str, language: str) -> tuple[StyledCode, ...]:
-    """Returns the code in pieces; code that is long or of an unknown language is one piece."""
+    """Returns the code in pieces, without its last line end; long code, or of an unknown language, is one piece."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")  # as a lexer and a browser read it
     language = _ALIASES.get(language, language)
     if language not in LANGUAGES or len(text) > MAX_CHARS:
         return (StyledCode(text),)
