@@ -40,13 +40,14 @@ def _to_source_offset(span: SourceSpan, at: int, edge: int) -> int:
     return min(max(span.start + at - span.at, span.start), span.end) if span.is_verbatim else edge
 
 
-InlineKind = Literal["inline_code", "inline_formula", "emphasis", "strong", "link", "quote"]
+InlineKind = Literal["inline_code", "inline_formula", "emphasis", "strong", "link", "quote", "picture"]
 
 
 class MarkupSpan(NamedTuple):
     """Characters `start` to `end` of a page's visible text are a block, or are marked up inside one.
 
-    `value` is the target of a link, the language of code, or the variant of a block.
+    `value` is the target of a link, the language of code, the variant of a block, or the name of a quotation that is an
+    alert. A picture has no characters; its `value` is its address and its description, each on one line.
     """
 
     kind: BlockKind | InlineKind
@@ -88,7 +89,7 @@ class PageBreak(NamedTuple):
 class Page:
     """One page of a book: its source, its visible text and the positions of one in the other.
 
-    `markup` is what is marked up inside blocks: code, emphasis, links and quotations.
+    `markup` is what is marked up inside blocks: code, emphasis, links and quotations, and where pictures are.
     """
 
     file: str

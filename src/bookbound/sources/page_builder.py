@@ -11,8 +11,6 @@ from bookbound.domain.document import Block, BlockKind, InlineKind, MarkupSpan, 
 
 CharSpan = tuple[int, int]
 """The offsets at which something begins and ends."""
-
-
 MAX_MARKUP_DEPTH, MAX_TARGET_CHARS = 8, 1_000
 """Limit the markup that is kept for each chunk; markup that is nested deeper and longer targets are left out."""
 
@@ -60,10 +58,8 @@ class PageBuilder:
         self._parts: list[str] = []
         self._length = 0
         self._spans: list[SourceSpan] = []
-        self._gap = ""
-        self._separators = 0
+        self._gap, self._separators, self._unstarted = "", 0, 0
         self._open: list[OpenBlock] = []
-        self._unstarted = 0
         self._blocks: list[Block] = []
         self._open_markup: list[OpenMarkup] = []
         self._unstarted_markup: list[OpenMarkup] = []
@@ -173,6 +169,14 @@ class PageBuilder:
         else:
             self._markup.append(span)
 
+    def add_picture(self, address: str, description: str) -> None:
+        """Note a picture after the words so far; its description is no sentence of the book."""
+        if not any(each.kind == "link" for each in self._open_markup):  # badges and buttons are links
+            is_inside = any(each.start >= 0 for each in self._open) or any(m.start >= 0 for m in self._open_markup)
+            at = self._length + (not is_inside and not self.is_empty)
+            value = f"{address[:MAX_TARGET_CHARS]}\n{' '.join(description.split())[:MAX_TARGET_CHARS]}"
+            self._markup.append(MarkupSpan("picture", at, at, value))
+
     @contextmanager
     def block(
         self, kind: BlockKind, level: int = 0, marker: CharSpan | str | None = None, variant: str = ""
@@ -221,10 +225,8 @@ class PageBuilder:
             each.start = self._length
 
     def _start_blocks(self) -> None:
-        started = len(self._open) - self._unstarted
-        unstarted = self._open[started:]
-        self._unstarted = 0
-        for depth, block in enumerate(unstarted, started):
+        started, self._unstarted = len(self._open) - self._unstarted, 0
+        for depth, block in enumerate(self._open[started:], started):
             if block.kind == "item" and self._parts and self._parts[-1].endswith("\n"):
                 self._add("  " * sum(outer.kind == "item" for outer in self._open[:depth]))
             block.start = self._length

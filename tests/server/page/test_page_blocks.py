@@ -1,9 +1,10 @@
-"""Tests that pages of every source format keep their code, emphasis, links, lists, tables and notes."""
+"""Tests that pages of every source format keep their code, formulas, pictures, links, lists, tables and notes."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+from html import escape
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -154,10 +155,16 @@ def test_code_keeps_its_characters_and_its_language_colours_it(tmp_path: Path) -
 
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
 def test_highlighting_changes_no_character(language: str) -> None:
-    texts = ("$ ls -l\nfile", "\n  a = '<b>' # c\n\tx\r\n", "no newline", "{", "<a href='x'>", REQUEST, SAMPLES)
+    texts = ("$ ls -l\nfile", "\n  a = '<b>' # c\n\tx", "no newline", "{", "<a href='x'>", REQUEST, SAMPLES)
     pieces = [highlight_code(text, language) for text in texts]
     assert ["".join(piece.text for piece in each) for each in pieces] == [*texts]
     assert any(piece.style for each in pieces for piece in each)
+
+
+@pytest.mark.parametrize("text", ["def x():\n    pass\n", "def x():\r\n    pass\r\n", "def x():\r    pass"])
+def test_code_with_any_line_ends_is_highlighted(text: str) -> None:
+    assert highlight_code(text, "python") == highlight_code("def x():\n    pass", "python")
+    assert StyledCode("pass", "k") in highlight_code(text, "python")
 
 
 def test_long_code_and_unknown_languages_are_not_highlighted() -> None:
@@ -235,6 +242,16 @@ def test_an_empty_cell_is_not_a_header(tmp_path: Path) -> None:
     assert '<thead><tr><td dir="auto"></td><th scope="col" dir="auto">V</th></tr></thead>' in shown
 
 
+def test_a_quotation_of_the_name_of_an_alert_is_a_quotation(tmp_path: Path) -> None:
+    shown = render(tmp_path, a_md="# A\n\n> Note\n\n> Be brief.\n\n> [!NOTE]\n> Be kind.\n")
+    assert (
+        '<blockquote><p dir="auto">Note</p></blockquote><blockquote><p dir="auto">Be brief.</p></blockquote>' in shown
+    )
+    assert shown.endswith(
+        '<div class="note" role="note"><p class="title" dir="auto">NOTE</p><p dir="auto">Be kind.</p></div>'
+    )
+
+
 def test_quotations_stay_quotations(tmp_path: Path) -> None:
     assert '<blockquote><p dir="auto">Be <em>brief</em>.</p></blockquote>' in render(
         tmp_path, a_md="# A\n\n> Be *brief*.\n"
@@ -255,3 +272,75 @@ def test_very_deep_blocks_are_shown_on_the_last_level(tmp_path: Path) -> None:
 
 def test_a_heading_without_text_appears_once(tmp_path: Path) -> None:
     assert render(tmp_path, a_md="# A\n\nX.\n\n## Alone\n\n## Next\n\nY.\n").count("Alone</h2>") <= 1
+
+
+FORMULA = r"\sum_{i=1}^n a_i * b_i * c \\ < d"
+
+
+@pytest.mark.parametrize("sign", ["$", "$$", "\\(", "\\\\("])
+def test_a_formula_in_a_sentence_keeps_every_character(tmp_path: Path, sign: str) -> None:
+    end = sign.replace("(", ")")
+    shown = render(tmp_path, a_md=f"# A\n\nWe know {sign}{FORMULA}{end} well.\n")
+    assert f'We know <code class="formula" dir="ltr">{escape(FORMULA)}</code> well.' in shown
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"a_md": f"# A\n\nSo:\n\n$$\n{FORMULA}\n$$\n\nEnd.\n"},
+        {"a_md": f"# A\n\nSo:\n\n```math\n{FORMULA}\n```\n\nEnd.\n"},
+        {"index_rst": f"A\n=\n\nSo:\n\n.. math::\n\n   {FORMULA}\n\nEnd.\n"},
+    ],
+)
+def test_a_formula_on_its_own_lines_keeps_every_character(tmp_path: Path, source: dict[str, str]) -> None:
+    assert f'aria-label="Formula" dir="ltr">{escape(FORMULA)}</pre><p dir="auto">End.</p>' in render(tmp_path, **source)
+
+
+def test_an_environment_of_tex_is_a_formula_and_an_open_one_is_text(tmp_path: Path) -> None:
+    formula = "\\begin{align*}\na &= b \\\\\nc &= d\n\\end{align*}"
+    shown = render(tmp_path, a_md=f"# A\n\nSo:\n{formula}\n\n\\begin{{align}} is open.\n")
+    assert f'dir="ltr">{escape(formula)}</pre>'.replace("\n", "⏎") in shown
+    assert "is open.</p>" in shown
+
+
+@pytest.mark.parametrize("text", [r"a list\[my_index\] of \[x\]", r"do \(not\) stop", r"f\(x_1\) is"])
+def test_escaped_brackets_are_not_a_formula(tmp_path: Path, text: str) -> None:
+    assert f"We have {text.replace(chr(92), '')} here." in render(tmp_path, a_md=f"# A\n\nWe have {text} here.\n")
+
+
+PICTURE = '<figure class="picture"><figcaption dir="auto"><span class="label">Picture</span> {}</figcaption>{}</figure>'
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"a_md": "# A\n\nOne.\n\n![A *red* gear](img/gear.png)\n\nTwo.\n"},
+        {"index_html": "<h1>A</h1><p>One.</p><img src=g.png alt='A *red* gear'><img src=i.png alt=''><p>Two."},
+        {"index_rst": "A\n=\n\nOne.\n\n.. image:: g.png\n   :alt: A *red* gear\n\nTwo.\n"},
+    ],
+)
+def test_a_picture_is_shown_by_its_description_where_it_is(tmp_path: Path, source: dict[str, str]) -> None:
+    picture = PICTURE.format("A *red* gear", "")
+    assert f'<p dir="auto">One.</p>{picture}<p dir="auto">Two.</p>' in render(tmp_path, **source)
+
+
+def test_a_picture_of_the_web_is_a_link_and_not_loaded(tmp_path: Path) -> None:
+    shown = render(tmp_path, a_md="# A\n\nOne.\n\n![](https://e.org/a.png)\n\n![B](ftp://e.org/b.png)\n")
+    link = '<a href="https://e.org/a.png" rel="noopener noreferrer">Open the picture</a>'
+    assert PICTURE.format("without a description", link) + PICTURE.format("B", "") in shown
+    assert "<img" not in shown
+
+
+def test_a_picture_stays_in_its_item_and_after_its_list(tmp_path: Path) -> None:
+    shown = render(
+        tmp_path, a_md="# A\n\n1. One\n\n   ![P](p.png)\n\n2. Two\n\n![Q](q.png)\n\n## B\n\n![R](r.png)\n\nEnd.\n"
+    )
+    one, two, three = (PICTURE.format(name, "") for name in "PQR")
+    assert f'One{one}</li><li dir="auto" value="2">Two</li></ol>{two}<h2' in shown
+    assert shown.endswith(f'</h2>{three}<p dir="auto">End.</p>')
+
+
+def test_badges_and_pictures_inside_sentences_are_words_or_nothing(tmp_path: Path) -> None:
+    shown = render(tmp_path, a_md="# A\n\n[![build](https://e.org/b.svg)](https://e.org)\n\nPress ![OK](ok.png) now.\n")
+    assert "<figure" not in shown
+    assert "Press OK now." in shown

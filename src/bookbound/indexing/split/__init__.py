@@ -172,13 +172,27 @@ def _flatten_blocks(blocks: Iterable[Block]) -> Iterator[MarkupSpan]:
 
 def _add_markup(chunks: Iterable[Chunk], markup: Iterable[MarkupSpan]) -> Iterator[Chunk]:
     """Yields the chunks of a page, in order, with the spans that touch them; outer spans come first."""
-    spans = deque(sorted(markup, key=lambda span: (span.start, -span.end)))
-    touching: list[MarkupSpan] = []
+    chunks, spans, touching = list(chunks), deque[MarkupSpan](), list[MarkupSpan]()
+    pictures = dict[int, list[MarkupSpan]]()
+    for span in sorted(markup, key=lambda span: (span.start, -span.end)):
+        if span.kind == "picture" and chunks:
+            offset, moved = _place_picture(chunks, span)
+            pictures.setdefault(offset, []).append(moved)
+        elif span.kind != "picture":
+            spans.append(span)
     for chunk in chunks:
         while spans and spans[0].start < chunk.offset + len(chunk.text):
             touching.append(spans.popleft())
         touching = [span for span in touching if span.end > chunk.offset]
-        yield replace(chunk, markup=tuple(touching))
+        yield replace(chunk, markup=(*touching, *pictures.pop(chunk.offset, ())))
+
+
+def _place_picture(chunks: Sequence[Chunk], picture: MarkupSpan) -> tuple[int, MarkupSpan]:
+    """Returns the offset of the chunk with a picture; one between heading and text is at the start of the text."""
+    at = bisect_left(chunks, picture.start, key=lambda chunk: chunk.offset + len(chunk.text) + 1)
+    chunk = chunks[min(at, len(chunks) - 1)]
+    start = max(picture.start, chunk.offset)
+    return chunk.offset, picture._replace(start=start, end=start)
 
 
 def _slice_source_spans(spans: tuple[SourceSpan, ...], start: int, end: int) -> tuple[SourceSpan, ...]:

@@ -39,7 +39,7 @@ UNIT_KINDS = {number: kind for kind, number in UNIT_CODES.items()}
 MARKUP_CODES: Mapping[BlockKind | InlineKind, int] = {
     **{"heading": 0, "paragraph": 1, "code": 2, "table": 3, "row": 4, "list": 5, "item": 6, "admonition": 7},
     **{"formula": 8, "definition": 9, "quote": 10},
-    **{"inline_code": 11, "inline_formula": 12, "emphasis": 13, "strong": 14, "link": 15},
+    **{"inline_code": 11, "inline_formula": 12, "emphasis": 13, "strong": 14, "link": 15, "picture": 16},
 }
 MARKUP_KINDS = {number: kind for kind, number in MARKUP_CODES.items()}
 _GENERATION_ID = re.compile(r"\d{8}T\d{12}Z-[0-9a-f]{6}")

@@ -24,8 +24,7 @@ from bookbound.evaluation.html_report import render_template
 from bookbound.server.book_list import BookLister, describe_books
 from bookbound.server.page import accepts_gzip
 from bookbound.server.page.book_links import BookLinks, page_path
-from bookbound.server.page.page_blocks import split_list, split_table
-from bookbound.server.page.page_content import build_sections, list_chapters
+from bookbound.server.page.page_content import build_sections, list_chapters, split_list, split_table
 from bookbound.server.page.page_search import find_sections
 
 IndexOpener = Callable[[RequestContext], AbstractAsyncContextManager[Index]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,13 +22,12 @@ MAX_DEPTH = 16
 MAX_TITLE_CHARS = 100
 _CONTAINERS = ("quote", "admonition", "definition", "list", "table", "item")
 """The kinds of blocks around others; of two with the same text, the first kind is outside."""
-_LEAVES = frozenset(("heading", "paragraph", "code", "formula", "row"))
+_LEAVES = frozenset(("heading", "paragraph", "code", "formula", "row", "picture"))
 _VERBATIM = frozenset(("code", "formula"))
 _MAX_LOOK_BACK = 32
 _MARKER = re.compile(r"\s*(?:[-*+•‣◦·–]|\(?(?:(?P<number>\d{1,6})|(?P<letter>[A-Za-z])|#)[.)])\s+")
 _CELL_SEPARATOR = re.compile(r"(?<!\S)\|(?!\S)")
 _BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
-_ALERTS = frozenset(("note", "tip", "important", "warning", "caution"))
 _TONES = {
     **dict.fromkeys(("tip", "hint", "success", "check", "done"), "good"),
     **dict.fromkeys(("warning", "caution", "attention", "important"), "careful"),
@@ -75,7 +75,7 @@ class PageText:
 
     def __init__(self, chunks: Sequence[Chunk], resolve_link: LinkResolver) -> None:
         self._resolve_link = resolve_link
-        spans = sorted({span for chunk in chunks for span in chunk.markup}, key=_outside_first)
+        spans = sorted(dict.fromkeys(span for chunk in chunks for span in chunk.markup), key=_outside_first)
         self._blocks = [span for span in spans if span.kind in _CONTAINERS or span.kind in _LEAVES]
         self._inline = [span for span in spans if span.kind not in _CONTAINERS and span.kind not in _LEAVES]
         self._text = "".join(self._join(chunks))
@@ -85,7 +85,7 @@ class PageText:
         clipped = (
             span._replace(start=max(span.start, start), end=min(span.end, end))
             for span in self._blocks
-            if span.start < end and span.end > start
+            if (span.start < end and span.end > start) or _is_picture(span, start - 1, end + 1)
         )
         return tuple(_join_alerts(self._nest(start, end, deque(clipped), 0)))
 
@@ -103,17 +103,21 @@ class PageText:
 
     def _nest(self, start: int, end: int, spans: deque[MarkupSpan], depth: int) -> Iterator[ShownBlock]:
         """Yields the blocks of a range, and its text outside any block as paragraphs."""
-        while spans and spans[0].start < end:
+        while spans and (spans[0].start < end or _is_picture(spans[0], start, end + (depth == 0))):
             span = spans.popleft()
-            yield from self._make_paragraphs(start, span.start)
+            yield from self._make_paragraphs(start, min(span.start, end))
             start = max(start, min(span.end, end))
             if span.kind in _LEAVES:
-                while spans and spans[0].start < start:
-                    spans.popleft()
                 yield self._make_leaf(span)
+                while spans and spans[0].start < start:
+                    inside = spans.popleft()
+                    yield from [self._make_leaf(inside)] if inside.kind == "picture" else ()
             else:
                 children = tuple(_join_alerts(self._nest_children(span, spans, depth + 1)))
-                yield from [_make_container(span, children)] if depth < MAX_DEPTH and children else children
+                # A picture between the rows of a table comes after it.
+                inner = tuple(child for child in children if span.kind != "table" or child.kind != "picture")
+                yield from [_make_container(span, inner)] if depth < MAX_DEPTH and inner else inner
+                yield from (child for child in children if child not in inner)
         yield from self._make_paragraphs(start, end)
 
     def _nest_children(self, span: MarkupSpan, spans: deque[MarkupSpan], depth: int) -> Iterator[ShownBlock]:
@@ -134,6 +138,10 @@ class PageText:
 
     def _make_leaf(self, span: MarkupSpan) -> ShownBlock:
         kind, start, end, value = span
+        if kind == "picture":
+            address, _, description = value.partition("\n")
+            href = self._resolve_link(address) if address.startswith(("https://", "http://")) else ""
+            return ShownBlock(kind, (LinkedRuns(href, (WordRun(description),)),))
         if kind in _VERBATIM:
             text = self._text[start:end]
             return ShownBlock(kind, code=highlight_code(text, value) if kind == "code" else (StyledCode(text),))
@@ -177,25 +185,31 @@ class PageText:
         return [span for span in self._inline[max(0, first - _MAX_LOOK_BACK) : last] if span.end > start]
 
 
+def _is_picture(span: MarkupSpan, start: int, end: int) -> bool:
+    return span.kind == "picture" and start <= span.start <= end
+
+
 def _outside_first(span: MarkupSpan) -> tuple[int, int, int]:
+    if span.kind == "picture":
+        return span.start, -sys.maxsize, 0  # before a block that begins there
     rank = _CONTAINERS.index(span.kind) if span.kind in _CONTAINERS else len(_CONTAINERS)
     return span.start, -span.end, rank
 
 
 def _make_container(span: MarkupSpan, children: tuple[ShownBlock, ...]) -> ShownBlock:
+    """Returns the block with its children; a quotation with a value is an alert, such as `> [!NOTE]` in Markdown."""
     if span.kind == "item":
         head = children[0] if children[0].kind == "marker" else None
         return ShownBlock(span.value or "item", children=children[bool(head) :], marker=head.marker if head else "")
     if span.kind not in ("admonition", "quote"):
         return ShownBlock(span.kind, children=children)
-    name = _read_words(children[0])
-    is_alert = span.kind == "quote" and name.lower() in _ALERTS
-    if span.kind == "quote" and not is_alert:
+    if span.kind == "quote" and not span.value:
         return ShownBlock("quote", children=children)
+    name = _read_words(children[0])
     has_title = children[0].kind == "paragraph" and len(name) <= MAX_TITLE_CHARS and not name.endswith((".", ",", ";"))
     title = [children[0]._replace(kind="title")] if has_title else []
     tone = _TONES.get(span.value) or _TONES.get(name.lower(), "")
-    kind = "alert" if is_alert else "admonition"
+    kind = "alert" if span.kind == "quote" else "admonition"
     return ShownBlock(kind, children=(*title, *children[len(title) :]), tone=tone)
 
 
@@ -218,23 +232,3 @@ def _join_alerts(blocks: Iterable[ShownBlock]) -> Iterator[ShownBlock]:
 
 def _read_words(block: ShownBlock) -> str:
     return "".join(run.text for linked in block.words for run in linked.runs)
-
-
-def split_table(rows: Sequence[ShownBlock]) -> list[tuple[bool, list[ShownBlock]]]:
-    """Returns the rows that name columns at the beginning of a table, if any, and the others."""
-    count = next((at for at, row in enumerate(rows) if row.kind != "header"), len(rows))
-    parts = ((True, list(rows[:count])), (False, list(rows[count:])))
-    return [(is_header, part) for is_header, part in parts if part]
-
-
-def split_list(items: Sequence[ShownBlock]) -> Iterator[tuple[str, str, list[ShownBlock]]]:
-    """Yields the lists of neighbouring items of one kind: tag, type of numbers, and items."""
-
-    def kind_of(item: ShownBlock) -> tuple[str, str]:
-        if item.kind in ("term", "description"):
-            return "dl", ""
-        letter = item.marker if item.marker.isalpha() else ""
-        return "ol" if item.marker else "ul", "A" if letter.isupper() else "a" if letter else ""
-
-    for (tag, numbers), group in groupby(items, key=kind_of):
-        yield tag, numbers, list(group)

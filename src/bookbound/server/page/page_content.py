@@ -144,3 +144,23 @@ def _list_page_breaks(section: Sequence[Chunk]) -> Iterator[PageBreak]:
         if place.page is not None:
             yield PageBreak(chunk.offset, place.page, place.page_label, place.anchor)
         yield from (each._replace(at=each.at + chunk.offset) for each in chunk.page_breaks)
+
+
+def split_table(rows: Sequence[ShownBlock]) -> list[tuple[bool, list[ShownBlock]]]:
+    """Returns the rows that name columns at the beginning of a table, if any, and the others."""
+    count = next((at for at, row in enumerate(rows) if row.kind != "header"), len(rows))
+    parts = ((True, list(rows[:count])), (False, list(rows[count:])))
+    return [(is_header, part) for is_header, part in parts if part]
+
+
+def split_list(items: Sequence[ShownBlock]) -> Iterator[tuple[str, str, list[ShownBlock]]]:
+    """Yields the lists of neighbouring items of one kind: tag, type of numbers, and items."""
+
+    def kind_of(item: ShownBlock) -> tuple[str, str]:
+        if item.kind in ("term", "description"):
+            return "dl", ""
+        letter = item.marker if item.marker.isalpha() else ""
+        return "ol" if item.marker else "ul", "A" if letter.isupper() else "a" if letter else ""
+
+    for (tag, numbers), group in groupby(items, key=kind_of):
+        yield tag, numbers, list(group)

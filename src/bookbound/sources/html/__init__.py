@@ -91,6 +91,8 @@ class _HtmlRenderer:
             return
         if formula := find_formula(element):
             self._render_formula(formula)
+        elif element.tag == "img":
+            self._note_picture(element)
         elif element.tag == "br":
             self.builder.add_gap(" " if self.in_leaf else "\n")
         elif self.in_leaf:
@@ -194,6 +196,11 @@ class _HtmlRenderer:
             self._render_leaf("paragraph", element)
         else:
             self._render_leaf("heading", element, HEADING_LEVELS[element.tag], anchor)
+
+    def _note_picture(self, element: HtmlElement) -> None:
+        """Note a picture with a description in words; others are decoration."""
+        if any(map(str.isalpha, element.get("alt"))) and not self.in_leaf:
+            self.builder.add_picture(element.get("src"), element.get("alt"))
 
     def _render_formula(self, formula: HtmlFormula) -> None:
         if formula.is_block and not self.in_leaf:

@@ -33,6 +33,7 @@ _BLOCK_KINDS: dict[str, BlockKind] = {
 }
 _VARIANTS = {"dt": "term", "dd": "description"}
 _FENCE_LANGUAGE = re.compile(r"\{?[ \t]*\.?(?P<name>[\w+#-]+)")
+_ALERT = re.compile(r"[ \t]*(?:>[ \t]*)+\[!(?P<name>\w+)\]")
 _FENCE_TITLE = re.compile(r"""(?<!\w)title=(?:"([^"]+)"|'([^']+)')""")
 # The name of an admonition and its title: `note[Title]`, `note Title`, `note | Title`, `!!! note "Title"`, `=== "Tab"`.
 _ADMONITION_OPENING = re.compile(
@@ -107,10 +108,13 @@ class _MarkdownRenderer:
             elif token.type == "html_element":
                 block = self.html_blocks[token.meta["start"]]
                 HtmlBlockRenderer(self.builder, self.masked, self._render_words).render(block)
-            elif token.type == "math_block":
+            elif token.type in ("math_block", "tex_environment"):
                 self._render_formula(token)
-            elif name == "blockquote":
-                self.builder.open_markup("quote") if token.nesting > 0 else self.builder.close_markup()
+            elif token.type == "blockquote_open":
+                alert = _ALERT.match(self.builder.source, next(self._line_spans(token))[0])
+                self.builder.open_markup("quote", alert["name"].lower() if alert else "")
+            elif token.type == "blockquote_close":
+                self.builder.close_markup()
             elif name.startswith("container") and token.nesting > 0:
                 self._open_admonition(token)
             elif name in _BLOCK_KINDS and token.nesting > 0:
@@ -179,7 +183,8 @@ class _MarkdownRenderer:
             with self.builder.block("paragraph", variant="caption"):
                 self.builder.copy(*title.span(title.lastindex or 0))
         language = _FENCE_LANGUAGE.match(token.info.strip())
-        with self.builder.block("code", variant=language["name"].lower() if language else ""):
+        name = language["name"].lower() if language else ""
+        with self.builder.block("formula" if name == "math" else "code", variant=name if name != "math" else ""):
             spans = [
                 (end - len(line if self.masked.endswith(line, start, end) else line.lstrip()), end)
                 for line, (start, end) in zip(token.content.split("\n"), lines, strict=False)

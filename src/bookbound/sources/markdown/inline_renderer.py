@@ -106,7 +106,13 @@ class _InlineRenderer:
                 with self._builder.markup("inline_code" if token.type == "code_inline" else "inline_formula"):
                     at = self._render_verbatim(token, at)
             elif token.type == "image":
+                if not token.children:
+                    self._builder.add_picture(str(token.attrs.get("src", "")), token.content)
                 self.render(token.children or [], at + 2)
+                at = base + token.meta["end"]
+            elif token.type == "math_brackets":
+                with self._builder.markup("inline_formula"):
+                    self._copy(base + token.meta["start"], base + token.meta["start"] + len(token.content))
                 at = base + token.meta["end"]
             elif token.type == "link_open" and token.markup == "autolink":
                 closed = text.index(">", at)

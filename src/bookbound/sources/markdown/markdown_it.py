@@ -22,6 +22,18 @@ _INDENTED_CONTAINER = re.compile(r"(?:!!!|\?\?\?\+?)[ \t]+[\"\w]|===[+!]?[ \t]+[
 _MAX_NESTING = 120
 # The parser searches for the end of each bracket separately, so text with very many brackets stays as it is.
 _MAX_BRACKETS = 2_000
+_TEX_ENVIRONMENT = re.compile(
+    r"\\begin\{(?P<name>(?:equation|multline|gather|align|alignat|flalign|eqnarray|[pbBvV]?matrix)\*?)\}"
+)
+_MAX_FORMULA_LINES = 100
+# `\(x^2\)`, and `\\(x^2\\)` as mdBook needs it. Other escaped brackets are brackets.
+_BRACKET_FORMULA = re.compile(
+    r"(?<!\w)(?P<slash>\\{1,2})\((?P<inline>[^$`]{1,1000}?)(?P=slash)\)"
+    r"|^(?P<slashes>\\{1,2})\[(?P<display>[^$`]{1,1000}?)(?P=slashes)\](?=[ \t]*$)",
+    re.MULTILINE,
+)
+_TEX_SIGN = re.compile(r"\\[A-Za-z]{2}|(?<!\\)\^|(?<![\\\w])[A-Za-z]_(?:\{|\w\b)")
+_VARIABLE = re.compile(r"\s*[A-Za-z]'?\s*")
 # One block opens at most this many levels; beyond its own limit the parser would skip the words.
 _NESTING_MARGIN = 10
 
@@ -60,6 +72,10 @@ def _parser(indented_code: bool, definition_lists: bool = False) -> MarkdownIt:
     parser.block.ruler.before(
         "limit_nesting", "html_element", _html_element, {"alt": ["paragraph", "reference", "blockquote", "list"]}
     )
+    parser.block.ruler.before(
+        "fence", "tex_environment", _tex_environment, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
+    parser.inline.ruler.before("escape", "math_brackets", _math_brackets)
     parser.core.ruler.at("inline", _parse_inline_tokens)
     parser.inline.ruler.at("link", _record_end(link))
     parser.inline.ruler.at("image", _record_end(image))
@@ -110,6 +126,38 @@ def _indented_container(state: StateBlock, first: int, last: int, silent: bool) 
     state.blkIndent, state.lineMax, state.parentType = outer, line_max, parent
     state.push("container_indented_close", "div", -1)
     state.line = end
+    return True
+
+
+def _tex_environment(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """Take the lines from `\\begin{align}` to `\\end{align}` as one formula."""
+    start = state.bMarks[first] + state.tShift[first]
+    found = None if state.is_code_block(first) else _TEX_ENVIRONMENT.match(state.src, start, state.eMarks[first])
+    if not found:
+        return False
+    for line in range(first, min(last, first + _MAX_FORMULA_LINES)):
+        if state.isEmpty(line) or state.sCount[line] < state.blkIndent:
+            return False
+        if state.src[state.bMarks[line] : state.eMarks[line]].rstrip().endswith(f"\\end{{{found['name']}}}"):
+            if not silent:
+                token = state.push("tex_environment", "", 0)
+                token.content = state.getLines(first, line + 1, state.sCount[first], True)
+                token.map = [first, line + 1]
+                state.line = line + 1
+            return True
+    return False
+
+
+def _math_brackets(state: StateInline, silent: bool) -> bool:
+    """Take `\\(x^2\\)` and `\\[x^2\\]` as formulas if there is TeX in them."""
+    found = _BRACKET_FORMULA.match(state.src, state.pos, state.posMax) if state.src[state.pos] == "\\" else None
+    group = "inline" if found and found["inline"] else "display"
+    if not found or not (_TEX_SIGN.search(found[group]) or (group == "inline" and _VARIABLE.fullmatch(found[group]))):
+        return False
+    if not silent:
+        token = state.push("math_brackets", "math", 0)
+        token.content, token.meta = found[group], {"start": found.start(group), "end": found.end()}
+    state.pos = found.end()
     return True
 
 

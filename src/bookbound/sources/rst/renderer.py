@@ -50,6 +50,7 @@ class _RstRenderer:
             "table": self._render_table,
             "line_block": self._render_line_block,
             "citation": self._render_citation,
+            "image": lambda node, level: self.builder.add_picture(node.get("uri") or "", node.get("alt") or ""),
             "option": lambda node, level: self._render_verbatim(node.rawsource, node),
         }
 

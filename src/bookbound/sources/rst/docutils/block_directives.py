@@ -108,6 +108,7 @@ def show_figure(directive: ContentDirective) -> list[nodes.Node]:
     first = next(iter(node.children), None)
     if isinstance(first, nodes.paragraph):
         node.replace(first, directive.locate(nodes.caption(first.rawsource, "", *first.children), first.line))
+    node.insert(0, nodes.image("", uri=directive.argument, alt=directive.options.get("alt") or ""))
     return [node]
 
 
