@@ -18,6 +18,7 @@ from tests.server.test_index_routes import add_key, make_client
 
 from bookbound import bootstrap, filesystem
 from bookbound.domain.book_ref import BookRef
+from bookbound.domain.errors import ConfigError
 from bookbound.server.api_keys import KeyKind
 from bookbound.server.query_log import log_folder
 from bookbound.server.reindexing import LOCK_FILE_NAME, STATUS_FILE_NAME, Reindexing, ReindexState, ReindexStatus
@@ -114,6 +115,22 @@ def test_another_book_is_idle_and_can_be_rolled_back_meanwhile(client: TestClien
         assert client.post("/books/other/v1/index/rollback").status_code == 200
 
 
+def test_the_result_of_another_book_is_not_shown(client: TestClient, settings: Settings) -> None:
+    ReindexStatus(state=ReindexState.FAILED, book="other@1.0", message="It is gone.").write(
+        log_folder(settings.index) / STATUS_FILE_NAME
+    )
+    shown = client.get(REINDEX).json()
+    assert (shown["state"], shown["book"], shown["message"]) == ("idle", "", "")
+
+
+@pytest.mark.parametrize("source", ["https://me:secret@book.example/", "https://", "http://[::1/"])
+def test_a_source_that_cannot_be_indexed_stops_the_server_before_it_starts(settings: Settings, source: str) -> None:
+    with pytest.raises(ConfigError, match="`source`") as caught:
+        bootstrap.check_server_services(replace(settings, source=source))
+    assert "secret" not in str(caught.value)
+    bootstrap.check_server_services(replace(settings, source="https://book.example/"))
+
+
 def test_without_a_known_source_it_says_how_to_set_one(settings: Settings) -> None:
     bootstrap.index_book(Path(settings.source or ""), settings.with_book(BookRef("other", "1.0")))
     secret = add_key(settings, KeyKind.ADMIN)[1]
@@ -136,7 +153,7 @@ def test_a_stopping_server_ends_the_process_and_a_kill_is_noticed(tmp_path: Path
         return started[-1]
 
     async def go() -> None:
-        reindexing = Reindexing(tmp_path, find_source, start)
+        reindexing = Reindexing(tmp_path, BookRef(""), find_source, start)
         assert (await reindexing.begin(None)).state is ReindexState.RUNNING
         assert reindexing.status().state is ReindexState.RUNNING
         started[0].kill()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from bookbound.bootstrap.components import build_store
@@ -114,13 +114,6 @@ class BookCatalogue:
                 is_known = known and known.generation == await store.published_generation()
                 found[ref] = known if known and is_known else (await store.generations())[0]
         self._manifests = found
-        return found
-
-    async def find_manifests(self, wanted: BookRef, asked_books: Mapping[BookRef, object]) -> dict[BookRef, Manifest]:
-        """Returns the description of each edition of a book; one that only the query log knows has none."""
-        found = {ref: manifest for ref, manifest in (await self.manifests()).items() if wanted.includes(ref)}
-        if not found and not asked_books and wanted.book not in ("", ALL_BOOKS):
-            raise BookNotFoundError("Neither the index nor the query log has this book or edition.")
         return found
 
     async def generations(self, refs: Sequence[BookRef]) -> str:

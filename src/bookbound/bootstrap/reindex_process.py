@@ -17,10 +17,12 @@ from time import monotonic
 from bookbound.bootstrap.book_catalogue import find_source
 from bookbound.bootstrap.components import index_book
 from bookbound.contracts.serialization import serialize_error
+from bookbound.domain.errors import ConfigError, SourceError
 from bookbound.server.query_log import log_folder
 from bookbound.server.reindexing import Reindexing, ReindexState, ReindexStatus, utc_now
 from bookbound.server.telemetry.log_format import configure_logging, describe_traceback
 from bookbound.settings import Settings
+from bookbound.sources.crawl.page_discovery import parse_start_url
 
 NICENESS = 10
 """Questions of readers come first."""
@@ -31,7 +33,7 @@ log = logging.getLogger("bookbound.server")
 def build_reindexing(settings: Settings) -> Reindexing:
     """Returns what starts this process for a server, with its files next to the query log."""
     start_process = partial(start_reindex_process, settings)
-    return Reindexing(log_folder(settings.index), partial(find_source, settings), start_process)
+    return Reindexing(log_folder(settings.index), settings.book_ref, partial(find_source, settings), start_process)
 
 
 async def start_reindex_process(settings: Settings, lock: int, status_file: Path) -> asyncio.subprocess.Process:
@@ -50,7 +52,7 @@ async def start_reindex_process(settings: Settings, lock: int, status_file: Path
 
 def reindex(settings: Settings, status_file: Path) -> None:
     """Indexes the book from the source of the settings, and writes progress and result into the file."""
-    status = ReindexStatus(state=ReindexState.RUNNING, started=utc_now())
+    status = ReindexStatus(state=ReindexState.RUNNING, book=str(settings.book_ref), started=utc_now())
     reported = monotonic()
 
     def progress(stage: str, done: int, total: int) -> None:
@@ -69,6 +71,15 @@ def reindex(settings: Settings, status_file: Path) -> None:
     names = ("added", "changed", "renamed", "removed")
     status.changes = {name: len(getattr(result.changes, name)) for name in names}
     status.end(ReindexState.PUBLISHED if result.is_published else ReindexState.UNCHANGED).write(status_file)
+
+
+def check_source(settings: Settings) -> None:
+    """Rejects an address that no re-indexing could read, or with a password, because the page shows it."""
+    if isinstance(source := parse_source(settings.source or ""), str):
+        try:
+            parse_start_url(source)
+        except SourceError as error:
+            raise ConfigError(f"{error} It is in the setting `source`.") from None
 
 
 def parse_source(source: str) -> Path | str:

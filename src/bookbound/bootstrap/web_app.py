@@ -45,13 +45,16 @@ PLACEHOLDER_ADDRESS = "::"
 
 
 def check_server_services(settings: Settings, workers: int = 1) -> None:
-    """Checks rate limits, telemetry and query log before the server starts.
+    """Checks rate limits, telemetry, query log and the source for re-indexing before the server starts.
 
     A wrong setting is an error. A service that is unreachable is a warning, because questions can be answered.
     """
+    from bookbound.bootstrap.reindex_process import check_source
+
     check_rate_limits(settings, workers)
     check_telemetry(settings)
     check_query_log(settings)
+    check_source(settings)
 
 
 def build_rate_limiter(settings: Settings) -> RateLimiter | None:
@@ -212,7 +215,7 @@ def create_web_app(settings: Settings) -> FastAPI:
     pool, limiter, votes = build_book_pool(settings), build_rate_limiter(settings), build_vote_store(settings)
     telemetry, catalogue = build_telemetry(settings, admission.queue_stats), BookCatalogue(settings)
     reindexing = build_reindexing(settings)
-    report = None if settings.query_log == "off" else build_report_builder(settings, catalogue.find_manifests)
+    report = None if settings.query_log == "off" else build_report_builder(settings, catalogue.manifests)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

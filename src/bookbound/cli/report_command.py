@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
 from functools import partial
@@ -29,7 +30,7 @@ from bookbound.cli.terminal import (
     translate_output_errors,
 )
 from bookbound.domain.book_ref import ALL_BOOKS, UNNAMED_BOOK, BookRef
-from bookbound.domain.errors import BookIndexError, BookNotFoundError, IndexNotFoundError, ServiceError
+from bookbound.domain.errors import IndexNotFoundError
 from bookbound.domain.manifest import Manifest
 from bookbound.settings import Settings, load_settings
 
@@ -80,36 +81,21 @@ def report(
 
 
 async def _build_report(bootstrap: Bootstrap, settings: Settings, since: timedelta) -> MetricsDict:
-    builder = bootstrap.build_report_builder(settings, partial(_load_manifests, bootstrap, settings))
+    load_books = partial(_load_manifests, bootstrap, settings)
+    builder = replace(bootstrap.build_report_builder(settings, load_books), warn=print_warning)
     of = BookRef(ALL_BOOKS) if settings.book == ALL_BOOKS else settings.book_ref
     with show_progress({"group": "Compare the questions"}) as progress:
         return await builder.build(of, since, progress)
 
 
-async def _load_manifests(
-    bootstrap: Bootstrap, settings: Settings, of: BookRef, asked_books: Mapping[BookRef, object]
-) -> dict[BookRef, Manifest]:
-    """The manifests of the reported books; the log alone is enough for a report, if it has a question about them."""
-    found: dict[BookRef, Manifest] = {}
-    try:
-        with explain_missing_index(settings.with_book(UNNAMED_BOOK) if of.book == ALL_BOOKS else settings):
-            books = await bootstrap.list_books(settings)
-            if not books:
-                raise IndexNotFoundError
-        for book in filter(of.includes, books):
-            if generations := await bootstrap.build_store(settings.with_book(book)).generations():
-                found[book] = generations[0]
-    except (BookIndexError, ServiceError) as error:
-        if isinstance(error, IndexNotFoundError) and not asked_books:
-            raise
-        print_warning(f"The index cannot be read, so the report does not list chapters that never answered. {error}")
-        return {}
-    if not found and not asked_books and of not in (UNNAMED_BOOK, BookRef(ALL_BOOKS)):
-        names = "; ".join(book.cli_options or "one without a name" for book in books) or "none"
-        raise BookNotFoundError(
-            f"Neither the index nor the log has this book or edition. The books of the index: {names}"
-        )
-    return found
+async def _load_manifests(bootstrap: Bootstrap, settings: Settings) -> dict[BookRef, Manifest]:
+    """The manifests of the published books."""
+    with explain_missing_index(settings.with_book(UNNAMED_BOOK) if settings.book == ALL_BOOKS else settings):
+        books = await bootstrap.list_books(settings)
+        if not books:
+            raise IndexNotFoundError
+    stored = {book: bootstrap.build_store(settings.with_book(book)) for book in books}
+    return {book: (await store.generations())[0] for book, store in stored.items()}
 
 
 def _format_report(report: MetricsDict) -> Iterator[StyledLine]:

@@ -85,13 +85,13 @@ def create_app(
 ) -> FastAPI:
     """The contracts and the endpoints for operators over one backend.
 
-    Without `find_store` there are no endpoints for the index, without `list_books` no list of books, without
-    `open_index` no pages, without `votes` no votes, without `build_report` no report, and without a limiter no limits.
+    What is not given has no endpoints: the index, the list of books, pages, votes, report. No limiter means no limits.
     """
     telemetry, errors = telemetry or Telemetry(), ErrorResponses(contracts)
+    keys = ReloadingKeyRing(api_keys.key_file_path(settings))
     routers = [contract.build_router(OutcomeRecorder(backend)) for contract in contracts]
     routers += [operator_routes.health_routes(backend), api_page_routes(lambda: app.openapi()), asset_routes()]
-    routers += [report_routes(build_report, settings)]
+    routers += [report_routes(build_report, keys, settings.book_ref)]
     routers += [book_list_routes(list_books, settings.book_ref)] if list_books else []
     routers += [book_page_routes(open_index, list_books, settings.book_ref)] if open_index else []
     routers += [index_routes(find_store, reindexing)] if find_store else []
@@ -105,7 +105,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        middleware=_build_middleware(settings, telemetry, errors, _map_routes_to_contracts(routers)),
+        middleware=_build_middleware(settings, keys, telemetry, errors, _map_routes_to_contracts(routers)),
     )
     for router in routers:
         app.include_router(router)
@@ -135,10 +135,13 @@ def _build_openapi(app: FastAPI, contracts: Sequence[HttpContract]) -> dict[str,
 
 
 def _build_middleware(
-    settings: Settings, telemetry: Telemetry, errors: ErrorResponses, contract_names: dict[str, str]
+    settings: Settings,
+    keys: ReloadingKeyRing,
+    telemetry: Telemetry,
+    errors: ErrorResponses,
+    contract_names: dict[str, str],
 ) -> list[Middleware]:
     """The layers around the routes, outermost first: CORS is outside the guard so that pages can read its errors."""
-    keys = ReloadingKeyRing(api_keys.key_file_path(settings))
     find_address = ClientAddressFinder(parse_networks(settings.trusted_proxies))
     return [
         Middleware(RequestLogMiddleware, telemetry=telemetry, contract_names=contract_names, find_address=find_address),

@@ -50,11 +50,12 @@ class ReindexState(StrEnum):
 class ReindexStatus(BaseModel):
     """The last re-indexing: its progress, or its result.
 
-    `stage` is what it does now, and `done` of `total` pages or chunks are finished. `changes` counts the pages, and
-    `notices` what could not be read. If it failed, `message` says why.
+    `book` is the book and edition. `stage` is what it does now, and `done` of `total` pages or chunks are finished.
+    `changes` counts the pages, and `notices` what could not be read. If it failed, `message` says why.
     """
 
     state: ReindexState = ReindexState.IDLE
+    book: str = ""
     started: str | None = None
     ended: str | None = None
     stage: str = ""
@@ -77,10 +78,11 @@ def utc_now() -> str:
 
 
 class Reindexing:
-    """Starts re-indexing, and says how far it is; the files are in `folder`."""
+    """Starts re-indexing of the book of the settings, and says how far it is; the files are in `folder`."""
 
-    def __init__(self, folder: Path, find_source: SourceLookup, start_process: ProcessStarter) -> None:
-        self._folder, self._status_file, self._lock_file = folder, folder / STATUS_FILE_NAME, folder / LOCK_FILE_NAME
+    def __init__(self, folder: Path, book: BookRef, find_source: SourceLookup, start_process: ProcessStarter) -> None:
+        self._book, self._folder = str(book), folder
+        self._status_file, self._lock_file = folder / STATUS_FILE_NAME, folder / LOCK_FILE_NAME
         self.find_source, self._start_process = find_source, start_process
         self._process: Process | None = None
 
@@ -102,7 +104,7 @@ class Reindexing:
             raise ProblemError(Problem(ProblemKind.CONFLICT, 409, NOT_ON_WINDOWS))
         if not await self.find_source(book):
             raise ProblemError(Problem(ProblemKind.CONFLICT, 409, UNKNOWN_SOURCE))
-        status = ReindexStatus(state=ReindexState.RUNNING, started=utc_now())
+        status = ReindexStatus(state=ReindexState.RUNNING, book=self._book, started=utc_now())
         try:
             filesystem.create_private_folder(self._folder)
             handle = os.open(self._lock_file, os.O_CREAT | os.O_RDWR, 0o600)
@@ -144,7 +146,9 @@ class Reindexing:
             os.close(handle)
 
     def _read(self) -> ReindexStatus:
-        try:
-            return ReindexStatus.model_validate_json(self._status_file.read_bytes())
-        except (OSError, ValidationError):
-            return ReindexStatus()
+        """The status in the file, unless it is about a book for which the server was started before."""
+        with suppress(OSError, ValidationError):
+            status = ReindexStatus.model_validate_json(self._status_file.read_bytes())
+            if status.book == self._book:
+                return status
+        return ReindexStatus(book=self._book)

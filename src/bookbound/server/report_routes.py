@@ -15,10 +15,9 @@ from bookbound.contracts.v1 import ErrorModel
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.query_log_entry import QueryStatus
 from bookbound.evaluation import MetricsDict
-from bookbound.server.api_keys import ReloadingKeyRing, key_file_path
+from bookbound.server.api_keys import ReloadingKeyRing
 from bookbound.server.index_routes import ADMIN_ONLY, ERROR_RESPONSES, AdminKeyId
 from bookbound.server.page.book_page import REPORT_PATH, find_root, render_page_template, respond_with_page
-from bookbound.settings import Settings
 
 MAX_DAYS, DEFAULT_DAYS, PERIODS = 3650, 30, (7, 30, 90)
 NO_LOG = "This server does not log questions, so there is nothing to report. To log them, set `query_log` to on."
@@ -28,9 +27,9 @@ BuildReport = Callable[[BookRef, timedelta], Awaitable[MetricsDict]]
 log = logging.getLogger("bookbound.server")
 
 
-def report_routes(build_report: BuildReport | None, settings: Settings) -> APIRouter:
-    """The page and its data; without `build_report` no question is logged."""
-    router, keys = APIRouter(tags=["report"]), ReloadingKeyRing(key_file_path(settings))
+def report_routes(build_report: BuildReport | None, keys: ReloadingKeyRing, default: BookRef) -> APIRouter:
+    """The page and its data about a book, by default `default`; without `build_report` no question is logged."""
+    router = APIRouter(tags=["report"])
 
     @router.api_route(REPORT_PATH, methods=["GET", "HEAD"], include_in_schema=False)
     async def page(request: Request) -> HTMLResponse:
@@ -52,7 +51,7 @@ def report_routes(build_report: BuildReport | None, settings: Settings) -> APIRo
         log.warning("key %s read the report", key_id)
         if build_report is None:
             raise ProblemError(Problem(ProblemKind.CONFLICT, 409, NO_LOG))
-        return await build_report(context.book or settings.book_ref, timedelta(days=days))
+        return await build_report(context.book or default, timedelta(days=days))
 
     return router
 
