@@ -1,7 +1,7 @@
 /** The panel with the conversation: a card next to the page on wide screens, the whole screen on narrow ones. */
 
 import { el, iconButton } from "./dom";
-import { fill, type Strings } from "./strings";
+import { isLatin, type Strings } from "./strings";
 
 const NARROW = "(max-width: 640px)";
 const QUESTION_GAP = 16;
@@ -73,8 +73,10 @@ export class Panel {
     this.suggestions.hidden = buttons.length === 0;
   }
 
+  /** Suggest to ask about chapters; one in another script is asked for by its title, because a book answers in its language. */
   suggestChapters(titles: readonly string[]): void {
-    this.suggest(titles.map((title) => fill(this.strings.suggestion, title)));
+    const ask = (title: string) => (isLatin(title) === isLatin(this.strings.suggestion) ? this.strings.suggestion.replace("{0}", () => title) : title);
+    this.suggest(titles.map(ask));
   }
 
   /** Scroll so that a question is on top. */

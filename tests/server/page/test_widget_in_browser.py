@@ -242,7 +242,7 @@ def test_the_widget_follows_a_change_of_the_theme(tab: Tab, site: BookSite, book
 @pytest.mark.parametrize(
     ("language", "words", "direction"),
     [
-        ("de-AT", "Das Buch fragen", "ltr"),
+        ("de-AT", "Das Buch befragen", "ltr"),
         ("es", "Pregunta al libro", "ltr"),
         ("ur", "کتاب سے پوچھیں", "rtl"),
         ("fr", "Ask the book", "ltr"),
@@ -255,6 +255,13 @@ def test_the_widget_speaks_the_language_of_its_tag(
     tab.page.goto(url)
     assert tab.page.locator(".launcher").inner_text() == words
     assert tab.page.locator(".root").evaluate("(root) => getComputedStyle(root).direction") == direction
+
+
+def test_a_book_in_another_script_is_asked_by_the_titles_of_its_chapters(
+    tab: Tab, site: BookSite, book_server: str
+) -> None:
+    tab.open(site.add("/script", "<p>A page.</p>", book_server, attributes={"language": "ur"}, strict=True))
+    expect(tab.page.locator(".suggestion").first).to_have_text("ROS 2")
 
 
 def test_the_attributes_set_colour_side_placeholder_and_questions(tab: Tab, site: BookSite, book_server: str) -> None:

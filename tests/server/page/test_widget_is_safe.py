@@ -169,7 +169,7 @@ def test_a_follow_up_is_sent_with_the_conversation_and_shown_as_it_was_understoo
     tab.ask("How fast?")
     assert "conversation" not in asked[0]
     assert asked[1]["conversation"] == [{"question": "What does the robot do?", "answer": "It walks."}]
-    assert page.locator(".understood").all_inner_texts() == ["Understood as: How fast does the robot walk?"]
+    assert page.locator(".understood").all_inner_texts() == ["Understood as: \u2068How fast does the robot walk?\u2069"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-/* Bookbound widget, Apache-2.0. Sources: sha256 ebac1064b5482420a1f691a768c5733c4f324d4b3a161012cbe6d4e64632b3c3 */
+/* Bookbound widget, Apache-2.0. Sources: sha256 f5b908bb4d6907a9c18a40c22488899b46059eb12d9230d3c6b0fb28d208941a */
 // src/folded.ts
 function e(e) {
 	let i = [];
@@ -216,37 +216,37 @@ var b = {
 }, x = {
 	en: b,
 	de: {
-		open: "Das Buch fragen",
-		title: "Das Buch fragen",
+		open: "Das Buch befragen",
+		title: "Das Buch befragen",
 		close: "Schließen",
 		clear: "Gespräch löschen",
 		conversation: "Gespräch",
-		placeholder: "Stellen Sie eine Frage zu diesem Buch",
-		placeholderSelection: "Fragen Sie zum markierten Text",
+		placeholder: "Frage zu diesem Buch stellen",
+		placeholderSelection: "Frage zum markierten Text stellen",
 		send: "Senden",
-		stop: "Anhalten",
+		stop: "Abbrechen",
 		askSelection: "Dazu fragen",
-		askSelectionHint: "Mit Alt+A fragen Sie zum markierten Text.",
+		askSelectionHint: "Mit Alt+A stellen Sie eine Frage zum markierten Text.",
 		selected: "Markierter Text",
 		removeSelection: "Markierten Text entfernen",
 		welcome: "Was möchten Sie wissen?",
-		about: "Antworten stammen nur aus diesem Buch, mit Quellen.",
+		about: "Antworten kommen nur aus diesem Buch, mit Quellenangaben.",
 		tryAsking: "Fragen Sie zum Beispiel",
 		suggestion: "Was sagt das Buch über {0}?",
-		reading: "Liest im Buch …",
-		writing: "Schreibt …",
+		reading: "Das Buch wird gelesen …",
+		writing: "Die Antwort wird geschrieben …",
 		answered: "Aus dem Buch",
 		unsure: "Nicht sicher",
 		refused: "Keine Antwort in diesem Buch",
 		partial: "Das Buch beantwortet nur einen Teil dieser Frage.",
 		degraded: "Das Sprachmodell ist nicht erreichbar, daher zitiert diese Antwort das Buch.",
 		understood: "Verstanden als: {0}",
-		selectionFrom: "Ihre Auswahl stammt aus",
-		selectionUnknown: "Ihre Auswahl wurde im Buch nicht gefunden.",
+		selectionFrom: "Der markierte Text stammt aus",
+		selectionUnknown: "Der markierte Text wurde im Buch nicht gefunden.",
 		sources: "Quellen",
 		source: "Quelle {0}",
 		page: "Seite {0}",
-		nearby: "Nächste Abschnitte",
+		nearby: "Verwandte Abschnitte",
 		cut: "Dieser Code geht im Buch weiter.",
 		table: "Tabelle",
 		code: "Code",
@@ -258,9 +258,9 @@ var b = {
 		retryIn: "Noch einmal fragen in {0} s",
 		helpful: "Hilfreich",
 		unhelpful: "Nicht hilfreich",
-		thanks: "Danke für Ihre Stimme.",
-		voteFailed: "Ihre Stimme konnte nicht gespeichert werden.",
-		stopped: "Sie haben diese Antwort angehalten.",
+		thanks: "Danke für Ihre Rückmeldung.",
+		voteFailed: "Ihre Rückmeldung konnte nicht gespeichert werden.",
+		stopped: "Sie haben diese Antwort abgebrochen.",
 		cleared: "Das Gespräch ist gelöscht.",
 		problem: "Diesmal keine Antwort",
 		problems: {
@@ -269,9 +269,9 @@ var b = {
 			interrupted: "Die Verbindung brach ab, bevor die Antwort vollständig war. Fragen Sie noch einmal.",
 			timeout: "Die Antwort hat zu lange gedauert. Fragen Sie noch einmal, vielleicht kürzer.",
 			limit: "Sie haben in kurzer Zeit viele Fragen gestellt. Bitte warten Sie einen Moment.",
-			busy: "Gerade fragen viele Leser. Versuchen Sie es gleich noch einmal.",
-			denied: "Diese Website darf dieses Buch nicht fragen. Bitte sagen Sie es dem Autor.",
-			missing: "Dieses Buch wurde nicht gefunden. Bitte sagen Sie es dem Autor dieser Website.",
+			busy: "Gerade werden viele Fragen gestellt. Versuchen Sie es gleich noch einmal.",
+			denied: "Diese Website darf dieses Buch nicht befragen. Bitte informieren Sie den Autor.",
+			missing: "Dieses Buch wurde nicht gefunden. Bitte informieren Sie den Autor dieser Website.",
 			invalid: "Diese Frage kann nicht gesendet werden. Kürzen Sie sie oder entfernen Sie den markierten Text.",
 			server: "Auf dem Server ist etwas schiefgegangen. Versuchen Sie es gleich noch einmal."
 		}
@@ -297,17 +297,17 @@ var b = {
 		reading: "Leyendo el libro…",
 		writing: "Escribiendo…",
 		answered: "Del libro",
-		unsure: "No es seguro",
+		unsure: "Sin certeza",
 		refused: "Sin respuesta en este libro",
 		partial: "El libro responde solo a una parte de esta pregunta.",
 		degraded: "El modelo de lenguaje no está disponible, así que esta respuesta cita el libro.",
 		understood: "Entendido como: {0}",
-		selectionFrom: "Tu selección es de",
-		selectionUnknown: "Tu selección no se encontró en el libro.",
+		selectionFrom: "El texto seleccionado procede de",
+		selectionUnknown: "El texto seleccionado no se encontró en el libro.",
 		sources: "Fuentes",
 		source: "Fuente {0}",
 		page: "página {0}",
-		nearby: "Secciones más cercanas",
+		nearby: "Secciones relacionadas",
 		cut: "Este código continúa en el libro.",
 		table: "Tabla",
 		code: "Código",
@@ -321,18 +321,18 @@ var b = {
 		unhelpful: "No es útil",
 		thanks: "Gracias por tu voto.",
 		voteFailed: "No se pudo guardar tu voto.",
-		stopped: "Detuviste esta respuesta.",
-		cleared: "La conversación está borrada.",
+		stopped: "Has detenido esta respuesta.",
+		cleared: "Se ha borrado la conversación.",
 		problem: "Esta vez no hay respuesta",
 		problems: {
 			offline: "No tienes conexión. Compruébala y pregunta otra vez.",
-			unreachable: "No se puede llegar al servidor. Inténtalo de nuevo en un momento.",
+			unreachable: "No se puede conectar con el servidor. Inténtalo de nuevo en un momento.",
 			interrupted: "La conexión se cortó antes de completar la respuesta. Pregunta otra vez.",
 			timeout: "La respuesta tardó demasiado. Pregunta otra vez, quizá con menos palabras.",
 			limit: "Has hecho muchas preguntas en poco tiempo. Espera un momento.",
 			busy: "Muchos lectores preguntan ahora mismo. Inténtalo de nuevo en un momento.",
-			denied: "Este sitio no puede preguntar a este libro. Díselo a su autor.",
-			missing: "No se encontró este libro. Díselo al autor de este sitio.",
+			denied: "Este sitio no tiene permiso para preguntar a este libro. Avisa a su autor.",
+			missing: "No se encontró este libro. Avisa al autor de este sitio.",
 			invalid: "No se puede enviar esta pregunta. Acórtala o quita el texto seleccionado.",
 			server: "Algo falló en el servidor. Inténtalo de nuevo en un momento."
 		}
@@ -358,26 +358,26 @@ var b = {
 		reading: "کتاب پڑھی جا رہی ہے…",
 		writing: "جواب لکھا جا رہا ہے…",
 		answered: "کتاب سے",
-		unsure: "یقین نہیں",
-		refused: "اس کتاب میں جواب نہیں",
+		unsure: "یقین سے نہیں کہا جا سکتا",
+		refused: "اس کتاب میں اس کا جواب نہیں ہے",
 		partial: "کتاب اس سوال کے صرف ایک حصے کا جواب دیتی ہے۔",
-		degraded: "زبان کا ماڈل دستیاب نہیں، اس لیے یہ جواب کتاب کا اقتباس ہے۔",
+		degraded: "لینگویج ماڈل دستیاب نہیں ہے، اس لیے یہ جواب کتاب کا اقتباس ہے۔",
 		understood: "یوں سمجھا گیا: {0}",
-		selectionFrom: "آپ کا انتخاب یہاں سے ہے",
-		selectionUnknown: "آپ کا انتخاب کتاب میں نہیں ملا۔",
+		selectionFrom: "آپ کا منتخب متن یہاں سے ہے",
+		selectionUnknown: "آپ کا منتخب متن کتاب میں نہیں ملا۔",
 		sources: "حوالے",
 		source: "حوالہ {0}",
 		page: "صفحہ {0}",
 		nearby: "قریب ترین حصے",
-		cut: "یہ کوڈ کتاب میں جاری ہے۔",
+		cut: "یہ کوڈ کتاب میں آگے بھی جاری ہے۔",
 		table: "جدول",
 		code: "کوڈ",
-		copy: "حوالوں کے ساتھ نقل کریں",
-		copyCode: "کوڈ نقل کریں",
-		copied: "نقل ہو گیا",
-		copyFailed: "نقل نہیں ہو سکا۔",
+		copy: "حوالوں کے ساتھ کاپی کریں",
+		copyCode: "کوڈ کاپی کریں",
+		copied: "کاپی ہو گیا",
+		copyFailed: "کاپی نہیں ہو سکا۔",
 		retry: "دوبارہ پوچھیں",
-		retryIn: "{0} سیکنڈ میں دوبارہ پوچھیں",
+		retryIn: "{0} سیکنڈ بعد دوبارہ پوچھیں",
 		helpful: "مفید",
 		unhelpful: "مفید نہیں",
 		thanks: "آپ کی رائے کا شکریہ۔",
@@ -386,16 +386,16 @@ var b = {
 		cleared: "گفتگو صاف ہو گئی۔",
 		problem: "اس بار جواب نہیں ملا",
 		problems: {
-			offline: "آپ آف لائن ہیں۔ اپنا کنکشن دیکھیں، پھر دوبارہ پوچھیں۔",
-			unreachable: "سرور تک رسائی نہیں ہو رہی۔ تھوڑی دیر میں دوبارہ کوشش کریں۔",
+			offline: "آپ آف لائن ہیں۔ اپنا انٹرنیٹ کنکشن چیک کریں، پھر دوبارہ پوچھیں۔",
+			unreachable: "سرور سے رابطہ نہیں ہو رہا۔ تھوڑی دیر بعد دوبارہ کوشش کریں۔",
 			interrupted: "جواب مکمل ہونے سے پہلے رابطہ ٹوٹ گیا۔ دوبارہ پوچھیں۔",
-			timeout: "جواب میں بہت دیر لگی۔ دوبارہ پوچھیں، شاید چھوٹے سوال کے ساتھ۔",
-			limit: "آپ نے کم وقت میں بہت سوال پوچھے ہیں۔ براہ کرم تھوڑا انتظار کریں۔",
-			busy: "اس وقت بہت سے قارئین پوچھ رہے ہیں۔ تھوڑی دیر میں دوبارہ کوشش کریں۔",
-			denied: "یہ سائٹ اس کتاب سے نہیں پوچھ سکتی۔ براہ کرم مصنف کو بتائیں۔",
-			missing: "یہ کتاب نہیں ملی۔ براہ کرم اس سائٹ کے مصنف کو بتائیں۔",
+			timeout: "جواب میں بہت دیر لگی۔ دوبارہ پوچھیں، ہو سکے تو سوال مختصر رکھیں۔",
+			limit: "آپ نے کم وقت میں بہت سے سوال پوچھے ہیں۔ براہِ کرم تھوڑا انتظار کریں۔",
+			busy: "اس وقت بہت سے قارئین پوچھ رہے ہیں۔ تھوڑی دیر بعد دوبارہ کوشش کریں۔",
+			denied: "اس سائٹ کو اس کتاب سے پوچھنے کی اجازت نہیں ہے۔ براہِ کرم مصنف کو بتائیں۔",
+			missing: "یہ کتاب نہیں ملی۔ براہِ کرم اس سائٹ کے مصنف کو بتائیں۔",
 			invalid: "یہ سوال نہیں بھیجا جا سکتا۔ اسے مختصر کریں یا منتخب متن ہٹائیں۔",
-			server: "سرور پر کچھ غلط ہو گیا۔ تھوڑی دیر میں دوبارہ کوشش کریں۔"
+			server: "سرور پر کچھ غلط ہو گیا۔ تھوڑی دیر بعد دوبارہ کوشش کریں۔"
 		}
 	}
 }, ae = /* @__PURE__ */ new Set(["ur"]);
@@ -407,14 +407,18 @@ function oe(e) {
 		strings: x[t] ?? b
 	};
 }
-function S(e, t) {
-	return e.replace("{0}", () => String(t));
+function S(e) {
+	return /\p{Script=Latin}/u.test(e);
+}
+var [se, ce] = ["⁨", "⁩"];
+function C(e, t) {
+	return e.replace("{0}", () => typeof t == "number" ? String(t) : se + t + ce);
 }
 // src/options.ts
-function se(e) {
+function le(e) {
 	let t = oe(e.language ? [e.language] : [document.documentElement.lang, ...navigator.languages]);
 	return {
-		server: ce(e.server),
+		server: ue(e.server),
 		book: e.book?.trim() ?? "",
 		key: e.key?.trim() ?? "",
 		color: e.color?.trim() ?? "",
@@ -426,18 +430,18 @@ function se(e) {
 		open: e.open?.trim() ?? ""
 	};
 }
-function ce(e) {
+function ue(e) {
 	let t = c(e?.trim());
 	if (t) return t.href.replace(/\/*$/, "/");
 	throw Error("Bookbound needs the address of its server: set the option `server` to an https:// address.");
 }
 // src/dom.ts
-function C(e, t = {}, ...n) {
+function w(e, t = {}, ...n) {
 	let r = document.createElement(e);
 	for (let [e, n] of Object.entries(t)) typeof n == "function" ? r.addEventListener(e, n) : n === !0 ? r.setAttribute(e, "") : n != null && n !== !1 && r.setAttribute(e, String(n));
 	return r.append(...n.filter((e) => e != null && e !== !1)), r;
 }
-var w = {
+var de = {
 	ask: "M21 12a8 8 0 0 1-8 8H4l2-3.2A8 8 0 1 1 21 12zM10 10a2.5 2.5 0 1 1 3.4 2.3c-.6.3-.9.7-.9 1.4M12.5 16.4v.1",
 	book: "M4 5.5A2.5 2.5 0 0 1 6.5 3H20v15H6.5A2.5 2.5 0 0 0 4 20.5zM4 20.5A2.5 2.5 0 0 0 6.5 21H20v-3M9 7.5h7",
 	close: "M6 6l12 12M18 6L6 18",
@@ -456,10 +460,10 @@ var w = {
 }, T = "http://www.w3.org/2000/svg";
 function E(e) {
 	let t = document.createElementNS(T, "svg"), n = document.createElementNS(T, "path");
-	return n.setAttribute("d", w[e]), t.setAttribute("viewBox", "0 0 24 24"), t.setAttribute("aria-hidden", "true"), t.append(n), t;
+	return n.setAttribute("d", de[e]), t.setAttribute("viewBox", "0 0 24 24"), t.setAttribute("aria-hidden", "true"), t.append(n), t;
 }
 function D(e, t, n, r = "icon") {
-	return C("button", {
+	return w("button", {
 		type: "button",
 		class: r,
 		"aria-label": t,
@@ -471,12 +475,12 @@ function O(e, t, n) {
 	e.replaceChildren(E(t)), e.setAttribute("aria-label", n), e.title = n;
 }
 // src/citations.ts
-var k = 320, le = 200, A = 8, ue = class {
+var k = 320, fe = 200, A = 8, pe = class {
 	host;
 	strings;
 	pages;
 	onLeave;
-	popover = C("div", {
+	popover = w("div", {
 		class: "popover",
 		id: "bb-popover",
 		role: "tooltip",
@@ -489,7 +493,7 @@ var k = 320, le = 200, A = 8, ue = class {
 		this.host = e, this.strings = t, this.pages = n, this.onLeave = r, this.popover.addEventListener("pointerenter", () => clearTimeout(this.timer)), this.popover.addEventListener("pointerleave", () => this.scheduleHide());
 	}
 	number(e, t) {
-		let n = `${S(this.strings.source, e)}: ${j(t)}`;
+		let n = `${C(this.strings.source, e)}: ${j(t)}`;
 		return this.describe(this.link(t, {
 			class: "cite",
 			"aria-label": n
@@ -505,12 +509,12 @@ var k = 320, le = 200, A = 8, ue = class {
 	}
 	link(e, t, ...n) {
 		let r = c(this.address(e));
-		if (!r) return C("span", {
+		if (!r) return w("span", {
 			...t,
 			tabindex: 0,
 			role: "note"
 		}, ...n);
-		let i = l(r), a = C("a", {
+		let i = l(r), a = w("a", {
 			...t,
 			href: i.href
 		}, ...n);
@@ -530,32 +534,32 @@ var k = 320, le = 200, A = 8, ue = class {
 	}
 	show(e, t) {
 		clearTimeout(this.timer), this.hide();
-		let n = t.quotes.map((e) => C("blockquote", { dir: "auto" }, de(e)));
-		this.popover.replaceChildren(C("p", { class: "popover-path" }, this.path(t)), ...n.slice(0, 3)), this.popover.hidden = !1, this.shownFor = e, e.setAttribute("aria-describedby", this.popover.id);
+		let n = t.quotes.map((e) => w("blockquote", { dir: "auto" }, me(e)));
+		this.popover.replaceChildren(w("p", { class: "popover-path" }, this.path(t)), ...n.slice(0, 3)), this.popover.hidden = !1, this.shownFor = e, e.setAttribute("aria-describedby", this.popover.id);
 		let r = e.getBoundingClientRect(), { offsetWidth: i, offsetHeight: a } = this.popover, o = Math.min(Math.max(A, r.left + r.width / 2 - i / 2), innerWidth - i - A), s = r.top - a - A >= 0 ? r.top - a - A : r.bottom + A;
 		this.popover.style.left = `${o}px`, this.popover.style.top = `${s}px`;
 	}
 	scheduleHide() {
-		clearTimeout(this.timer), this.timer = setTimeout(() => this.hide(), le);
+		clearTimeout(this.timer), this.timer = setTimeout(() => this.hide(), fe);
 	}
 	path(e) {
-		let t = e.path.length ? e.path : [e.section], n = t.flatMap((e, n) => [n > 0 && " › ", C("bdi", n === t.length - 1 ? { class: "last" } : {}, e)]), r = e.label || e.page;
-		return C("span", { class: "path" }, ...n, r ? ` · ${S(this.strings.page, r)}` : null);
+		let t = e.path.length ? e.path : [e.section], n = t.flatMap((e, n) => [n > 0 && " › ", w("bdi", n === t.length - 1 ? { class: "last" } : {}, e)]), r = e.label || e.page;
+		return w("span", { class: "path" }, ...n, r ? ` · ${C(this.strings.page, r)}` : null);
 	}
 };
 function j(e) {
 	return (e.path.length ? e.path : [e.section]).join(" › ");
 }
-function de(e) {
+function me(e) {
 	return e.length > k ? `${e.slice(0, k).replace(/\s+\S*$/, "")} …` : e;
 }
 // src/client.ts
-var M = 6e4, fe = 1e4, N = class extends Error {
+var M = 6e4, he = 1e4, N = class extends Error {
 	problem;
 	constructor(e) {
 		super(e.kind), this.problem = e;
 	}
-}, pe = {
+}, ge = {
 	401: "denied",
 	403: "denied",
 	404: "missing",
@@ -565,19 +569,19 @@ var M = 6e4, fe = 1e4, N = class extends Error {
 	429: "limit",
 	503: "busy",
 	504: "timeout"
-}, me = {
+}, _e = {
 	timed_out: "timeout",
 	limit_reached: "limit",
 	busy: "busy",
 	unreachable: "busy",
 	index_unavailable: "busy"
-}, he = class {
+}, ve = class {
 	options;
 	constructor(e) {
 		this.options = e;
 	}
 	async *ask(e, t, n) {
-		let r = e.selection ? [] : t.filter((e) => e.reply).slice(-5).map(ge), i = {
+		let r = e.selection ? [] : t.filter((e) => e.reply).slice(-5).map(P), i = {
 			question: e.question,
 			...e.selection && {
 				selection: e.selection,
@@ -607,16 +611,16 @@ var M = 6e4, fe = 1e4, N = class extends Error {
 			request_id: e,
 			vote: t
 		});
-		if (!n.ok) throw new N(await F(n));
+		if (!n.ok) throw new N(await I(n));
 	}
 	async *stream(e, t) {
 		let n = new AbortController(), r = setTimeout(() => n.abort(), M), i = AbortSignal.any([t, n.signal]), a = !1;
 		try {
 			let t = await this.post("v1/answers", e, "text/event-stream", i);
-			if (!t.ok) throw new N(await F(t));
+			if (!t.ok) throw new N(await I(t));
 			a = !0;
-			for await (let e of _e(t)) {
-				if (clearTimeout(r), r = setTimeout(() => n.abort(), M), e.name === "error") throw new N(I(e.data));
+			for await (let e of F(t)) {
+				if (clearTimeout(r), r = setTimeout(() => n.abort(), M), e.name === "error") throw new N(be(e.data));
 				if (yield e, e.name === "reply") return;
 			}
 			throw new N({ kind: "interrupted" });
@@ -647,14 +651,14 @@ var M = 6e4, fe = 1e4, N = class extends Error {
 		return this.options.key ? { "X-API-Key": this.options.key } : {};
 	}
 };
-function ge(e) {
+function P(e) {
 	let t = e.reply?.answer;
 	return {
 		question: e.question,
-		...t && { answer: t.slice(0, fe) }
+		...t && { answer: t.slice(0, he) }
 	};
 }
-async function* _e(e) {
+async function* F(e) {
 	if (!e.body) return;
 	let t = e.body.pipeThrough(new TextDecoderStream()).getReader(), n = "";
 	for (;;) {
@@ -664,12 +668,12 @@ async function* _e(e) {
 		let i = n.split(/\r?\n\r?\n/);
 		n = i.pop() ?? "";
 		for (let e of i) {
-			let t = P(e);
+			let t = ye(e);
 			t && (yield t);
 		}
 	}
 }
-function P(e) {
+function ye(e) {
 	let t = "", n = "";
 	for (let r of e.split(/\r?\n/)) r.startsWith("event:") ? t = r.slice(6).trim() : r.startsWith("data:") && (n += r.slice(5));
 	return t && n ? {
@@ -677,8 +681,8 @@ function P(e) {
 		data: JSON.parse(n)
 	} : null;
 }
-async function F(e) {
-	let t = pe[e.status] ?? "server", n = Number.parseInt(e.headers.get("Retry-After") ?? "", 10);
+async function I(e) {
+	let t = ge[e.status] ?? "server", n = Number.parseInt(e.headers.get("Retry-After") ?? "", 10);
 	if (Number.isFinite(n)) return {
 		kind: t,
 		retryAfter: n
@@ -689,21 +693,21 @@ async function F(e) {
 		retryAfter: r
 	} : { kind: t };
 }
-function I(e) {
-	let t = me[e.error?.type ?? ""] ?? "server", n = e.error?.retry_after;
+function be(e) {
+	let t = _e[e.error?.type ?? ""] ?? "server", n = e.error?.retry_after;
 	return typeof n == "number" ? {
 		kind: t,
 		retryAfter: n
 	} : { kind: t };
 }
 // src/composer.ts
-var ve = 2e3, ye = 160, be = class {
+var xe = 2e3, Se = 160, Ce = class {
 	options;
 	actions;
 	element;
 	input;
 	button;
-	chip = C("div", {
+	chip = w("div", {
 		class: "chip",
 		hidden: !0
 	});
@@ -712,16 +716,16 @@ var ve = 2e3, ye = 160, be = class {
 	constructor(e, t) {
 		this.options = e, this.actions = t;
 		let { strings: n } = e.language;
-		this.input = C("textarea", {
+		this.input = w("textarea", {
 			rows: 1,
-			maxlength: ve,
+			maxlength: xe,
 			"aria-label": e.placeholder,
 			placeholder: e.placeholder,
 			enterkeyhint: "send"
-		}), this.button = C("button", {
+		}), this.button = w("button", {
 			type: "submit",
 			class: "send"
-		}), this.element = C("form", { class: "composer" }, this.chip, C("div", { class: "field" }, this.input, this.button)), this.setBusy(!1), this.element.addEventListener("submit", (e) => {
+		}), this.element = w("form", { class: "composer" }, this.chip, w("div", { class: "field" }, this.input, this.button)), this.setBusy(!1), this.element.addEventListener("submit", (e) => {
 			e.preventDefault(), this.submit();
 		}), this.input.addEventListener("input", () => this.fit()), this.fit(), this.input.addEventListener("keydown", (e) => {
 			e.key !== "Enter" || e.shiftKey || e.isComposing || (e.preventDefault(), this.isBusy || this.submit());
@@ -732,10 +736,10 @@ var ve = 2e3, ye = 160, be = class {
 		this.selection = e, this.chip.hidden = !e;
 		let n = D("close", t.removeSelection, () => {
 			this.setSelection(""), this.input.focus();
-		}), r = C("span", { class: "visually-hidden" }, `${t.selected}: `);
+		}), r = w("span", { class: "visually-hidden" }, `${t.selected}: `);
 		this.chip.replaceChildren(...e ? [
 			r,
-			C("span", {
+			w("span", {
 				class: "chip-text",
 				dir: "auto"
 			}, e),
@@ -754,9 +758,9 @@ var ve = 2e3, ye = 160, be = class {
 		this.input.value = "", this.setSelection(""), this.fit(), this.actions.ask(e, t);
 	}
 	fit() {
-		this.input.dir = this.input.value ? "auto" : this.options.language.direction, this.input.style.height = "", this.input.value && (this.input.style.height = `${Math.min(this.input.scrollHeight, ye)}px`);
+		this.input.dir = this.input.value ? "auto" : this.options.language.direction, this.input.style.height = "", this.input.value && (this.input.style.height = `${Math.min(this.input.scrollHeight, Se)}px`);
 	}
-}, xe = class {
+}, we = class {
 	client;
 	turns;
 	listener;
@@ -814,7 +818,7 @@ var ve = 2e3, ye = 160, be = class {
 			(this.running === t || this.running === null) && (this.running = null, this.listener.busy(!1));
 		}
 	}
-}, Se = class {
+}, Te = class {
 	name;
 	constructor(e, t) {
 		this.name = `bookbound:1:${e}:${t}`;
@@ -835,7 +839,7 @@ var ve = 2e3, ye = 160, be = class {
 			isOpen: t,
 			turns: e.filter((e) => e.reply).slice(-20).map((e) => ({
 				...e,
-				reply: e.reply && Ce(e.reply)
+				reply: e.reply && Ee(e.reply)
 			}))
 		};
 		try {
@@ -843,7 +847,7 @@ var ve = 2e3, ye = 160, be = class {
 		} catch {}
 	}
 };
-function Ce(e) {
+function Ee(e) {
 	let { status: t, answer: n, partial: r, reservation: i, degraded: a, completed_question: o, unsure: s, closest: c, refusal: l } = e, { blocks: u, sources: d, request_id: f, trace: p } = e;
 	return {
 		status: t,
@@ -862,32 +866,32 @@ function Ce(e) {
 	};
 }
 // src/panel.ts
-var we = "(max-width: 640px)", Te = 16, Ee = "a[href], button:not([disabled]), textarea, [tabindex]", De = class {
+var De = "(max-width: 640px)", Oe = 16, ke = "a[href], button:not([disabled]), textarea, [tabindex]", Ae = class {
 	strings;
 	actions;
 	element;
 	log;
 	heading;
 	clearButton;
-	suggestions = C("div", {
+	suggestions = w("div", {
 		class: "suggestions",
 		hidden: !0
 	});
 	welcome;
-	narrow = matchMedia(we);
+	narrow = matchMedia(De);
 	constructor(e, t, n, r) {
-		this.strings = e, this.actions = t, this.heading = C("h2", {
+		this.strings = e, this.actions = t, this.heading = w("h2", {
 			id: "bb-title",
 			dir: "auto"
 		}, e.title), this.clearButton = D("clear", e.clear, t.clear);
-		let i = C("header", { role: "none" }, this.heading, this.clearButton, D("close", e.close, t.close));
-		this.welcome = C("div", { class: "welcome" }, C("p", { class: "greeting" }, e.welcome), C("p", { class: "about" }, e.about), this.suggestions), this.log = C("div", {
+		let i = w("header", { role: "none" }, this.heading, this.clearButton, D("close", e.close, t.close));
+		this.welcome = w("div", { class: "welcome" }, w("p", { class: "greeting" }, e.welcome), w("p", { class: "about" }, e.about), this.suggestions), this.log = w("div", {
 			class: "log",
 			role: "log",
 			"aria-live": "off",
 			"aria-label": e.conversation,
 			tabindex: 0
-		}, this.welcome), this.element = C("section", {
+		}, this.welcome), this.element = w("section", {
 			class: "panel",
 			role: "dialog",
 			"aria-labelledby": "bb-title",
@@ -897,7 +901,7 @@ var we = "(max-width: 640px)", Te = 16, Ee = "a[href], button:not([disabled]), t
 			"keydown",
 			"keypress",
 			"keyup"
-		]) this.element.addEventListener(e, Oe);
+		]) this.element.addEventListener(e, je);
 		this.log.addEventListener("scroll", () => t.escape(), { passive: !0 }), this.narrow.addEventListener("change", () => this.setModal(), { signal: r }), visualViewport?.addEventListener("resize", () => this.fitViewport(), { signal: r }), visualViewport?.addEventListener("scroll", () => this.fitViewport(), { signal: r }), this.setModal(), this.setEmpty(!0);
 	}
 	get isOpen() {
@@ -913,19 +917,19 @@ var we = "(max-width: 640px)", Te = 16, Ee = "a[href], button:not([disabled]), t
 		this.welcome.hidden = !e, this.clearButton.hidden = e;
 	}
 	suggest(e) {
-		let t = e.map((e) => C("button", {
+		let t = e.map((e) => w("button", {
 			type: "button",
 			class: "suggestion",
 			dir: "auto",
 			click: () => this.actions.ask(e)
 		}, e));
-		this.suggestions.replaceChildren(C("h3", {}, this.strings.tryAsking), ...t), this.suggestions.hidden = t.length === 0;
+		this.suggestions.replaceChildren(w("h3", {}, this.strings.tryAsking), ...t), this.suggestions.hidden = t.length === 0;
 	}
 	suggestChapters(e) {
-		this.suggest(e.map((e) => S(this.strings.suggestion, e)));
+		this.suggest(e.map((e) => S(e) === S(this.strings.suggestion) ? this.strings.suggestion.replace("{0}", () => e) : e));
 	}
 	scrollTo(e) {
-		this.log.scrollTop = e.offsetTop - this.log.offsetTop - Te;
+		this.log.scrollTop = e.offsetTop - this.log.offsetTop - Oe;
 	}
 	setModal() {
 		this.element.setAttribute("aria-modal", String(this.narrow.matches));
@@ -937,15 +941,15 @@ var we = "(max-width: 640px)", Te = 16, Ee = "a[href], button:not([disabled]), t
 		e.key === "Escape" ? this.actions.escape() || this.actions.close() : e.key === "Tab" && this.isModal && this.keepFocus(e);
 	}
 	keepFocus(e) {
-		let t = [...this.element.querySelectorAll(Ee)].filter((e) => e.offsetParent), n = this.element.getRootNode().activeElement, [r, i] = e.shiftKey ? [t[0], t.at(-1)] : [t.at(-1), t[0]];
+		let t = [...this.element.querySelectorAll(ke)].filter((e) => e.offsetParent), n = this.element.getRootNode().activeElement, [r, i] = e.shiftKey ? [t[0], t.at(-1)] : [t.at(-1), t[0]];
 		n === r && (e.preventDefault(), i?.focus());
 	}
 };
-function Oe(e) {
+function je(e) {
 	e.ctrlKey || e.metaKey || e.altKey || e.stopPropagation();
 }
 // src/selection.ts
-var ke = 1e4, Ae = 2, je = 250, L = 8, Me = 28, R = class e {
+var Me = 1e4, Ne = 2, Pe = 250, L = 8, Fe = 28, R = class e {
 	host;
 	strings;
 	onAsk;
@@ -957,7 +961,7 @@ var ke = 1e4, Ae = 2, je = 250, L = 8, Me = 28, R = class e {
 	isTouch = !1;
 	hasHinted = !1;
 	constructor(e, t, n, r, i, a) {
-		this.host = e, this.strings = t, this.onAsk = n, this.announce = r, this.panel = i, this.button = C("button", {
+		this.host = e, this.strings = t, this.onAsk = n, this.announce = r, this.panel = i, this.button = w("button", {
 			type: "button",
 			class: "ask-selection",
 			hidden: !0,
@@ -971,7 +975,7 @@ var ke = 1e4, Ae = 2, je = 250, L = 8, Me = 28, R = class e {
 		let n = document.activeElement;
 		if (n instanceof HTMLInputElement || n instanceof HTMLTextAreaElement) return "";
 		let r = t.toString().trim();
-		return r.length < Ae ? "" : r.slice(0, ke);
+		return r.length < Ne ? "" : r.slice(0, Me);
 	}
 	hide() {
 		this.button.hidden = !0;
@@ -996,7 +1000,7 @@ var ke = 1e4, Ae = 2, je = 250, L = 8, Me = 28, R = class e {
 		}, { signal: t });
 	}
 	schedule() {
-		clearTimeout(this.timer), this.timer = setTimeout(() => this.update(), je);
+		clearTimeout(this.timer), this.timer = setTimeout(() => this.update(), Pe);
 	}
 	update() {
 		let t = !this.isPressed && e.read(this.host) !== "";
@@ -1007,7 +1011,7 @@ var ke = 1e4, Ae = 2, je = 250, L = 8, Me = 28, R = class e {
 		if (!e?.rangeCount) return this.hide();
 		let t = [...e.getRangeAt(0).getClientRects()].filter((e) => e.width > 0 && e.bottom > 0 && e.top < innerHeight).at(-1);
 		if (!t) return this.hide();
-		let { offsetWidth: n, offsetHeight: r } = this.button, i = this.isTouch ? Me : L, a = t.bottom + i + r < innerHeight ? t.bottom + i : t.top - i - r, [o, s] = this.freeSpan(), c = Math.min(Math.max(o + L, t.right - n / 2), s - n - L);
+		let { offsetWidth: n, offsetHeight: r } = this.button, i = this.isTouch ? Fe : L, a = t.bottom + i + r < innerHeight ? t.bottom + i : t.top - i - r, [o, s] = this.freeSpan(), c = Math.min(Math.max(o + L, t.right - n / 2), s - n - L);
 		this.button.style.top = `${Math.max(L, a)}px`, this.button.style.left = `${c}px`;
 	}
 	freeSpan() {
@@ -1018,82 +1022,82 @@ var ke = 1e4, Ae = 2, je = 250, L = 8, Me = 28, R = class e {
 		let t = e.read(this.host);
 		this.hide(), t && this.onAsk(t);
 	}
-}, Ne = ":host{all:initial;--bb-text:#1b1d21;--bb-muted:#565c66;--bb-amber:#7a4a00;--bb-amber-line:#d9a441;--bb-red:#a1261b;--bb-shadow:0 1px 2px #0f141e14, 0 12px 40px #0f141e2e;--bb-line:color-mix(in srgb, var(--bb-text) 13%, var(--bb-paper));--bb-surface:color-mix(in srgb, var(--bb-text) 4%, var(--bb-paper));--bb-tint:color-mix(in srgb, var(--bb-accent) 10%, var(--bb-paper));--lightningcss-light:initial;--lightningcss-dark: ;color-scheme:light}:host([data-scheme=dark]){--bb-text:#e9ebee;--bb-muted:#aab1bc;--bb-amber:#f3cb74;--bb-amber-line:#9a7222;--bb-red:#ffb3aa;--bb-shadow:0 1px 2px #0006, 0 16px 48px #0000008c;--bb-tint:color-mix(in srgb, var(--bb-accent) 22%, var(--bb-paper));--lightningcss-light: ;--lightningcss-dark:initial;color-scheme:dark}@media print{:host{display:none}}*,:before,:after{box-sizing:border-box}[hidden]{display:none!important}.root{color:var(--bb-text);text-align:start;-webkit-text-size-adjust:100%;font:15px/1.6 system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,Helvetica Neue,Arial,sans-serif}.root:lang(ur){font-family:Noto Nastaliq Urdu,Noto Naskh Arabic,Noto Sans Arabic,system-ui,Segoe UI,Tahoma,sans-serif;line-height:1.9}h2,h3,p,ul,ol,blockquote,pre{font:inherit;margin:0;padding:0}button,textarea{color:inherit;font:inherit;margin:0}button{cursor:pointer;background:0 0;border:0}button:disabled{cursor:default}a{color:var(--bb-accent-text)}:focus-visible{outline:2px solid var(--bb-accent-text);outline-offset:2px}svg{fill:none;stroke:currentColor;stroke-width:1.8px;stroke-linecap:round;stroke-linejoin:round;flex:none;width:18px;height:18px}.visually-hidden{clip-path:inset(50%);white-space:nowrap;width:1px;height:1px;margin:-1px;position:absolute;overflow:hidden}.launcher,.ask-selection{z-index:2147483000;background:var(--bb-accent);color:var(--bb-on-accent);box-shadow:var(--bb-shadow);border-radius:999px;align-items:center;gap:8px;font-weight:600;transition:transform .15s,filter .15s;display:inline-flex;position:fixed}.launcher{bottom:max(20px, env(safe-area-inset-bottom));min-height:48px;padding:0 20px 0 16px}.right .launcher,.right .panel{right:20px}.left .launcher,.left .panel{left:20px}.launcher:hover,.ask-selection:hover{filter:brightness(1.07);transform:translateY(-1px)}.launcher:focus-visible,.ask-selection:focus-visible{outline:3px solid var(--bb-accent-text);outline-offset:3px}.ask-selection{min-height:36px;padding:0 14px 0 10px;font-size:14px}.ask-selection svg{width:16px;height:16px}.panel{z-index:2147483001;width:clamp(360px,30vw,440px);height:min(720px,100vh - 40px);height:var(--bb-panel-height,min(720px, calc(100dvh - 40px)));border:1px solid var(--bb-line);background:var(--bb-paper);box-shadow:var(--bb-shadow);border-radius:16px;flex-direction:column;animation:.18s ease-out bb-rise;display:flex;position:fixed;bottom:20px;overflow:hidden}@keyframes bb-rise{0%{opacity:0;transform:translateY(12px)}}header{border-bottom:1px solid var(--bb-line);align-items:center;gap:4px;padding:10px 10px 10px 20px;display:flex}[dir=rtl] header{padding:10px 20px 10px 10px}h2{text-overflow:ellipsis;white-space:nowrap;flex:1;font-size:15px;font-weight:650;overflow:hidden}.icon{width:36px;height:36px;color:var(--bb-muted);border-radius:10px;flex:none;place-items:center;transition:background-color .12s,color .12s;display:inline-grid}.icon:hover{background:color-mix(in srgb, var(--bb-text) 8%, transparent);color:var(--bb-text)}.icon[aria-pressed=true]{background:var(--bb-tint);color:var(--bb-accent-text)}.log{overscroll-behavior:contain;scrollbar-width:thin;flex:1;min-height:0;padding:20px;overflow-y:auto}.log:focus-visible{outline-offset:-2px}.welcome{flex-direction:column;justify-content:flex-end;min-height:100%;display:flex}.greeting{letter-spacing:-.01em;font-size:22px;font-weight:650;line-height:1.3}:lang(ur) .greeting{letter-spacing:0;line-height:1.8}.about{color:var(--bb-muted);margin-top:6px}.suggestions{gap:8px;margin-top:28px;display:grid}h3{color:var(--bb-muted);font-size:13px;font-weight:600}.suggestion{border:1px solid var(--bb-line);text-align:start;border-radius:12px;padding:11px 14px;line-height:1.45;transition:border-color .12s,background-color .12s}.suggestion:hover{border-color:var(--bb-accent-text);background:var(--bb-tint)}.turn:last-child:not(:nth-child(2)){min-height:calc(100% + 33px)}.turn+.turn{border-top:1px solid var(--bb-line);margin-top:28px;padding-top:28px}.question{border-radius:14px;background:var(--bb-tint);overflow-wrap:anywhere;border-end-end-radius:4px;width:-moz-fit-content;width:fit-content;max-width:92%;margin-inline-start:auto;padding:9px 14px;font-weight:550}.asked-selection{border-inline-start:3px solid var(--bb-accent-text);-webkit-line-clamp:3;-webkit-box-orient:vertical;margin-bottom:6px;padding-inline-start:10px;font-size:13px;font-weight:400;display:-webkit-box;overflow:hidden}.body{overflow-wrap:anywhere;margin-top:16px}.understood,.selection-place{color:var(--bb-muted);margin-bottom:12px;font-size:13.5px}.label{align-items:center;gap:7px;display:flex}.label svg{width:16px;height:16px}.answered .label{color:var(--bb-accent-text)}.reply>*+*,.sentence+.sentence{margin-top:10px}.reply>.label+*,.reply>h3+*{margin-top:7px}.reply>*+h3{margin-top:18px}.unsure,.refused,.problem{border:1px solid var(--bb-line);background:var(--bb-surface);border-radius:12px;padding:14px 16px 16px}.unsure{border-color:color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));background:color-mix(in srgb, var(--bb-amber-line) 10%, var(--bb-paper))}.unsure .label{color:var(--bb-amber)}.refused .label{color:var(--bb-text)}.problem{border-color:color-mix(in srgb, var(--bb-red) 35%, var(--bb-paper));background:color-mix(in srgb, var(--bb-red) 6%, var(--bb-paper))}.problem .label{color:var(--bb-red)}mark{background:color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));color:inherit;box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));-webkit-box-decoration-break:clone;box-decoration-break:clone;border-radius:3px}:host([data-scheme=dark]) mark{background:color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper));box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper))}.heading{margin-top:14px;font-weight:650}.block ul,.block ol{padding-inline-start:22px}.block li{padding-inline-start:2px}.block li+li,.block li>ul,.block li>ol{margin-top:5px}.block li::marker{color:var(--bb-muted)}.scroll{border:1px solid var(--bb-line);background:var(--bb-paper);border-radius:10px;overflow-x:auto}table{border-collapse:collapse;overflow-wrap:normal;width:100%;font-size:13.5px;line-height:1.45}th,td{text-align:start;vertical-align:top;min-width:84px;padding:7px 11px}thead th,thead td{background:var(--bb-surface);font-weight:600}tr+tr>*,tbody tr:first-child>*{border-top:1px solid var(--bb-line)}tbody:first-child tr:first-child>*{border-top:0}.code{position:relative}pre{border:1px solid var(--bb-line);background:var(--bb-surface);text-align:left;white-space:pre;tab-size:4;border-radius:10px;padding:12px 44px 12px 14px;font:13px/1.55 ui-monospace,SF Mono,Cascadia Code,Menlo,Consolas,DejaVu Sans Mono,monospace;overflow-x:auto}code{font:inherit}.code-copy{background:var(--bb-surface);position:absolute;top:4px;right:4px}.formula{background:var(--bb-surface);white-space:pre-wrap;border-radius:10px;padding:10px 14px;font:italic 15px/1.6 Cambria,STIX Two Text,Georgia,serif;overflow-x:auto}.note{color:var(--bb-muted);font-size:13.5px}.cites{margin-top:6px}.cite{background:var(--bb-tint);min-width:24px;height:24px;color:var(--bb-accent-text);vertical-align:middle;border-radius:8px;place-items:center;margin-inline-end:4px;padding:0 6px;font-size:12px;font-weight:650;line-height:1;text-decoration:none;transition:background-color .12s,color .12s;display:inline-grid}a.cite:hover{background:var(--bb-accent);color:var(--bb-on-accent)}.sources,.closest{grid-template-columns:minmax(0,1fr);gap:6px;list-style:none;display:grid}.closest{gap:12px}.closest>li+li{border-top:1px solid color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));padding-top:12px}.closest .place{margin-top:8px}.place{gap:9px;min-height:24px;font-size:13.5px;line-height:1.45;text-decoration:none;display:flex}.selection-place .place{display:inline}a.place:hover .last{text-underline-offset:3px;text-decoration:underline}.place .path{color:var(--bb-muted)}a.place .last{color:var(--bb-accent-text);font-weight:550}.number{background:var(--bb-tint);min-width:20px;height:20px;color:var(--bb-accent-text);border-radius:6px;flex:none;place-items:center;padding:0 5px;font-size:11.5px;font-weight:650;display:inline-grid}.actions{gap:2px;margin:10px -9px 0;display:flex}.gap{flex:1}.stopped{color:var(--bb-muted);margin-top:10px}.retry{border:1px solid var(--bb-line);background:var(--bb-paper);min-height:36px;color:var(--bb-text);font-variant-numeric:tabular-nums;border-radius:10px;align-items:center;gap:8px;margin-top:12px;padding:0 14px;font-weight:550;display:inline-flex}.retry:hover:not(:disabled){border-color:var(--bb-accent-text)}.retry:disabled{color:var(--bb-muted)}.retry svg{width:16px;height:16px}.waiting{color:var(--bb-muted);align-items:center;gap:10px;display:flex}.sentence+.waiting{margin-top:12px}.dots{gap:4px;display:inline-flex}.dots i{background:var(--bb-accent-text);border-radius:50%;width:6px;height:6px;animation:1.2s ease-in-out infinite bb-pulse}.dots i:nth-child(2){animation-delay:.15s}.dots i:nth-child(3){animation-delay:.3s}@keyframes bb-pulse{0%,70%,to{opacity:.25}35%{opacity:1}}.composer{padding:12px 14px max(14px, env(safe-area-inset-bottom));border-top:1px solid var(--bb-line)}.field{border:1px solid color-mix(in srgb, var(--bb-text) 48%, var(--bb-paper));background:var(--bb-paper);border-radius:14px;align-items:flex-end;gap:6px;padding:5px;display:flex}.field:focus-within{border-color:var(--bb-accent-text);box-shadow:0 0 0 1px var(--bb-accent-text)}textarea{resize:none;background:0 0;border:0;outline:0;flex:1;min-width:0;padding:6px 6px 6px 10px;font-size:16px;line-height:24px}textarea:focus-visible{outline:0}[dir=rtl] textarea{padding:6px 10px 6px 6px}textarea::placeholder{color:var(--bb-muted);opacity:1;text-overflow:ellipsis;white-space:nowrap;overflow:hidden}.send{background:var(--bb-accent);width:36px;height:36px;color:var(--bb-on-accent);border-radius:10px;flex:none;place-items:center;display:inline-grid}.send:hover{filter:brightness(1.07)}.chip{border-inline-start:3px solid var(--bb-accent-text);background:var(--bb-surface);border-radius:10px;align-items:center;gap:6px;margin-bottom:8px;padding-inline-start:12px;display:flex}.chip-text{color:var(--bb-muted);text-overflow:ellipsis;white-space:nowrap;flex:1;font-size:13.5px;overflow:hidden}.popover{z-index:2147483002;border:1px solid var(--bb-line);background:var(--bb-paper);width:max-content;max-width:min(380px,100vw - 16px);max-height:46vh;box-shadow:var(--bb-shadow);overflow-wrap:anywhere;border-radius:12px;padding:12px 14px;font-size:13.5px;line-height:1.5;position:fixed;overflow:auto}.popover-path{color:var(--bb-muted);margin-bottom:8px;font-size:12.5px}.popover .last{color:var(--bb-text);font-weight:600}.popover blockquote{border-inline-start:3px solid var(--bb-accent);white-space:pre-line;padding-inline-start:10px}.popover blockquote+blockquote{margin-top:8px}@media (max-width:640px){.right .panel,.left .panel{inset:var(--bb-top,0) 0 auto;width:auto;height:var(--bb-height,100dvh);border:0;border-radius:0}.log{padding:16px}.launcher{bottom:max(14px, env(safe-area-inset-bottom))}.right .launcher{right:14px}.left .launcher{left:14px}}@media (pointer:coarse){.icon,.send{width:44px;height:44px}.ask-selection,.retry{min-height:44px}textarea{padding-block:10px}}@media (prefers-reduced-motion:reduce){*,:before,:after{transition:none!important;animation:none!important}}@media (forced-colors:active){.launcher,.ask-selection,.send,.cite,.question{border:1px solid}mark{color:marktext;background:mark}}", Pe = "#3457d5", z = [
+}, Ie = ":host{all:initial;--bb-text:#1b1d21;--bb-muted:#565c66;--bb-amber:#7a4a00;--bb-amber-line:#d9a441;--bb-red:#a1261b;--bb-shadow:0 1px 2px #0f141e14, 0 12px 40px #0f141e2e;--bb-line:color-mix(in srgb, var(--bb-text) 13%, var(--bb-paper));--bb-surface:color-mix(in srgb, var(--bb-text) 4%, var(--bb-paper));--bb-tint:color-mix(in srgb, var(--bb-accent) 10%, var(--bb-paper));--lightningcss-light:initial;--lightningcss-dark: ;color-scheme:light}:host([data-scheme=dark]){--bb-text:#e9ebee;--bb-muted:#aab1bc;--bb-amber:#f3cb74;--bb-amber-line:#9a7222;--bb-red:#ffb3aa;--bb-shadow:0 1px 2px #0006, 0 16px 48px #0000008c;--bb-tint:color-mix(in srgb, var(--bb-accent) 22%, var(--bb-paper));--lightningcss-light: ;--lightningcss-dark:initial;color-scheme:dark}@media print{:host{display:none}}*,:before,:after{box-sizing:border-box}[hidden]{display:none!important}.root{color:var(--bb-text);text-align:start;-webkit-text-size-adjust:100%;font:15px/1.6 system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,Helvetica Neue,Arial,sans-serif}.root:lang(ur){font-family:Noto Nastaliq Urdu,Noto Naskh Arabic,Noto Sans Arabic,system-ui,Segoe UI,Tahoma,sans-serif;line-height:1.9}h2,h3,p,ul,ol,blockquote,pre{font:inherit;margin:0;padding:0}button,textarea{color:inherit;font:inherit;margin:0}button{cursor:pointer;background:0 0;border:0}button:disabled{cursor:default}a{color:var(--bb-accent-text)}:focus-visible{outline:2px solid var(--bb-accent-text);outline-offset:2px}svg{fill:none;stroke:currentColor;stroke-width:1.8px;stroke-linecap:round;stroke-linejoin:round;flex:none;width:18px;height:18px}.visually-hidden{clip-path:inset(50%);white-space:nowrap;width:1px;height:1px;margin:-1px;position:absolute;overflow:hidden}.launcher,.ask-selection{z-index:2147483000;background:var(--bb-accent);color:var(--bb-on-accent);box-shadow:var(--bb-shadow);border-radius:999px;align-items:center;gap:8px;font-weight:600;transition:transform .15s,filter .15s;display:inline-flex;position:fixed}.launcher{bottom:max(20px, env(safe-area-inset-bottom));min-height:48px;padding:0 20px 0 16px}.right .launcher,.right .panel{right:20px}.left .launcher,.left .panel{left:20px}.launcher:hover,.ask-selection:hover{filter:brightness(1.07);transform:translateY(-1px)}.launcher:focus-visible,.ask-selection:focus-visible{outline:3px solid var(--bb-accent-text);outline-offset:3px}.ask-selection{min-height:36px;padding:0 14px 0 10px;font-size:14px}.ask-selection svg{width:16px;height:16px}.panel{z-index:2147483001;width:clamp(360px,30vw,440px);height:min(720px,100vh - 40px);height:var(--bb-panel-height,min(720px, calc(100dvh - 40px)));border:1px solid var(--bb-line);background:var(--bb-paper);box-shadow:var(--bb-shadow);border-radius:16px;flex-direction:column;animation:.18s ease-out bb-rise;display:flex;position:fixed;bottom:20px;overflow:hidden}@keyframes bb-rise{0%{opacity:0;transform:translateY(12px)}}header{border-bottom:1px solid var(--bb-line);align-items:center;gap:4px;padding:10px 10px 10px 20px;display:flex}[dir=rtl] header{padding:10px 20px 10px 10px}h2{text-overflow:ellipsis;white-space:nowrap;flex:1;font-size:15px;font-weight:650;overflow:hidden}.icon{width:36px;height:36px;color:var(--bb-muted);border-radius:10px;flex:none;place-items:center;transition:background-color .12s,color .12s;display:inline-grid}.icon:hover{background:color-mix(in srgb, var(--bb-text) 8%, transparent);color:var(--bb-text)}.icon[aria-pressed=true]{background:var(--bb-tint);color:var(--bb-accent-text)}.log{overscroll-behavior:contain;scrollbar-width:thin;flex:1;min-height:0;padding:20px;overflow-y:auto}.log:focus-visible{outline-offset:-2px}.welcome{flex-direction:column;justify-content:flex-end;min-height:100%;display:flex}.greeting{letter-spacing:-.01em;font-size:22px;font-weight:650;line-height:1.3}:lang(ur) .greeting{letter-spacing:0;line-height:1.8}.about{color:var(--bb-muted);margin-top:6px}.suggestions{gap:8px;margin-top:28px;display:grid}h3{color:var(--bb-muted);font-size:13px;font-weight:600}.suggestion{border:1px solid var(--bb-line);text-align:start;border-radius:12px;padding:11px 14px;line-height:1.45;transition:border-color .12s,background-color .12s}.suggestion:hover{border-color:var(--bb-accent-text);background:var(--bb-tint)}.turn:last-child:not(:nth-child(2)){min-height:calc(100% + 33px)}.turn+.turn{border-top:1px solid var(--bb-line);margin-top:28px;padding-top:28px}.question{border-radius:14px;background:var(--bb-tint);overflow-wrap:anywhere;border-end-end-radius:4px;width:-moz-fit-content;width:fit-content;max-width:92%;margin-inline-start:auto;padding:9px 14px;font-weight:550}.asked-selection{border-inline-start:3px solid var(--bb-accent-text);-webkit-line-clamp:3;-webkit-box-orient:vertical;margin-bottom:6px;padding-inline-start:10px;font-size:13px;font-weight:400;display:-webkit-box;overflow:hidden}.body{overflow-wrap:anywhere;margin-top:16px}.understood,.selection-place{color:var(--bb-muted);margin-bottom:12px;font-size:13.5px}.label{align-items:center;gap:7px;display:flex}.label svg{width:16px;height:16px}.answered .label{color:var(--bb-accent-text)}.reply>*+*,.sentence+.sentence{margin-top:10px}.reply>.label+*,.reply>h3+*{margin-top:7px}.reply>*+h3{margin-top:18px}.unsure,.refused,.problem{border:1px solid var(--bb-line);background:var(--bb-surface);border-radius:12px;padding:14px 16px 16px}.unsure{border-color:color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));background:color-mix(in srgb, var(--bb-amber-line) 10%, var(--bb-paper))}.unsure .label{color:var(--bb-amber)}.refused .label{color:var(--bb-text)}.problem{border-color:color-mix(in srgb, var(--bb-red) 35%, var(--bb-paper));background:color-mix(in srgb, var(--bb-red) 6%, var(--bb-paper))}.problem .label{color:var(--bb-red)}mark{background:color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));color:inherit;box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));-webkit-box-decoration-break:clone;box-decoration-break:clone;border-radius:3px}:host([data-scheme=dark]) mark{background:color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper));box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper))}.heading{margin-top:14px;font-weight:650}.block ul,.block ol{padding-inline-start:22px}.block li{padding-inline-start:2px}.block li+li,.block li>ul,.block li>ol{margin-top:5px}.block li::marker{color:var(--bb-muted)}.scroll{border:1px solid var(--bb-line);background:var(--bb-paper);border-radius:10px;overflow-x:auto}table{border-collapse:collapse;overflow-wrap:normal;width:100%;font-size:13.5px;line-height:1.45}th,td{text-align:start;vertical-align:top;min-width:84px;padding:7px 11px}thead th,thead td{background:var(--bb-surface);font-weight:600}tr+tr>*,tbody tr:first-child>*{border-top:1px solid var(--bb-line)}tbody:first-child tr:first-child>*{border-top:0}.code{position:relative}pre{border:1px solid var(--bb-line);background:var(--bb-surface);text-align:left;white-space:pre;tab-size:4;border-radius:10px;padding:12px 44px 12px 14px;font:13px/1.55 ui-monospace,SF Mono,Cascadia Code,Menlo,Consolas,DejaVu Sans Mono,monospace;overflow-x:auto}code{font:inherit}.code-copy{background:var(--bb-surface);position:absolute;top:4px;right:4px}.formula{background:var(--bb-surface);white-space:pre-wrap;border-radius:10px;padding:10px 14px;font:italic 15px/1.6 Cambria,STIX Two Text,Georgia,serif;overflow-x:auto}.note{color:var(--bb-muted);font-size:13.5px}.cites{margin-top:6px}.cite{background:var(--bb-tint);min-width:24px;height:24px;color:var(--bb-accent-text);vertical-align:middle;border-radius:8px;place-items:center;margin-inline-end:4px;padding:0 6px;font-size:12px;font-weight:650;line-height:1;text-decoration:none;transition:background-color .12s,color .12s;display:inline-grid}a.cite:hover{background:var(--bb-accent);color:var(--bb-on-accent)}.sources,.closest{grid-template-columns:minmax(0,1fr);gap:6px;list-style:none;display:grid}.closest{gap:12px}.closest>li+li{border-top:1px solid color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));padding-top:12px}.closest .place{margin-top:8px}.place{gap:9px;min-height:24px;font-size:13.5px;line-height:1.45;text-decoration:none;display:flex}.selection-place .place{display:inline}a.place:hover .last{text-underline-offset:3px;text-decoration:underline}.place .path{color:var(--bb-muted)}a.place .last{color:var(--bb-accent-text);font-weight:550}.number{background:var(--bb-tint);min-width:20px;height:20px;color:var(--bb-accent-text);border-radius:6px;flex:none;place-items:center;padding:0 5px;font-size:11.5px;font-weight:650;display:inline-grid}.actions{gap:2px;margin:10px -9px 0;display:flex}.gap{flex:1}.stopped{color:var(--bb-muted);margin-top:10px}.retry{border:1px solid var(--bb-line);background:var(--bb-paper);min-height:36px;color:var(--bb-text);font-variant-numeric:tabular-nums;border-radius:10px;align-items:center;gap:8px;margin-top:12px;padding:0 14px;font-weight:550;display:inline-flex}.retry:hover:not(:disabled){border-color:var(--bb-accent-text)}.retry:disabled{color:var(--bb-muted)}.retry svg{width:16px;height:16px}.waiting{color:var(--bb-muted);align-items:center;gap:10px;display:flex}.sentence+.waiting{margin-top:12px}.dots{gap:4px;display:inline-flex}.dots i{background:var(--bb-accent-text);border-radius:50%;width:6px;height:6px;animation:1.2s ease-in-out infinite bb-pulse}.dots i:nth-child(2){animation-delay:.15s}.dots i:nth-child(3){animation-delay:.3s}@keyframes bb-pulse{0%,70%,to{opacity:.25}35%{opacity:1}}.composer{padding:12px 14px max(14px, env(safe-area-inset-bottom));border-top:1px solid var(--bb-line)}.field{border:1px solid color-mix(in srgb, var(--bb-text) 48%, var(--bb-paper));background:var(--bb-paper);border-radius:14px;align-items:flex-end;gap:6px;padding:5px;display:flex}.field:focus-within{border-color:var(--bb-accent-text);box-shadow:0 0 0 1px var(--bb-accent-text)}textarea{resize:none;background:0 0;border:0;outline:0;flex:1;min-width:0;padding:6px 6px 6px 10px;font-size:16px;line-height:24px}textarea:focus-visible{outline:0}[dir=rtl] textarea{padding:6px 10px 6px 6px}textarea::placeholder{color:var(--bb-muted);opacity:1;text-overflow:ellipsis;white-space:nowrap;overflow:hidden}.send{background:var(--bb-accent);width:36px;height:36px;color:var(--bb-on-accent);border-radius:10px;flex:none;place-items:center;display:inline-grid}.send:hover{filter:brightness(1.07)}.chip{border-inline-start:3px solid var(--bb-accent-text);background:var(--bb-surface);border-radius:10px;align-items:center;gap:6px;margin-bottom:8px;padding-inline-start:12px;display:flex}.chip-text{color:var(--bb-muted);text-overflow:ellipsis;white-space:nowrap;flex:1;font-size:13.5px;overflow:hidden}.popover{z-index:2147483002;border:1px solid var(--bb-line);background:var(--bb-paper);width:max-content;max-width:min(380px,100vw - 16px);max-height:46vh;box-shadow:var(--bb-shadow);overflow-wrap:anywhere;border-radius:12px;padding:12px 14px;font-size:13.5px;line-height:1.5;position:fixed;overflow:auto}.popover-path{color:var(--bb-muted);margin-bottom:8px;font-size:12.5px}.popover .last{color:var(--bb-text);font-weight:600}.popover blockquote{border-inline-start:3px solid var(--bb-accent);white-space:pre-line;padding-inline-start:10px}.popover blockquote+blockquote{margin-top:8px}@media (max-width:640px){.right .panel,.left .panel{inset:var(--bb-top,0) 0 auto;width:auto;height:var(--bb-height,100dvh);border:0;border-radius:0}.log{padding:16px}.launcher{bottom:max(14px, env(safe-area-inset-bottom))}.right .launcher{right:14px}.left .launcher{left:14px}}@media (pointer:coarse){.icon,.send{width:44px;height:44px}.ask-selection,.retry{min-height:44px}textarea{padding-block:10px}}@media (prefers-reduced-motion:reduce){*,:before,:after{transition:none!important;animation:none!important}}@media (forced-colors:active){.launcher,.ask-selection,.send,.cite,.question{border:1px solid}mark{color:marktext;background:mark}}", Le = "#3457d5", Re = [
 	"--ifm-color-primary",
 	"--md-primary-fg-color",
 	"--color-brand-primary",
 	"--pst-color-primary",
 	"--links"
-], Fe = [
+], ze = [
 	"--ifm-background-surface-color",
 	"--ifm-background-color",
 	"--md-default-bg-color",
 	"--color-background-primary",
 	"--pst-color-background",
 	"--bg"
-], B = [
+], z = [
 	255,
 	255,
 	255
-], V = [
+], B = [
 	0,
 	0,
 	0
-], Ie = {
-	light: B,
+], Be = {
+	light: z,
 	dark: [
 		27,
 		28,
 		32
 	]
-}, H = 4.5, Le = 3, U = [
+}, V = 4.5, Ve = 3, H = [
 	"data-theme",
 	"data-md-color-scheme",
 	"data-bs-theme",
 	"data-color-mode",
 	"class"
-], Re = /(^|\s)(dark|slate|navy|coal|ayu|theme-dark|dark-mode)(\s|$)/, ze = /(^|\s)(light|default|rust|theme-light|light-mode)(\s|$)/;
-function Be(e, t, n, r) {
-	let i = () => Ve(e, t, n), a = new MutationObserver(i), o = () => {
+], He = /(^|\s)(dark|slate|navy|coal|ayu|theme-dark|dark-mode)(\s|$)/, Ue = /(^|\s)(light|default|rust|theme-light|light-mode)(\s|$)/;
+function We(e, t, n, r) {
+	let i = () => Ge(e, t, n), a = new MutationObserver(i), o = () => {
 		for (let e of [document.documentElement, document.body]) a.observe(e, {
 			attributes: !0,
-			attributeFilter: [...U, "style"]
+			attributeFilter: [...H, "style"]
 		});
 		i();
 	};
 	return matchMedia("(prefers-color-scheme: dark)").addEventListener("change", i, { signal: r }), r.addEventListener("abort", () => a.disconnect()), o(), o;
 }
-function Ve(e, t, n) {
-	let r = He() ? "dark" : "light", i = (e) => Ue(t, e), a = Fe.map((e) => i(`var(${e})`)).find((e) => e && K(e) === (r === "dark")) ?? Ie[r], o = [
+function Ge(e, t, n) {
+	let r = Ke() ? "dark" : "light", i = (e) => qe(t, e), a = ze.map((e) => i(`var(${e})`)).find((e) => e && G(e) === (r === "dark")) ?? Be[r], o = [
 		n,
-		...z.map((e) => `var(${e})`),
-		Pe
-	].map((e) => e ? i(e) : null).find((e) => e) ?? V;
+		...Re.map((e) => `var(${e})`),
+		Le
+	].map((e) => e ? i(e) : null).find((e) => e) ?? B;
 	e.dataset.scheme = r;
-	let s = q(o, B) >= Le ? B : V, c = {
+	let s = K(o, z) >= Ve ? z : B, c = {
 		paper: a,
-		accent: s === B ? G(o, V, (e) => q(e, B) >= H) : o,
+		accent: s === z ? W(o, B, (e) => K(e, z) >= V) : o,
 		"on-accent": s,
-		"accent-text": We(o, a)
+		"accent-text": Je(o, a)
 	};
 	for (let [t, n] of Object.entries(c)) e.style.setProperty(`--bb-${t}`, `rgb(${n.join(" ")})`);
 }
-function He() {
-	for (let e of [document.documentElement, document.body]) for (let t of U) {
+function Ke() {
+	for (let e of [document.documentElement, document.body]) for (let t of H) {
 		let n = e.getAttribute(t) ?? "";
-		if (Re.test(n)) return !0;
-		if (ze.test(n)) return !1;
+		if (He.test(n)) return !0;
+		if (Ue.test(n)) return !1;
 	}
 	for (let e of [document.body, document.documentElement]) {
-		let t = W(getComputedStyle(e).backgroundColor);
-		if (t) return K(t);
+		let t = U(getComputedStyle(e).backgroundColor);
+		if (t) return G(t);
 	}
 	return matchMedia("(prefers-color-scheme: dark)").matches;
 }
-function Ue(e, t) {
-	return e.style.backgroundColor = "", e.style.backgroundColor = t, e.style.backgroundColor ? W(getComputedStyle(e).backgroundColor) : null;
+function qe(e, t) {
+	return e.style.backgroundColor = "", e.style.backgroundColor = t, e.style.backgroundColor ? U(getComputedStyle(e).backgroundColor) : null;
 }
-function W(e) {
+function U(e) {
 	let t = /^rgba?\(([^)]+)\)$/.exec(e)?.[1]?.split(/[\s,/]+/).map(Number);
 	if (t) return (t[3] ?? 1) < 1 ? null : [
 		t[0] ?? 0,
@@ -1110,24 +1114,24 @@ function W(e) {
 		a
 	];
 }
-function We(e, t) {
-	return G(e, K(t) ? B : V, (e) => q(e, t) >= H * 1.25);
+function Je(e, t) {
+	return W(e, G(t) ? z : B, (e) => K(e, t) >= V * 1.25);
 }
-function G(e, t, n) {
+function W(e, t, n) {
 	for (let r = 0; r < 1; r += .05) {
 		let i = e.map((e, n) => Math.round(e + ((t[n] ?? 0) - e) * r));
 		if (n(i)) return i;
 	}
 	return t;
 }
-function K(e) {
-	return J(e) < .2;
+function G(e) {
+	return q(e) < .2;
 }
-function q(e, t) {
-	let [n, r] = [J(e), J(t)].sort((e, t) => e - t);
+function K(e, t) {
+	let [n, r] = [q(e), q(t)].sort((e, t) => e - t);
 	return (r + .05) / (n + .05);
 }
-function J(e) {
+function q(e) {
 	let [t, n, r] = e.map((e) => {
 		let t = e / 255;
 		return t <= .04045 ? t / 12.92 : ((t + .055) / 1.055) ** 2.4;
@@ -1135,44 +1139,44 @@ function J(e) {
 	return .2126 * t + .7152 * n + .0722 * r;
 }
 // src/blocks.ts
-function Y(e, t) {
+function J(e, t) {
 	let n = e.sources.map((n) => t.cite(n, e));
 	switch (e.kind) {
-		case "heading": return C("p", {
+		case "heading": return w("p", {
 			class: "heading",
 			dir: "auto"
 		}, e.text);
-		case "list": return C("div", {
+		case "list": return w("div", {
 			class: "block",
 			dir: "auto"
-		}, ...Ke(e.items), X(n));
-		case "table": return C("div", { class: "block" }, Je(e, t.strings), X(n));
-		case "code": return C("div", { class: "block" }, Ye(e, t), X(n));
-		case "formula": return C("div", { class: "block" }, C("p", {
+		}, ...Xe(e.items), Y(n));
+		case "table": return w("div", { class: "block" }, Qe(e, t.strings), Y(n));
+		case "code": return w("div", { class: "block" }, $e(e, t), Y(n));
+		case "formula": return w("div", { class: "block" }, w("p", {
 			class: "formula",
 			dir: "ltr"
-		}, e.text), X(n));
-		default: return C("p", { dir: "auto" }, ...Ge(e.text, e.marks), n.length > 0 && "\xA0", ...n);
+		}, e.text), Y(n));
+		default: return w("p", { dir: "auto" }, ...Ye(e.text, e.marks), n.length > 0 && "\xA0", ...n);
 	}
 }
-function X(e) {
-	return e.length > 0 && C("p", { class: "cites" }, ...e);
+function Y(e) {
+	return e.length > 0 && w("p", { class: "cites" }, ...e);
 }
-function Ge(e, t) {
+function Ye(e, t) {
 	let n = [...e], r = [], i = 0;
-	for (let [e, a] of [...t].sort((e, t) => e[0] - t[0])) e < i || a <= e || (r.push(n.slice(i, e).join(""), C("mark", {}, n.slice(e, a).join(""))), i = a);
+	for (let [e, a] of [...t].sort((e, t) => e[0] - t[0])) e < i || a <= e || (r.push(n.slice(i, e).join(""), w("mark", {}, n.slice(e, a).join(""))), i = a);
 	return [...r, n.slice(i).join("")];
 }
-function Ke(e) {
+function Xe(e) {
 	let t = [], n = [];
 	for (let r of e) {
 		for (; n.length && (n.at(-1)?.level ?? 0) > r.level;) n.pop();
 		let e = r.number ? "ol" : "ul", i = n.at(-1);
 		i?.level === r.level && i.list.localName !== e && n.pop();
-		let a = qe(r), o = n.at(-1);
+		let a = Ze(r), o = n.at(-1);
 		if (o?.level === r.level) o.list.append(a), o.last = a;
 		else {
-			let i = C(e, {}, a);
+			let i = w(e, {}, a);
 			o ? o.last.append(i) : t.push(i), n.push({
 				level: r.level,
 				list: i,
@@ -1182,36 +1186,36 @@ function Ke(e) {
 	}
 	return t;
 }
-function qe(e) {
-	let t = C("li", {}, e.text), n = Number.parseInt(e.number, 10);
+function Ze(e) {
+	let t = w("li", {}, e.text), n = Number.parseInt(e.number, 10);
 	return n >= 0 && (t.value = n), t;
 }
-function Je(e, t) {
-	let n = C("table", {}, e.header && C("thead", {}, C("tr", {}, ...e.header.map((e) => Z("th", e)))), C("tbody", {}, ...e.rows.map((e) => C("tr", {}, ...e.map((e) => Z("td", e))))));
-	return C("div", {
+function Qe(e, t) {
+	let n = w("table", {}, e.header && w("thead", {}, w("tr", {}, ...e.header.map((e) => X("th", e)))), w("tbody", {}, ...e.rows.map((e) => w("tr", {}, ...e.map((e) => X("td", e))))));
+	return w("div", {
 		class: "scroll",
 		tabindex: 0,
 		role: "region",
 		"aria-label": t.table
 	}, n);
 }
-function Z(e, t) {
-	return e === "th" && t.trim() ? C("th", {
+function X(e, t) {
+	return e === "th" && t.trim() ? w("th", {
 		scope: "col",
 		dir: "auto"
-	}, t) : C("td", { dir: "auto" }, t);
+	}, t) : w("td", { dir: "auto" }, t);
 }
-function Ye(e, t) {
+function $e(e, t) {
 	let { strings: n } = t, r = D("copy", n.copyCode, () => t.copy(e.text, r), "icon code-copy");
-	return C("div", { class: "code" }, C("pre", {
+	return w("div", { class: "code" }, w("pre", {
 		tabindex: 0,
 		role: "region",
 		"aria-label": n.code,
 		dir: "ltr"
-	}, C("code", {}, e.text)), r, e.cut && C("p", { class: "note" }, n.cut));
+	}, w("code", {}, e.text)), r, e.cut && w("p", { class: "note" }, n.cut));
 }
 // src/clipboard.ts
-function Xe(e, t) {
+function Z(e, t) {
 	let n = [`**${e}**`];
 	if (t.status === "answered") {
 		for (let e of t.blocks) {
@@ -1223,22 +1227,22 @@ function Xe(e, t) {
 	return `${n.filter(Boolean).join("\n\n")}\n`;
 }
 // src/turn_view.ts
-var Ze = 2e3, Qe = class {
+var et = 2e3, tt = class {
 	turn;
 	strings;
 	citations;
 	actions;
 	element;
 	question;
-	body = C("div", { class: "body" });
+	body = w("div", { class: "body" });
 	countdown = 0;
 	constructor(e, t, n, r) {
 		this.turn = e, this.strings = t, this.citations = n, this.actions = r;
-		let i = e.selection && C("blockquote", {
+		let i = e.selection && w("blockquote", {
 			class: "asked-selection",
 			dir: "auto"
 		}, e.selection);
-		this.question = C("div", { class: "question" }, i, C("p", { dir: "auto" }, e.question)), this.element = C("article", {
+		this.question = w("div", { class: "question" }, i, w("p", { dir: "auto" }, e.question)), this.element = w("article", {
 			class: "turn",
 			"aria-label": e.question
 		}, this.question, this.body), this.render();
@@ -1249,29 +1253,29 @@ var Ze = 2e3, Qe = class {
 		this.element.setAttribute("aria-busy", String(!e.reply && !e.problem && !e.isStopped)), e.reply ? this.body.replaceChildren(...this.renderReply(e.reply)) : e.problem ? this.body.replaceChildren(...this.renderSentences(), this.renderProblem(e.problem)) : e.isStopped ? this.body.replaceChildren(...this.renderSentences(), this.renderStopped()) : this.body.replaceChildren(this.renderUnderstood(e.understood), ...this.renderSentences(), this.renderWaiting());
 	}
 	renderUnderstood(e) {
-		return e && e !== this.turn.question ? C("p", {
+		return e && e !== this.turn.question ? w("p", {
 			class: "understood",
 			dir: "auto"
-		}, S(this.strings.understood, e)) : "";
+		}, C(this.strings.understood, e)) : "";
 	}
 	renderSentences() {
-		return this.turn.sentences.map((e) => C("p", {
+		return this.turn.sentences.map((e) => w("p", {
 			class: "sentence",
 			dir: "auto"
 		}, e));
 	}
 	renderWaiting() {
 		let e = this.turn.sentences.length ? this.strings.writing : this.strings.reading;
-		return C("p", { class: "waiting" }, C("span", {
+		return w("p", { class: "waiting" }, w("span", {
 			class: "dots",
 			"aria-hidden": "true"
-		}, C("i"), C("i"), C("i")), e);
+		}, w("i"), w("i"), w("i")), e);
 	}
 	renderReply(e) {
 		return [
 			this.renderUnderstood(e.completed_question),
 			this.turn.selection ? this.renderSelectionPlace(e) : "",
-			C("div", { class: `reply ${e.status}` }, ...{
+			w("div", { class: `reply ${e.status}` }, ...{
 				answered: () => this.renderAnswer(e),
 				unsure: () => this.renderUnsure(e),
 				refused: () => this.renderRefusal(e)
@@ -1287,76 +1291,76 @@ var Ze = 2e3, Qe = class {
 		];
 		return [
 			Q("book", t.answered),
-			...e.blocks.map((t) => Y(t, this.blockContext(e))),
-			...n.map((e) => e && C("p", {
+			...e.blocks.map((t) => J(t, this.blockContext(e))),
+			...n.map((e) => e && w("p", {
 				class: "note",
 				dir: "auto"
 			}, e)),
-			e.sources.length > 0 && C("h3", {}, t.sources),
-			e.sources.length > 0 && C("ol", { class: "sources" }, ...e.sources.map((e) => C("li", {}, this.citations.place(e, C("span", {
+			e.sources.length > 0 && w("h3", {}, t.sources),
+			e.sources.length > 0 && w("ol", { class: "sources" }, ...e.sources.map((e) => w("li", {}, this.citations.place(e, w("span", {
 				class: "number",
 				"aria-hidden": "true"
 			}, String(e.number))))))
 		];
 	}
 	renderUnsure(e) {
-		let t = e.closest.map((t) => C("li", {}, ...t.blocks.map((t) => Y(t, this.blockContext(e))), this.citations.place({
+		let t = e.closest.map((t) => w("li", {}, ...t.blocks.map((t) => J(t, this.blockContext(e))), this.citations.place({
 			...t,
 			quotes: [t.quote]
 		})));
 		return [
 			Q("unsure", this.strings.unsure),
-			C("p", { dir: "auto" }, e.unsure?.message ?? ""),
-			t.length > 0 && C("ul", { class: "closest" }, ...t)
+			w("p", { dir: "auto" }, e.unsure?.message ?? ""),
+			t.length > 0 && w("ul", { class: "closest" }, ...t)
 		];
 	}
 	renderRefusal(e) {
-		let t = (e.refusal?.sections ?? []).map((e) => C("li", {}, this.citations.place({
+		let t = (e.refusal?.sections ?? []).map((e) => w("li", {}, this.citations.place({
 			...e,
 			link: e.url,
 			quotes: []
 		})));
 		return [
 			Q("refused", this.strings.refused),
-			C("p", { dir: "auto" }, e.refusal?.message ?? ""),
-			t.length > 0 && C("h3", {}, this.strings.nearby),
-			t.length > 0 && C("ul", { class: "sources" }, ...t)
+			w("p", { dir: "auto" }, e.refusal?.message ?? ""),
+			t.length > 0 && w("h3", {}, this.strings.nearby),
+			t.length > 0 && w("ul", { class: "sources" }, ...t)
 		];
 	}
 	renderSelectionPlace(e) {
 		let t = e.trace.selection;
-		if (!t) return C("p", { class: "selection-place" }, this.strings.selectionUnknown);
+		if (!t) return w("p", { class: "selection-place" }, this.strings.selectionUnknown);
 		let n = this.citations.place({
 			...t,
 			link: t.url,
 			quotes: [this.turn.selection]
 		});
-		return C("p", { class: "selection-place" }, `${this.strings.selectionFrom} `, n);
+		return w("p", { class: "selection-place" }, `${this.strings.selectionFrom} `, n);
 	}
 	renderStopped() {
-		return C("div", { class: "stopped" }, C("p", {}, this.strings.stopped), this.retryButton());
+		return w("div", { class: "stopped" }, w("p", {}, this.strings.stopped), this.retryButton());
 	}
 	renderProblem(e) {
 		let { strings: t } = this, n = this.retryButton();
-		return e.retryAfter && this.countDown(n, e.retryAfter), C("div", { class: "reply problem" }, Q("problem", t.problem), C("p", {}, t.problems[e.kind]), n);
+		return e.retryAfter && this.countDown(n, e.retryAfter), w("div", { class: "reply problem" }, Q("problem", t.problem), w("p", {}, t.problems[e.kind]), n);
 	}
 	retryButton() {
-		return C("button", {
+		return w("button", {
 			type: "button",
 			class: "retry",
 			click: () => this.actions.retry()
-		}, E("retry"), C("span", {}, this.strings.retry));
+		}, E("retry"), w("span", {}, this.strings.retry));
 	}
 	countDown(e, t) {
 		let n = Date.now() + t * 1e3, r = e.querySelector("span"), i = () => {
 			let t = Math.ceil((n - Date.now()) / 1e3);
-			e.disabled = t > 0, r && (r.textContent = t > 0 ? S(this.strings.retryIn, t) : this.strings.retry), t <= 0 && clearInterval(this.countdown);
+			e.disabled = t > 0, r && (r.textContent = t > 0 ? C(this.strings.retryIn, t) : this.strings.retry), t <= 0 && clearInterval(this.countdown);
 		};
 		this.countdown = setInterval(i, 500), i();
 	}
 	renderActions(e) {
-		let { strings: t } = this, n = D("copy", t.copy, () => void this.copy(Xe(this.turn.question, e), n, t.copy));
-		return C("div", { class: "actions" }, n, D("retry", t.retry, () => this.actions.retry()), C("span", { class: "gap" }), ...this.renderVotes());
+		let { strings: t } = this, n = D("copy", t.copy, () => void this.copy(Z(this.turn.question, e), n, t.copy));
+		return w("div", { class: "actions" }, n, D("retry", t.retry, () => this.actions.retry()), w("span", { class: "gap" }), ...this.renderVotes());
 	}
 	renderVotes() {
 		let e = ["up", "down"].map((e) => {
@@ -1392,20 +1396,20 @@ var Ze = 2e3, Qe = class {
 	}
 	async copy(e, t, n) {
 		try {
-			await navigator.clipboard.writeText(e), O(t, "done", this.strings.copied), this.actions.announce(this.strings.copied), setTimeout(() => O(t, "copy", n), Ze);
+			await navigator.clipboard.writeText(e), O(t, "done", this.strings.copied), this.actions.announce(this.strings.copied), setTimeout(() => O(t, "copy", n), et);
 		} catch {
 			this.actions.announce(this.strings.copyFailed);
 		}
 	}
 };
 function Q(e, t) {
-	return C("h3", { class: "label" }, E(e), t);
+	return w("h3", { class: "label" }, E(e), t);
 }
 // src/widget.ts
-var $e = 3, et = class {
+var nt = 3, rt = class {
 	options;
-	host = C("div", { id: "bookbound-widget" });
-	status = C("div", {
+	host = w("div", { id: "bookbound-widget" });
+	status = w("div", {
 		class: "visually-hidden",
 		role: "status"
 	});
@@ -1425,27 +1429,27 @@ var $e = 3, et = class {
 	constructor(e) {
 		this.options = e;
 		let { strings: t, direction: n, code: r } = e.language;
-		this.client = new he(e), this.history = new Se(e.server, e.book);
+		this.client = new ve(e), this.history = new Te(e.server, e.book);
 		let i = this.history.load();
-		this.citations = new ue(this.host, t, e.pages, () => this.panel.isModal && this.close()), this.composer = new be(e, {
+		this.citations = new pe(this.host, t, e.pages, () => this.panel.isModal && this.close()), this.composer = new Ce(e, {
 			ask: (e, t) => void this.ask(e, t),
 			stop: () => this.conversation.stop()
-		}), this.panel = new De(t, {
+		}), this.panel = new Ae(t, {
 			close: () => this.close(),
 			clear: () => this.clear(),
 			ask: (e) => void this.ask(e),
 			escape: () => this.citations.hide()
-		}, [this.composer.element, this.citations.popover], this.removal.signal), this.conversation = new xe(this.client, i.turns, {
+		}, [this.composer.element, this.citations.popover], this.removal.signal), this.conversation = new we(this.client, i.turns, {
 			added: (e) => this.show(e),
 			changed: (e) => this.update(e),
 			busy: (e) => this.composer.setBusy(e),
 			emit: (e, t) => this.emit(e, t)
-		}), this.launcher = C("button", {
+		}), this.launcher = w("button", {
 			type: "button",
 			class: "launcher",
 			"aria-haspopup": "dialog",
 			click: () => this.open()
-		}, E("ask"), C("span", {}, t.open)), this.launcher.hidden = e.position === "none", this.selectionButton = new R(this.host, t, (e) => this.open({ selection: e }), (e) => this.announce(e), this.panel.element, this.removal.signal), this.mount(n, r), this.panel.suggest(e.questions);
+		}, E("ask"), w("span", {}, t.open)), this.launcher.hidden = e.position === "none", this.selectionButton = new R(this.host, t, (e) => this.open({ selection: e }), (e) => this.announce(e), this.panel.element, this.removal.signal), this.mount(n, r), this.panel.suggest(e.questions);
 		for (let e of i.turns) this.show(e);
 		(i.isOpen ?? (e.open !== "" && matchMedia(e.open).matches)) && !this.panel.isModal && this.reveal();
 	}
@@ -1473,17 +1477,17 @@ var $e = 3, et = class {
 	}
 	mount(e, t) {
 		let { position: n, color: r } = this.options, i = new CSSStyleSheet();
-		i.replaceSync(Ne);
+		i.replaceSync(Ie);
 		let a = this.host.attachShadow({ mode: "open" });
 		a.adoptedStyleSheets = [i];
-		let o = C("div", { hidden: !0 }), s = C("div", {
+		let o = w("div", { hidden: !0 }), s = w("div", {
 			class: `root ${n === "none" ? "right" : n}`,
 			dir: e,
 			lang: t
 		}, this.selectionButton.button, this.launcher, this.panel.element, this.status, o);
 		a.append(s), document.body.append(this.host);
 		let { signal: c } = this.removal;
-		ee(this.host, Be(this.host, o, r, c), c);
+		ee(this.host, We(this.host, o, r, c), c);
 	}
 	reveal() {
 		this.panel.element.hidden = !1, this.launcher.hidden = !0;
@@ -1496,7 +1500,7 @@ var $e = 3, et = class {
 			try {
 				let e = await this.client.book();
 				this.panel.setTitle(e.title || this.options.language.strings.title);
-				let t = e.chapters.filter((t) => t.title && t.title !== e.title), n = [...t].sort((e, t) => t.chunks - e.chunks).slice(0, $e), r = t.filter((e) => n.includes(e)).map((e) => e.title);
+				let t = e.chapters.filter((t) => t.title && t.title !== e.title), n = [...t].sort((e, t) => t.chunks - e.chunks).slice(0, nt), r = t.filter((e) => n.includes(e)).map((e) => e.title);
 				this.options.questions.length || this.panel.suggestChapters(r);
 			} catch {
 				this.hasBook = !1;
@@ -1504,7 +1508,7 @@ var $e = 3, et = class {
 		}
 	}
 	show(e) {
-		let t = new Qe(e, this.options.language.strings, this.citations, {
+		let t = new tt(e, this.options.language.strings, this.citations, {
 			retry: () => void this.conversation.retry(e),
 			vote: async (t) => {
 				await this.conversation.vote(e, t), this.save();
@@ -1544,10 +1548,10 @@ var $e = 3, et = class {
 		}
 	}
 }, $ = null;
-function tt(e) {
-	let t = se(e);
+function it(e) {
+	let t = le(e);
 	$?.unmount();
-	let n = new et(t), r = {
+	let n = new rt(t), r = {
 		open: (e) => n.open(e),
 		close: () => n.close(),
 		ask: (e, t) => n.ask(e, t),
@@ -1558,4 +1562,4 @@ function tt(e) {
 	};
 	return $ = r, r;
 }
-export { tt as mount };
+export { it as mount };
