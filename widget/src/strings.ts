@@ -51,6 +51,8 @@ export interface Strings {
   cleared: string;
   problem: string;
   problems: Record<ProblemKind, string>;
+  /** The beginnings of the server's English sentences, and what replaces them. */
+  replies: Record<string, string>;
 }
 
 const en: Strings = {
@@ -113,6 +115,7 @@ const en: Strings = {
     invalid: "This question cannot be sent. Shorten it or remove the selected text.",
     server: "Something went wrong on the server. Try again in a moment.",
   },
+  replies: {},
 };
 
 const de: Strings = {
@@ -174,6 +177,16 @@ const de: Strings = {
     missing: "Dieses Buch wurde nicht gefunden. Bitte informieren Sie den Autor dieser Website.",
     invalid: "Diese Frage kann nicht gesendet werden. Kürzen Sie sie oder entfernen Sie den markierten Text.",
     server: "Auf dem Server ist etwas schiefgegangen. Versuchen Sie es gleich noch einmal.",
+  },
+  replies: {
+    "This information is not available in the book.": "Diese Information steht nicht in diesem Buch.",
+    "The selected text does not contain this information.": "Der markierte Text enthält diese Information nicht.",
+    "I am not sure the book answers this. The closest passages:": "Es ist nicht sicher, ob das Buch diese Frage beantwortet. Am nächsten kommen diese Stellen:",
+    "I am not sure the selected text answers this. The closest sentences:":
+      "Es ist nicht sicher, ob der markierte Text diese Frage beantwortet. Am nächsten kommen diese Sätze:",
+    "Only part of this is in the book.": "Nur ein Teil davon steht im Buch.",
+    "Only part of this is in the selected text.": "Nur ein Teil davon steht im markierten Text.",
+    "I found no sure answer to this: ": "Hierauf gibt es keine sichere Antwort: ",
   },
 };
 
@@ -237,6 +250,16 @@ const es: Strings = {
     invalid: "No se puede enviar esta pregunta. Acórtala o quita el texto seleccionado.",
     server: "Algo falló en el servidor. Inténtalo de nuevo en un momento.",
   },
+  replies: {
+    "This information is not available in the book.": "Esta información no está en el libro.",
+    "The selected text does not contain this information.": "El texto seleccionado no contiene esta información.",
+    "I am not sure the book answers this. The closest passages:": "No es seguro que el libro responda a esto. Los pasajes más cercanos:",
+    "I am not sure the selected text answers this. The closest sentences:":
+      "No es seguro que el texto seleccionado responda a esto. Las frases más cercanas:",
+    "Only part of this is in the book.": "Solo una parte de esto está en el libro.",
+    "Only part of this is in the selected text.": "Solo una parte de esto está en el texto seleccionado.",
+    "I found no sure answer to this: ": "No hay una respuesta segura a esto: ",
+  },
 };
 
 const ur: Strings = {
@@ -245,7 +268,7 @@ const ur: Strings = {
   close: "بند کریں",
   clear: "گفتگو صاف کریں",
   conversation: "گفتگو",
-  placeholder: "اس کتاب کے بارے میں سوال پوچھیں",
+  placeholder: "اس کتاب کے بارے میں پوچھیں",
   placeholderSelection: "منتخب متن کے بارے میں پوچھیں",
   send: "بھیجیں",
   stop: "روکیں",
@@ -260,7 +283,7 @@ const ur: Strings = {
   reading: "کتاب پڑھی جا رہی ہے…",
   writing: "جواب لکھا جا رہا ہے…",
   answered: "کتاب سے",
-  unsure: "یقین سے نہیں کہا جا سکتا",
+  unsure: "یقینی نہیں",
   refused: "اس کتاب میں اس کا جواب نہیں ہے",
   partial: "کتاب اس سوال کے صرف ایک حصے کا جواب دیتی ہے۔",
   degraded: "لینگویج ماڈل دستیاب نہیں ہے، اس لیے یہ جواب کتاب کا اقتباس ہے۔",
@@ -299,6 +322,16 @@ const ur: Strings = {
     invalid: "یہ سوال نہیں بھیجا جا سکتا۔ اسے مختصر کریں یا منتخب متن ہٹائیں۔",
     server: "سرور پر کچھ غلط ہو گیا۔ تھوڑی دیر بعد دوبارہ کوشش کریں۔",
   },
+  replies: {
+    "This information is not available in the book.": "یہ معلومات اس کتاب میں نہیں ہیں۔",
+    "The selected text does not contain this information.": "منتخب متن میں یہ معلومات نہیں ہیں۔",
+    "I am not sure the book answers this. The closest passages:": "یقین سے نہیں کہا جا سکتا کہ کتاب میں اس کا جواب ہے۔ قریب ترین اقتباسات:",
+    "I am not sure the selected text answers this. The closest sentences:":
+      "یقین سے نہیں کہا جا سکتا کہ منتخب متن میں اس کا جواب ہے۔ قریب ترین جملے:",
+    "Only part of this is in the book.": "اس کا صرف ایک حصہ کتاب میں ہے۔",
+    "Only part of this is in the selected text.": "اس کا صرف ایک حصہ منتخب متن میں ہے۔",
+    "I found no sure answer to this: ": "اس کا کوئی یقینی جواب نہیں ملا: ",
+  },
 };
 
 const LANGUAGES: Record<string, Strings> = { en, de, es, ur };
@@ -326,4 +359,12 @@ const [ISOLATE, END_ISOLATE] = ["\u2068", "\u2069"];
 /** A sentence with its gap filled; words of another direction keep theirs, and do not disturb the rest. */
 export function fill(sentence: string, value: string | number): string {
   return sentence.replace("{0}", () => (typeof value === "number" ? String(value) : ISOLATE + value + END_ISOLATE));
+}
+
+/** A sentence of the server in the reader's language, if it is known. */
+export function translate(strings: Strings, message: string): string {
+  const start = Object.keys(strings.replies).find((each) => message.startsWith(each));
+  if (!start) return message;
+  const rest = message.slice(start.length);
+  return (strings.replies[start] ?? "") + (rest && ISOLATE + rest + END_ISOLATE);
 }

@@ -5,7 +5,7 @@ import type { Citations } from "./citations";
 import { replyAsMarkdown } from "./clipboard";
 import { type Child, el, icon, iconButton, type IconName, setIcon } from "./dom";
 import { lettersOf } from "./page";
-import { fill, type Strings } from "./strings";
+import { fill, type Strings, translate } from "./strings";
 import type { Problem, Reply, Turn, Vote } from "./types";
 
 const COPIED_MILLISECONDS = 2000;
@@ -71,7 +71,8 @@ export class TurnView {
 
   private renderAnswer(reply: Reply): Child[] {
     const { strings } = this;
-    const notes = [reply.partial && strings.partial, reply.reservation, reply.degraded && strings.degraded];
+    const reservation = reply.reservation ? translate(strings, reply.reservation) : reply.partial && strings.partial;
+    const notes = [reservation, reply.degraded && strings.degraded];
     return [
       label("book", strings.answered),
       ...reply.blocks.map((block) => renderBlock(block, this.blockContext(reply))),
@@ -93,7 +94,7 @@ export class TurnView {
     );
     return [
       label("unsure", this.strings.unsure),
-      el("p", { dir: "auto" }, reply.unsure?.message ?? ""),
+      el("p", { dir: "auto" }, translate(this.strings, reply.unsure?.message ?? "")),
       passages.length > 0 && el("ul", { class: "closest" }, ...passages),
     ];
   }
@@ -103,7 +104,7 @@ export class TurnView {
     const links = sections.map((place) => el("li", {}, this.citations.place({ ...place, link: place.url, quotes: [] })));
     return [
       label("refused", this.strings.refused),
-      el("p", { dir: "auto" }, reply.refusal?.message ?? ""),
+      el("p", { dir: "auto" }, translate(this.strings, reply.refusal?.message ?? "")),
       links.length > 0 && el("h3", {}, this.strings.nearby),
       links.length > 0 && el("ul", { class: "sources" }, ...links),
     ];

@@ -10,6 +10,7 @@ import type { Options } from "./options";
 import { clearHighlight, stayOnPage } from "./page";
 import { Panel } from "./panel";
 import { SelectionButton } from "./selection";
+import { translate } from "./strings";
 import styles from "./styles.css?inline";
 import { followTheme } from "./theme";
 import { TurnView } from "./turn_view";
@@ -182,7 +183,8 @@ export class Widget {
     this.save();
     const { strings } = this.options.language;
     const { reply, problem } = turn;
-    if (reply) this.announce([strings[reply.status], reply.answer, reply.unsure?.message, reply.refusal?.message].filter(Boolean).join(". "));
+    const message = reply?.unsure?.message ?? reply?.refusal?.message;
+    if (reply) this.announce([strings[reply.status], reply.answer, message && translate(strings, message)].filter(Boolean).join(". "));
     else if (problem) this.announce(strings.problems[problem.kind]);
     else if (turn.isStopped) this.announce(strings.stopped);
   }

@@ -227,6 +227,16 @@ def test_search_finds_sections_while_the_reader_types(tab: Tab, public_server: s
     assert tab.problems == []
 
 
+@pytest.mark.parametrize("width", [320, 1200])
+def test_a_shortcut_goes_to_the_search(new_tab: Any, public_server: str, width: int) -> None:
+    page = new_tab(viewport={"width": width, "height": 640}).page
+    page.goto(f"{public_server}{ANATOMY}")
+    page.keyboard.press("Control+k")
+    expect(page.locator("#bb-search")).to_be_focused()
+    page.keyboard.type("gears")
+    page.locator(".results a").first.wait_for()
+
+
 def test_a_narrow_screen_shows_the_contents_on_demand(new_tab: Any, public_server: str) -> None:
     tab: Tab = new_tab(viewport={"width": 320, "height": 640})
     tab.page.goto(f"{public_server}{ANATOMY}")

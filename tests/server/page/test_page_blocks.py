@@ -308,7 +308,7 @@ def test_escaped_brackets_are_not_a_formula(tmp_path: Path, text: str) -> None:
     assert f"We have {text.replace(chr(92), '')} here." in render(tmp_path, a_md=f"# A\n\nWe have {text} here.\n")
 
 
-PICTURE = '<figure class="picture"><figcaption dir="auto"><span class="label">Picture</span> {}</figcaption>{}</figure>'
+PICTURE = '<figure class="picture"><figcaption dir="auto"><span class="label">Picture</span>{}</figcaption>{}</figure>'
 
 
 @pytest.mark.parametrize(
@@ -320,14 +320,15 @@ PICTURE = '<figure class="picture"><figcaption dir="auto"><span class="label">Pi
     ],
 )
 def test_a_picture_is_shown_by_its_description_where_it_is(tmp_path: Path, source: dict[str, str]) -> None:
-    picture = PICTURE.format("A *red* gear", "")
+    picture = PICTURE.format(" A *red* gear", "")
     assert f'<p dir="auto">One.</p>{picture}<p dir="auto">Two.</p>' in render(tmp_path, **source)
 
 
 def test_a_picture_of_the_web_is_a_link_and_not_loaded(tmp_path: Path) -> None:
-    shown = render(tmp_path, a_md="# A\n\nOne.\n\n![](https://e.org/a.png)\n\n![B](ftp://e.org/b.png)\n")
+    shown = render(tmp_path, a_md="# A\n\nOne.\n\n![](https://e.org/a.png)\n\n![B](ftp://e.org/b.png)\n\n![](c.png)\n")
     link = '<a href="https://e.org/a.png" rel="noopener noreferrer">Open the picture</a>'
-    assert PICTURE.format("without a description", link) + PICTURE.format("B", "") in shown
+    assert PICTURE.format("", link) + PICTURE.format(" B", "") in shown
+    assert shown.count("<figure") == 2
     assert "<img" not in shown
 
 
@@ -335,7 +336,7 @@ def test_a_picture_stays_in_its_item_and_after_its_list(tmp_path: Path) -> None:
     shown = render(
         tmp_path, a_md="# A\n\n1. One\n\n   ![P](p.png)\n\n2. Two\n\n![Q](q.png)\n\n## B\n\n![R](r.png)\n\nEnd.\n"
     )
-    one, two, three = (PICTURE.format(name, "") for name in "PQR")
+    one, two, three = (PICTURE.format(f" {name}", "") for name in "PQR")
     assert f'One{one}</li><li dir="auto" value="2">Two</li></ol>{two}<h2' in shown
     assert shown.endswith(f'</h2>{three}<p dir="auto">End.</p>')
 

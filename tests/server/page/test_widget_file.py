@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from bookbound.domain import reply
 from bookbound.server.app import create_app
 from bookbound.server.page import MODULE_FILE, WIDGET_FILE
 from bookbound.settings import Settings
@@ -39,6 +40,23 @@ def test_the_built_file_is_made_from_the_sources(file: Path) -> None:
     found = re.match(r"/\*.*sha256 ([0-9a-f]{64}) \*/\n", file.read_text(encoding="utf-8"))
     assert found
     assert found[1] == hash_sources(), "The widget is stale. Build it again: make widget"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        reply.NOT_IN_BOOK_MESSAGE,
+        reply.NOT_IN_SELECTION_MESSAGE,
+        reply.UNSURE_MESSAGE,
+        reply.UNSURE_SELECTION_MESSAGE,
+        reply.PARTIAL_ANSWER_MESSAGE,
+        reply.PARTIAL_SELECTION_ANSWER_MESSAGE,
+        reply.MISSING_PARTS_MESSAGE,
+    ],
+)
+def test_each_language_translates_what_the_server_says(message: str) -> None:
+    strings = (SOURCES / "src" / "strings.ts").read_text(encoding="utf-8")
+    assert strings.count(f'"{message.removesuffix("{}")}":') == 3
 
 
 @both_files

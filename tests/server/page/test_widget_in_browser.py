@@ -264,6 +264,12 @@ def test_a_book_in_another_script_is_asked_by_the_titles_of_its_chapters(
     expect(tab.page.locator(".suggestion").first).to_have_text("ROS 2")
 
 
+def test_a_refusal_is_in_the_language_of_the_widget(tab: Tab, site: BookSite, book_server: str) -> None:
+    tab.open(site.add("/refused", "<p>A page.</p>", book_server, attributes={"language": "ur"}, strict=True))
+    tab.ask("Who won the 2022 football world cup?")
+    expect(tab.page.locator(".reply.refused")).to_contain_text("یہ معلومات اس کتاب میں نہیں ہیں۔")
+
+
 def test_the_attributes_set_colour_side_placeholder_and_questions(tab: Tab, site: BookSite, book_server: str) -> None:
     attributes = {"color": "#aa0000", "position": "left", "placeholder": "Ask away", "questions": "One? | Two?"}
     page = tab.open(site.add("/attributes", "<p>A page.</p>", book_server, attributes=attributes))

@@ -1,4 +1,4 @@
-/** Searches the book while the reader types, closes the contents of a narrow screen after a choice, and copies code. */
+/** Searches the book while the reader types (Ctrl+K goes there), closes the contents of a narrow screen after a choice, and copies code. */
 "use strict";
 
 (() => {
@@ -99,6 +99,14 @@
     }
   });
 
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    if (contents.checkVisibility && !contents.checkVisibility()) contents.showPopover();
+    input.select();
+    input.focus();
+  });
+
   contents.addEventListener("click", (event) => {
     if (event.target.closest("a") && contents.matches(":popover-open")) contents.hidePopover();
   });
@@ -117,6 +125,7 @@
   // Browsers have a clipboard only on secure pages.
   if (navigator.clipboard) document.querySelectorAll(".code > pre").forEach(addCopyButton);
   form.hidden = false;
+  input.placeholder += /Mac|iP(hone|ad)/.test(navigator.platform) ? " (⌘K)" : " (Ctrl+K)";
   const current = contents.querySelector("[aria-current]");
   if (current && current.offsetTop > contents.clientHeight - 80) contents.scrollTop = current.offsetTop - contents.clientHeight / 3;
 })();

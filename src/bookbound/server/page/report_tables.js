@@ -86,7 +86,7 @@ export function makeFigures(report) {
   return make(
     "dl",
     { class: "figures" },
-    makeFigure("Questions", formatCount(questions.asked), `${plural(questions.sessions, "session")}${selections}`),
+    makeFigure("Questions", formatCount(questions.asked), `${questions.sessions ? plural(questions.sessions, "session") : "in this period"}${selections}`),
     ...kinds,
     makeFigure("Helpful", voted ? formatShare(votes.up, voted) : NO_VALUE, `${formatCount(votes.up)} of ${plural(voted, "vote")}`),
     makeFigure("Typical time", formatDuration(latency.p50), `95${SPACE}% within ${formatDuration(latency.p95)}`),

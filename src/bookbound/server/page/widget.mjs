@@ -1,4 +1,4 @@
-/* Bookbound widget, Apache-2.0. Sources: sha256 f5b908bb4d6907a9c18a40c22488899b46059eb12d9230d3c6b0fb28d208941a */
+/* Bookbound widget, Apache-2.0. Sources: sha256 edcad68b608cb644ecfb0c6f1c9d75471ac0480687d8e97af1b501c83ea0c61c */
 // src/folded.ts
 function e(e) {
 	let i = [];
@@ -212,7 +212,8 @@ var b = {
 		missing: "This book was not found. Please tell the author of this site.",
 		invalid: "This question cannot be sent. Shorten it or remove the selected text.",
 		server: "Something went wrong on the server. Try again in a moment."
-	}
+	},
+	replies: {}
 }, x = {
 	en: b,
 	de: {
@@ -274,6 +275,15 @@ var b = {
 			missing: "Dieses Buch wurde nicht gefunden. Bitte informieren Sie den Autor dieser Website.",
 			invalid: "Diese Frage kann nicht gesendet werden. Kürzen Sie sie oder entfernen Sie den markierten Text.",
 			server: "Auf dem Server ist etwas schiefgegangen. Versuchen Sie es gleich noch einmal."
+		},
+		replies: {
+			"This information is not available in the book.": "Diese Information steht nicht in diesem Buch.",
+			"The selected text does not contain this information.": "Der markierte Text enthält diese Information nicht.",
+			"I am not sure the book answers this. The closest passages:": "Es ist nicht sicher, ob das Buch diese Frage beantwortet. Am nächsten kommen diese Stellen:",
+			"I am not sure the selected text answers this. The closest sentences:": "Es ist nicht sicher, ob der markierte Text diese Frage beantwortet. Am nächsten kommen diese Sätze:",
+			"Only part of this is in the book.": "Nur ein Teil davon steht im Buch.",
+			"Only part of this is in the selected text.": "Nur ein Teil davon steht im markierten Text.",
+			"I found no sure answer to this: ": "Hierauf gibt es keine sichere Antwort: "
 		}
 	},
 	es: {
@@ -335,6 +345,15 @@ var b = {
 			missing: "No se encontró este libro. Avisa al autor de este sitio.",
 			invalid: "No se puede enviar esta pregunta. Acórtala o quita el texto seleccionado.",
 			server: "Algo falló en el servidor. Inténtalo de nuevo en un momento."
+		},
+		replies: {
+			"This information is not available in the book.": "Esta información no está en el libro.",
+			"The selected text does not contain this information.": "El texto seleccionado no contiene esta información.",
+			"I am not sure the book answers this. The closest passages:": "No es seguro que el libro responda a esto. Los pasajes más cercanos:",
+			"I am not sure the selected text answers this. The closest sentences:": "No es seguro que el texto seleccionado responda a esto. Las frases más cercanas:",
+			"Only part of this is in the book.": "Solo una parte de esto está en el libro.",
+			"Only part of this is in the selected text.": "Solo una parte de esto está en el texto seleccionado.",
+			"I found no sure answer to this: ": "No hay una respuesta segura a esto: "
 		}
 	},
 	ur: {
@@ -343,7 +362,7 @@ var b = {
 		close: "بند کریں",
 		clear: "گفتگو صاف کریں",
 		conversation: "گفتگو",
-		placeholder: "اس کتاب کے بارے میں سوال پوچھیں",
+		placeholder: "اس کتاب کے بارے میں پوچھیں",
 		placeholderSelection: "منتخب متن کے بارے میں پوچھیں",
 		send: "بھیجیں",
 		stop: "روکیں",
@@ -358,7 +377,7 @@ var b = {
 		reading: "کتاب پڑھی جا رہی ہے…",
 		writing: "جواب لکھا جا رہا ہے…",
 		answered: "کتاب سے",
-		unsure: "یقین سے نہیں کہا جا سکتا",
+		unsure: "یقینی نہیں",
 		refused: "اس کتاب میں اس کا جواب نہیں ہے",
 		partial: "کتاب اس سوال کے صرف ایک حصے کا جواب دیتی ہے۔",
 		degraded: "لینگویج ماڈل دستیاب نہیں ہے، اس لیے یہ جواب کتاب کا اقتباس ہے۔",
@@ -396,6 +415,15 @@ var b = {
 			missing: "یہ کتاب نہیں ملی۔ براہِ کرم اس سائٹ کے مصنف کو بتائیں۔",
 			invalid: "یہ سوال نہیں بھیجا جا سکتا۔ اسے مختصر کریں یا منتخب متن ہٹائیں۔",
 			server: "سرور پر کچھ غلط ہو گیا۔ تھوڑی دیر بعد دوبارہ کوشش کریں۔"
+		},
+		replies: {
+			"This information is not available in the book.": "یہ معلومات اس کتاب میں نہیں ہیں۔",
+			"The selected text does not contain this information.": "منتخب متن میں یہ معلومات نہیں ہیں۔",
+			"I am not sure the book answers this. The closest passages:": "یقین سے نہیں کہا جا سکتا کہ کتاب میں اس کا جواب ہے۔ قریب ترین اقتباسات:",
+			"I am not sure the selected text answers this. The closest sentences:": "یقین سے نہیں کہا جا سکتا کہ منتخب متن میں اس کا جواب ہے۔ قریب ترین جملے:",
+			"Only part of this is in the book.": "اس کا صرف ایک حصہ کتاب میں ہے۔",
+			"Only part of this is in the selected text.": "اس کا صرف ایک حصہ منتخب متن میں ہے۔",
+			"I found no sure answer to this: ": "اس کا کوئی یقینی جواب نہیں ملا: "
 		}
 	}
 }, ae = /* @__PURE__ */ new Set(["ur"]);
@@ -410,15 +438,21 @@ function oe(e) {
 function S(e) {
 	return /\p{Script=Latin}/u.test(e);
 }
-var [se, ce] = ["⁨", "⁩"];
-function C(e, t) {
-	return e.replace("{0}", () => typeof t == "number" ? String(t) : se + t + ce);
+var [C, w] = ["⁨", "⁩"];
+function T(e, t) {
+	return e.replace("{0}", () => typeof t == "number" ? String(t) : C + t + w);
+}
+function E(e, t) {
+	let n = Object.keys(e.replies).find((e) => t.startsWith(e));
+	if (!n) return t;
+	let r = t.slice(n.length);
+	return (e.replies[n] ?? "") + (r && C + r + w);
 }
 // src/options.ts
-function le(e) {
+function se(e) {
 	let t = oe(e.language ? [e.language] : [document.documentElement.lang, ...navigator.languages]);
 	return {
-		server: ue(e.server),
+		server: ce(e.server),
 		book: e.book?.trim() ?? "",
 		key: e.key?.trim() ?? "",
 		color: e.color?.trim() ?? "",
@@ -430,18 +464,18 @@ function le(e) {
 		open: e.open?.trim() ?? ""
 	};
 }
-function ue(e) {
+function ce(e) {
 	let t = c(e?.trim());
 	if (t) return t.href.replace(/\/*$/, "/");
 	throw Error("Bookbound needs the address of its server: set the option `server` to an https:// address.");
 }
 // src/dom.ts
-function w(e, t = {}, ...n) {
+function D(e, t = {}, ...n) {
 	let r = document.createElement(e);
 	for (let [e, n] of Object.entries(t)) typeof n == "function" ? r.addEventListener(e, n) : n === !0 ? r.setAttribute(e, "") : n != null && n !== !1 && r.setAttribute(e, String(n));
 	return r.append(...n.filter((e) => e != null && e !== !1)), r;
 }
-var de = {
+var le = {
 	ask: "M21 12a8 8 0 0 1-8 8H4l2-3.2A8 8 0 1 1 21 12zM10 10a2.5 2.5 0 1 1 3.4 2.3c-.6.3-.9.7-.9 1.4M12.5 16.4v.1",
 	book: "M4 5.5A2.5 2.5 0 0 1 6.5 3H20v15H6.5A2.5 2.5 0 0 0 4 20.5zM4 20.5A2.5 2.5 0 0 0 6.5 21H20v-3M9 7.5h7",
 	close: "M6 6l12 12M18 6L6 18",
@@ -457,30 +491,30 @@ var de = {
 	refused: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM8 12h8",
 	problem: "M12 4l9 16H3zM12 10v4.5M12 17.2v.1",
 	quote: "M5 17c2.5-1 4-3 4-6H5V6h5v5c0 4-2 6.5-5 7.5M14 17c2.5-1 4-3 4-6h-4V6h5v5c0 4-2 6.5-5 7.5"
-}, T = "http://www.w3.org/2000/svg";
-function E(e) {
-	let t = document.createElementNS(T, "svg"), n = document.createElementNS(T, "path");
-	return n.setAttribute("d", de[e]), t.setAttribute("viewBox", "0 0 24 24"), t.setAttribute("aria-hidden", "true"), t.append(n), t;
+}, O = "http://www.w3.org/2000/svg";
+function k(e) {
+	let t = document.createElementNS(O, "svg"), n = document.createElementNS(O, "path");
+	return n.setAttribute("d", le[e]), t.setAttribute("viewBox", "0 0 24 24"), t.setAttribute("aria-hidden", "true"), t.append(n), t;
 }
-function D(e, t, n, r = "icon") {
-	return w("button", {
+function A(e, t, n, r = "icon") {
+	return D("button", {
 		type: "button",
 		class: r,
 		"aria-label": t,
 		title: t,
 		click: n
-	}, E(e));
+	}, k(e));
 }
-function O(e, t, n) {
-	e.replaceChildren(E(t)), e.setAttribute("aria-label", n), e.title = n;
+function j(e, t, n) {
+	e.replaceChildren(k(t)), e.setAttribute("aria-label", n), e.title = n;
 }
 // src/citations.ts
-var k = 320, fe = 200, A = 8, pe = class {
+var M = 320, ue = 200, N = 8, de = class {
 	host;
 	strings;
 	pages;
 	onLeave;
-	popover = w("div", {
+	popover = D("div", {
 		class: "popover",
 		id: "bb-popover",
 		role: "tooltip",
@@ -493,7 +527,7 @@ var k = 320, fe = 200, A = 8, pe = class {
 		this.host = e, this.strings = t, this.pages = n, this.onLeave = r, this.popover.addEventListener("pointerenter", () => clearTimeout(this.timer)), this.popover.addEventListener("pointerleave", () => this.scheduleHide());
 	}
 	number(e, t) {
-		let n = `${C(this.strings.source, e)}: ${j(t)}`;
+		let n = `${T(this.strings.source, e)}: ${P(t)}`;
 		return this.describe(this.link(t, {
 			class: "cite",
 			"aria-label": n
@@ -509,12 +543,12 @@ var k = 320, fe = 200, A = 8, pe = class {
 	}
 	link(e, t, ...n) {
 		let r = c(this.address(e));
-		if (!r) return w("span", {
+		if (!r) return D("span", {
 			...t,
 			tabindex: 0,
 			role: "note"
 		}, ...n);
-		let i = l(r), a = w("a", {
+		let i = l(r), a = D("a", {
 			...t,
 			href: i.href
 		}, ...n);
@@ -534,32 +568,32 @@ var k = 320, fe = 200, A = 8, pe = class {
 	}
 	show(e, t) {
 		clearTimeout(this.timer), this.hide();
-		let n = t.quotes.map((e) => w("blockquote", { dir: "auto" }, me(e)));
-		this.popover.replaceChildren(w("p", { class: "popover-path" }, this.path(t)), ...n.slice(0, 3)), this.popover.hidden = !1, this.shownFor = e, e.setAttribute("aria-describedby", this.popover.id);
-		let r = e.getBoundingClientRect(), { offsetWidth: i, offsetHeight: a } = this.popover, o = Math.min(Math.max(A, r.left + r.width / 2 - i / 2), innerWidth - i - A), s = r.top - a - A >= 0 ? r.top - a - A : r.bottom + A;
+		let n = t.quotes.map((e) => D("blockquote", { dir: "auto" }, fe(e)));
+		this.popover.replaceChildren(D("p", { class: "popover-path" }, this.path(t)), ...n.slice(0, 3)), this.popover.hidden = !1, this.shownFor = e, e.setAttribute("aria-describedby", this.popover.id);
+		let r = e.getBoundingClientRect(), { offsetWidth: i, offsetHeight: a } = this.popover, o = Math.min(Math.max(N, r.left + r.width / 2 - i / 2), innerWidth - i - N), s = r.top - a - N >= 0 ? r.top - a - N : r.bottom + N;
 		this.popover.style.left = `${o}px`, this.popover.style.top = `${s}px`;
 	}
 	scheduleHide() {
-		clearTimeout(this.timer), this.timer = setTimeout(() => this.hide(), fe);
+		clearTimeout(this.timer), this.timer = setTimeout(() => this.hide(), ue);
 	}
 	path(e) {
-		let t = e.path.length ? e.path : [e.section], n = t.flatMap((e, n) => [n > 0 && " › ", w("bdi", n === t.length - 1 ? { class: "last" } : {}, e)]), r = e.label || e.page;
-		return w("span", { class: "path" }, ...n, r ? ` · ${C(this.strings.page, r)}` : null);
+		let t = e.path.length ? e.path : [e.section], n = t.flatMap((e, n) => [n > 0 && " › ", D("bdi", n === t.length - 1 ? { class: "last" } : {}, e)]), r = e.label || e.page;
+		return D("span", { class: "path" }, ...n, r ? ` · ${T(this.strings.page, r)}` : null);
 	}
 };
-function j(e) {
+function P(e) {
 	return (e.path.length ? e.path : [e.section]).join(" › ");
 }
-function me(e) {
-	return e.length > k ? `${e.slice(0, k).replace(/\s+\S*$/, "")} …` : e;
+function fe(e) {
+	return e.length > M ? `${e.slice(0, M).replace(/\s+\S*$/, "")} …` : e;
 }
 // src/client.ts
-var M = 6e4, he = 1e4, N = class extends Error {
+var F = 6e4, pe = 1e4, I = class extends Error {
 	problem;
 	constructor(e) {
 		super(e.kind), this.problem = e;
 	}
-}, ge = {
+}, me = {
 	401: "denied",
 	403: "denied",
 	404: "missing",
@@ -569,19 +603,19 @@ var M = 6e4, he = 1e4, N = class extends Error {
 	429: "limit",
 	503: "busy",
 	504: "timeout"
-}, _e = {
+}, he = {
 	timed_out: "timeout",
 	limit_reached: "limit",
 	busy: "busy",
 	unreachable: "busy",
 	index_unavailable: "busy"
-}, ve = class {
+}, ge = class {
 	options;
 	constructor(e) {
 		this.options = e;
 	}
 	async *ask(e, t, n) {
-		let r = e.selection ? [] : t.filter((e) => e.reply).slice(-5).map(P), i = {
+		let r = e.selection ? [] : t.filter((e) => e.reply).slice(-5).map(_e), i = {
 			question: e.question,
 			...e.selection && {
 				selection: e.selection,
@@ -594,7 +628,7 @@ var M = 6e4, he = 1e4, N = class extends Error {
 				...r.length && { conversation: r }
 			}, n);
 		} catch (e) {
-			if (!r.length || !(e instanceof N) || e.problem.kind !== "invalid") throw e;
+			if (!r.length || !(e instanceof I) || e.problem.kind !== "invalid") throw e;
 			yield* this.stream(i, n);
 		}
 	}
@@ -603,7 +637,7 @@ var M = 6e4, he = 1e4, N = class extends Error {
 			headers: this.headers(),
 			credentials: "omit"
 		});
-		if (!e.ok) throw new N({ kind: "server" });
+		if (!e.ok) throw new I({ kind: "server" });
 		return await e.json();
 	}
 	async vote(e, t) {
@@ -611,21 +645,21 @@ var M = 6e4, he = 1e4, N = class extends Error {
 			request_id: e,
 			vote: t
 		});
-		if (!n.ok) throw new N(await I(n));
+		if (!n.ok) throw new I(await L(n));
 	}
 	async *stream(e, t) {
-		let n = new AbortController(), r = setTimeout(() => n.abort(), M), i = AbortSignal.any([t, n.signal]), a = !1;
+		let n = new AbortController(), r = setTimeout(() => n.abort(), F), i = AbortSignal.any([t, n.signal]), a = !1;
 		try {
 			let t = await this.post("v1/answers", e, "text/event-stream", i);
-			if (!t.ok) throw new N(await I(t));
+			if (!t.ok) throw new I(await L(t));
 			a = !0;
-			for await (let e of F(t)) {
-				if (clearTimeout(r), r = setTimeout(() => n.abort(), M), e.name === "error") throw new N(be(e.data));
+			for await (let e of ve(t)) {
+				if (clearTimeout(r), r = setTimeout(() => n.abort(), F), e.name === "error") throw new I(be(e.data));
 				if (yield e, e.name === "reply") return;
 			}
-			throw new N({ kind: "interrupted" });
+			throw new I({ kind: "interrupted" });
 		} catch (e) {
-			throw e instanceof N || t.aborted ? e : n.signal.aborted ? new N({ kind: "timeout" }) : navigator.onLine ? new N({ kind: a ? "interrupted" : "unreachable" }) : new N({ kind: "offline" });
+			throw e instanceof I || t.aborted ? e : n.signal.aborted ? new I({ kind: "timeout" }) : navigator.onLine ? new I({ kind: a ? "interrupted" : "unreachable" }) : new I({ kind: "offline" });
 		} finally {
 			clearTimeout(r);
 		}
@@ -651,14 +685,14 @@ var M = 6e4, he = 1e4, N = class extends Error {
 		return this.options.key ? { "X-API-Key": this.options.key } : {};
 	}
 };
-function P(e) {
+function _e(e) {
 	let t = e.reply?.answer;
 	return {
 		question: e.question,
-		...t && { answer: t.slice(0, he) }
+		...t && { answer: t.slice(0, pe) }
 	};
 }
-async function* F(e) {
+async function* ve(e) {
 	if (!e.body) return;
 	let t = e.body.pipeThrough(new TextDecoderStream()).getReader(), n = "";
 	for (;;) {
@@ -681,8 +715,8 @@ function ye(e) {
 		data: JSON.parse(n)
 	} : null;
 }
-async function I(e) {
-	let t = ge[e.status] ?? "server", n = Number.parseInt(e.headers.get("Retry-After") ?? "", 10);
+async function L(e) {
+	let t = me[e.status] ?? "server", n = Number.parseInt(e.headers.get("Retry-After") ?? "", 10);
 	if (Number.isFinite(n)) return {
 		kind: t,
 		retryAfter: n
@@ -694,7 +728,7 @@ async function I(e) {
 	} : { kind: t };
 }
 function be(e) {
-	let t = _e[e.error?.type ?? ""] ?? "server", n = e.error?.retry_after;
+	let t = he[e.error?.type ?? ""] ?? "server", n = e.error?.retry_after;
 	return typeof n == "number" ? {
 		kind: t,
 		retryAfter: n
@@ -707,7 +741,7 @@ var xe = 2e3, Se = 160, Ce = class {
 	element;
 	input;
 	button;
-	chip = w("div", {
+	chip = D("div", {
 		class: "chip",
 		hidden: !0
 	});
@@ -716,30 +750,30 @@ var xe = 2e3, Se = 160, Ce = class {
 	constructor(e, t) {
 		this.options = e, this.actions = t;
 		let { strings: n } = e.language;
-		this.input = w("textarea", {
+		this.input = D("textarea", {
 			rows: 1,
 			maxlength: xe,
 			"aria-label": e.placeholder,
 			placeholder: e.placeholder,
 			enterkeyhint: "send"
-		}), this.button = w("button", {
+		}), this.button = D("button", {
 			type: "submit",
 			class: "send"
-		}), this.element = w("form", { class: "composer" }, this.chip, w("div", { class: "field" }, this.input, this.button)), this.setBusy(!1), this.element.addEventListener("submit", (e) => {
+		}), this.element = D("form", { class: "composer" }, this.chip, D("div", { class: "field" }, this.input, this.button)), this.setBusy(!1), this.element.addEventListener("submit", (e) => {
 			e.preventDefault(), this.submit();
 		}), this.input.addEventListener("input", () => this.fit()), this.fit(), this.input.addEventListener("keydown", (e) => {
 			e.key !== "Enter" || e.shiftKey || e.isComposing || (e.preventDefault(), this.isBusy || this.submit());
-		}), O(this.button, "send", n.send);
+		}), j(this.button, "send", n.send);
 	}
 	setSelection(e) {
 		let { strings: t } = this.options.language;
 		this.selection = e, this.chip.hidden = !e;
-		let n = D("close", t.removeSelection, () => {
+		let n = A("close", t.removeSelection, () => {
 			this.setSelection(""), this.input.focus();
-		}), r = w("span", { class: "visually-hidden" }, `${t.selected}: `);
+		}), r = D("span", { class: "visually-hidden" }, `${t.selected}: `);
 		this.chip.replaceChildren(...e ? [
 			r,
-			w("span", {
+			D("span", {
 				class: "chip-text",
 				dir: "auto"
 			}, e),
@@ -748,7 +782,7 @@ var xe = 2e3, Se = 160, Ce = class {
 	}
 	setBusy(e) {
 		let { strings: t } = this.options.language;
-		this.isBusy = e, O(this.button, e ? "stop" : "send", e ? t.stop : t.send);
+		this.isBusy = e, j(this.button, e ? "stop" : "send", e ? t.stop : t.send);
 	}
 	submit() {
 		if (this.isBusy) return this.actions.stop();
@@ -813,7 +847,7 @@ var xe = 2e3, Se = 160, Ce = class {
 			}), this.listener.changed(e);
 			e.reply && this.listener.emit("reply", e.reply);
 		} catch (n) {
-			t.signal.aborted ? e.isStopped = !0 : e.problem = n instanceof N ? n.problem : { kind: "server" }, this.listener.changed(e), e.problem && this.listener.emit("error", e.problem);
+			t.signal.aborted ? e.isStopped = !0 : e.problem = n instanceof I ? n.problem : { kind: "server" }, this.listener.changed(e), e.problem && this.listener.emit("error", e.problem);
 		} finally {
 			(this.running === t || this.running === null) && (this.running = null, this.listener.busy(!1));
 		}
@@ -873,25 +907,25 @@ var De = "(max-width: 640px)", Oe = 16, ke = "a[href], button:not([disabled]), t
 	log;
 	heading;
 	clearButton;
-	suggestions = w("div", {
+	suggestions = D("div", {
 		class: "suggestions",
 		hidden: !0
 	});
 	welcome;
 	narrow = matchMedia(De);
 	constructor(e, t, n, r) {
-		this.strings = e, this.actions = t, this.heading = w("h2", {
+		this.strings = e, this.actions = t, this.heading = D("h2", {
 			id: "bb-title",
 			dir: "auto"
-		}, e.title), this.clearButton = D("clear", e.clear, t.clear);
-		let i = w("header", { role: "none" }, this.heading, this.clearButton, D("close", e.close, t.close));
-		this.welcome = w("div", { class: "welcome" }, w("p", { class: "greeting" }, e.welcome), w("p", { class: "about" }, e.about), this.suggestions), this.log = w("div", {
+		}, e.title), this.clearButton = A("clear", e.clear, t.clear);
+		let i = D("header", { role: "none" }, this.heading, this.clearButton, A("close", e.close, t.close));
+		this.welcome = D("div", { class: "welcome" }, D("p", { class: "greeting" }, e.welcome), D("p", { class: "about" }, e.about), this.suggestions), this.log = D("div", {
 			class: "log",
 			role: "log",
 			"aria-live": "off",
 			"aria-label": e.conversation,
 			tabindex: 0
-		}, this.welcome), this.element = w("section", {
+		}, this.welcome), this.element = D("section", {
 			class: "panel",
 			role: "dialog",
 			"aria-labelledby": "bb-title",
@@ -917,13 +951,13 @@ var De = "(max-width: 640px)", Oe = 16, ke = "a[href], button:not([disabled]), t
 		this.welcome.hidden = !e, this.clearButton.hidden = e;
 	}
 	suggest(e) {
-		let t = e.map((e) => w("button", {
+		let t = e.map((e) => D("button", {
 			type: "button",
 			class: "suggestion",
 			dir: "auto",
 			click: () => this.actions.ask(e)
 		}, e));
-		this.suggestions.replaceChildren(w("h3", {}, this.strings.tryAsking), ...t), this.suggestions.hidden = t.length === 0;
+		this.suggestions.replaceChildren(D("h3", {}, this.strings.tryAsking), ...t), this.suggestions.hidden = t.length === 0;
 	}
 	suggestChapters(e) {
 		this.suggest(e.map((e) => S(e) === S(this.strings.suggestion) ? this.strings.suggestion.replace("{0}", () => e) : e));
@@ -949,7 +983,7 @@ function je(e) {
 	e.ctrlKey || e.metaKey || e.altKey || e.stopPropagation();
 }
 // src/selection.ts
-var Me = 1e4, Ne = 2, Pe = 250, L = 8, Fe = 28, R = class e {
+var Me = 1e4, Ne = 2, Pe = 250, R = 8, Fe = 28, z = class e {
 	host;
 	strings;
 	onAsk;
@@ -961,13 +995,13 @@ var Me = 1e4, Ne = 2, Pe = 250, L = 8, Fe = 28, R = class e {
 	isTouch = !1;
 	hasHinted = !1;
 	constructor(e, t, n, r, i, a) {
-		this.host = e, this.strings = t, this.onAsk = n, this.announce = r, this.panel = i, this.button = w("button", {
+		this.host = e, this.strings = t, this.onAsk = n, this.announce = r, this.panel = i, this.button = D("button", {
 			type: "button",
 			class: "ask-selection",
 			hidden: !0,
 			title: t.askSelectionHint,
 			"aria-keyshortcuts": "Alt+A"
-		}, E("ask"), t.askSelection), this.button.addEventListener("pointerdown", (e) => e.preventDefault()), this.button.addEventListener("mousedown", (e) => e.preventDefault()), this.button.addEventListener("click", () => this.ask()), this.listen(a);
+		}, k("ask"), t.askSelection), this.button.addEventListener("pointerdown", (e) => e.preventDefault()), this.button.addEventListener("mousedown", (e) => e.preventDefault()), this.button.addEventListener("click", () => this.ask()), this.listen(a);
 	}
 	static read(e) {
 		let t = document.getSelection();
@@ -1011,8 +1045,8 @@ var Me = 1e4, Ne = 2, Pe = 250, L = 8, Fe = 28, R = class e {
 		if (!e?.rangeCount) return this.hide();
 		let t = [...e.getRangeAt(0).getClientRects()].filter((e) => e.width > 0 && e.bottom > 0 && e.top < innerHeight).at(-1);
 		if (!t) return this.hide();
-		let { offsetWidth: n, offsetHeight: r } = this.button, i = this.isTouch ? Fe : L, a = t.bottom + i + r < innerHeight ? t.bottom + i : t.top - i - r, [o, s] = this.freeSpan(), c = Math.min(Math.max(o + L, t.right - n / 2), s - n - L);
-		this.button.style.top = `${Math.max(L, a)}px`, this.button.style.left = `${c}px`;
+		let { offsetWidth: n, offsetHeight: r } = this.button, i = this.isTouch ? Fe : R, a = t.bottom + i + r < innerHeight ? t.bottom + i : t.top - i - r, [o, s] = this.freeSpan(), c = Math.min(Math.max(o + R, t.right - n / 2), s - n - R);
+		this.button.style.top = `${Math.max(R, a)}px`, this.button.style.left = `${c}px`;
 	}
 	freeSpan() {
 		let e = document.documentElement.clientWidth, t = this.panel.getBoundingClientRect();
@@ -1035,22 +1069,22 @@ var Me = 1e4, Ne = 2, Pe = 250, L = 8, Fe = 28, R = class e {
 	"--color-background-primary",
 	"--pst-color-background",
 	"--bg"
-], z = [
+], B = [
 	255,
 	255,
 	255
-], B = [
+], V = [
 	0,
 	0,
 	0
 ], Be = {
-	light: z,
+	light: B,
 	dark: [
 		27,
 		28,
 		32
 	]
-}, V = 4.5, Ve = 3, H = [
+}, H = 4.5, Ve = 3, U = [
 	"data-theme",
 	"data-md-color-scheme",
 	"data-bs-theme",
@@ -1061,43 +1095,43 @@ function We(e, t, n, r) {
 	let i = () => Ge(e, t, n), a = new MutationObserver(i), o = () => {
 		for (let e of [document.documentElement, document.body]) a.observe(e, {
 			attributes: !0,
-			attributeFilter: [...H, "style"]
+			attributeFilter: [...U, "style"]
 		});
 		i();
 	};
 	return matchMedia("(prefers-color-scheme: dark)").addEventListener("change", i, { signal: r }), r.addEventListener("abort", () => a.disconnect()), o(), o;
 }
 function Ge(e, t, n) {
-	let r = Ke() ? "dark" : "light", i = (e) => qe(t, e), a = ze.map((e) => i(`var(${e})`)).find((e) => e && G(e) === (r === "dark")) ?? Be[r], o = [
+	let r = Ke() ? "dark" : "light", i = (e) => qe(t, e), a = ze.map((e) => i(`var(${e})`)).find((e) => e && K(e) === (r === "dark")) ?? Be[r], o = [
 		n,
 		...Re.map((e) => `var(${e})`),
 		Le
-	].map((e) => e ? i(e) : null).find((e) => e) ?? B;
+	].map((e) => e ? i(e) : null).find((e) => e) ?? V;
 	e.dataset.scheme = r;
-	let s = K(o, z) >= Ve ? z : B, c = {
+	let s = q(o, B) >= Ve ? B : V, c = {
 		paper: a,
-		accent: s === z ? W(o, B, (e) => K(e, z) >= V) : o,
+		accent: s === B ? G(o, V, (e) => q(e, B) >= H) : o,
 		"on-accent": s,
 		"accent-text": Je(o, a)
 	};
 	for (let [t, n] of Object.entries(c)) e.style.setProperty(`--bb-${t}`, `rgb(${n.join(" ")})`);
 }
 function Ke() {
-	for (let e of [document.documentElement, document.body]) for (let t of H) {
+	for (let e of [document.documentElement, document.body]) for (let t of U) {
 		let n = e.getAttribute(t) ?? "";
 		if (He.test(n)) return !0;
 		if (Ue.test(n)) return !1;
 	}
 	for (let e of [document.body, document.documentElement]) {
-		let t = U(getComputedStyle(e).backgroundColor);
-		if (t) return G(t);
+		let t = W(getComputedStyle(e).backgroundColor);
+		if (t) return K(t);
 	}
 	return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 function qe(e, t) {
-	return e.style.backgroundColor = "", e.style.backgroundColor = t, e.style.backgroundColor ? U(getComputedStyle(e).backgroundColor) : null;
+	return e.style.backgroundColor = "", e.style.backgroundColor = t, e.style.backgroundColor ? W(getComputedStyle(e).backgroundColor) : null;
 }
-function U(e) {
+function W(e) {
 	let t = /^rgba?\(([^)]+)\)$/.exec(e)?.[1]?.split(/[\s,/]+/).map(Number);
 	if (t) return (t[3] ?? 1) < 1 ? null : [
 		t[0] ?? 0,
@@ -1115,23 +1149,23 @@ function U(e) {
 	];
 }
 function Je(e, t) {
-	return W(e, G(t) ? z : B, (e) => K(e, t) >= V * 1.25);
+	return G(e, K(t) ? B : V, (e) => q(e, t) >= H * 1.25);
 }
-function W(e, t, n) {
+function G(e, t, n) {
 	for (let r = 0; r < 1; r += .05) {
 		let i = e.map((e, n) => Math.round(e + ((t[n] ?? 0) - e) * r));
 		if (n(i)) return i;
 	}
 	return t;
 }
-function G(e) {
-	return q(e) < .2;
+function K(e) {
+	return J(e) < .2;
 }
-function K(e, t) {
-	let [n, r] = [q(e), q(t)].sort((e, t) => e - t);
+function q(e, t) {
+	let [n, r] = [J(e), J(t)].sort((e, t) => e - t);
 	return (r + .05) / (n + .05);
 }
-function q(e) {
+function J(e) {
 	let [t, n, r] = e.map((e) => {
 		let t = e / 255;
 		return t <= .04045 ? t / 12.92 : ((t + .055) / 1.055) ** 2.4;
@@ -1139,32 +1173,32 @@ function q(e) {
 	return .2126 * t + .7152 * n + .0722 * r;
 }
 // src/blocks.ts
-function J(e, t) {
+function Y(e, t) {
 	let n = e.sources.map((n) => t.cite(n, e));
 	switch (e.kind) {
-		case "heading": return w("p", {
+		case "heading": return D("p", {
 			class: "heading",
 			dir: "auto"
 		}, e.text);
-		case "list": return w("div", {
+		case "list": return D("div", {
 			class: "block",
 			dir: "auto"
-		}, ...Xe(e.items), Y(n));
-		case "table": return w("div", { class: "block" }, Qe(e, t.strings), Y(n));
-		case "code": return w("div", { class: "block" }, $e(e, t), Y(n));
-		case "formula": return w("div", { class: "block" }, w("p", {
+		}, ...Xe(e.items), X(n));
+		case "table": return D("div", { class: "block" }, Qe(e, t.strings), X(n));
+		case "code": return D("div", { class: "block" }, $e(e, t), X(n));
+		case "formula": return D("div", { class: "block" }, D("p", {
 			class: "formula",
 			dir: "ltr"
-		}, e.text), Y(n));
-		default: return w("p", { dir: "auto" }, ...Ye(e.text, e.marks), n.length > 0 && "\xA0", ...n);
+		}, e.text), X(n));
+		default: return D("p", { dir: "auto" }, ...Ye(e.text, e.marks), n.length > 0 && "\xA0", ...n);
 	}
 }
-function Y(e) {
-	return e.length > 0 && w("p", { class: "cites" }, ...e);
+function X(e) {
+	return e.length > 0 && D("p", { class: "cites" }, ...e);
 }
 function Ye(e, t) {
 	let n = [...e], r = [], i = 0;
-	for (let [e, a] of [...t].sort((e, t) => e[0] - t[0])) e < i || a <= e || (r.push(n.slice(i, e).join(""), w("mark", {}, n.slice(e, a).join(""))), i = a);
+	for (let [e, a] of [...t].sort((e, t) => e[0] - t[0])) e < i || a <= e || (r.push(n.slice(i, e).join(""), D("mark", {}, n.slice(e, a).join(""))), i = a);
 	return [...r, n.slice(i).join("")];
 }
 function Xe(e) {
@@ -1176,7 +1210,7 @@ function Xe(e) {
 		let a = Ze(r), o = n.at(-1);
 		if (o?.level === r.level) o.list.append(a), o.last = a;
 		else {
-			let i = w(e, {}, a);
+			let i = D(e, {}, a);
 			o ? o.last.append(i) : t.push(i), n.push({
 				level: r.level,
 				list: i,
@@ -1187,62 +1221,62 @@ function Xe(e) {
 	return t;
 }
 function Ze(e) {
-	let t = w("li", {}, e.text), n = Number.parseInt(e.number, 10);
+	let t = D("li", {}, e.text), n = Number.parseInt(e.number, 10);
 	return n >= 0 && (t.value = n), t;
 }
 function Qe(e, t) {
-	let n = w("table", {}, e.header && w("thead", {}, w("tr", {}, ...e.header.map((e) => X("th", e)))), w("tbody", {}, ...e.rows.map((e) => w("tr", {}, ...e.map((e) => X("td", e))))));
-	return w("div", {
+	let n = D("table", {}, e.header && D("thead", {}, D("tr", {}, ...e.header.map((e) => Z("th", e)))), D("tbody", {}, ...e.rows.map((e) => D("tr", {}, ...e.map((e) => Z("td", e))))));
+	return D("div", {
 		class: "scroll",
 		tabindex: 0,
 		role: "region",
 		"aria-label": t.table
 	}, n);
 }
-function X(e, t) {
-	return e === "th" && t.trim() ? w("th", {
+function Z(e, t) {
+	return e === "th" && t.trim() ? D("th", {
 		scope: "col",
 		dir: "auto"
-	}, t) : w("td", { dir: "auto" }, t);
+	}, t) : D("td", { dir: "auto" }, t);
 }
 function $e(e, t) {
-	let { strings: n } = t, r = D("copy", n.copyCode, () => t.copy(e.text, r), "icon code-copy");
-	return w("div", { class: "code" }, w("pre", {
+	let { strings: n } = t, r = A("copy", n.copyCode, () => t.copy(e.text, r), "icon code-copy");
+	return D("div", { class: "code" }, D("pre", {
 		tabindex: 0,
 		role: "region",
 		"aria-label": n.code,
 		dir: "ltr"
-	}, w("code", {}, e.text)), r, e.cut && w("p", { class: "note" }, n.cut));
+	}, D("code", {}, e.text)), r, e.cut && D("p", { class: "note" }, n.cut));
 }
 // src/clipboard.ts
-function Z(e, t) {
+function et(e, t) {
 	let n = [`**${e}**`];
 	if (t.status === "answered") {
 		for (let e of t.blocks) {
 			let t = e.sources.map((e) => `[${e}]`).join(""), r = e.kind === "paragraph" || e.kind === "heading";
 			n.push(e.markdown + (t && (r ? ` ${t}` : `\n\n${t}`)));
 		}
-		t.reservation && n.push(t.reservation), n.push(t.sources.map((e) => `[${e.number}] ${j(e)}${e.url && `: ${e.url}`}`).join("\n"));
-	} else n.push(t.unsure?.message ?? t.refusal?.message ?? ""), n.push(...t.closest.map((e) => `> ${e.quote.replaceAll("\n", "\n> ")}\n\n${j(e)}${e.url && `: ${e.url}`}`));
+		t.reservation && n.push(t.reservation), n.push(t.sources.map((e) => `[${e.number}] ${P(e)}${e.url && `: ${e.url}`}`).join("\n"));
+	} else n.push(t.unsure?.message ?? t.refusal?.message ?? ""), n.push(...t.closest.map((e) => `> ${e.quote.replaceAll("\n", "\n> ")}\n\n${P(e)}${e.url && `: ${e.url}`}`));
 	return `${n.filter(Boolean).join("\n\n")}\n`;
 }
 // src/turn_view.ts
-var et = 2e3, tt = class {
+var tt = 2e3, nt = class {
 	turn;
 	strings;
 	citations;
 	actions;
 	element;
 	question;
-	body = w("div", { class: "body" });
+	body = D("div", { class: "body" });
 	countdown = 0;
 	constructor(e, t, n, r) {
 		this.turn = e, this.strings = t, this.citations = n, this.actions = r;
-		let i = e.selection && w("blockquote", {
+		let i = e.selection && D("blockquote", {
 			class: "asked-selection",
 			dir: "auto"
 		}, e.selection);
-		this.question = w("div", { class: "question" }, i, w("p", { dir: "auto" }, e.question)), this.element = w("article", {
+		this.question = D("div", { class: "question" }, i, D("p", { dir: "auto" }, e.question)), this.element = D("article", {
 			class: "turn",
 			"aria-label": e.question
 		}, this.question, this.body), this.render();
@@ -1253,29 +1287,29 @@ var et = 2e3, tt = class {
 		this.element.setAttribute("aria-busy", String(!e.reply && !e.problem && !e.isStopped)), e.reply ? this.body.replaceChildren(...this.renderReply(e.reply)) : e.problem ? this.body.replaceChildren(...this.renderSentences(), this.renderProblem(e.problem)) : e.isStopped ? this.body.replaceChildren(...this.renderSentences(), this.renderStopped()) : this.body.replaceChildren(this.renderUnderstood(e.understood), ...this.renderSentences(), this.renderWaiting());
 	}
 	renderUnderstood(e) {
-		return e && e !== this.turn.question ? w("p", {
+		return e && e !== this.turn.question ? D("p", {
 			class: "understood",
 			dir: "auto"
-		}, C(this.strings.understood, e)) : "";
+		}, T(this.strings.understood, e)) : "";
 	}
 	renderSentences() {
-		return this.turn.sentences.map((e) => w("p", {
+		return this.turn.sentences.map((e) => D("p", {
 			class: "sentence",
 			dir: "auto"
 		}, e));
 	}
 	renderWaiting() {
 		let e = this.turn.sentences.length ? this.strings.writing : this.strings.reading;
-		return w("p", { class: "waiting" }, w("span", {
+		return D("p", { class: "waiting" }, D("span", {
 			class: "dots",
 			"aria-hidden": "true"
-		}, w("i"), w("i"), w("i")), e);
+		}, D("i"), D("i"), D("i")), e);
 	}
 	renderReply(e) {
 		return [
 			this.renderUnderstood(e.completed_question),
 			this.turn.selection ? this.renderSelectionPlace(e) : "",
-			w("div", { class: `reply ${e.status}` }, ...{
+			D("div", { class: `reply ${e.status}` }, ...{
 				answered: () => this.renderAnswer(e),
 				unsure: () => this.renderUnsure(e),
 				refused: () => this.renderRefusal(e)
@@ -1284,87 +1318,83 @@ var et = 2e3, tt = class {
 		];
 	}
 	renderAnswer(e) {
-		let { strings: t } = this, n = [
-			e.partial && t.partial,
-			e.reservation,
-			e.degraded && t.degraded
-		];
+		let { strings: t } = this, n = [e.reservation ? E(t, e.reservation) : e.partial && t.partial, e.degraded && t.degraded];
 		return [
 			Q("book", t.answered),
-			...e.blocks.map((t) => J(t, this.blockContext(e))),
-			...n.map((e) => e && w("p", {
+			...e.blocks.map((t) => Y(t, this.blockContext(e))),
+			...n.map((e) => e && D("p", {
 				class: "note",
 				dir: "auto"
 			}, e)),
-			e.sources.length > 0 && w("h3", {}, t.sources),
-			e.sources.length > 0 && w("ol", { class: "sources" }, ...e.sources.map((e) => w("li", {}, this.citations.place(e, w("span", {
+			e.sources.length > 0 && D("h3", {}, t.sources),
+			e.sources.length > 0 && D("ol", { class: "sources" }, ...e.sources.map((e) => D("li", {}, this.citations.place(e, D("span", {
 				class: "number",
 				"aria-hidden": "true"
 			}, String(e.number))))))
 		];
 	}
 	renderUnsure(e) {
-		let t = e.closest.map((t) => w("li", {}, ...t.blocks.map((t) => J(t, this.blockContext(e))), this.citations.place({
+		let t = e.closest.map((t) => D("li", {}, ...t.blocks.map((t) => Y(t, this.blockContext(e))), this.citations.place({
 			...t,
 			quotes: [t.quote]
 		})));
 		return [
 			Q("unsure", this.strings.unsure),
-			w("p", { dir: "auto" }, e.unsure?.message ?? ""),
-			t.length > 0 && w("ul", { class: "closest" }, ...t)
+			D("p", { dir: "auto" }, E(this.strings, e.unsure?.message ?? "")),
+			t.length > 0 && D("ul", { class: "closest" }, ...t)
 		];
 	}
 	renderRefusal(e) {
-		let t = (e.refusal?.sections ?? []).map((e) => w("li", {}, this.citations.place({
+		let t = (e.refusal?.sections ?? []).map((e) => D("li", {}, this.citations.place({
 			...e,
 			link: e.url,
 			quotes: []
 		})));
 		return [
 			Q("refused", this.strings.refused),
-			w("p", { dir: "auto" }, e.refusal?.message ?? ""),
-			t.length > 0 && w("h3", {}, this.strings.nearby),
-			t.length > 0 && w("ul", { class: "sources" }, ...t)
+			D("p", { dir: "auto" }, E(this.strings, e.refusal?.message ?? "")),
+			t.length > 0 && D("h3", {}, this.strings.nearby),
+			t.length > 0 && D("ul", { class: "sources" }, ...t)
 		];
 	}
 	renderSelectionPlace(e) {
 		let t = e.trace.selection;
-		if (!t) return w("p", { class: "selection-place" }, this.strings.selectionUnknown);
+		if (!t) return D("p", { class: "selection-place" }, this.strings.selectionUnknown);
 		let n = this.citations.place({
 			...t,
 			link: t.url,
 			quotes: [this.turn.selection]
 		});
-		return w("p", { class: "selection-place" }, `${this.strings.selectionFrom} `, n);
+		return D("p", { class: "selection-place" }, `${this.strings.selectionFrom} `, n);
 	}
 	renderStopped() {
-		return w("div", { class: "stopped" }, w("p", {}, this.strings.stopped), this.retryButton());
+		return D("div", { class: "stopped" }, D("p", {}, this.strings.stopped), this.retryButton());
 	}
 	renderProblem(e) {
 		let { strings: t } = this, n = this.retryButton();
-		return e.retryAfter && this.countDown(n, e.retryAfter), w("div", { class: "reply problem" }, Q("problem", t.problem), w("p", {}, t.problems[e.kind]), n);
+		return e.retryAfter && this.countDown(n, e.retryAfter), D("div", { class: "reply problem" }, Q("problem", t.problem), D("p", {}, t.problems[e.kind]), n);
 	}
 	retryButton() {
-		return w("button", {
+		return D("button", {
 			type: "button",
 			class: "retry",
 			click: () => this.actions.retry()
-		}, E("retry"), w("span", {}, this.strings.retry));
+		}, k("retry"), D("span", {}, this.strings.retry));
 	}
 	countDown(e, t) {
 		let n = Date.now() + t * 1e3, r = e.querySelector("span"), i = () => {
 			let t = Math.ceil((n - Date.now()) / 1e3);
-			e.disabled = t > 0, r && (r.textContent = t > 0 ? C(this.strings.retryIn, t) : this.strings.retry), t <= 0 && clearInterval(this.countdown);
+			e.disabled = t > 0, r && (r.textContent = t > 0 ? T(this.strings.retryIn, t) : this.strings.retry), t <= 0 && clearInterval(this.countdown);
 		};
 		this.countdown = setInterval(i, 500), i();
 	}
 	renderActions(e) {
-		let { strings: t } = this, n = D("copy", t.copy, () => void this.copy(Z(this.turn.question, e), n, t.copy));
-		return w("div", { class: "actions" }, n, D("retry", t.retry, () => this.actions.retry()), w("span", { class: "gap" }), ...this.renderVotes());
+		let { strings: t } = this, n = A("copy", t.copy, () => void this.copy(et(this.turn.question, e), n, t.copy));
+		return D("div", { class: "actions" }, n, A("retry", t.retry, () => this.actions.retry()), D("span", { class: "gap" }), ...this.renderVotes());
 	}
 	renderVotes() {
 		let e = ["up", "down"].map((e) => {
-			let t = D(e, e === "up" ? this.strings.helpful : this.strings.unhelpful, () => void n(e));
+			let t = A(e, e === "up" ? this.strings.helpful : this.strings.unhelpful, () => void n(e));
 			return t.setAttribute("aria-pressed", String(this.turn.vote === e)), [e, t];
 		}), t = (t) => {
 			for (let [n, r] of e) r.setAttribute("aria-pressed", String(n === t));
@@ -1396,20 +1426,20 @@ var et = 2e3, tt = class {
 	}
 	async copy(e, t, n) {
 		try {
-			await navigator.clipboard.writeText(e), O(t, "done", this.strings.copied), this.actions.announce(this.strings.copied), setTimeout(() => O(t, "copy", n), et);
+			await navigator.clipboard.writeText(e), j(t, "done", this.strings.copied), this.actions.announce(this.strings.copied), setTimeout(() => j(t, "copy", n), tt);
 		} catch {
 			this.actions.announce(this.strings.copyFailed);
 		}
 	}
 };
 function Q(e, t) {
-	return w("h3", { class: "label" }, E(e), t);
+	return D("h3", { class: "label" }, k(e), t);
 }
 // src/widget.ts
-var nt = 3, rt = class {
+var rt = 3, it = class {
 	options;
-	host = w("div", { id: "bookbound-widget" });
-	status = w("div", {
+	host = D("div", { id: "bookbound-widget" });
+	status = D("div", {
 		class: "visually-hidden",
 		role: "status"
 	});
@@ -1429,9 +1459,9 @@ var nt = 3, rt = class {
 	constructor(e) {
 		this.options = e;
 		let { strings: t, direction: n, code: r } = e.language;
-		this.client = new ve(e), this.history = new Te(e.server, e.book);
+		this.client = new ge(e), this.history = new Te(e.server, e.book);
 		let i = this.history.load();
-		this.citations = new pe(this.host, t, e.pages, () => this.panel.isModal && this.close()), this.composer = new Ce(e, {
+		this.citations = new de(this.host, t, e.pages, () => this.panel.isModal && this.close()), this.composer = new Ce(e, {
 			ask: (e, t) => void this.ask(e, t),
 			stop: () => this.conversation.stop()
 		}), this.panel = new Ae(t, {
@@ -1444,17 +1474,17 @@ var nt = 3, rt = class {
 			changed: (e) => this.update(e),
 			busy: (e) => this.composer.setBusy(e),
 			emit: (e, t) => this.emit(e, t)
-		}), this.launcher = w("button", {
+		}), this.launcher = D("button", {
 			type: "button",
 			class: "launcher",
 			"aria-haspopup": "dialog",
 			click: () => this.open()
-		}, E("ask"), w("span", {}, t.open)), this.launcher.hidden = e.position === "none", this.selectionButton = new R(this.host, t, (e) => this.open({ selection: e }), (e) => this.announce(e), this.panel.element, this.removal.signal), this.mount(n, r), this.panel.suggest(e.questions);
+		}, k("ask"), D("span", {}, t.open)), this.launcher.hidden = e.position === "none", this.selectionButton = new z(this.host, t, (e) => this.open({ selection: e }), (e) => this.announce(e), this.panel.element, this.removal.signal), this.mount(n, r), this.panel.suggest(e.questions);
 		for (let e of i.turns) this.show(e);
 		(i.isOpen ?? (e.open !== "" && matchMedia(e.open).matches)) && !this.panel.isModal && this.reveal();
 	}
 	open({ selection: e = "" } = {}) {
-		let t = e || R.read(this.host);
+		let t = e || z.read(this.host);
 		if (t && this.composer.setSelection(t), !this.panel.isOpen) {
 			let e = document.activeElement;
 			this.focusBefore = e instanceof HTMLElement && e !== document.body && e !== this.host ? e : null, this.reveal(), this.emit("open", void 0);
@@ -1480,7 +1510,7 @@ var nt = 3, rt = class {
 		i.replaceSync(Ie);
 		let a = this.host.attachShadow({ mode: "open" });
 		a.adoptedStyleSheets = [i];
-		let o = w("div", { hidden: !0 }), s = w("div", {
+		let o = D("div", { hidden: !0 }), s = D("div", {
 			class: `root ${n === "none" ? "right" : n}`,
 			dir: e,
 			lang: t
@@ -1500,7 +1530,7 @@ var nt = 3, rt = class {
 			try {
 				let e = await this.client.book();
 				this.panel.setTitle(e.title || this.options.language.strings.title);
-				let t = e.chapters.filter((t) => t.title && t.title !== e.title), n = [...t].sort((e, t) => t.chunks - e.chunks).slice(0, nt), r = t.filter((e) => n.includes(e)).map((e) => e.title);
+				let t = e.chapters.filter((t) => t.title && t.title !== e.title), n = [...t].sort((e, t) => t.chunks - e.chunks).slice(0, rt), r = t.filter((e) => n.includes(e)).map((e) => e.title);
 				this.options.questions.length || this.panel.suggestChapters(r);
 			} catch {
 				this.hasBook = !1;
@@ -1508,7 +1538,7 @@ var nt = 3, rt = class {
 		}
 	}
 	show(e) {
-		let t = new tt(e, this.options.language.strings, this.citations, {
+		let t = new nt(e, this.options.language.strings, this.citations, {
 			retry: () => void this.conversation.retry(e),
 			vote: async (t) => {
 				await this.conversation.vote(e, t), this.save();
@@ -1521,12 +1551,11 @@ var nt = 3, rt = class {
 		let t = this.views.get(e);
 		if (!t) return;
 		t.render(), this.save();
-		let { strings: n } = this.options.language, { reply: r, problem: i } = e;
+		let { strings: n } = this.options.language, { reply: r, problem: i } = e, a = r?.unsure?.message ?? r?.refusal?.message;
 		r ? this.announce([
 			n[r.status],
 			r.answer,
-			r.unsure?.message,
-			r.refusal?.message
+			a && E(n, a)
 		].filter(Boolean).join(". ")) : i ? this.announce(n.problems[i.kind]) : e.isStopped && this.announce(n.stopped);
 	}
 	clear() {
@@ -1548,10 +1577,10 @@ var nt = 3, rt = class {
 		}
 	}
 }, $ = null;
-function it(e) {
-	let t = le(e);
+function at(e) {
+	let t = se(e);
 	$?.unmount();
-	let n = new rt(t), r = {
+	let n = new it(t), r = {
 		open: (e) => n.open(e),
 		close: () => n.close(),
 		ask: (e, t) => n.ask(e, t),
@@ -1562,4 +1591,4 @@ function it(e) {
 	};
 	return $ = r, r;
 }
-export { it as mount };
+export { at as mount };
