@@ -97,7 +97,7 @@ def show_report(admin_key: str) -> Callable[[Page], None]:
 def list_pictures(admin_key: str) -> tuple[Picture, ...]:
     """The pictures of a server with one book."""
     return (
-        Picture("page", DESCRIPTION, ask(ANSWERED, "answered"), height=640),
+        Picture("page", DESCRIPTION, ask(ANSWERED, "answered"), height=620),
         Picture("answer", DESCRIPTION, open_and_ask(ANSWERED, "answered"), 1000, part=".panel"),
         Picture("unsure", SERVICES, open_and_ask(UNSURE, "unsure"), 1000, part=".panel"),
         Picture("refusal", SERVICES, open_and_ask(REFUSED, "refused"), 1000, part=".panel"),

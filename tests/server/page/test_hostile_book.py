@@ -41,6 +41,7 @@ def write_book(folder: Path, texts: list[str]) -> Path:
         sections.append(
             f"<h2 id='s{number}'>{words}</h2><p>{words} <em>{words}</em> <a href='{words}'>{words}</a> "
             f"<a href='{link}'>{words}</a></p><pre class='language-html'>{words}</pre><blockquote>{words}</blockquote>"
+            f"<img alt='{words}' src='{link}'>"
             f"<ul><li>{words}<ol><li><code>{words}</code></ol></ul><table><tr><th>{words}<tr><td>{words}</table>"
             f"<div class='admonition warning'><p>{words}</p><p>{words}</div><dl><dt>{words}<dd>{words}</dl>"
         )
@@ -54,8 +55,12 @@ def write_book(folder: Path, texts: list[str]) -> Path:
 def write_markdown(folder: Path) -> Path:
     """A book that uses the payloads as markup."""
     folder.mkdir()
-    pages = "".join(f"## {each}\n\n{each}\n\n- {each}\n\n> {each}\n\n```html\n{each}\n```\n\n" for each in PAYLOADS)
-    links = " ".join(f"[go](<{link.strip()}>)" for link in HOSTILE_LINKS if "\n" not in link)
+    pages = "".join(
+        f"## {each}\n\n![{each}](a.png)\n\n{each}\n\n- {each}\n\n> {each}\n\n```html\n{each}\n```\n\n"
+        for each in PAYLOADS
+    )
+    targets = [link.strip() for link in HOSTILE_LINKS if "\n" not in link]
+    links = " ".join(f"[go](<{link}>)" for link in targets) + "".join(f"\n\n![go](<{link}>)" for link in targets)
     (folder / "index.md").write_text(f"# Markup\n\n{links}\n\n{pages}", encoding="utf-8")
     (folder / "more.rst").write_text(
         f"More\n====\n\n`go <javascript:hacked()>`_\n\n.. raw:: html\n\n   {PAYLOADS[0]}\n"
@@ -165,7 +170,7 @@ def test_payloads_as_markup_do_not_run(new_tab: Any, hostile_books: tuple[str, s
         hrefs = markup.page.locator("article a").evaluate_all(
             "(links) => links.map((each) => each.getAttribute('href'))"
         )
-        assert all(href.startswith(("#", "/", "http://", "https://", "mailto:")) for href in hrefs)
+        assert all(href.startswith(("#", "./", "../", "http://", "https://", "mailto:")) for href in hrefs)
         tags = markup.page.locator("article *").evaluate_all("(all) => [...new Set(all.map((each) => each.localName))]")
         assert not {"script", "img", "svg", "iframe", "style", "link", "form", "input", "math"} & set(tags)
 

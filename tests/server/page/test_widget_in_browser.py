@@ -112,6 +112,16 @@ def test_selected_text_is_offered_next_to_the_mouse_and_can_be_removed(tab: Tab,
     assert tab.page.locator(".chip").is_hidden()
 
 
+def test_selected_text_is_offered_to_a_finger(new_tab: Any, anatomy: str) -> None:
+    page = new_tab(viewport={"width": 390, "height": 800}, has_touch=True).page
+    page.goto(anatomy)
+    page.locator("main p").first.tap()
+    # As the handles of a phone do.
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('main p'))")
+    page.locator(".ask-selection").tap()
+    assert page.locator("main p").first.inner_text() in page.locator(".chip").inner_text()
+
+
 def test_a_refusal_does_not_look_like_an_answer(tab: Tab, anatomy: str) -> None:
     tab.open(anatomy)
     tab.ask(OFF_TOPIC)
