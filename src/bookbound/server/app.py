@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from fastapi.routing import APIRoute
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bookbound import __version__
@@ -31,6 +31,7 @@ from bookbound.server.api_keys import ReloadingKeyRing, parse_origins
 from bookbound.server.api_page import api_page_routes
 from bookbound.server.book_list import BookLister, book_list_routes
 from bookbound.server.index_routes import StoreLookup, index_routes
+from bookbound.server.matched_route import RouteTable, matched_route
 from bookbound.server.middleware.client_identity import (
     API_KEY_HEADER,
     SECURITY_REQUIREMENTS,
@@ -49,7 +50,7 @@ from bookbound.server.middleware.request_log import (
     RequestLogMiddleware,
 )
 from bookbound.server.page import asset_routes
-from bookbound.server.page.book_page import IndexOpener, book_page_routes, is_page_path, render_problem
+from bookbound.server.page.book_page import PAGE_ROUTES, IndexOpener, book_page_routes, render_problem
 from bookbound.server.rate_limit import RATE_LIMIT_HEADERS, QuestionCounter, RateLimitPolicies
 from bookbound.server.reindexing import Reindexing
 from bookbound.server.report_routes import BuildReport, report_routes
@@ -105,7 +106,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        middleware=_build_middleware(settings, keys, telemetry, errors, _map_routes_to_contracts(routers)),
+        middleware=_build_middleware(settings, keys, telemetry, errors, RouteTable(lambda: _list_routes(app, routers))),
     )
     for router in routers:
         app.include_router(router)
@@ -115,10 +116,9 @@ def create_app(
     return app
 
 
-def _map_routes_to_contracts(routers: Sequence[APIRouter]) -> dict[str, str]:
-    """The name of the contract for each path that has a route."""
-    routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
-    return {route.path: str(next(iter(route.tags), "other")) for route in routes}
+def _list_routes(app: FastAPI, routers: Sequence[APIRouter]) -> list[BaseRoute]:
+    """The routes of the routers, and those of the application itself."""
+    return [*(route for router in routers for route in router.routes), *app.routes]
 
 
 def _build_openapi(app: FastAPI, contracts: Sequence[HttpContract]) -> dict[str, Any]:
@@ -135,16 +135,12 @@ def _build_openapi(app: FastAPI, contracts: Sequence[HttpContract]) -> dict[str,
 
 
 def _build_middleware(
-    settings: Settings,
-    keys: ReloadingKeyRing,
-    telemetry: Telemetry,
-    errors: ErrorResponses,
-    contract_names: dict[str, str],
+    settings: Settings, keys: ReloadingKeyRing, telemetry: Telemetry, errors: ErrorResponses, routes: RouteTable
 ) -> list[Middleware]:
     """The layers around the routes, outermost first: CORS is outside the guard so that pages can read its errors."""
     find_address = ClientAddressFinder(parse_networks(settings.trusted_proxies))
     return [
-        Middleware(RequestLogMiddleware, telemetry=telemetry, contract_names=contract_names, find_address=find_address),
+        Middleware(RequestLogMiddleware, telemetry=telemetry, routes=routes, find_address=find_address),
         Middleware(ApiKeyCORSMiddleware, origins=settings.allowed_origins, keys=keys),
         Middleware(
             RequestGuardMiddleware,
@@ -173,7 +169,7 @@ class ErrorResponses:
 
     def from_problem(self, problem: Problem, scope: Scope) -> Response:
         headers = {} if problem.retry_after is None else {"Retry-After": str(problem.retry_after)}
-        if is_page_path(scope["path"]):
+        if matched_route(scope).path in PAGE_ROUTES:
             return render_problem(problem, scope, headers)
         body = self._contract(scope).build_error_body(problem, scope["state"]["context"])
         return JSONResponse(body.model_dump(mode="json"), problem.status, headers)
@@ -201,7 +197,7 @@ class ErrorResponses:
         return response
 
     def _contract(self, scope: Scope) -> HttpContract:
-        return self._contracts.get(scope["path"], v1.CONTRACT)
+        return self._contracts.get(matched_route(scope).path, v1.CONTRACT)
 
 
 class ApiKeyCORSMiddleware(CORSMiddleware):

@@ -15,7 +15,7 @@ from bookbound.contracts.http_contract import Context
 from bookbound.server import api_keys
 from bookbound.server.api_keys import ANY_ORIGIN, ApiKey, KeyKind
 from bookbound.server.app import create_app
-from bookbound.server.middleware.client_identity import PUBLIC_PATHS
+from bookbound.server.middleware.client_identity import PUBLIC_ROUTES
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedBackend, make_answer, make_passage
 
@@ -136,7 +136,7 @@ def test_the_description_of_the_book_needs_a_key_and_health_never_does(service: 
     status = 401 if access == "keys" else 200
     assert service.client.get("/v1/book").status_code == status
     assert service.client.get("/v1/book", headers=key_headers(service.unbound)).status_code == 200
-    for path in sorted(PUBLIC_PATHS - {"/metrics"}):
+    for path in sorted(PUBLIC_ROUTES - {"/metrics"}):
         assert service.client.get(path).status_code == 200
         assert service.client.get(path, headers=key_headers("wrong")).status_code == 200
 

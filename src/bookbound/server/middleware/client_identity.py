@@ -17,10 +17,10 @@ from bookbound.server.api_keys import ApiKey, KeyKind, ReloadingKeyRing
 from bookbound.server.page import ASSET_PATHS
 
 API_KEY_HEADER = "X-API-Key"
-PUBLIC_PATHS = frozenset(
+PUBLIC_ROUTES = frozenset(
     {"/health", "/health/ready", "/api/v1/health", "/openapi.json", "/docs", "/metrics", "/report", *ASSET_PATHS}
 )
-"""The paths that reveal nothing about the book; if keys are required, every other path needs one."""
+"""The routes that reveal nothing about the book; if keys are required, every other path needs one."""
 SECURITY_SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "header": {"type": "apiKey", "in": "header", "name": API_KEY_HEADER},

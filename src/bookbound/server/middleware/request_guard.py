@@ -15,7 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bookbound.contracts.request_context import RequestContext
 from bookbound.server import telemetry
 from bookbound.server.api_keys import KeyKind
-from bookbound.server.middleware.client_identity import PUBLIC_PATHS, KeyChecker, KeyNotAllowedError
+from bookbound.server.matched_route import NO_ROUTE, matched_route
+from bookbound.server.middleware.client_identity import PUBLIC_ROUTES, KeyChecker, KeyNotAllowedError
 from bookbound.server.telemetry.log_format import describe_traceback
 
 BODY_TIMEOUT_SECONDS = 10
@@ -57,8 +58,9 @@ class RequestGuardMiddleware:
             await self._report_shutdown(scope, receive, response)
 
     def _admit(self, scope: Scope) -> None:
-        """Reject a request because of its path, headers or key; otherwise add its key to its context."""
-        is_public, headers = scope["path"] in PUBLIC_PATHS, Headers(scope=scope)
+        """Reject a request because of its headers, its key or its path; otherwise add its key to its context."""
+        route, headers = matched_route(scope), Headers(scope=scope)
+        is_public = route.path in PUBLIC_ROUTES
         if scope["state"].get("stopping") and not is_public:
             raise HTTPException(503)
         length = headers.get("content-length", "0")
@@ -71,6 +73,8 @@ class RequestGuardMiddleware:
         if not is_public and (key := self._check_key(headers)):
             context: RequestContext = scope["state"]["context"]
             scope["state"]["context"] = replace(context, key_id=key.id, is_admin=key.kind is KeyKind.ADMIN)
+        if route is NO_ROUTE:
+            raise HTTPException(404)
 
     def _build_error_response(self, error: Exception, scope: Scope) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,15 +12,14 @@ from bookbound.contracts.request_context import RequestContext, RequestRecord
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
 from bookbound.domain.errors import InvalidInputError
 from bookbound.domain.query_log_entry import Requester
-from bookbound.server.middleware.client_identity import PUBLIC_PATHS, ClientAddressFinder
+from bookbound.server.matched_route import OTHER, RouteTable, matched_route
+from bookbound.server.middleware.client_identity import PUBLIC_ROUTES, ClientAddressFinder
 from bookbound.server.telemetry import DISCONNECTED, Telemetry, status_outcome
 from bookbound.server.telemetry.log_format import LOGGED_REQUEST_ID
 
 REQUEST_ID_HEADER = "X-Request-ID"
 BOOK_HEADER, EDITION_HEADER = "Bookbound-Book", "Bookbound-Edition"
 KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-OTHER = "other"
-"""Replaces a method or path that is not ours, so that logs and metrics contain no text from clients."""
 INVALID_BOOK = BookRef("-", "-")
 """Replaces a name that no book can have."""
 _VALID_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -29,13 +27,13 @@ _BOOK_PATH = re.compile(r"/books/(?P<book>[^/]+)(?P<rest>/.*)")
 
 
 class RequestLogMiddleware:
-    """The outermost layer; `contract_names` maps each path that has a route to the name of its contract."""
+    """The outermost layer: it also finds the route, so that every other layer judges the same one."""
 
     def __init__(
-        self, app: ASGIApp, telemetry: Telemetry, contract_names: Mapping[str, str], find_address: ClientAddressFinder
+        self, app: ASGIApp, telemetry: Telemetry, routes: RouteTable, find_address: ClientAddressFinder
     ) -> None:
         self._app, self._telemetry = app, telemetry
-        self._contract_names, self._find_address = contract_names, find_address
+        self._routes, self._find_address = routes, find_address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -49,7 +47,8 @@ class RequestLogMiddleware:
             headers.get("traceparent", ""),
         )
         requester = Requester(address=self._find_address(scope, headers), request_id=record.request_id)
-        scope.setdefault("state", {})["context"] = RequestContext(record, _take_book(scope, headers), requester)
+        context = RequestContext(record, self._take_book(scope, headers), requester)
+        scope.setdefault("state", {}).update(context=context, route=self._routes.match(scope["path"]))
         LOGGED_REQUEST_ID.set(record.request_id)
 
         async def send_with_id(message: Message) -> None:
@@ -66,11 +65,27 @@ class RequestLogMiddleware:
 
     def _finish(self, record: RequestRecord, scope: Scope) -> None:
         record.stop()
-        route = str(getattr(scope.get("route"), "path", scope["path"]))
-        record.route = route if route in self._contract_names else OTHER
-        record.contract = self._contract_names.get(route, OTHER)
+        route = matched_route(scope)
+        record.route, record.contract = route.path or OTHER, route.contract
         if not record.outcome:
             record.outcome = DISCONNECTED if record.kind else status_outcome(record.status)
+
+    def _take_book(self, scope: Scope, headers: Headers) -> BookRef | None:
+        """The book that the path (`/books/NAME@EDITION/ask`) or else the headers name; its part of the path is removed.
+
+        The public routes are about the service, so they do not exist for a single book.
+        """
+        found = _BOOK_PATH.fullmatch(scope["path"])
+        if found and self._routes.match(found["rest"]).path not in PUBLIC_ROUTES:
+            scope["path"] = found["rest"]
+        try:
+            book = BookRef.parse(found["book"] if found else headers.get(BOOK_HEADER, ""))
+            book = BookRef(book.book, book.edition or headers.get(EDITION_HEADER, "")).validated()
+        except InvalidInputError:
+            return INVALID_BOOK
+        if book == UNNAMED_BOOK:
+            return INVALID_BOOK if found else None
+        return book
 
 
 def _strip_trailing_slash(scope: Scope) -> None:
@@ -81,21 +96,3 @@ def _strip_trailing_slash(scope: Scope) -> None:
 
 def _choose_request_id(sent: str) -> str:
     return sent if _VALID_REQUEST_ID.fullmatch(sent) else str(uuid.uuid4())
-
-
-def _take_book(scope: Scope, headers: Headers) -> BookRef | None:
-    """The book that the path (`/books/NAME@EDITION/ask`) or else the headers name; its part of the path is removed.
-
-    The public paths are about the service, so they do not exist for a single book.
-    """
-    found = _BOOK_PATH.fullmatch(scope["path"])
-    if found and found["rest"] not in PUBLIC_PATHS:
-        scope["path"] = found["rest"]
-    try:
-        book = BookRef.parse(found["book"] if found else headers.get(BOOK_HEADER, ""))
-        book = BookRef(book.book, book.edition or headers.get(EDITION_HEADER, "")).validated()
-    except InvalidInputError:
-        return INVALID_BOOK
-    if book == UNNAMED_BOOK:
-        return INVALID_BOOK if found else None
-    return book

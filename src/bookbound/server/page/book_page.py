@@ -28,7 +28,10 @@ from bookbound.server.page.page_content import build_sections, list_chapters, sp
 from bookbound.server.page.page_search import find_sections
 
 IndexOpener = Callable[[RequestContext], AbstractAsyncContextManager[Index]]
-READ_PATH, REPORT_PATH = "/read", "/report"
+START_PATH, READ_PATH, REPORT_PATH = "/", "/read", "/report"
+FILE_PATH = f"{READ_PATH}/{{file:path}}"
+PAGE_ROUTES = frozenset((START_PATH, READ_PATH, FILE_PATH, REPORT_PATH))
+"""The routes whose errors are pages."""
 MAX_SEARCH_CHARS = 200
 MAX_OPEN_PAGES = 40
 """A book with more pages shows only the pages of the open chapter at first."""
@@ -62,10 +65,6 @@ def find_root(scope: Scope) -> str:
     return "/".join([".."] * (path.count(b"/") - 1)) or "."
 
 
-def is_page_path(path: str) -> bool:
-    return path in ("/", READ_PATH, REPORT_PATH) or path.startswith(f"{READ_PATH}/")
-
-
 def book_page_routes(open_index: IndexOpener, list_books: BookLister | None, default: BookRef) -> APIRouter:
     """The pages; `default` is the book of requests that name none."""
     router = APIRouter(tags=["page"])
@@ -74,7 +73,7 @@ def book_page_routes(open_index: IndexOpener, list_books: BookLister | None, def
         async with open_index(context) as index:
             return respond_with_page(request, await render_page(index, context.book, file, find_root(request.scope)))
 
-    @router.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
+    @router.api_route(START_PATH, methods=["GET", "HEAD"], include_in_schema=False)
     async def start(request: Request, context: Context) -> HTMLResponse:
         """The first page of the book, or all books if there are several."""
         books = describe_books(await list_books(), default) if list_books and not context.book else []
@@ -88,7 +87,7 @@ def book_page_routes(open_index: IndexOpener, list_books: BookLister | None, def
     async def first_page(request: Request, context: Context) -> HTMLResponse:
         return await show_page(request, context)
 
-    @router.api_route(f"{READ_PATH}/{{file:path}}", methods=["GET", "HEAD"], include_in_schema=False)
+    @router.api_route(FILE_PATH, methods=["GET", "HEAD"], include_in_schema=False)
     async def page(request: Request, context: Context, file: str) -> HTMLResponse:
         return await show_page(request, context, file)
 
