@@ -105,6 +105,7 @@ class Settings:
     max_concurrency: int = _setting(4, "Questions that one process answers at a time.", limits=(1, 1024))
     max_queue: int = _setting(64, "Questions that may wait before the server replies 503.", limits=(0, 65536))
     max_body_bytes: int = _setting(131072, "Largest request body.", limits=(1024, 1 << 30))
+    max_connections: int = _setting(512, "Connections that one process keeps open.", limits=(8, 65536))
     log_format: str = _setting("pretty", "Format of the server's own log.", choices=("pretty", "json"))
     metrics: str = _setting("on", "Whether a server publishes metrics.", choices=("on", "off"))
     traces_url: str | None = _setting(None, "Address of an OpenTelemetry collector (OTLP over HTTP).")

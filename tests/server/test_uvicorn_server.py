@@ -14,21 +14,17 @@ from pathlib import Path
 
 import httpx
 import pytest
-import uvicorn
 from tests.server.thread_server import ThreadServer, run_in_thread
 
-from bookbound.server import uvicorn_server
+from bookbound.server import bounded_connection
 from bookbound.server.app import create_app
-from bookbound.server.uvicorn_server import HeadLimitProtocol
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedBackend, make_refusal
 
 
 @pytest.fixture
 def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[ThreadServer]:
-    monkeypatch.setattr(uvicorn_server, "HEAD_TIMEOUT_SECONDS", 0.5)
-    config = uvicorn.Config
-    monkeypatch.setattr(uvicorn, "Config", lambda app, **more: config(app, http=HeadLimitProtocol, **more))
+    monkeypatch.setattr(bounded_connection, "HEAD_TIMEOUT_SECONDS", 0.5)
     with run_in_thread(create_app(ScriptedBackend(make_refusal()), Settings(rate_limits="off"))) as server:
         yield server
 

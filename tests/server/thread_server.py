@@ -12,6 +12,7 @@ from fastapi import FastAPI
 
 from bookbound.server import uvicorn_server
 from bookbound.server.uvicorn_server import GracefulServer
+from bookbound.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,11 @@ class ThreadServer:
 
 
 @contextmanager
-def run_in_thread(app: FastAPI) -> Iterator[ThreadServer]:
+def run_in_thread(app: FastAPI, settings: Settings | None = None) -> Iterator[ThreadServer]:
     listener = uvicorn_server.bind_socket("127.0.0.1", 0)
-    server = GracefulServer(uvicorn.Config(app, log_level="warning", access_log=False))
+    connection_class = uvicorn_server.build_connection_class(settings or Settings())
+    config = uvicorn.Config(app, http=connection_class, log_level="warning", access_log=False)  # type: ignore[arg-type]
+    server = GracefulServer(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:

@@ -1,4 +1,4 @@
-"""Runs the application on Uvicorn, limits request heads, and shuts down gracefully."""
+"""Runs the application on Uvicorn, limits its connections, and shuts down gracefully."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import logging
 import socket
 import sys
 import threading
-from asyncio import TimerHandle, Transport
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from multiprocessing import parent_process
@@ -19,64 +18,19 @@ from typing import Any
 import uvicorn
 from uvicorn.config import LOGGING_CONFIG
 from uvicorn.importer import import_from_string
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bookbound.domain.errors import ConfigError
+from bookbound.server.bounded_connection import BoundedConnection, ConnectionLimits
 from bookbound.server.telemetry.log_format import configure_logging
 from bookbound.server.worker_processes import WorkerProcesses, share_metrics_folder
 from bookbound.settings import Settings
 
-MAX_HEAD_BYTES = 1 << 16
-HEAD_TIMEOUT_SECONDS = 10.0
-
-
-class HeadLimitProtocol(HttpToolsProtocol):
-    """Closes a connection whose request head does not arrive in time or is too large."""
-
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self._head_bytes = 0
-        self._timer: TimerHandle | None = None
-
-    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._start_timer()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_timer()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        if self._timer is None and self._head_bytes == 0:
-            self._start_timer()
-        self._head_bytes += len(data)
-        super().data_received(data)
-        if self._timer is not None and self._head_bytes > MAX_HEAD_BYTES:
-            self._close_connection()
-
-    def on_headers_complete(self) -> None:
-        self._stop_timer()
-        super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        self._head_bytes = 0
-        super().on_message_complete()
-
-    def _start_timer(self) -> None:
-        self._timer = self.loop.call_later(HEAD_TIMEOUT_SECONDS, self._close_connection)
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _close_connection(self) -> None:
-        self._stop_timer()
-        if not self.transport.is_closing():
-            self.transport.close()
-
-
-BACKLOG = 512
+BACKLOG = 128
+"""Connections that wait to be accepted, and also how many are accepted at once."""
+RESERVED_FILES = 128
+"""Files that a process may need besides its connections."""
+CHECK_TICKS = 5
+"""How many tenths of a second pass between two looks at the deadlines of the connections."""
 # On Windows, SO_REUSEADDR would let two servers listen on one port.
 if sys.platform == "win32":
     PORT_OPTION = socket.SO_EXCLUSIVEADDRUSE
@@ -153,7 +107,9 @@ def _uvicorn_config(
     return uvicorn.Config(
         lambda: import_from_string(app_factory)(settings),
         factory=True,
-        http=HeadLimitProtocol,
+        http=build_connection_class(settings),  # type: ignore[arg-type]
+        ws="none",
+        backlog=BACKLOG,
         log_config=log_config,
         log_level="warning",
         access_log=False,
@@ -161,6 +117,28 @@ def _uvicorn_config(
         proxy_headers=False,  # the middleware finds the client's address
         timeout_graceful_shutdown=int(GRACE_SECONDS + 2 * ABORT_SECONDS),
     )
+
+
+def build_connection_class(settings: Settings) -> Callable[..., BoundedConnection]:
+    """Makes the connections of a process, at most as many as it may open files."""
+    files = _raise_file_limit(settings.max_connections + BACKLOG + RESERVED_FILES)
+    allowed = max(1, min(settings.max_connections, files - BACKLOG - RESERVED_FILES))
+    if allowed < settings.max_connections:
+        log.warning("only %d connections fit the limit of %d open files; raise it (ulimit -n)", allowed, files)
+    return partial(BoundedConnection, limits=ConnectionLimits(allowed, settings.max_body_bytes))
+
+
+def _raise_file_limit(wanted: int) -> int:
+    """Returns how many files the process may open, after asking for as many as are wanted."""
+    if sys.platform == "win32":
+        return wanted  # Windows has no such limit
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return soft
 
 
 class GracefulServer(uvicorn.Server):
@@ -187,6 +165,11 @@ class GracefulServer(uvicorn.Server):
             self.lifespan.state["stopping"] = True  # every later request has this in its state
 
     async def on_tick(self, counter: int) -> bool:
+        if counter % CHECK_TICKS == 0:
+            now = asyncio.get_running_loop().time()
+            for connection in list(self.server_state.connections):
+                if isinstance(connection, BoundedConnection):
+                    connection.close_if_overdue(now)
         is_orphan = self._parent is not None and not self._parent.is_alive()
         return await super().on_tick(counter) or is_orphan
 
