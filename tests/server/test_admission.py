@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from bookbound.domain.errors import BookNotFoundError, IndexNotFoundError, Overl
 from bookbound.domain.judgement import Assessment
 from bookbound.domain.ports import Embedder
 from bookbound.domain.query_log_entry import QueryStatus
-from bookbound.domain.question import NO_DEADLINE, Deadline, Question
+from bookbound.domain.question import NO_DEADLINE, Deadline, Question, Retrieval
 from bookbound.server.admission import AdmissionController
 from bookbound.server.book_pool import BookPool
 from bookbound.settings import Settings
@@ -266,3 +267,21 @@ def test_a_question_is_logged_with_the_open_edition_even_if_it_is_rejected(examp
     asyncio.run(run())
     assert [entry.book_ref for entry in query_log.entries] == [newest, BookRef("all"), newest, newest]
     assert {entry.status for entry in query_log.entries[2:]} == {QueryStatus.FAILED}
+
+
+def test_a_client_that_does_not_read_its_stream_gives_its_slot_back(example_index: Path) -> None:
+    async def run() -> None:
+        pool = BookPool.from_pipeline(await bootstrap.open_pipeline(Settings(index=example_index)))
+        admission, query_log = AdmissionController(max_concurrency=1, max_queue=0), ListQueryLog()
+        async with admission.log_queries(query_log), admission.serve_books(pool):
+            async with aclosing(admission.stream(QUESTION, CONTEXT)) as events:
+                first = await anext(events)
+                while not query_log.entries:  # noqa: ASYNC110
+                    await asyncio.sleep(0.01)
+                await settle()
+                reply = await admission.ask(QUESTION, CONTEXT)
+                rest = [event async for event in events]
+            assert isinstance(first, Retrieval)
+            assert (rest[-1].text, admission.queue_stats().running) == (reply.text, 0)  # type: ignore[union-attr]
+
+    asyncio.run(asyncio.wait_for(run(), 60))

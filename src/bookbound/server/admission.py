@@ -110,7 +110,10 @@ class AdmissionController:
         async with self._keep_book_open(context), self._slot(context) as pipeline:
             return await pipeline.search(question, context.record.clock)
 
-    async def stream(self, question: Question, context: RequestContext) -> AsyncGenerator[PipelineEvent]:
+    def stream(self, question: Question, context: RequestContext) -> AsyncGenerator[PipelineEvent]:
+        return read_ahead(self._answer_in_steps(question, context))
+
+    async def _answer_in_steps(self, question: Question, context: RequestContext) -> AsyncGenerator[PipelineEvent]:
         async with self._keep_book_open(context) as ref:
             with record_question(self._query_log, question, context.requester, ref) as record_reply:
                 async with (
@@ -153,3 +156,26 @@ class AdmissionController:
                 await self._slots.acquire()
         except TimeoutError:
             raise OverloadedError(QUEUE_TIMEOUT_MESSAGE, retry_after=RETRY_AFTER_SECONDS) from None
+
+
+async def read_ahead(events: AsyncGenerator[PipelineEvent]) -> AsyncGenerator[PipelineEvent]:
+    """Compute the events in a task of their own: a client that reads slowly keeps its events, but not its slot."""
+    computed: asyncio.Queue[PipelineEvent | None] = asyncio.Queue()
+
+    async def compute() -> None:
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    computed.put_nowait(event)
+                    await asyncio.sleep(0)  # an event is sent before the next one is computed
+        finally:
+            computed.put_nowait(None)
+
+    task = asyncio.create_task(compute())
+    try:
+        while (event := await computed.get()) is not None:
+            yield event
+        await task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
