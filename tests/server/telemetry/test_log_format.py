@@ -22,6 +22,7 @@ from bookbound.server.telemetry.log_format import (
     collect_fields,
     encode_line,
 )
+from bookbound.server.telemetry.repeated_messages import MAX_REPEATS, PERIOD_SECONDS, RepeatedMessages
 
 SECRET = "the reader's own words"
 ANYTHING = st.text(st.characters(exclude_categories=[]), max_size=3000)
@@ -163,3 +164,42 @@ def test_libraries_log_warnings_and_we_log_information() -> None:
         ["info", "bookbound.server", "news"],
         ["warning", "bookbound.server", "failure"],
     ]
+
+
+def test_a_warning_that_repeats_is_counted_and_every_request_has_its_line() -> None:
+    now, lines = [0.0], list[bytes]()
+    read_end, write_end = os.pipe()
+    os.set_blocking(read_end, False)
+    handler = LineHandler("json", write_end)
+    handler._repeated = RepeatedMessages(lambda: now[0])
+    for number in range(1000):
+        handler.handle(record("connection %d is refused", number))
+        lines += os.read(read_end, 1 << 16).splitlines() if number < MAX_REPEATS else []
+    now[0] = PERIOD_SECONDS + 1
+    handler.handle(record("another message"))
+    handler.close()
+    lines += os.read(read_end, 1 << 16).splitlines()
+    messages = [json.loads(line) for line in lines]
+    assert [each["message"] for each in messages[:MAX_REPEATS]] == [
+        f"connection {number} is refused" for number in range(MAX_REPEATS)
+    ]
+    assert [(each["message"], each.get("repeated")) for each in messages[MAX_REPEATS:]] == [
+        ("connection 999 is refused", 1000 - MAX_REPEATS),
+        ("another message", None),
+    ]
+    for _ in range(2 * MAX_REPEATS):
+        handler.handle(record("request", levelno=logging.INFO))
+    assert len(os.read(read_end, 1 << 16).splitlines()) == 2 * MAX_REPEATS
+    os.close(read_end)
+    os.close(write_end)
+
+
+def test_counted_messages_are_written_when_the_process_ends() -> None:
+    code = (
+        "import logging; from bookbound.server.telemetry.log_format import configure_logging\n"
+        "configure_logging('json')\n"
+        "for _ in range(500): logging.getLogger('bookbound.test').warning('again')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    counts = [json.loads(line).get("repeated") for line in done.stderr.splitlines()]
+    assert counts == [*[None] * MAX_REPEATS, 500 - MAX_REPEATS]

@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
+from bookbound.server.telemetry.repeated_messages import RepeatedMessages
+
 MAX_FRAMES = 4
 MAX_LINE_BYTES = 4096
 """A pipe writes this many bytes at once, so lines of several processes never mix."""
@@ -56,13 +58,23 @@ def _log_uncaught(error: BaseException | None) -> None:
 
 
 class LineHandler(logging.Handler):
-    """Writes each message in one piece; a message that cannot be written is dropped."""
+    """Writes each message in one piece, and counts those that repeat; one that cannot be written is dropped."""
 
     def __init__(self, log_format: str, descriptor: int = 2) -> None:
         super().__init__()
         self._formatter, self._descriptor = FORMATTERS[log_format], descriptor
+        self._repeated = RepeatedMessages()
 
     def emit(self, record: logging.LogRecord) -> None:
+        for each in self._repeated.select(record):
+            self._write(each)
+
+    def flush(self) -> None:
+        """Write the counts that are not written yet, at the end of the process."""
+        for each in self._repeated.take_counted():
+            self._write(each)
+
+    def _write(self, record: logging.LogRecord) -> None:
         with suppress(Exception):
             os.write(self._descriptor, encode_line(collect_fields(record), self._formatter))
 
