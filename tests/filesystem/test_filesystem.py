@@ -101,3 +101,17 @@ def test_a_secret_is_created_once(tmp_path: Path) -> None:
     filesystem.create_secret_file(tmp_path / "key")
     assert (tmp_path / "key").read_bytes() == secret
     assert [path.name for path in tmp_path.iterdir()] == ["key"]
+
+
+def test_the_new_files_of_killed_writers_are_removed_and_those_of_running_ones_are_not(tmp_path: Path) -> None:
+    abandoned = tmp_path / f"{filesystem.TEMP_PREFIX}{'0' * 16}"
+    theirs = tmp_path / f"{filesystem.TEMP_PREFIX}notes.txt"
+    for file in (abandoned, theirs):
+        file.write_bytes(b"half")
+        os.utime(file, (0, 0))
+    with filesystem.open_atomically(tmp_path / "slow") as slow:
+        (running,) = set(tmp_path.iterdir()) - {abandoned, theirs}
+        os.utime(running, (0, 0))
+        filesystem.write_atomically(tmp_path / "quick", b"1")
+        slow.write(b"2")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([theirs.name, "quick", "slow"])

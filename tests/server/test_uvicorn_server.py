@@ -82,3 +82,15 @@ def test_an_index_on_the_command_line_wins_over_a_qdrant_server_in_the_settings_
     finally:
         process.terminate()
         process.communicate(timeout=60)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_server_that_cannot_start_says_why_in_one_line(workers: int) -> None:
+    code = (
+        "from bookbound.server import uvicorn_server as server; from bookbound.settings import Settings\n"
+        f"server.serve(server.bind_socket('127.0.0.1', 0), {workers}, Settings(metrics='off'), 'http:HTTPStatus')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode != 0
+    assert "the server cannot start: ValueError in" in done.stderr
+    assert workers > 1 or "Traceback" not in done.stderr

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 
 PLACEHOLDER_ADDRESS = "::"
+log = logging.getLogger("bookbound.server")
 
 
 def check_server_services(settings: Settings, workers: int = 1) -> None:
@@ -181,9 +182,13 @@ def build_telemetry(settings: Settings, get_stats: Callable[[], QueueStats]) -> 
     if settings.metrics == "on":
         from bookbound.server.telemetry.prometheus import PrometheusMetrics
 
-        metrics = PrometheusMetrics(get_stats)
-        observers.append(metrics.record)
-        running.append(metrics.running())
+        try:
+            metrics = PrometheusMetrics(get_stats)
+        except ConfigError as error:  # questions can be answered without metrics
+            log.error("this process publishes no metrics: %s", error)
+        else:
+            observers.append(metrics.record)
+            running.append(metrics.running())
     if settings.traces_url:
         spans = _build_span_recorder(settings.traces_url)
         observers.append(spans.record)
@@ -232,7 +237,7 @@ def create_web_app(settings: Settings) -> FastAPI:
                 await pool.ensure_open()
             except BookIndexError as error:
                 # A worker that starts after its siblings must not stop them: it reports that it is not ready.
-                logging.getLogger("bookbound.server").error("no book is open: %s", error)
+                log.error("no book is open: %s", error)
             yield
 
     return create_app(

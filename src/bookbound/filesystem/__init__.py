@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, sleep, time
 from typing import BinaryIO, cast
 
 from bookbound.domain.errors import BookIndexError
 
 TEMP_PREFIX = ".bookbound-new-"
 """Starts the name of a file that is still being written and will replace another."""
+ABANDONED_SECONDS = 10.0
+"""Younger files are never removed: a process creates its file shortly before it locks it."""
+_TEMP_NAME = re.compile(re.escape(TEMP_PREFIX) + "[0-9a-f]{16}")
 RESERVED_BYTES = 1 << 22
 """Always left free, for the small files that an engine writes by itself and for other programs."""
 REPLACE_SECONDS, PAUSE_SECONDS = 2.0, 0.02
@@ -38,8 +42,11 @@ def write_atomically(path: Path, content: bytes, mode: int = 0o666) -> None:
 def open_atomically(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Yields a new file that replaces `path` when the block ends without an error."""
     new = path.with_name(f"{TEMP_PREFIX}{os.urandom(8).hex()}")
+    _remove_abandoned_files(path.parent)
     try:
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            with suppress(OSError, ImportError):  # without locks, abandoned files stay
+                try_lock(file.fileno())
             yield cast(BinaryIO, file)
             file.flush()
             os.fsync(file.fileno())
@@ -61,6 +68,23 @@ def _replace_file(new: Path, path: Path) -> None:
             return
         sleep(PAUSE_SECONDS)
     new.replace(path)
+
+
+def _remove_abandoned_files(folder: Path) -> None:
+    """Remove the new files of processes that were killed while they wrote them."""
+    with suppress(OSError):
+        for name in filter(_TEMP_NAME.fullmatch, [path.name for path in folder.iterdir()]):
+            with suppress(OSError, ImportError):
+                _remove_file_unless_locked(folder / name)
+
+
+def _remove_file_unless_locked(file: Path) -> None:
+    handle = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        if time() - os.fstat(handle).st_mtime > ABANDONED_SECONDS and try_lock(handle):
+            file.unlink()
+    finally:
+        os.close(handle)
 
 
 def sync_path(path: Path) -> None:

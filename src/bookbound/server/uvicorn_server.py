@@ -19,10 +19,10 @@ import uvicorn
 from uvicorn.config import LOGGING_CONFIG
 from uvicorn.importer import import_from_string
 
-from bookbound.domain.errors import ConfigError
+from bookbound.domain.errors import BookboundError, ConfigError
 from bookbound.server.bounded_connection import BoundedConnection, ConnectionLimits
-from bookbound.server.telemetry.log_format import configure_logging
-from bookbound.server.worker_processes import WorkerProcesses, share_metrics_folder
+from bookbound.server.telemetry.log_format import configure_logging, describe_traceback
+from bookbound.server.worker_processes import STARTUP_FAILURE_EXIT_CODE, WorkerProcesses, share_metrics_folder
 from bookbound.settings import Settings
 
 BACKLOG = 128
@@ -85,7 +85,15 @@ def serve(listener: socket.socket, workers: int, settings: Settings, app_factory
 
 def _run_worker(app_factory: str, settings: Settings, listener: socket.socket) -> None:
     configure_logging(settings.log_format)
-    GracefulServer(_uvicorn_config(app_factory, settings, log_config=None)).run(sockets=[listener])
+    server = GracefulServer(_uvicorn_config(app_factory, settings, log_config=None))
+    try:
+        server.run(sockets=[listener])
+    except Exception as error:
+        if server.started:
+            raise
+        reason = str(error) if isinstance(error, BookboundError) else f"{type(error).__name__} in"
+        log.error("the server cannot start: %s %s", reason, describe_traceback(error))
+        sys.exit(STARTUP_FAILURE_EXIT_CODE)
 
 
 @contextmanager

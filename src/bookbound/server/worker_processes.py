@@ -21,6 +21,8 @@ WorkerTarget = Callable[[socket], None]
 POLL_SECONDS = 0.1
 STARTUP_FAILURE_EXIT_CODE = 3
 """The exit code of a server that could not start and would fail again."""
+MIN_RESTART_SECONDS = 2.0
+"""A process that dies again and again is started no more often than this."""
 log = logging.getLogger("bookbound.server")
 
 
@@ -31,14 +33,16 @@ class WorkerProcesses:
         self._target, self._listener = target, listener
         self._count, self._stop_seconds = count, stop_seconds
         self._processes: list[SpawnProcess] = []
-        self._signals = 0
+        self._start_times: dict[int, float] = {}
+        self._signals = self._restarts = 0
 
     def run(self) -> None:
         """Run until a signal; each further signal is passed on as well."""
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, self._count_signal)
         try:
-            for _ in range(self._count):
+            for position in range(self._count):
+                self._start_times[position] = monotonic()
                 self._processes.append(self._start_process())
             while not self._signals:
                 sleep(POLL_SECONDS)
@@ -63,11 +67,15 @@ class WorkerProcesses:
         return process
 
     def _restart_dead(self) -> None:
+        """Start dead processes again, each at most once in a while; one that never ran ends the server instead."""
         for position, process in enumerate(self._processes):
-            if process.exitcode == STARTUP_FAILURE_EXIT_CODE:
+            if process.exitcode == STARTUP_FAILURE_EXIT_CODE and not self._restarts:
                 raise ConfigError("A worker process could not start. Its messages above say why.")
-            if process.exitcode is not None and not self._signals:
+            is_due = monotonic() >= self._start_times[position] + MIN_RESTART_SECONDS
+            if process.exitcode is not None and is_due and not self._signals:
                 log.error("a worker process died (%d) and is started again", process.exitcode)
+                self._restarts += 1
+                self._start_times[position] = monotonic()
                 self._processes[position] = self._start_process()
 
     def _stop(self) -> None:
@@ -102,13 +110,33 @@ def share_metrics_folder() -> Iterator[None]:
 
 
 def reserve_metrics_files(folder: Path, kinds: Iterable[str]) -> None:
-    """Reserve disk space for the metrics of this process, which would die if a mapped file could not grow."""
+    """Reserve disk space for the metrics of this process, which would die if a mapped file could not grow.
+
+    The counters of a dead process are continued, so that there are never more files than processes.
+    """
     try:
+        folder.mkdir(mode=0o700, exist_ok=True)  # a clean-up of temporary files may have removed it
         for kind in kinds:
-            with suppress(FileExistsError), (folder / f"{kind}_{os.getpid()}.db").open("xb") as file:
-                file.write(bytes(METRICS_FILE_BYTES))
+            own_file = folder / f"{kind}_{os.getpid()}.db"
+            if kind.startswith("gauge") or not _continue_file(folder.glob(f"{kind}_*.db"), own_file):
+                with suppress(FileExistsError), own_file.open("xb") as file:
+                    file.write(bytes(METRICS_FILE_BYTES))
     except OSError as error:
         raise ConfigError(
             f"There is no disk space for metrics in {folder.parent} ({error.strerror}). "
             "Free some, set TMPDIR to another folder, or set BOOKBOUND_METRICS=off."
         ) from error
+
+
+def _continue_file(files: Iterable[Path], own_file: Path) -> bool:
+    """Rename the first file of a dead process to that of this process, and return whether there was one."""
+    for file in files:
+        try:
+            os.kill(int(file.stem.rpartition("_")[2]), 0)
+        except ProcessLookupError:
+            with suppress(FileNotFoundError):  # another new process was faster
+                file.rename(own_file)
+                return True
+        except PermissionError:
+            continue
+    return False

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
+import pytest
 from sqlalchemy import text
 from tests.server.query_log.conftest import Rows
 from tests.server.query_log.factories import make_entry, make_refused_entry, make_repository, make_requester
 
 from bookbound.domain.book_ref import BookRef
+from bookbound.domain.errors import ServiceUnreachableError
 from bookbound.server.query_log import schema
 from bookbound.server.query_log.database import QueryLogDatabase
 from bookbound.server.query_log.repository import DELETE_BATCH_SIZE, LossReport, delete_older_than
@@ -111,3 +115,26 @@ def test_purged_text_is_gone_from_the_bytes_of_a_file(tmp_path: Path) -> None:
         assert contains_marker()
         delete_older_than(database, days_ago(90))
         assert not contains_marker()
+
+
+@pytest.mark.parametrize("removed", ["file", "file and its log", "folder"])
+def test_questions_after_the_removal_of_the_file_are_in_a_new_file(tmp_path: Path, removed: str) -> None:
+    folder = tmp_path / "log"
+    with closing(make_repository(None, folder)) as repository:
+        repository.write([make_entry("Before?")])
+        if removed == "folder":
+            shutil.rmtree(folder)
+        for file in folder.glob("questions.db" if removed == "file" else "questions.db*"):
+            file.unlink()
+        repository.write([make_entry("After?")])
+        repository.write([make_entry("Later?")])
+        with closing(sqlite3.connect(folder / "questions.db")) as reader:
+            assert sorted(reader.execute("SELECT query_text FROM queries")) == [("After?",), ("Later?",)]
+
+
+def test_what_is_written_to_a_file_that_is_removed_meanwhile_is_written_again(tmp_path: Path) -> None:
+    database = QueryLogDatabase(None, tmp_path)
+    with closing(database):
+        schema.migrate(database)
+        with pytest.raises(ServiceUnreachableError), database.begin():
+            (tmp_path / "questions.db").unlink()

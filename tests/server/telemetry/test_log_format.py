@@ -203,3 +203,8 @@ def test_counted_messages_are_written_when_the_process_ends() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     counts = [json.loads(line).get("repeated") for line in done.stderr.splitlines()]
     assert counts == [*[None] * MAX_REPEATS, 500 - MAX_REPEATS]
+
+
+def test_a_traceback_as_a_message_of_another_package_shows_the_type_of_its_error() -> None:
+    text = f'Traceback (most recent call last):\n  File "a.py", line 1\nValueError: {SECRET}\n'
+    assert collect_fields(record(text, name="uvicorn.error"))["message"] == "ValueError"

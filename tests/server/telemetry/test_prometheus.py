@@ -226,3 +226,27 @@ def test_without_disk_space_for_metrics_the_error_says_what_to_do() -> None:
         done = subprocess.run([sys.executable, "-c", limit + SCRIPT], capture_output=True, text=True, check=False)
     assert "There is no disk space" in done.stderr
     assert "BOOKBOUND_METRICS=off" in done.stderr
+
+
+def test_a_new_process_continues_the_counters_of_a_dead_one_in_the_same_files() -> None:
+    with share_metrics_folder():
+        folder = Path(os.environ[METRICS_FOLDER_VARIABLE])
+        for _ in range(3):
+            dead = start_process()
+            dead.kill()
+            dead.communicate()
+        last = start_process()
+        page = read_page(last)
+        files = sorted(file.name for file in folder.glob("*.db"))
+        last.communicate()
+    assert value(page, "bookbound_questions_total", contract="ask", outcome="answered") == 4
+    assert files == sorted(f"{kind}_{last.pid}.db" for kind in METRIC_FILE_KINDS)
+
+
+def test_a_process_starts_if_the_folder_for_metrics_was_removed() -> None:
+    with share_metrics_folder():
+        folder = Path(os.environ[METRICS_FOLDER_VARIABLE])
+        folder.rmdir()
+        process = start_process()
+        assert value(read_page(process), "bookbound_questions_total", contract="ask", outcome="answered") == 1
+        process.communicate()

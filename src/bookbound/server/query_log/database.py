@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,9 @@ from bookbound.domain.errors import BookboundError, ConfigError, ServiceUnreacha
 from bookbound.server.query_log import engines
 
 MIGRATION_LOCK_ID = 0x626F6F6B
+FileId = tuple[int, int] | None
+"""The device and inode of a file; None if it does not exist."""
+log = logging.getLogger("bookbound.server.query_log")
 
 
 class RejectedEntryError(BookboundError):
@@ -29,6 +33,7 @@ class QueryLogDatabase:
         parsed = _parse_url(url) if url else None
         self._file: Path | None = None
         self._create_folder = parsed is None
+        self._opened_file: FileId = None
         if parsed is None or parsed.drivername.startswith("sqlite"):
             self._file = Path(parsed.database or "") if parsed else folder / engines.SQLITE_FILE_NAME
             self._engine = engines.create_sqlite_engine(self._file)
@@ -53,14 +58,34 @@ class QueryLogDatabase:
         """Whether the log is a file that does not exist yet."""
         return self._file is not None and not self._file.exists()
 
+    @property
+    def file_id(self) -> FileId:
+        """Which file the log is now: another one if the file was removed or replaced, always the same on a server."""
+        try:
+            status = self._file.stat() if self._file else None
+        except FileNotFoundError:
+            return None
+        return (status.st_dev, status.st_ino) if status else (0, 0)
+
     @contextmanager
     def begin(self) -> Iterator[Connection]:
         """A transaction that writes; it is durable when the block ends without an error."""
         with self._translate_errors():
             if self._file:
                 engines.create_sqlite_file(self._file, create_folder=self._create_folder)
+                self._follow_file()
             with self._engine.connect().execution_options(writes=True) as connection, connection.begin():
                 yield connection
+            if self._file and self.file_id != self._opened_file:
+                raise FileNotFoundError  # what was written went with the file
+
+    def _follow_file(self) -> None:
+        """Open the file again if it was removed or replaced: an open connection would go on writing to the old one."""
+        file_id = self.file_id
+        if self._opened_file not in (None, file_id):
+            log.warning("the query log %s was removed or replaced; questions go to the new file", self._file)
+            self._engine.dispose()
+        self._opened_file = file_id
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

@@ -16,7 +16,7 @@ from bookbound.domain.book_ref import UNNAMED_BOOK
 from bookbound.domain.query_log_entry import QueryLogEntry, QueryStatus
 from bookbound.server.query_log import schema
 from bookbound.server.query_log.address_hash import AddressFormatter
-from bookbound.server.query_log.database import QueryLogDatabase
+from bookbound.server.query_log.database import FileId, QueryLogDatabase
 from bookbound.server.query_log.schema import (
     UNSURE_REASON,
     books_table,
@@ -48,12 +48,12 @@ class QueryLogRepository:
 
     def __init__(self, database: QueryLogDatabase, format_address: AddressFormatter, retention: timedelta) -> None:
         self._database, self._format_address, self._retention = database, format_address, retention
-        self._is_migrated = False
+        self._migrated_file: FileId = None
 
     def ensure_tables(self) -> None:
-        if not self._is_migrated:
+        if self._migrated_file is None or self._migrated_file != self._database.file_id:
             schema.migrate(self._database)
-            self._is_migrated = True
+            self._migrated_file = self._database.file_id
 
     def write(self, entries: Sequence[QueryLogEntry], report: LossReport | None = None) -> None:
         """Writes everything or nothing, durably."""

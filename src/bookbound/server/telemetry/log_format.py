@@ -93,7 +93,7 @@ def collect_fields(record: logging.LogRecord) -> LogFields:
         "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
         "level": record.levelname.lower(),
         "logger": record.name,
-        "message": message if ours else message.strip().partition("\n")[0],
+        "message": message if ours else _first_line(message),
     }
     if request_id := LOGGED_REQUEST_ID.get():
         line["request_id"] = request_id
@@ -101,6 +101,12 @@ def collect_fields(record: logging.LogRecord) -> LogFields:
     if record.exc_info and (error := record.exc_info[1]):
         line |= {"error": type(error).__name__, "where": describe_traceback(error)}
     return line
+
+
+def _first_line(message: str) -> str:
+    """The first line of a message, or the type of the error if the message is a traceback."""
+    lines = message.strip().splitlines() or [""]
+    return lines[-1].partition(":")[0] if lines[0].startswith("Traceback") else lines[0]
 
 
 def encode_line(line: LogFields, formatter: Callable[[LogFields], str]) -> bytes:

@@ -72,7 +72,10 @@ class PrometheusMetrics:
 
     def page(self) -> bytes:
         """The metrics in Prometheus' text format."""
-        return client.generate_latest(self._shown)
+        try:
+            return client.generate_latest(self._shown)
+        except FileNotFoundError:  # a new process continued the file of a dead one meanwhile
+            return client.generate_latest(self._shown)
 
     def refresh(self) -> None:
         """Update the gauges."""
