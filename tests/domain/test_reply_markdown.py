@@ -176,3 +176,9 @@ def test_quoted_and_written_words_and_items_are_escaped() -> None:
     text = markdown(*quote_all(chunk), written)
     seen = unescape(re.sub(r"</?[a-z]+>|\n", "", MARKDOWN.render(text)))
     assert seen == "Call __init__.*args# is a sign.Write a*b."
+
+
+def test_a_formula_is_no_link_for_a_program_without_formulas() -> None:
+    text = render_markdown([ReplyBlock("formula", "[a](javascript:alert(1)) + f[0](x)", ())])
+    assert "](" not in text
+    assert "f[0] (x)" in text

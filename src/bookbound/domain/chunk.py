@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from bookbound.domain.document import MarkupSpan, PageBreak, SourceSpan, find_source_span
+from bookbound.domain.document import MarkupSpan, PageBreak, SourceSpan, find_source_span, safe_url
 
 UnitKind = Literal["sentence", "code", "row", "item", "formula", "heading"]
 MAX_HEADING_PATH_BYTES = 160
@@ -37,6 +37,9 @@ class Place:
     page: int | None = None
     page_label: str = ""
     book: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "url", safe_url(self.url))
 
     @property
     def section(self) -> str:

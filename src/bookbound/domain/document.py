@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -85,6 +86,16 @@ class PageBreak(NamedTuple):
     anchor: str = ""
 
 
+def safe_url(url: str) -> str:
+    """Return a web address or a path as it is, and nothing for an address of another kind, such as `javascript:`.
+
+    Browsers ignore control characters and spaces in front of an address and line breaks in it.
+    """
+    address = re.sub(r"[\x00-\x20\x7f]+", "", url).lower()
+    scheme = re.match(r"[a-z][a-z0-9+.-]*:", address)
+    return url if not scheme or address.startswith(("http://", "https://")) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """One page of a book: its source, its visible text and the positions of one in the other.
@@ -103,6 +114,9 @@ class Page:
     blocks: tuple[Block, ...] = field(repr=False)
     markup: tuple[MarkupSpan, ...] = field(repr=False, default=())
     page_breaks: tuple[PageBreak, ...] = field(repr=False, default=())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "url", safe_url(self.url))
 
     @property
     def page_count(self) -> int:

@@ -62,13 +62,15 @@ def _render_code(block: ReplyBlock) -> str:
     return "\n".join(lines)
 
 
+# A space between them changes no formula, but would otherwise be a link for a program without formulas.
+_BETWEEN_BRACKETS = re.compile(r"(?<=\])(?=[(\[:])")
 _RENDERERS: Mapping[ReplyBlockKind, Callable[[ReplyBlock], str]] = {
     "paragraph": lambda block: escape_markdown(block.text) if block.evidence else block.text,
     "heading": lambda block: f"**{escape_markdown(block.text)}**",
     "list": _render_list,
     "table": _render_table,
     "code": _render_code,
-    "formula": lambda block: f"$$\n{block.text}\n$$",
+    "formula": lambda block: f"$$\n{_BETWEEN_BRACKETS.sub(' ', block.text)}\n$$",
 }
 # Only what would be taken for markup is escaped, so that ordinary prose stays as it is.
 _MARKUP = re.compile(
