@@ -212,6 +212,21 @@ def test_a_book_that_lost_over_a_third_of_its_pages_needs_force(
     assert build(force=True).manifest.pages == 1
 
 
+@pytest.mark.parametrize("content", ["# Sign in\n\nPlease sign in to read this page.\n", "# Legs\n"])
+def test_a_book_whose_pages_lost_over_a_third_of_their_words_needs_force(
+    book: Path, build: BuildBook, store: IndexStore, content: str
+) -> None:
+    for name in ("legs.md", "arms.md", "README.md"):
+        (book / name).write_text(f"# {name}\n\n" + "A robot has many parts, and each of them moves. " * 20)
+    first = build()
+    for name in ("legs.md", "arms.md", "README.md"):
+        (book / name).write_text(content)
+    with pytest.raises(IncompleteSourceError, match=r"words in \d+ chunks.*sign-in.*--force"):
+        build()
+    assert asyncio.run(store.generations())[0] == first.manifest
+    assert build(force=True).is_published
+
+
 def test_a_dry_run_reports_changes_and_publishes_nothing(
     book: Path, build: BuildBook, store: IndexStore, embedder: ScriptedEmbedder
 ) -> None:

@@ -50,3 +50,8 @@ class Manifest:
     generation: str = ""
     created: str = ""
     digest: str = ""
+
+    @property
+    def words(self) -> int:
+        """How many words the chunks have together."""
+        return round(self.average_words * self.chunks)

@@ -16,7 +16,7 @@ from bookbound.domain.manifest import Manifest
 from bookbound.domain.ports import Index, IndexStore
 from bookbound.indexing import archive_format
 from bookbound.indexing.archive_format import CHUNKS_MEMBER, MANIFEST_MEMBER, VECTORS_MEMBER
-from bookbound.indexing.incremental import check_missing_pages, diff_pages
+from bookbound.indexing.incremental import check_missing_pages, check_missing_words, diff_pages
 from bookbound.indexing.pipeline import ProgressCallback, load_published_manifest
 from bookbound.indexing.store.index_format import is_generation_id
 
@@ -40,6 +40,7 @@ async def import_index(file: Path, store: IndexStore, progress: ProgressCallback
         published = await load_published_manifest(store)
         if published and not force:
             check_missing_pages(diff_pages(published.page_fingerprints, manifest.page_fingerprints), published)
+            check_missing_words(manifest, published)
             _check_embedder(published, manifest)
         archive.verify()
         async with store.writer(replace(manifest, generation="", created="", digest="")) as writer:

@@ -27,7 +27,7 @@ PREFETCH_BATCHES = 1
 """Batches that are embedded while an earlier one is stored."""
 MAX_NAMED_FILES = 3
 MAX_MISSING_SHARE = 1 / 3
-"""If a larger share of the published pages is missing, the user must confirm."""
+"""If a larger share of the published pages or words is missing, the user must confirm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,18 @@ def check_missing_pages(changes: BookDiff, published: Manifest) -> None:
     raise IncompleteSourceError(
         f"This source lacks {missing} of the {total} pages of “{published.title}”, which is published here "
         f"({names}). To remove them, add --force. To publish another book next to it, name it: --book NAME"
+    )
+
+
+def check_missing_words(manifest: Manifest, published: Manifest) -> None:
+    """Refuses to publish a book whose pages lost many of their words: a site may ask every visitor to sign in."""
+    kept, total = manifest.words, published.words
+    if total - kept <= total * MAX_MISSING_SHARE:
+        return
+    raise IncompleteSourceError(
+        f"The pages of this source have {kept} words in {manifest.chunks} chunks, and those of “{published.title}”, "
+        f"which is published here, {total} in {published.chunks}. Check that they have text and need no sign-in. "
+        "To publish them as they are, add --force. To publish another book next to it, name it: --book NAME"
     )
 
 

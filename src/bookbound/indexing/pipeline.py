@@ -19,6 +19,7 @@ from bookbound.indexing.incremental import (
     BookDiff,
     ReusableIndex,
     check_missing_pages,
+    check_missing_words,
     diff_pages,
     fingerprint_page,
     hash_parts,
@@ -90,7 +91,7 @@ async def build_index(
 ) -> IndexingResult:
     """Publishes a book as a new generation, unless the published generation is the same.
 
-    A book that has lost many of its pages is published only with `force`; a dry run publishes nothing.
+    A book that has lost many of its pages or words is published only with `force`; a dry run publishes nothing.
     """
     parts = (source.reader_version, SPLITTER_VERSION, embedder.name, embedder.max_tokens, embedder.dimension)
     version = " ".join(map(str, parts))
@@ -112,6 +113,8 @@ async def build_index(
         reusable = ReusableIndex(old, changes, embedder)
         chunks = await _split_pages(book.pages, reusable, embedder, progress)
         manifest = _build_manifest(book, pages, chunks, embedder)
+        if published and not force:
+            check_missing_words(manifest, published)
         changed_meanwhile = fingerprint != source.fingerprint_with(version, outside_files)
         if _is_reproducible(book) and not changed_meanwhile:
             fingerprint = source.fingerprint_with(version, book.outside_files)
