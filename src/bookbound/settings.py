@@ -102,6 +102,7 @@ class Settings:
     )
     key_file: Path | None = _setting(None, "File of the API keys. Default: next to the index.")
     allowed_origins: tuple[str, ...] = _setting((), "Other origins that may call from a browser.")
+    allowed_hosts: tuple[str, ...] = _setting((), "Host names that clients may ask for. Default: all.")
     max_concurrency: int = _setting(4, "Questions that one process answers at a time.", limits=(1, 1024))
     max_queue: int = _setting(64, "Questions that may wait before the server replies 503.", limits=(0, 65536))
     max_body_bytes: int = _setting(131072, "Largest request body.", limits=(1024, 1 << 30))

@@ -186,6 +186,10 @@ STATUS_PROBLEMS = {
     408: (ProblemKind.TIMED_OUT, "The body of the request did not arrive in time."),
     413: (ProblemKind.TOO_LARGE, "The request is too large."),
     415: (ProblemKind.WRONG_TYPE, "Send the request as application/json."),
+    421: (
+        ProblemKind.FORBIDDEN,
+        "This server does not answer for this host. Its operator names hosts in `allowed_hosts`.",
+    ),
     503: (ProblemKind.BUSY, "The server is stopping. Try again in a moment."),
 }
 DEFAULT_RETRY_AFTER_SECONDS = 10

@@ -115,6 +115,10 @@ class KeyRing:
         """Whether a key may be used from an origin."""
         return any(key.origins and key.allows(origin) for key in self.valid)
 
+    def names_origin(self, origin: str) -> bool:
+        """Whether a key was made for exactly this origin."""
+        return any(origin in key.origins for key in self.valid)
+
 
 def hash_secret(secret: str) -> str:
     """The hash of a secret; one round suffices because 256 random bits cannot be guessed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -12,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.routing import BaseRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
 from bookbound import __version__
 from bookbound.contracts import ask, chat, http_contract, query, v1
@@ -27,31 +24,25 @@ from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.errors import BookboundError
 from bookbound.domain.ports import RateLimiter
 from bookbound.server import api_keys, operator_routes
-from bookbound.server.api_keys import ReloadingKeyRing, parse_origins
+from bookbound.server.api_keys import ReloadingKeyRing
 from bookbound.server.api_page import api_page_routes
 from bookbound.server.book_list import BookLister, book_list_routes
 from bookbound.server.index_routes import StoreLookup, index_routes
 from bookbound.server.matched_route import RouteTable, matched_route
 from bookbound.server.middleware.client_identity import (
-    API_KEY_HEADER,
     SECURITY_REQUIREMENTS,
     SECURITY_SCHEMES,
     ClientAddressFinder,
     KeyNotAllowedError,
     check_key,
-    is_own_page,
     parse_networks,
 )
+from bookbound.server.middleware.cross_origin import ApiKeyCORSMiddleware
 from bookbound.server.middleware.request_guard import RequestGuardMiddleware
-from bookbound.server.middleware.request_log import (
-    BOOK_HEADER,
-    EDITION_HEADER,
-    REQUEST_ID_HEADER,
-    RequestLogMiddleware,
-)
+from bookbound.server.middleware.request_log import RequestLogMiddleware
 from bookbound.server.page import asset_routes
 from bookbound.server.page.book_page import PAGE_ROUTES, IndexOpener, book_page_routes, render_problem
-from bookbound.server.rate_limit import RATE_LIMIT_HEADERS, QuestionCounter, RateLimitPolicies
+from bookbound.server.rate_limit import QuestionCounter, RateLimitPolicies
 from bookbound.server.reindexing import Reindexing
 from bookbound.server.report_routes import BuildReport, report_routes
 from bookbound.server.telemetry import OutcomeRecorder, Telemetry, error_outcome
@@ -61,11 +52,6 @@ if TYPE_CHECKING:
     from bookbound.server.query_log.votes import VoteStore
 
 CONTRACTS: tuple[HttpContract, ...] = (ask.CONTRACT, chat.CONTRACT, query.CONTRACT, v1.CONTRACT)
-ORIGIN_REFUSED_WARNING = (
-    "a page of another origin may not read the reply; to allow it, add its origin to `allowed_origins`, or make a key "
-    "with `bookbound key new --origin`"
-)
-log = logging.getLogger("bookbound.server")
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
@@ -145,6 +131,7 @@ def _build_middleware(
         Middleware(
             RequestGuardMiddleware,
             max_body_bytes=settings.max_body_bytes,
+            allowed_hosts=settings.allowed_hosts,
             check_key=partial(check_key, keys=keys, required=settings.access_mode == "keys"),
             respond=errors.from_status,
         ),
@@ -198,40 +185,6 @@ class ErrorResponses:
 
     def _contract(self, scope: Scope) -> HttpContract:
         return self._contracts.get(matched_route(scope).path, v1.CONTRACT)
-
-
-class ApiKeyCORSMiddleware(CORSMiddleware):
-    """Allows the origins of the settings and those of the current keys, and logs how to allow another."""
-
-    def __init__(self, app: ASGIApp, origins: Sequence[str], keys: ReloadingKeyRing) -> None:
-        super().__init__(
-            app,
-            allow_origins=parse_origins(origins),
-            allow_methods=["GET", "POST"],
-            allow_headers=[
-                "Content-Type",
-                REQUEST_ID_HEADER,
-                "Authorization",
-                API_KEY_HEADER,
-                BOOK_HEADER,
-                EDITION_HEADER,
-            ],
-            expose_headers=[REQUEST_ID_HEADER, "Retry-After", "WWW-Authenticate", *RATE_LIMIT_HEADERS],
-        )
-        self._keys = keys
-
-    def is_allowed_origin(self, origin: str) -> bool:
-        return super().is_allowed_origin(origin) or self._keys.ring.allows_origin(origin)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and self._refuses(Headers(scope=scope)):
-            log.warning(ORIGIN_REFUSED_WARNING)
-        await super().__call__(scope, receive, send)
-
-    def _refuses(self, headers: Headers) -> bool:
-        """Whether a request comes from a page of another origin that is not allowed."""
-        origin = headers.get("origin", "")
-        return bool(origin) and not is_own_page(headers) and not self.is_allowed_origin(origin)
 
 
 def _build_vote_router(votes: VoteStore) -> APIRouter:

@@ -16,8 +16,10 @@ from bookbound.server import api_keys
 from bookbound.server.api_keys import ANY_ORIGIN, ApiKey, KeyKind
 from bookbound.server.app import create_app
 from bookbound.server.middleware.client_identity import PUBLIC_ROUTES
+from bookbound.server.telemetry import QueueStats, Telemetry
+from bookbound.server.telemetry.prometheus import PrometheusMetrics
 from bookbound.settings import Settings
-from bookbound.testing import ScriptedBackend, make_answer, make_passage
+from bookbound.testing import ScriptedBackend, make_answer, make_passage, make_refusal
 
 SITE, OTHER = "https://book.example", "https://evil.example"
 ANSWER = make_answer([("It walks.", make_passage("It walks."))])
@@ -201,3 +203,44 @@ def test_a_page_may_name_a_book_and_preflight_responses_have_a_request_id(servic
     response = service.client.options("/ask", headers=asks)
     assert (response.status_code, response.headers["X-Request-ID"]) == (200, "abc")
     assert {"Bookbound-Book", "Bookbound-Edition"} <= set(response.headers["Access-Control-Allow-Headers"].split(", "))
+
+
+def test_a_key_for_any_origin_opens_only_the_replies_to_it(service: KeyedService, access: str) -> None:
+    header = "Access-Control-Allow-Origin"
+    for path in QUESTIONS:
+        without = service.client.post(path, json=QUESTIONS[path], headers={"Origin": OTHER})
+        assert without.headers.get(header) == (OTHER if access == "keys" else None), (
+            "a page may read that it needs a key"
+        )
+        reply = service.client.post(path, json=QUESTIONS[path], headers=key_headers(service.unbound, OTHER))
+        assert (reply.status_code, reply.headers.get(header)) == (200, OTHER)
+    for path in ("/v1/book", "/health", "/openapi.json"):
+        allowed = service.client.get(path, headers={"Origin": OTHER}).headers.get(header)
+        assert allowed == (OTHER if (access, path) == ("keys", "/v1/book") else None)
+        assert service.client.get(path, headers={"Origin": SITE}).headers.get(header) == SITE
+
+
+def test_no_page_of_another_origin_may_read_the_metrics() -> None:
+    metrics = PrometheusMetrics(QueueStats)
+    app = create_app(
+        ScriptedBackend(make_refusal()), Settings(allowed_origins=("*",)), telemetry=Telemetry((), metrics)
+    )
+    reply = TestClient(app).get("/metrics", headers={"Origin": OTHER})
+    assert (reply.status_code, reply.headers.get("Access-Control-Allow-Origin")) == (200, None)
+
+
+def test_only_the_named_hosts_are_answered_for() -> None:
+    app = create_app(ScriptedBackend(make_refusal()), Settings(allowed_hosts=("Book.example", "127.0.0.1")))
+    client = TestClient(app)
+    for host, status in (
+        ("book.example", 200),
+        ("BOOK.example:8443", 200),
+        ("127.0.0.1:8000", 200),
+        ("evil.example", 421),
+        ("book.example.evil.example", 421),
+        ("", 421),
+    ):
+        for path in ("/ask", "/v1/answers"):
+            assert client.post(path, json={"question": "Who?"}, headers={"Host": host}).status_code == status
+        assert client.get("/openapi.json", headers={"Host": host}).status_code == status
+        assert client.get("/health", headers={"Host": host}).status_code == 200

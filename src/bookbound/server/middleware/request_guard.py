@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -20,6 +21,8 @@ from bookbound.server.middleware.client_identity import PUBLIC_ROUTES, KeyChecke
 from bookbound.server.telemetry.log_format import describe_traceback
 
 BODY_TIMEOUT_SECONDS = 10
+HEALTH = "health"
+"""The routes that orchestrators ask under any name."""
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -35,8 +38,16 @@ log = logging.getLogger("bookbound.server")
 class RequestGuardMiddleware:
     """Protects the application; `respond` builds the error responses."""
 
-    def __init__(self, app: ASGIApp, max_body_bytes: int, check_key: KeyChecker, respond: StatusResponder) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        max_body_bytes: int,
+        allowed_hosts: Sequence[str],
+        check_key: KeyChecker,
+        respond: StatusResponder,
+    ) -> None:
         self._app, self._max_body_bytes = app, max_body_bytes
+        self._allowed_hosts = frozenset(map(str.lower, allowed_hosts))
         self._check_key, self._respond = check_key, respond
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,6 +74,8 @@ class RequestGuardMiddleware:
         is_public = route.path in PUBLIC_ROUTES
         if scope["state"].get("stopping") and not is_public:
             raise HTTPException(503)
+        if self._allowed_hosts and route.contract != HEALTH and _host_name(headers) not in self._allowed_hosts:
+            raise HTTPException(421)  # the page of another site may have led a browser here under its own name
         length = headers.get("content-length", "0")
         if length.isdigit() and int(length) > self._max_body_bytes:
             raise HTTPException(413)
@@ -113,6 +126,11 @@ class RequestGuardMiddleware:
             return message
 
         return receive_limited
+
+
+def _host_name(headers: Headers) -> str:
+    """The host that a client asks for, without the port."""
+    return re.sub(r":\d*$", "", headers.get("host", "").lower())
 
 
 class ResponseSender:
