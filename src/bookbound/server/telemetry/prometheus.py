@@ -18,11 +18,12 @@ from prometheus_client.registry import Collector
 from bookbound.contracts.request_context import RequestRecord
 from bookbound.server import telemetry
 from bookbound.server.telemetry import QueueStats
+from bookbound.server.telemetry.book_metrics import BookMetrics
 from bookbound.server.worker_processes import METRICS_FOLDER_VARIABLE, reserve_metrics_files
 
 LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 REFRESH_SECONDS = 1.0
-METRIC_FILE_KINDS = ("counter", "histogram", "gauge_livesum", "gauge_livemax")
+METRIC_FILE_KINDS = ("counter", "histogram", "gauge_livesum")
 """The files that each process keeps in the shared folder."""
 CONTENT_TYPE = client.CONTENT_TYPE_PLAIN_0_0_4
 
@@ -39,7 +40,6 @@ class PrometheusMetrics:
         counter = partial(Counter, registry=self._registry)
         histogram = partial(Histogram, registry=self._registry, buckets=LATENCY_BUCKETS)
         sum_gauge = partial(Gauge, registry=self._registry, multiprocess_mode="livesum")
-        max_gauge = partial(Gauge, registry=self._registry, multiprocess_mode="livemax")
         self._questions = counter("bookbound_questions", "Questions by outcome.", ["contract", "outcome"])
         self._degraded = counter("bookbound_degraded_answers", "Answers whose language model failed.", ["contract"])
         self._failures = counter("bookbound_service_failures", "Failures of services.", ["service", "kind"])
@@ -49,10 +49,9 @@ class PrometheusMetrics:
         self._waiting = sum_gauge("bookbound_waiting", "Questions and searches that wait.")
         self._log_waiting = sum_gauge("bookbound_log_queue", "Entries that wait for the query log.")
         self._log_entries = counter("bookbound_log_entries", "Entries of the query log by outcome.", ["outcome"])
-        labels = ["book", "generation", "title", "embedder"]
-        self._books = max_gauge("bookbound_index_info", "The open indexes: 1.", labels)
-        self._chunks = max_gauge("bookbound_index_chunks", "Chunks of an open index.", ["book"])
+        self._books = BookMetrics(Path(folder) if folder else None)
         self._shown = _build_shared_registry(Path(folder)) if folder else _build_process_registry(self._registry)
+        self._shown.register(self._books)
 
     def record(self, request: RequestRecord) -> None:
         """Count a finished request."""
@@ -87,12 +86,7 @@ class PrometheusMetrics:
         for outcome in ("added", "written", "lost"):
             growth = getattr(now, f"log_{outcome}") - getattr(before, f"log_{outcome}")
             self._log_entries.labels(outcome).inc(max(0, growth))
-        for labels in _book_labels(before) - _book_labels(now):
-            self._books.labels(*labels).set(0)
-        for labels in _book_labels(now):
-            self._books.labels(*labels).set(1)
-        for book in before.books.keys() | now.books.keys():
-            self._chunks.labels(str(book)).set(now.books[book].chunks if book in now.books else 0)
+        self._books.update(now.books)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -109,10 +103,6 @@ class PrometheusMetrics:
         finally:
             task.cancel()
             self.refresh()
-
-
-def _book_labels(stats: QueueStats) -> set[tuple[str, ...]]:
-    return {(str(ref), book.generation, book.title, book.embedder) for ref, book in stats.books.items()}
 
 
 def _build_process_registry(registry: CollectorRegistry) -> CollectorRegistry:
