@@ -140,3 +140,22 @@ def test_randomly_damaged_files_lose_pages_and_never_raise(tmp_path: Path) -> No
             except SourceError:
                 continue
     assert read > CASES / 4
+
+
+def test_a_pdf_that_names_one_page_very_often_is_refused_at_once(tmp_path: Path) -> None:
+    count = pdfium.MAX_PAGES + 1
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Count %d /Kids [%b] >>" % (count, b"3 0 R " * count),
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] >>",
+    ]
+    content, places = b"%PDF-1.4\n", list[int]()
+    for number, body in enumerate(objects, 1):
+        places.append(len(content))
+        content += b"%d 0 obj\n%b\nendobj\n" % (number, body)
+    start = len(content)
+    content += b"xref\n0 4\n0000000000 65535 f \n" + b"".join(b"%010d 00000 n \n" % place for place in places)
+    content += b"trailer << /Size 4 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % start
+    (tmp_path / "a.pdf").write_bytes(content)
+    with pytest.raises(SourceError, match=f"more than {pdfium.MAX_PAGES} pages"):
+        open_pdf(tmp_path / "a.pdf")

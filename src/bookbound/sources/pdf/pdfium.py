@@ -18,6 +18,8 @@ MAX_MEMORY_BYTES = 2 << 30
 MAX_PAGE_CPU_SECONDS = 30
 MAX_FILE_BYTES = 1 << 30
 """PDFium scans the whole file if its cross-reference table is broken."""
+MAX_PAGES = 10_000
+"""A small file can name one page any number of times, and each time costs as much as a page of its own."""
 MAX_PAGE_LETTERS = 200_000
 MAX_OUTLINE_ENTRIES = 10_000
 MAX_STRING_LENGTH = 500
@@ -71,6 +73,9 @@ def main() -> None:
         info = {"title": document.get_metadata_value("Title")[:MAX_STRING_LENGTH], "pages": len(document)}
     except pypdfium2.PdfiumError as error:
         _print_json({"error": "password" if error.err_code in (4, 5) else "broken"})
+        return
+    if len(document) > MAX_PAGES:
+        _print_json({"error": "pages"})
         return
     _print_json({**info, "outline": list(_read_outline(document))})
     for number in range(int(sys.argv[2]), len(document)):

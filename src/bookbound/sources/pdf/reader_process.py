@@ -19,6 +19,7 @@ _PASSED_ENVIRONMENT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 _OPEN_ERRORS = {
     "password": "The PDF is protected by a password: save a copy without one and index that.",
     "broken": "The file is not a readable PDF: open it in a PDF viewer and save it again.",
+    "pages": f"The PDF has more than {pdfium.MAX_PAGES} pages: save it in parts, and index those.",
     "large": "The PDF is larger than 1 GB: save it with smaller pictures, or in parts, and index that.",
 }
 _LIMIT_EXCEEDED = "The PDF takes too much time or memory to open: open it in a PDF viewer and save it again."
