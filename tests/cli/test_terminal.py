@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 from rich.console import Console
 
-from bookbound.cli.terminal import StyledLine, draw_lines, format_count, print_lines, print_warning, styled
+from bookbound.cli.terminal import StyledLine, draw_lines, format_count, print_json, print_lines, print_warning, styled
 
 
 def draw(line: StyledLine, width: int = 30) -> str:
@@ -28,6 +29,14 @@ def test_a_warning_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
     assert styled("red \x1b[31m alert \x07\x9b1m\r", "\tkept\n").text == "red [31m alert 1m\tkept\n"
+
+
+def test_characters_that_reverse_a_line_do_not_reach_the_terminal(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert styled("run \u202egnp.exe\u202c and \u2067more\u2069 שלום").text == "run gnp.exe and more שלום"
+    print_json({"text": "run \u202egnp.exe"})
+    printed = capsysbinary.readouterr().out.decode()
+    assert "\u202e" not in printed
+    assert json.loads(printed) == {"text": "run \u202egnp.exe"}
 
 
 def test_a_terminal_wraps_prose_between_words_inside_its_margin() -> None:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 StyledText = tuple[str, str]
 COLUMN_GAP = "  "
-# A book may contain anything: control characters never reach the terminal.
-_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# A book may contain anything: control characters, also those that reverse the letters after them, never reach the
+# terminal.
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class StandardOutputError(BookboundError):
@@ -116,6 +117,7 @@ def print_warning(message: str) -> None:
 def print_json(value: Any) -> None:
     """Print JSON on standard output, in UTF-8 whatever the encoding of the terminal is."""
     text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    text = _CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     with translate_output_errors():
         sys.stdout.buffer.write(text.encode(errors="backslashreplace"))
 
