@@ -97,9 +97,7 @@ class Settings:
     query_session_rate_limit: str = _setting("10/minute", "Limit for one session at `/api/query`.")
     redis_url: str | None = _setting(None, "Redis that counts for all servers. Default: each server counts by itself.")
     trusted_proxies: tuple[str, ...] = _setting((), "Addresses or networks of proxies that may name the client.")
-    access_mode: str = _setting(
-        "public", "Who may ask: anyone, or only clients with a key.", choices=("public", "keys")
-    )
+    access_mode: str = _setting("public", "Who may ask: anyone, or only with a key.", choices=("public", "keys"))
     key_file: Path | None = _setting(None, "File of the API keys. Default: next to the index.")
     allowed_origins: tuple[str, ...] = _setting((), "Other origins that may call from a browser.")
     allowed_hosts: tuple[str, ...] = _setting((), "Host names that clients may ask for. Default: all.")

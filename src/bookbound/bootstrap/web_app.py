@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from bookbound.server.telemetry import QueueStats, Telemetry
     from bookbound.server.telemetry.opentelemetry import SpanRecorder
 
-
 PLACEHOLDER_ADDRESS = "::"
 log = logging.getLogger("bookbound.server")
 
@@ -184,11 +183,10 @@ def build_telemetry(settings: Settings, get_stats: Callable[[], QueueStats]) -> 
 
         try:
             metrics = PrometheusMetrics(get_stats)
-        except ConfigError as error:  # questions can be answered without metrics
-            log.error("this process publishes no metrics: %s", error)
-        else:
             observers.append(metrics.record)
             running.append(metrics.running())
+        except ConfigError as error:  # questions can be answered without metrics
+            log.error("this process publishes no metrics: %s", error)
     if settings.traces_url:
         spans = _build_span_recorder(settings.traces_url)
         observers.append(spans.record)

@@ -89,10 +89,10 @@ def check_missing_pages(changes: BookDiff, published: Manifest) -> None:
     )
 
 
-def check_missing_words(manifest: Manifest, published: Manifest) -> None:
+def check_missing_words(manifest: Manifest, published: Manifest | None) -> None:
     """Refuses to publish a book whose pages lost many of their words: a site may ask every visitor to sign in."""
-    kept, total = manifest.words, published.words
-    if total - kept <= total * MAX_MISSING_SHARE:
+    kept, total = manifest.words, published.words if published else 0
+    if published is None or total - kept <= total * MAX_MISSING_SHARE:
         return
     raise IncompleteSourceError(
         f"The pages of this source have {kept} words in {manifest.chunks} chunks, and those of “{published.title}”, "

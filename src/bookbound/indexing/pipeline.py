@@ -113,8 +113,7 @@ async def build_index(
         reusable = ReusableIndex(old, changes, embedder)
         chunks = await _split_pages(book.pages, reusable, embedder, progress)
         manifest = _build_manifest(book, pages, chunks, embedder)
-        if published and not force:
-            check_missing_words(manifest, published)
+        check_missing_words(manifest, None if force else published)
         changed_meanwhile = fingerprint != source.fingerprint_with(version, outside_files)
         if _is_reproducible(book) and not changed_meanwhile:
             fingerprint = source.fingerprint_with(version, book.outside_files)

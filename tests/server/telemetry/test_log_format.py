@@ -18,11 +18,13 @@ from bookbound.server.telemetry.log_format import (
     FORMATTERS,
     LOGGED_REQUEST_ID,
     MAX_LINE_BYTES,
+    MAX_REPEATS,
+    PERIOD_SECONDS,
     LineHandler,
+    RepeatedMessages,
     collect_fields,
     encode_line,
 )
-from bookbound.server.telemetry.repeated_messages import MAX_REPEATS, PERIOD_SECONDS, RepeatedMessages
 
 SECRET = "the reader's own words"
 ANYTHING = st.text(st.characters(exclude_categories=[]), max_size=3000)

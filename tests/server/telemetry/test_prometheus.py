@@ -20,8 +20,7 @@ from bookbound.domain.reply import Reply
 from bookbound.domain.trace import StageTiming
 from bookbound.server.app import create_app
 from bookbound.server.telemetry import QueueStats, Telemetry
-from bookbound.server.telemetry.book_metrics import BookMetrics
-from bookbound.server.telemetry.prometheus import LATENCY_BUCKETS, METRIC_FILE_KINDS, PrometheusMetrics
+from bookbound.server.telemetry.prometheus import LATENCY_BUCKETS, METRIC_FILE_KINDS, BookMetrics, PrometheusMetrics
 from bookbound.server.worker_processes import METRICS_FILE_BYTES, METRICS_FOLDER_VARIABLE, share_metrics_folder
 from bookbound.settings import Settings
 from bookbound.testing import SCRIPTED_MANIFEST, ScriptedBackend, make_answer, make_passage, make_refusal

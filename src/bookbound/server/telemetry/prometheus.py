@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 import prometheus_client as client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric
+from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
+from bookbound import filesystem
 from bookbound.contracts.request_context import RequestRecord
+from bookbound.domain.book_ref import BookRef
+from bookbound.domain.manifest import Manifest
 from bookbound.server import telemetry
 from bookbound.server.telemetry import QueueStats
-from bookbound.server.telemetry.book_metrics import BookMetrics
 from bookbound.server.worker_processes import METRICS_FOLDER_VARIABLE, reserve_metrics_files
 
 LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -26,6 +30,9 @@ REFRESH_SECONDS = 1.0
 METRIC_FILE_KINDS = ("counter", "histogram", "gauge_livesum")
 """The files that each process keeps in the shared folder."""
 CONTENT_TYPE = client.CONTENT_TYPE_PLAIN_0_0_4
+INFO_LABELS = ("book", "generation", "title", "embedder")
+BookRow = tuple[str, str, str, str, int]
+"""The labels of a book and its number of chunks."""
 
 
 class PrometheusMetrics:
@@ -103,6 +110,52 @@ class PrometheusMetrics:
         finally:
             task.cancel()
             self.refresh()
+
+
+class BookMetrics(Collector):
+    """Collects the books of this process, or those of all processes that share a folder.
+
+    The files of prometheus-client cannot forget a label, so each process writes its books into a file of its own.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._rows: list[BookRow] = []
+
+    def update(self, books: Mapping[BookRef, Manifest]) -> None:
+        rows = sorted(
+            (str(ref), each.generation, each.title, each.embedder, each.chunks) for ref, each in books.items()
+        )
+        if rows == self._rows:
+            return
+        self._rows = rows
+        if self._folder:
+            with suppress(OSError):  # metrics never stop an answer
+                filesystem.write_atomically(self._folder / f"books_{os.getpid()}.json", json.dumps(rows).encode())
+
+    def collect(self) -> Iterator[Metric]:
+        info = GaugeMetricFamily("bookbound_index_info", "The open indexes: 1.", labels=INFO_LABELS)
+        chunks = GaugeMetricFamily("bookbound_index_chunks", "Chunks of an open index.", labels=["book"])
+        rows = sorted(set(self._load_rows()))
+        for *labels, _ in rows:
+            info.add_metric([str(label) for label in labels], 1)
+        for book, count in {row[0]: row[-1] for row in sorted(rows, key=lambda row: row[-1])}.items():
+            chunks.add_metric([book], count)
+        yield from (info, chunks)
+
+    def _load_rows(self) -> Iterator[BookRow]:
+        if not self._folder:
+            yield from self._rows
+            return
+        for file in self._folder.glob("books_*.json"):
+            try:
+                os.kill(int(file.stem.rpartition("_")[2]), 0)
+                rows: list[BookRow] = [tuple(row) for row in json.loads(file.read_bytes())]
+                yield from rows
+            except ProcessLookupError:
+                file.unlink(missing_ok=True)
+            except FileNotFoundError:  # another process may have removed it first
+                continue
 
 
 def _build_process_registry(registry: CollectorRegistry) -> CollectorRegistry:
