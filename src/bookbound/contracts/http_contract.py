@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
@@ -26,10 +27,13 @@ from bookbound.domain.errors import (
     ServiceTimeoutError,
 )
 from bookbound.domain.manifest import Manifest
+from bookbound.domain.ports import Index
 from bookbound.domain.question import Question, Retrieval
 from bookbound.domain.reply import PipelineEvent, Reply
 
 HealthCheck = Callable[[], Awaitable[object]]
+IndexOpener = Callable[[RequestContext], AbstractAsyncContextManager[Index]]
+"""Keeps the book of a request open and unchanged during a block, in which its pages can be read."""
 
 
 class AnswerBackend(Protocol):

@@ -18,15 +18,15 @@ from starlette.routing import BaseRoute
 from starlette.types import Scope
 
 from bookbound import __version__
-from bookbound.contracts import ask, chat, http_contract, query, v1
-from bookbound.contracts.http_contract import AnswerBackend, HttpContract, Problem, ProblemError
+from bookbound.contracts import ask, book_list, chat, http_contract, query, v1
+from bookbound.contracts.book_list import BookLister
+from bookbound.contracts.http_contract import AnswerBackend, HttpContract, IndexOpener, Problem, ProblemError
 from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.errors import BookboundError
 from bookbound.domain.ports import RateLimiter
 from bookbound.server import api_keys, operator_routes
 from bookbound.server.api_keys import ReloadingKeyRing
 from bookbound.server.api_page import api_page_routes
-from bookbound.server.book_list import BookLister, book_list_routes
 from bookbound.server.index_routes import StoreLookup, index_routes
 from bookbound.server.matched_route import RouteTable, matched_route
 from bookbound.server.middleware.client_identity import (
@@ -41,7 +41,7 @@ from bookbound.server.middleware.cross_origin import ApiKeyCORSMiddleware
 from bookbound.server.middleware.request_guard import RequestGuardMiddleware
 from bookbound.server.middleware.request_log import RequestLogMiddleware
 from bookbound.server.page import asset_routes
-from bookbound.server.page.book_page import PAGE_ROUTES, IndexOpener, book_page_routes, render_problem
+from bookbound.server.page.book_page import PAGE_ROUTES, book_page_routes, render_problem
 from bookbound.server.rate_limit import QuestionCounter, RateLimitPolicies
 from bookbound.server.reindexing import Reindexing
 from bookbound.server.report_routes import BuildReport, report_routes
@@ -74,12 +74,12 @@ def create_app(
 
     What is not given has no endpoints: the index, the list of books, pages, votes, report. No limiter means no limits.
     """
+    contracts = [*contracts, *([book_list.build_contract(list_books, settings.book_ref)] if list_books else [])]
     telemetry, errors = telemetry or Telemetry(), ErrorResponses(contracts)
     keys = ReloadingKeyRing(api_keys.key_file_path(settings))
     routers = [contract.build_router(OutcomeRecorder(backend)) for contract in contracts]
     routers += [operator_routes.health_routes(backend), api_page_routes(lambda: app.openapi()), asset_routes()]
     routers += [report_routes(build_report, keys, settings.book_ref)]
-    routers += [book_list_routes(list_books, settings.book_ref)] if list_books else []
     routers += [book_page_routes(open_index, list_books, settings.book_ref)] if open_index else []
     routers += [index_routes(find_store, reindexing)] if find_store else []
     routers += [_build_vote_router(votes)] if votes else []

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -14,20 +13,19 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, ConfigDict, StringConstraints
 from starlette.types import Scope
 
-from bookbound.contracts.http_contract import Context, Problem, ProblemError, ProblemKind
+from bookbound.contracts.book_list import BookLister, describe_books
+from bookbound.contracts.http_contract import Context, IndexOpener, Problem, ProblemError, ProblemKind
 from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.outline import Outline, OutlinePage
 from bookbound.domain.ports import Index
 from bookbound.evaluation.html_report import render_template
-from bookbound.server.book_list import BookLister, describe_books
 from bookbound.server.page import accepts_gzip
 from bookbound.server.page.book_links import BookLinks, page_path
 from bookbound.server.page.page_content import build_sections, list_chapters, split_list, split_table
 from bookbound.server.page.page_search import find_sections
 
-IndexOpener = Callable[[RequestContext], AbstractAsyncContextManager[Index]]
 START_PATH, READ_PATH, REPORT_PATH = "/", "/read", "/report"
 FILE_PATH = f"{READ_PATH}/{{file:path}}"
 PAGE_ROUTES = frozenset((START_PATH, READ_PATH, FILE_PATH, REPORT_PATH))

@@ -9,10 +9,10 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from bookbound.contracts.v1 import ErrorModel
+from bookbound.contracts.http_contract import AnswerBackend, HttpContract
+from bookbound.contracts.v1 import ErrorModel, build_error_body
 from bookbound.domain.book_ref import BookRef, sort_newest_first
 from bookbound.domain.manifest import Manifest
-from bookbound.server.middleware.client_identity import SECURITY_REQUIREMENTS
 
 BookLister = Callable[[], Awaitable[Mapping[BookRef, Manifest]]]
 ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
@@ -48,16 +48,20 @@ class BookListModel(BaseModel):
     books: list[ListedBookModel]
 
 
-def book_list_routes(list_books: BookLister, default: BookRef) -> APIRouter:
+def build_contract(list_books: BookLister, default: BookRef) -> HttpContract:
     """The endpoint; `default` is the book that answers requests that name none."""
-    router = APIRouter(tags=["bookbound"], responses=ERROR_RESPONSES)
 
-    @router.get("/v1/books", openapi_extra={"security": [{}, *SECURITY_REQUIREMENTS]})
-    async def books() -> BookListModel:
-        """List every book and edition that the server holds."""
-        return BookListModel(books=describe_books(await list_books(), default))
+    def build_router(_: AnswerBackend) -> APIRouter:
+        router = APIRouter(tags=["bookbound"], responses=ERROR_RESPONSES)
 
-    return router
+        @router.get("/v1/books")
+        async def books() -> BookListModel:
+            """List every book and edition that the server holds."""
+            return BookListModel(books=describe_books(await list_books(), default))
+
+        return router
+
+    return HttpContract(("/v1/books",), build_router, build_error_body)
 
 
 def describe_books(published: Mapping[BookRef, Manifest], default: BookRef) -> list[ListedBookModel]:
