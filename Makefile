@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 # The extras of the service are in the lock file for development; the frameworks of the retrievers have their own.
-SERVICES     := agents cohere openai postgres qdrant redis tracing
+SERVICES     := agents cohere mcp openai postgres qdrant redis tracing
 INTEGRATIONS := haystack langchain llama-index
 PYTEST  = $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \

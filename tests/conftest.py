@@ -52,6 +52,7 @@ INTEGRATION = (
     "server/test_app",
     "server/test_book_pool",
     "server/test_conversation",
+    "server/test_mcp_routes",
     "server/test_real_server",
     "server/test_reindexing",
     "server/test_startup_checks",

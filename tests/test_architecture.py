@@ -34,6 +34,8 @@ PRODUCTS = {
     "agents": {"answering/writers/openai_agents.py"},
     "openai": {"answering/writers/openai_agents.py", "indexing/embed/openai_embedder.py"},
     "cohere": {"models/cohere.py"},
+    "mcp": {"contracts/mcp.py", "server/mcp_routes.py", "bootstrap/mcp_server.py"},
+    "mcp_types": {"contracts/mcp.py"},
     "sqlalchemy": {"server/query_log/"},
     "jinja2": {"evaluation/html_report.py"},
     "psycopg": set(),  # SQLAlchemy does
@@ -206,4 +208,5 @@ def test_no_module_name_is_used_twice() -> None:
 
 def test_the_package_has_few_modules() -> None:
     assert len([file for file in PACKAGE.glob("*.py") if file.name != "__main__.py"]) <= 8
-    assert len(list(PACKAGE.rglob("*.py"))) <= 291
+    # A published interface is a module of its own with its models: MCP and the API of OpenAI are the last ones.
+    assert len(list(PACKAGE.rglob("*.py"))) <= 305

@@ -32,6 +32,7 @@ MAX_RETRY_AFTER_SECONDS = 7 * 24 * 3600.0
 EXTRA_PACKAGES = {
     "agents": ("openai-agents>=0.20",),
     "cohere": ("cohere>=7.0", "httpx>=0.27"),
+    "mcp": ("mcp>=2.3,<3",),
     "openai": ("openai>=2.30",),
     "postgres": ("psycopg[binary]>=3.2",),
     "qdrant": ("qdrant-client>=1.15", "httpx>=0.27"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bookbound.bootstrap.book_catalogue import list_books, resolve_book_settings
 from bookbound.bootstrap.book_opener import load_operating_point, open_book, open_pipeline, writer_name
 from bookbound.bootstrap.components import build_book_settings, build_embedder, build_store, index_book, read_book
+from bookbound.bootstrap.mcp_server import require_mcp, serve_mcp_stdio
 from bookbound.bootstrap.web_app import (
     build_report_builder,
     check_server_services,
@@ -27,7 +28,9 @@ __all__ = [
     "open_query_log",
     "query_log_retention",
     "read_book",
+    "require_mcp",
     "resolve_book_settings",
+    "serve_mcp_stdio",
     "writer_name",
 ]
 

@@ -91,14 +91,14 @@ def _require_key(settings: Settings, setting: str, key: str, url: str = "") -> N
 
 
 @contextmanager
-def require_extra(name: str, setting: str) -> Iterator[None]:
+def require_extra(name: str, needed_by: str, kind: str = "setting") -> Iterator[None]:
     """Reports a missing package in this block with the command that installs it."""
     try:
         yield
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "bookbound":
             raise
-        raise build_missing_packages_error(f"The setting `{setting}`", name) from error
+        raise build_missing_packages_error(f"The {kind} `{needed_by}`", name) from error
 
 
 def build_store(settings: Settings) -> IndexStore:

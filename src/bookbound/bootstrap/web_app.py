@@ -32,6 +32,7 @@ from bookbound.settings import Settings
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from bookbound.server.app import McpRoutes
     from bookbound.server.query_log.address_hash import AddressFormatter
     from bookbound.server.query_log.database import QueryLogDatabase
     from bookbound.server.query_log.repository import QueryLogRepository
@@ -208,7 +209,7 @@ def _build_span_recorder(url: str) -> SpanRecorder:
     return SpanRecorder(url)
 
 
-def create_web_app(settings: Settings) -> FastAPI:
+def create_web_app(settings: Settings, mcp_routes: McpRoutes | None = None) -> FastAPI:
     """Builds the web application of one process."""
     from bookbound.bootstrap.reindex_process import build_reindexing
     from bookbound.server.admission import AdmissionController
@@ -250,4 +251,5 @@ def create_web_app(settings: Settings) -> FastAPI:
         votes=votes,
         build_report=report.build_in_thread if report else None,
         telemetry=telemetry,
+        mcp_routes=mcp_routes,
     )

@@ -45,6 +45,7 @@ for command, name, example in (
     (chat, "chat", "--index my-index"),
     (ask_command.search, "search", '"gear ratio" -k 3'),
     (serve_commands.serve, "serve", "--index my-index --port 8000"),
+    (serve_commands.mcp, "mcp", "--index my-index"),
     (evaluate, "eval", "--questions questions.jsonl --html-file report.html --require recall@5=0.8"),
     (calibrate, "calibrate", "--questions questions.jsonl --min-precision 0.9"),
     (published_index_commands.status, "status", "--index my-index"),
@@ -90,5 +91,5 @@ def options(
     ] = False,
 ) -> None:
     """Answers readers' questions from one book and nothing else, with a citation for every sentence."""
-    if ctx.invoked_subcommand != "serve":  # which first sets the format of its log
+    if ctx.invoked_subcommand not in ("serve", "mcp"):  # which first sets the format of its log
         warn_unknown_variables()

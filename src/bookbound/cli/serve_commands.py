@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 import bookbound
-from bookbound.cli.book_access import DEMO_FOLDER_NAME, Bootstrap, open_book
+from bookbound.cli.book_access import DEMO_FOLDER_NAME, Bootstrap, explain_missing_index, open_book
 from bookbound.cli.chat_command import ChatSession, read_line
 from bookbound.cli.exit_codes import exit_on_error
 from bookbound.cli.index_command import index_with_progress
@@ -44,6 +44,8 @@ PortOption = Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65
 WorkersOption = Annotated[
     int, typer.Option("--workers", metavar="NUMBER", min=1, max=64, help="How many processes answer questions.")
 ]
+DEFAULT_LISTENER = "127.0.0.1", 8000, 1
+HttpOption = Annotated[bool, typer.Option("--http", help="Serve over streamable HTTP, at /mcp.")]
 ServeOption = Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the book over HTTP as well.")]
 
 
@@ -53,37 +55,82 @@ def serve(
     index: IndexOption = None,
     book: BookOption = None,
     edition: EditionOption = None,
-    host: HostOption = "127.0.0.1",
-    port: PortOption = 8000,
-    workers: WorkersOption = 1,
+    host: HostOption = DEFAULT_LISTENER[0],
+    port: PortOption = DEFAULT_LISTENER[1],
+    workers: WorkersOption = DEFAULT_LISTENER[2],
 ) -> None:
     """Serve the book over HTTP with every contract, until Ctrl-C."""
     # Before it serves there is nothing to finish, and imported code could swallow the exception of a clean exit.
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    with exit_on_error():
+        settings = load_settings(index=index, book=book, edition=edition, source=str(source) if source else None)
+        _serve(ctx.obj, settings, (host, port, workers), source)
+
+
+def mcp(
+    ctx: typer.Context,
+    http: HttpOption = False,
+    index: IndexOption = None,
+    book: BookOption = None,
+    edition: EditionOption = None,
+    host: HostOption = DEFAULT_LISTENER[0],
+    port: PortOption = DEFAULT_LISTENER[1],
+    workers: WorkersOption = DEFAULT_LISTENER[2],
+) -> None:
+    """Serve the book to MCP clients, such as editors and assistants, over standard input and output.
+
+    With --http, it serves everything that serve does, and MCP at /mcp with the same keys and rate limits.
+    """
+    # A client ends it with a signal if it does not end by itself; reading standard input cannot be interrupted.
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, lambda *_: os._exit(0))
+    with exit_on_error(index=index):
+        settings, listener = load_settings(index=index, book=book, edition=edition), (host, port, workers)
+        ctx.obj.require_mcp()
+        if http:
+            _serve(ctx.obj, settings, listener, serves_mcp=True)
+        elif listener != DEFAULT_LISTENER:
+            raise ConfigError("The options --host, --port and --workers need --http.")
+        else:
+            warn_unknown_variables()
+            with explain_missing_index(settings):
+                asyncio.run(ctx.obj.serve_mcp_stdio(settings))
+
+
+def _serve(
+    bootstrap: Bootstrap,
+    settings: Settings,
+    listener: tuple[str, int, int],
+    source: Path | None = None,
+    *,
+    serves_mcp: bool = False,
+) -> None:
+    """Serve on a host and port with some workers."""
     from bookbound.server import startup_checks, uvicorn_server
     from bookbound.server.telemetry.log_format import configure_logging, format_message
 
-    with exit_on_error(), ExitStack() as stack:
-        settings = load_settings(index=index, book=book, edition=edition, source=str(source) if source else None)
-        logs_json = settings.log_format == "json"
-        if logs_json:
-            configure_logging("json")
-        warn_unknown_variables()
-        startup_checks.check_server_settings(settings, host)
-        socket = stack.enter_context(uvicorn_server.bind_socket(host, port))
+    host, port, workers = listener
+    logs_json = settings.log_format == "json"
+    if logs_json:
+        configure_logging("json")
+    warn_unknown_variables()
+    startup_checks.check_server_settings(settings, host)
+    with uvicorn_server.bind_socket(host, port) as socket:
         if source:
-            index_with_progress(ctx.obj, source, settings)
-        title = _check_book(ctx.obj, settings)
-        books = asyncio.run(ctx.obj.list_books(settings))
-        ctx.obj.check_server_services(settings, workers)
+            index_with_progress(bootstrap, source, settings)
+        title = _check_book(bootstrap, settings)
+        books = asyncio.run(bootstrap.list_books(settings))
+        bootstrap.check_server_services(settings, workers)
         url = uvicorn_server.socket_url(socket)
         if logs_json:
             sys.stdout.write(format_message("serving", book=title, address=url))
         else:
             headers = find_key_headers(settings)
-            print_lines([*format_invitation(title, url, headers=headers), *format_book_paths(books)])
+            mcp_lines = [styled("MCP: ", (f"{url}/mcp", "bold cyan"), no_wrap=True)] if serves_mcp else []
+            print_lines([*format_invitation(title, url, headers=headers), *mcp_lines, *format_book_paths(books)])
         flush_stdout()
-        uvicorn_server.serve(socket, workers, settings)
+        factory = uvicorn_server.MCP_APP_FACTORY if serves_mcp else uvicorn_server.APP_FACTORY
+        uvicorn_server.serve(socket, workers, settings, factory)
 
 
 def _check_book(bootstrap: Bootstrap, settings: Settings) -> str:

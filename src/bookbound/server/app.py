@@ -52,6 +52,15 @@ if TYPE_CHECKING:
     from bookbound.server.query_log.votes import VoteStore
 
 CONTRACTS: tuple[HttpContract, ...] = (ask.CONTRACT, chat.CONTRACT, query.CONTRACT, v1.CONTRACT)
+APP_OPTIONS: dict[str, Any] = {
+    "title": "Bookbound",
+    "version": __version__,
+    "description": "Answers readers' questions from one book and nothing else.",
+    "docs_url": None,
+    "redoc_url": None,
+    "redirect_slashes": False,
+}
+McpRoutes = Callable[[AnswerBackend, IndexOpener, BookLister, Settings], APIRouter]
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
@@ -69,10 +78,12 @@ def create_app(
     votes: VoteStore | None = None,
     build_report: BuildReport | None = None,
     telemetry: Telemetry | None = None,
+    mcp_routes: McpRoutes | None = None,
 ) -> FastAPI:
     """The contracts and the endpoints for operators over one backend.
 
     What is not given has no endpoints: the index, the list of books, pages, votes, report. No limiter means no limits.
+    `mcp_routes` needs both `list_books` and `open_index`.
     """
     contracts = [*contracts, *([book_list.build_contract(list_books, settings.book_ref)] if list_books else [])]
     telemetry, errors = telemetry or Telemetry(), ErrorResponses(contracts)
@@ -83,17 +94,11 @@ def create_app(
     routers += [book_page_routes(open_index, list_books, settings.book_ref)] if open_index else []
     routers += [index_routes(find_store, reindexing)] if find_store else []
     routers += [_build_vote_router(votes)] if votes else []
+    if mcp_routes and open_index and list_books:
+        routers.append(mcp_routes(OutcomeRecorder(backend), open_index, list_books, settings))
     routers += [operator_routes.metrics_routes(telemetry.metrics)] if telemetry.metrics else []
-    app = FastAPI(
-        title="Bookbound",
-        version=__version__,
-        description="Answers readers' questions from one book and nothing else.",
-        lifespan=lifespan,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        middleware=_build_middleware(settings, keys, telemetry, errors, RouteTable(lambda: _list_routes(app, routers))),
-    )
+    middleware = _build_middleware(settings, keys, telemetry, errors, RouteTable(lambda: _list_routes(app, routers)))
+    app = FastAPI(lifespan=lifespan, middleware=middleware, **APP_OPTIONS)
     for router in routers:
         app.include_router(router)
     app.state.count_question = QuestionCounter(limiter, RateLimitPolicies.from_settings(settings))

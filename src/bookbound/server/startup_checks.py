@@ -26,7 +26,7 @@ def _find_mistakes(settings: Settings, host: str) -> Iterator[str]:
         yield _missing_key_message(settings)
     if not all(network.prefixlen for network in parse_networks(settings.trusted_proxies)):
         yield "The setting `trusted_proxies` names every address, so clients can forge theirs. Name only your proxy."
-    if settings.access_mode == "public" and settings.rate_limits == "off" and not _is_loopback(host):
+    if settings.access_mode == "public" and settings.rate_limits == "off" and not is_loopback(host):
         yield "Anyone can reach this address and ask without limit. Set `rate_limits` to on, or `access_mode` to keys."
     uses_cohere = "cohere" in (settings.embedder, settings.reranker)
     for name, needed, is_used in (
@@ -48,7 +48,7 @@ def _missing_key_message(settings: Settings) -> str:
     return f"All questions are rejected, because {reason}. To make a key: {api_keys.CREATE_KEY_COMMAND}{index_option}"
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -38,6 +38,7 @@ else:
     PORT_OPTION = socket.SO_REUSEADDR
 APP_FACTORY = "bookbound.bootstrap.web_app:create_web_app"
 """Builds the application from the settings; each worker imports it by name because imports run one way."""
+MCP_APP_FACTORY = "bookbound.bootstrap.mcp_server:create_mcp_app"
 GRACE_SECONDS = 30.0
 """The time that running questions have after a signal to stop."""
 ABORT_SECONDS = 2.0
