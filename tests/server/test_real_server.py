@@ -15,9 +15,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import httpx
+import openai
 import pytest
+from openai.types.chat import ChatCompletionMessageParam
 
 Served = Callable[..., AbstractContextManager[str]]
+OPENAI_GUIDE = Path(__file__).resolve().parent.parent.parent / "docs" / "guides" / "use-openai-clients.md"
 QUESTION = "What are the three parts of a strain wave gear?"
 
 
@@ -38,6 +41,36 @@ def test_all_contracts_use_the_same_passages(client: httpx.Client) -> None:
     assert re.sub(r"\s*\[Source: .*?\]\(.*?\)", "", chat["answer"]).split() == ours["answer"].split()
     sections = {citation["section"] for citation in ours["citations"]}
     assert {citation["section"] for citation in query["answer"]["citations"]} == sections
+
+
+def test_the_python_and_the_request_of_the_openai_guide_work(client: httpx.Client, tmp_path: Path) -> None:
+    address, page = "http://127.0.0.1:8000", OPENAI_GUIDE.read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 3
+    for code in blocks:
+        command = [
+            sys.executable,
+            "-W",
+            "error",
+            "-c",
+            code.replace(address, f"http://{client.base_url.netloc.decode()}"),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), code
+        assert "](https://bookbound.example/docs/" in done.stdout, code
+    (path,) = re.findall(rf"^curl -s {address}(\S+)$", page, re.MULTILINE)
+    assert [model["id"] for model in client.get(path).json()["data"]] == ["bookbound"]
+
+
+@pytest.mark.parametrize("question", [QUESTION, "What is this book about?", "What is a topic, and what is a service?"])
+def test_a_stream_of_openai_has_the_content_of_the_whole_reply(client: httpx.Client, question: str) -> None:
+    with openai.OpenAI(base_url=f"{client.base_url}/v1", api_key="none", timeout=60) as openai_client:
+        messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": question}]
+        whole = openai_client.chat.completions.create(model="bookbound", messages=messages)
+        chunks = openai_client.chat.completions.create(model="bookbound", messages=messages, stream=True)
+        content = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    assert content == whole.choices[0].message.content
+    assert (whole.model_extra or {})["status"] == "answered"
 
 
 def test_every_contract_refuses_what_the_book_does_not_answer(client: httpx.Client) -> None:

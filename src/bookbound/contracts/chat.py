@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Mapping
 from itertools import groupby
@@ -22,7 +21,7 @@ from bookbound.contracts.http_contract import (
     error_responses,
 )
 from bookbound.contracts.request_context import RequestContext
-from bookbound.contracts.source_url import build_source_url
+from bookbound.contracts.source_url import build_markdown_link, build_source_url
 from bookbound.domain.chunk import Passage
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
 from bookbound.domain.reply import Answer, AnswerSentence, Reply, Unsure, join_sentences
@@ -36,7 +35,6 @@ ERROR_CODES = {
     ProblemKind.INDEX: "service_unavailable",
     ProblemKind.TIMED_OUT: "timeout",
 }
-_MARKDOWN_SPECIAL = re.compile(r"[\\`*_~\[\]<>&|]")
 
 
 class ChatRequest(BaseModel):
@@ -94,8 +92,7 @@ class RetrievalResult(BaseModel):
     @property
     def link(self) -> str:
         """A Markdown link to the source, safe for any title."""
-        title = _MARKDOWN_SPECIAL.sub(r"\\\g<0>", self.title)
-        return f"[Source: {title}]({self.source_url})"
+        return build_markdown_link(f"Source: {self.title}", self.source_url)
 
 
 class RetrievalContext(BaseModel):

@@ -1,4 +1,4 @@
-"""Builds the address that a contract gives for a place in the book."""
+"""Builds the address that a contract gives for a place in the book, and Markdown links to it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from bookbound.domain.question import SELECTION_CHUNK_ID
 
 URL_PATTERN = re.compile(r"(?:https?://[^\s/?#]+|/(?!/))\S*", re.IGNORECASE)
 """An http(s) address, or a path from the root."""
+_MARKDOWN_SPECIAL = re.compile(r"[\\`*_~\[\]<>&|]")
 _LINK_BREAKING = re.compile(r"[\s\x00-\x1f\x7f()<>\\]")
 
 
@@ -25,3 +26,9 @@ def build_source_url(place: Place) -> str:
     if not path:
         return f"#{SELECTION_CHUNK_ID}"
     return f"{path}#{quote(place.anchor, safe='=')}" if place.anchor else path
+
+
+def build_markdown_link(label: str, url: str) -> str:
+    """A Markdown link, safe for any label."""
+    escaped = _MARKDOWN_SPECIAL.sub(r"\\\g<0>", label)
+    return f"[{escaped}]({url})"

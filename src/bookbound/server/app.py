@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute
 from starlette.types import Scope
 
 from bookbound import __version__
-from bookbound.contracts import ask, book_list, chat, http_contract, query, v1
+from bookbound.contracts import ask, book_list, chat, chat_completions, http_contract, query, v1
 from bookbound.contracts.book_list import BookLister
 from bookbound.contracts.http_contract import AnswerBackend, HttpContract, IndexOpener, Problem, ProblemError
 from bookbound.contracts.request_context import RequestContext
@@ -85,7 +85,8 @@ def create_app(
     What is not given has no endpoints: the index, the list of books, pages, votes, report. No limiter means no limits.
     `mcp_routes` needs both `list_books` and `open_index`.
     """
-    contracts = [*contracts, *([book_list.build_contract(list_books, settings.book_ref)] if list_books else [])]
+    listing = (book_list.build_contract, chat_completions.build_contract) if list_books else ()
+    contracts = [*contracts, *(build(list_books, settings.book_ref) for build in listing if list_books)]
     telemetry, errors = telemetry or Telemetry(), ErrorResponses(contracts)
     keys = ReloadingKeyRing(api_keys.key_file_path(settings))
     routers = [contract.build_router(OutcomeRecorder(backend)) for contract in contracts]
@@ -147,7 +148,7 @@ class ErrorResponses:
     """Builds each error response in the format of the requested contract or as a page, or else as our own API does."""
 
     def __init__(self, contracts: Sequence[HttpContract]) -> None:
-        self._contracts = {path: contract for contract in contracts for path in contract.paths}
+        self._contracts = [(compile_path(path)[0], contract) for contract in contracts for path in contract.paths]
 
     def install(self, app: FastAPI) -> None:
         app.add_exception_handler(RequestValidationError, self.handle_validation_error)
