@@ -32,6 +32,9 @@ MAX_RETRY_AFTER_SECONDS = 7 * 24 * 3600.0
 EXTRA_PACKAGES = {
     "agents": ("openai-agents>=0.20",),
     "cohere": ("cohere>=7.0", "httpx>=0.27"),
+    "haystack": ("haystack-ai>=2.20",),
+    "langchain": ("langchain-core>=1.0",),
+    "llama-index": ("llama-index-core>=0.14",),
     "mcp": ("mcp>=2.3,<3",),
     "openai": ("openai>=2.30",),
     "postgres": ("psycopg[binary]>=3.2",),

@@ -1,4 +1,4 @@
-"""Builds the web application with its rate limiter, query log and telemetry, and checks their settings."""
+"""Builds the web application with its rate limiter and query log, and checks their settings."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import asyncio
 import logging
 import uuid
 import warnings
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from bookbound.bootstrap.book_catalogue import BookCatalogue, find_book_store
 from bookbound.bootstrap.book_opener import build_book_pool
 from bookbound.bootstrap.components import build_embedder, require_extra
+from bookbound.bootstrap.observability import build_telemetry, check_telemetry
 from bookbound.domain.errors import (
     BookIndexError,
     ConfigError,
@@ -26,7 +27,6 @@ from bookbound.domain.errors import (
 )
 from bookbound.domain.ports import QueryLog, RateLimiter
 from bookbound.domain.rate import RateLimit, RateLimitBucket
-from bookbound.services import validate_url
 from bookbound.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from bookbound.server.query_log.repository import QueryLogRepository
     from bookbound.server.query_log.votes import VoteStore
     from bookbound.server.report.report_builder import BookLoader, ReportBuilder
-    from bookbound.server.telemetry import QueueStats, Telemetry
-    from bookbound.server.telemetry.opentelemetry import SpanRecorder
 
 PLACEHOLDER_ADDRESS = "::"
 log = logging.getLogger("bookbound.server")
@@ -170,43 +168,6 @@ def _build_address_format(settings: Settings) -> AddressFormatter:
     if settings.query_log_key:
         return address_hash.make_address_hasher(address_hash.parse_key_setting(settings.query_log_key))
     return address_hash.make_stored_key_hasher(log_folder(settings.index))
-
-
-def build_telemetry(settings: Settings, get_stats: Callable[[], QueueStats]) -> Telemetry:
-    """Returns log lines, and metrics and spans if the settings want them."""
-    from bookbound.server.telemetry import RequestObserver, Telemetry, log_request
-
-    observers: list[RequestObserver] = [log_request]
-    running: list[AbstractAsyncContextManager[None]] = []
-    metrics = None
-    if settings.metrics == "on":
-        from bookbound.server.telemetry.prometheus import PrometheusMetrics
-
-        try:
-            metrics = PrometheusMetrics(get_stats)
-            observers.append(metrics.record)
-            running.append(metrics.running())
-        except ConfigError as error:  # questions can be answered without metrics
-            log.error("this process publishes no metrics: %s", error)
-    if settings.traces_url:
-        spans = _build_span_recorder(settings.traces_url)
-        observers.append(spans.record)
-        running.append(spans.running())
-    return Telemetry(observers, metrics, running)
-
-
-def check_telemetry(settings: Settings) -> None:
-    if settings.traces_url:
-        validate_url(settings.traces_url, "traces_url")
-        with require_extra("tracing", "traces_url"):
-            import bookbound.server.telemetry.opentelemetry  # noqa: F401
-
-
-def _build_span_recorder(url: str) -> SpanRecorder:
-    url = validate_url(url, "traces_url")
-    with require_extra("tracing", "traces_url"):
-        from bookbound.server.telemetry.opentelemetry import SpanRecorder
-    return SpanRecorder(url)
 
 
 def create_web_app(settings: Settings, mcp_routes: McpRoutes | None = None) -> FastAPI:

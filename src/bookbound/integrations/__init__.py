@@ -7,17 +7,18 @@ from contextlib import contextmanager
 
 from bookbound.domain.chunk import Passage
 from bookbound.library import Book
+from bookbound.services import build_missing_packages_error
 
 DEFAULT_PASSAGES = 5
 
 
 @contextmanager
-def require_package(requirement: str) -> Iterator[None]:
-    """Reports a package that is missing or too old in this block with the command that installs it."""
+def require_framework(extra: str) -> Iterator[None]:
+    """Reports a framework that is missing or too old in this block with the command that installs it."""
     try:
         yield
     except ImportError as error:
-        raise ImportError(f"This retriever needs {requirement}. Install it: pip install '{requirement}'") from error
+        raise ImportError(str(build_missing_packages_error("This retriever", extra))) from error
 
 
 def describe_passage(book: Book, passage: Passage) -> dict[str, str | int]:

@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import bookbound
 from bookbound.domain.errors import InvalidInputError
-from bookbound.integrations import DEFAULT_PASSAGES, describe_passage, require_package
+from bookbound.integrations import DEFAULT_PASSAGES, describe_passage, require_framework
 from bookbound.library import Book
 
-with require_package("haystack-ai>=2.20"):
+with require_framework("haystack"):
     from haystack import Document, component, default_from_dict, default_to_dict
 
 

@@ -11,10 +11,10 @@ from pydantic import ConfigDict, Field
 import bookbound
 from bookbound.domain.chunk import Passage
 from bookbound.domain.question import MAX_PASSAGES
-from bookbound.integrations import DEFAULT_PASSAGES, describe_passage, require_package
+from bookbound.integrations import DEFAULT_PASSAGES, describe_passage, require_framework
 from bookbound.library import Book
 
-with require_package("langchain-core>=1.0"):
+with require_framework("langchain"):
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever

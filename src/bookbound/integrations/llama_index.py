@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import bookbound
 from bookbound.domain.chunk import Passage
-from bookbound.integrations import DEFAULT_PASSAGES, describe_passage, require_package
+from bookbound.integrations import DEFAULT_PASSAGES, describe_passage, require_framework
 from bookbound.library import Book
 
-with require_package("llama-index-core>=0.14"):
+with require_framework("llama-index"):
     from llama_index.core.callbacks import CallbackManager
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import (

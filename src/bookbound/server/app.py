@@ -148,7 +148,7 @@ class ErrorResponses:
     """Builds each error response in the format of the requested contract or as a page, or else as our own API does."""
 
     def __init__(self, contracts: Sequence[HttpContract]) -> None:
-        self._contracts = [(compile_path(path)[0], contract) for contract in contracts for path in contract.paths]
+        self._contracts = {path: contract for contract in contracts for path in contract.paths}
 
     def install(self, app: FastAPI) -> None:
         app.add_exception_handler(RequestValidationError, self.handle_validation_error)
