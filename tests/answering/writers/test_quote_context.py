@@ -37,6 +37,9 @@ def quote(page: Pages, words: str, asked_for: str = "") -> list[str]:
         "To change it, write 42.",
         "The value 42 solves this.",
         "Both are 42.",
+        "However, the port is 42.",
+        "Contrary to a name, the port is 42.",
+        "The port is 42 at this point.",
     ],
 )
 def test_a_sentence_with_a_reference_needs_the_one_before(make_pages: Make, opening: str) -> None:
@@ -53,7 +56,7 @@ def test_a_sentence_with_a_reference_needs_the_one_before(make_pages: Make, open
         "It takes 42 seconds.",
         "This chapter has 42 pages.",
         "Those who ask get 42.",
-        "However, the port is 42.",
+        "So far, the port is 42.",
         "Instead of a name take 42.",
         "The server keeps its 42 ports.",
         "None is the name of port 42.",

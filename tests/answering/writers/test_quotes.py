@@ -231,6 +231,14 @@ def test_a_short_answer_is_widened_to_five_units_first_with_those_after_it_and_t
     assert page.quote_texts(question, words) == [NINE[at] for at in quoted]
 
 
+def test_what_is_shown_from_before_the_answer_does_not_begin_with_a_pronoun(make_pages: Make) -> None:
+    before = "Owls fly. Hens eat. They sleep. Cows rest. They run. The farm has 9 hens."
+    page = make_pages(f"# A\n\n{before}")
+    assert page.quote_texts("How many?", "9 hens")[1:] == ["Hens eat.", "They sleep.", "Cows rest.", "They run."]
+    alone = make_pages(f"# A\n\nHens eat.{CODE}They sleep. The farm has 9 hens.")
+    assert alone.quote_texts("How many?", "9 hens") == ["The farm has 9 hens."]
+
+
 def test_a_partial_answer_is_widened_to_four_units(make_pages: Make) -> None:
     page = make_pages("# A\n\n" + " ".join(NINE))
     assert page.quote_texts("Who?", "hum", partial=True) == [*NINE[7:], *NINE[5:7]]

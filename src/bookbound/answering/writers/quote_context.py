@@ -40,6 +40,11 @@ _ANAPHOR = re.compile(
     r"again|instead)\b)",
     re.I,
 )
+_CONTINUATION = re.compile(
+    r"^(?:however|but|therefore|thus|hence|so|yet|still|then|conversely|nevertheless|contrary\s+to|in\s+contrast)\b"
+    r"(?!\s+(?:that|far|called)\b)|\bat\s+this\s+point\b",
+    re.I,
+)
 _PERSONAL_PRONOUN = re.compile(r"(?:it|its|they|their)\b", re.I)
 ANNOUNCES_TABLE = re.compile(r"\bfollowing\s+(?:table|list)|(?:table|list)\s+(?:below|that\s+follows)\b", re.I)
 _ANNOUNCES_CODE = re.compile(
@@ -186,12 +191,17 @@ def _find_introduction(layout: ChunkLayout, at: int) -> set[int]:
     return {before} | _find_antecedents(layout, before, MAX_ANTECEDENTS - 1)
 
 
+def refers_back(layout: ChunkLayout, at: int) -> bool:
+    """Returns whether a sentence is about something that an earlier one names: "They …", "This …"."""
+    return bool(_ANAPHOR.match(layout.words(at)))
+
+
 def _find_antecedents(layout: ChunkLayout, at: int, most: int = MAX_ANTECEDENTS) -> set[int]:
     """Returns the sentences of the paragraph that a sentence refers to, or the code or formula before it."""
     found: set[int] = set()
     while len(found) < most and at > 0 and layout.kind(at) == "sentence":
         continues = layout.words(at)[0].islower() and layout.kind(at - 1) == "formula"
-        if not (continues or _ANAPHOR.match(layout.words(at))):
+        if not (continues or refers_back(layout, at) or _CONTINUATION.search(layout.words(at))):
             break
         if not layout.follows(at):
             is_shown = layout.kind(at - 1) in ("code", "formula")

@@ -11,6 +11,7 @@ from bookbound.answering.writers.quote_context import (
     expand_to_context,
     introduces_next_unit,
     is_exercise,
+    refers_back,
 )
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, Judgement
@@ -151,12 +152,22 @@ class Excerpt:
     def _widen_around(self, best: Evidence, name: str, wanted: int) -> None:
         chosen, layout = self._chosen[name], self._layouts[name]
         units = [at for at, piece in chosen.items() if piece is best]
+        before: list[int] = []
         for at in chain(_iterate_prose(layout, max(units), 1), _iterate_prose(layout, min(units), -1)):
             count = sum(piece.part == best.part for found in self._chosen.values() for piece in found.values())
             if count >= wanted or not self._fits(name, {at}) or self._is_long_with(name, at):
-                return
+                break
             if not self._contains(name, at):
                 chosen[at] = best
+                before += [at] if at < min(units) else []
+        # What comes before the answer is shown after it, and must not begin with "They".
+        while before and refers_back(layout, before[-1]):
+            earlier = next(_iterate_prose(layout, before[-1], -1), None)
+            if earlier is None or refers_back(layout, earlier) or not self._fits(name, {earlier}):
+                del chosen[before.pop()]
+            else:
+                chosen[earlier] = best
+                before.append(earlier)
 
     def _is_long_with(self, name: str, at: int) -> bool:
         units = [(self._layouts[other], unit) for other, chosen in self._chosen.items() for unit in chosen]
