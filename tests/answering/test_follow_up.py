@@ -82,6 +82,7 @@ def test_a_question_that_stands_alone_is_never_changed() -> None:
         (["How do I install Python on Windows?"], "What about on macOS?", "How do I install Python on macOS?"),
         (["Is a humanoid underactuated?"], "Why?", "Why is a humanoid underactuated?"),
         (["What is a list?", "and a tuple?"], "Which of them is faster?", "Which of a list and a tuple is faster?"),
+        (["What is Gazebo? And MuJoCo?"], "Which of them is faster?", "Which of Gazebo and MuJoCo is faster?"),
         (["What is a set?"], "Give me an example", "Give me an example of a set"),
         (["Who made it?", "Thanks!"], "And when?", "Who made it, and when?"),
         (["What is a tuple?"], "How do I write one with one item?", "How do I write a tuple with one item?"),

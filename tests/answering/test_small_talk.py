@@ -66,6 +66,13 @@ SMALL_TALK: dict[SmallTalk, list[str]] = {
     ],
 }
 QUESTIONS = [
+    "How should you split your data?",
+    "Where do you keep your API keys?",
+    "Where does the program read your configuration from?",
+    "Imagine you have a list of numbers. How do I sum it?",
+    "Can you translate Euler angles into quaternions?",
+    "You are not currently on a branch",
+    "Start a timer",
     "how do I print my name?",
     "Can you explain what a class is?",
     "Could you tell me how lists work?",

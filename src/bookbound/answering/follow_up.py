@@ -34,6 +34,7 @@ _LEAD = re.compile(
     r"(?:(?:ok(?:ay)?|hi|hello|thanks?(?:\s+you)?|great|nice|i\s+see|h+m+|well|and|but|so|also|then|or|now)\b[\s,.!:;…–-]*)+",
     re.I,
 )
+_QUESTION_END = re.compile(r"(?<=\?)\s+")
 _WHAT_ABOUT = re.compile(r"(?:what|how)\s+about\s+", re.I)
 _BARE_QUESTION = re.compile(
     r"((?:since\s+)?when|where|who|why(?:\s+not)?|how(?:\s+(?:come|so|often|long|much|many|exactly))?|what\s+for|in\s+(?:which|what)\s+\w+)"
@@ -117,7 +118,8 @@ async def complete_follow_up(
 def propose_completions(question: str, conversation: Sequence[Turn]) -> list[Completion]:
     """Returns ways to complete a question from the earlier turns, the likeliest first; none if it stands alone."""
     state = ConversationState()
-    for asked, answer in conversation:
+    turns = [(asked, turn.answer) for turn in conversation for asked in _QUESTION_END.split(turn.question)]
+    for asked, answer in turns:
         if not _strip_lead(asked):
             continue  # "Thanks!"
         completed = next((each.text for each in _complete(asked, state)), asked)

@@ -49,15 +49,15 @@ _ABOUT_ASSISTANT = (
     r"how(?:'s| is) (?:it going|life|your day)|how do you do|how are things",
     r"where do you (?:live|come from|sleep)|(?:is )?any(?:body|one) (?:there|here|home)|never ?mind(?:,? forget it)?",
     r"(?:i|we) (?:really )?(?:love|hate|like|miss) you\b.*",
-    r"you(?:'re| are) (?:now|my|an?|so|the|very|not|\w+$)(?!.*\b(?:how|what|which|why)\b).*",
+    r"you(?:'re| are) (?:now|my|an?|so|the|very|\w+$)(?!.*\b(?:how|what|which|why)\b).*",
     r"i(?:'m| am) (?:so |very |really )?(?:bored|tired|sad|lonely|hungry|happy|in love)\b.*|my name is [\w ]{1,30}",
     r"(?:please )?help(?: me)?(?: please)?|(?:can|could) you help(?: me)?",
     r"yes|no|ok|(?:okay|cool)(?:,? great)?|wow|lol|haha+|sorry|hm+|huh|what|really|yes please|why not",
     r"(?:what(?:'?s| is| are| was| were)|who(?:'?s| is| are)|tell me) your (?:(?:full|real|own|favou?rite) )*"
     r"(?:names?|age|birthday|colou?r|food|movie|song|gender|job|hobby|hobbies|feelings|opinion|creator|maker|developer"
     r"|owner|passwords?|secrets?|limits?|capabilities|skills|purpose|mood|plans)\b.*",
-    r"(?:.* )?your (?:(?:full|system|initial|hidden|secret|own) )*"
-    r"(?:prompts?|system messages?|instructions|rules|restrictions|api keys?|training data|configuration|data)\b.*",
+    r"(?!(?:how|where|when|why|which)\b)(?:.* )?your (?:(?:full|system|initial|hidden|secret|own) )*"
+    r"(?:prompts?|system messages?|instructions|rules|restrictions|api keys?|training data)\b.*",
 )
 _WORK = (
     r"(?:(?:a|an|another|some|my|the|one|your|short|funny|good|long|nice|new|quick|little|bedtime|love|formal|best) )+"
@@ -67,14 +67,14 @@ _WORK = (
 _ORDERS = (
     rf"(?:tell|write|sing|compose|recite|draft|make|give)(?: me| us)? {_WORK}|(?:do you know|got|have you got) {_WORK}",
     r"(?:act|behave|talk|speak|respond) (?:as|like) (?:an?|my|if)\b.*",
-    r"(?:pretend|imagine) (?:to be|you|that you)\b.*|role-?play .*",
-    r"(?:ignore|forget|disregard) .*\b(?:instructions?|rules|prompts?|told|above|previous|book)\b.*",
+    r"(?:pretend|imagine) (?:to be|(?:that )?you(?:'re| are| were| have no| can))\b.*|role-?play .*",
+    r"(?:ignore|forget|disregard) (?:all|any|every|everything|what|your|my|the|these|those|previous|prior)\b.*"
+    r"\b(?:instructions?|rules|prompts?|told|above|previous|book)\b.*",
     r"repeat (?:after me|the word|everything)\b.*|say \S+(?: in \w+)?",
-    r"translate .* to (?:english|french|spanish|german|italian|chinese|japanese|russian|portuguese|dutch|latin)"
-    r"|translate .* into \w+",
+    r"translate .* (?:in)?to (?:english|french|spanish|german|italian|chinese|japanese|russian|portuguese|dutch|latin)",
     r"sing\b.*|dance\b.*|play (?:some|me)\b.*|play (?:music|a song|a game|chess|with me)\b.*",
     r"guess my (?:age|name|mood)|draw me .*|remind me to .*|call (?:me\b.*|my (?:mother|boss))",
-    r"(?:set|start) an? (?:alarm|timer|reminder)(?: (?:for|at|in) \d.*)?",
+    r"(?:set|start) an? (?:alarm|timer|reminder) (?:for|at|in) (?:\d|\w+ (?:minutes?|hours?)).*",
     r"order (?:me )?(?:an?|some) (?:pizza|food|coffee|taxi)\b.*",
     r"recommend (?:me )?an? (?:movie|film|song|restaurant)\b.*",
     r"book (?:me )?an? (?:flight|hotel|table|room|taxi|ticket)\b.*",

@@ -47,6 +47,8 @@ def test_a_question_about_one_thing_is_not_split(question: str) -> None:
 @pytest.mark.parametrize(
     ("question", "asked"),
     [
+        ("What is lidar? What is MuJoCo?", ("What is lidar?", "What is MuJoCo?")),
+        ("who is Ada and what are nodes", ("who is Ada?", "what are nodes?")),
         (
             "What is the default port? How do I change it?",
             ("What is the default port?", "the default port: How do I change it?"),

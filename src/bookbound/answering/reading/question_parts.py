@@ -15,7 +15,7 @@ from bookbound.text.sentences import split_sentences
 from bookbound.text.tokens import extract_terms
 
 MAX_PARTS, MIN_PART_WORDS = 5, 4
-"""A shorter part needs two terms: "and why?" is not a question by itself."""
+"""A shorter part needs two terms, unless it asks what something is: "and why?" is not a question by itself."""
 _AUXILIARY_VERB = (
     r"(?:(?:is|are|was|were|does|do|did|can|could|may|might|must|should|will|would|has|have|had)(?:n['’]t)?"
     r"|can(?:no|['’])t|won['’]t)"
@@ -58,6 +58,7 @@ _QUESTION_OPENING = (
     rf"(?:(?:many|much|long|often|far|fast|big|large|tall|high|old|hard|soon|well)\b\s*)?(?:{_AUXILIARY_VERB}\b\s*)?"
     r"(?:(?:i|you|we|one)\b\s*)?"
 )
+_ASKS_WHAT_IT_IS = r"(?:what|who)(?:\s+(?:is|are|was|were)|['’]s)\s+(?!(?:wrong|missing|new|next|the)\b)\S"
 _INNER_AUXILIARY = r"(?<=\w)\s+(?:do|does|did|can|should)(?:\s+(?:i|you|we|one))?\b"
 
 
@@ -142,7 +143,8 @@ def _matches_any_at(patterns: tuple[str, ...], text: str, at: int) -> bool:
 
 
 def _asks_something(clause: str) -> bool:
-    return len(set(extract_terms(clause))) >= (1 if len(clause.split()) >= MIN_PART_WORDS else 2)
+    is_long = len(clause.split()) >= MIN_PART_WORDS or _compile_pattern(_ASKS_WHAT_IT_IS).match(clause)
+    return len(set(extract_terms(clause))) >= (1 if is_long else 2)
 
 
 MAX_COMPARISON_CHARACTERS, MAX_SIDE_WORDS = 200, 6
