@@ -127,3 +127,9 @@ def test_a_question_about_a_chapter_names_it(text: str, asked: BookQuestion) -> 
 @pytest.mark.parametrize("text", ORDINARY)
 def test_a_question_that_only_mentions_a_book_is_ordinary(text: str) -> None:
     assert parse_book_question(text, TITLE) is None
+
+
+@pytest.mark.parametrize("title", ["Book", "Guide", "The Book", ""])
+def test_a_book_with_a_plain_title_is_asked_about_as_any_other(title: str) -> None:
+    assert parse_book_question("What is this book about?", title) == BookQuestion("subject")
+    assert parse_book_question("How many chapters does the book have?", title) == BookQuestion("contents")

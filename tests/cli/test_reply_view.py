@@ -133,10 +133,12 @@ def test_a_refusal_lists_the_closest_sections() -> None:
     assert not any("sections" in line.text for line in reply_view.format_reply(without))
 
 
-def test_a_closest_section_is_shown_with_the_whole_sentence_that_came_closest() -> None:
+def test_a_refusal_names_the_closest_section_and_quotes_nothing_that_would_contradict_it() -> None:
     found = replace(judgement(RefusalReason.INSUFFICIENT_GROUNDING), evidence=(evidence("words."),))
     refusal = Refusal(RefusalReason.INSUFFICIENT_GROUNDING, found, trace(passage()), (PLACE,))
-    assert [line.text for line in reply_view.format_reply(refusal)][-1] == "    “First words.”"
+    lines = [line.text for line in reply_view.format_reply(refusal)]
+    assert lines[-1].strip() == PLACE.link
+    assert not any("First words" in line for line in lines)
 
 
 def test_an_unsure_reply_shows_the_closest_quotes_by_section() -> None:

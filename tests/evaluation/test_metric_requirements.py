@@ -9,6 +9,7 @@ from bookbound.domain.errors import ConfigError
 from bookbound.evaluation.metric_requirements import (
     LOWER_IS_BETTER,
     METRIC_PATHS,
+    METRICS_BY_TYPE,
     MetricRequirement,
     parse_requirements,
 )
@@ -69,3 +70,10 @@ def test_an_unsure_reply_is_not_answered_but_not_refused_either() -> None:
     met, missed = parse_requirements(["not_answered.near_miss=1", "refused.near_miss=1"], ["near_miss"])
     assert met.describe_violation(metrics) is None
     assert missed.describe_violation(metrics) == "refused.near_miss is 0, 1 below the required 1."
+
+
+def test_every_metric_may_be_required_of_a_type_that_is_only_listed_once() -> None:
+    texts = [f"{name}.near_miss=0.8" for name in METRICS_BY_TYPE]
+    assert [each.name for each in parse_requirements(texts, iter(["near_miss"]))] == [
+        f"{name}.near_miss" for name in METRICS_BY_TYPE
+    ]

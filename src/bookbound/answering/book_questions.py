@@ -109,7 +109,12 @@ def parse_book_question(text: str, title: str) -> BookQuestion | None:
     if len(text) > MAX_BOOK_QUESTION_CHARS:
         return None
     if title:
-        text = re.sub(rf"(?<=\s)[\"“]?{re.escape(title)}[\"”]?(?=\s|$)", "this book", text, flags=re.I)
+        text = re.sub(
+            rf"(?<=\s)(?<!\bthis )(?<!\bthe )(?<!\byour )(?<!\bthat )[\"“]?{re.escape(title)}[\"”]?(?=\s|$)",
+            "this book",
+            text,
+            flags=re.I,
+        )
     text = _POLITE.sub("", _POLITE.sub("", text)).strip("?!., ")
     for kind, patterns in _PATTERNS.items():
         for pattern in patterns:

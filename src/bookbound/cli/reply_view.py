@@ -148,8 +148,6 @@ def format_refusal(refusal: Refusal, threshold: float = 0.0) -> Iterator[StyledL
     for place in refusal.closest:
         yield styled((_join_path(place), "dim"), indent=2)
         yield styled((place.link, "dim"), indent=4, no_wrap=True)
-        if quote := next((each for each in refusal.judgement.evidence if each.place.link == place.link), None):
-            yield styled(("“" + shorten(quote.unit_text, MAX_EXCERPT_CHARS) + "”", "italic"), indent=4)
 
 
 def format_passages(passages: Sequence[Passage]) -> Iterator[StyledLine]:

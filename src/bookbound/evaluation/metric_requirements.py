@@ -53,12 +53,13 @@ class MetricRequirement(NamedTuple):
 
 def parse_requirements(texts: Sequence[str], types: Iterable[str]) -> list[MetricRequirement]:
     """Parses texts like `recall@5=0.8`, for a set with these types of unanswerable questions."""
-    known = [*METRIC_PATHS, *(f"{name}.{each}" for name in METRICS_BY_TYPE for each in sorted(set(types)))]
+    kinds = sorted(set(types))
+    known = [*METRIC_PATHS, *(f"{name}.{kind}" for name in METRICS_BY_TYPE for kind in kinds)]
     requirements = []
     for text in texts:
         name, _, value = (part.strip() for part in text.rpartition("="))
         if name not in known:
-            raise ConfigError(f"A requirement is NAME=VALUE. Choose NAME from: {', '.join(known)}.")
+            raise ConfigError(f"“{text}” is no requirement. Write NAME=VALUE, with NAME from: {', '.join(known)}.")
         try:
             number = float(value)
         except ValueError:
