@@ -52,3 +52,10 @@ def test_a_row_at_the_start_of_a_chunk_names_columns_only_if_it_looks_like_names
 def test_a_single_row_names_no_columns() -> None:
     text = "Loop | Rate"
     assert not names_columns(text, [QuotableUnit("row", 0, len(text))], QuotableUnit("row", 0, len(text)))
+
+
+def test_a_column_may_have_a_digit_in_its_name_but_does_not_begin_with_one() -> None:
+    for first, names in (("Feature | PyTorch2", True), ("Speed | 2 ms", False)):
+        text = f"{first}\nLogging | Yes"
+        units = [QuotableUnit("row", 0, len(first)), QuotableUnit("row", len(first) + 1, len(text))]
+        assert names_columns(text, units, units[0]) is names

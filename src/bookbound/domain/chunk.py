@@ -105,7 +105,7 @@ def names_columns(text: str, units: Sequence[QuotableUnit], row: QuotableUnit) -
     return (
         at > 0
         or has_corner
-        or not any(len(cell) > MAX_COLUMN_NAME_CHARACTERS or re.search(r"\d|\.$", cell) for cell in cells)
+        or not any(len(cell) > MAX_COLUMN_NAME_CHARACTERS or re.search(r"^\W*\d|\.$", cell) for cell in cells)
     )
 
 
