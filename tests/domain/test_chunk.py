@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
 
-from bookbound.domain.chunk import QuotableUnit, names_columns, split_cells
+import pytest
+from tests.domain.test_reply_blocks import make_chunk
+
+from bookbound.domain.chunk import QuotableUnit, names_columns
+from bookbound.domain.document import InlineKind, MarkupSpan
 from bookbound.text.sentences import split_sentences
 
 
@@ -21,13 +25,21 @@ from bookbound.text.sentences import split_sentences
     ],
 )
 def test_a_bar_with_space_around_it_ends_a_cell(row: str, cells: tuple[str, ...]) -> None:
-    assert split_cells(row) == cells
+    chunk = make_chunk(("row", row))
+    assert chunk.split_row(chunk.units[0]) == cells
+
+
+@pytest.mark.parametrize("kind", ["inline_code", "inline_formula"])
+def test_a_bar_in_code_or_a_formula_ends_no_cell(kind: InlineKind) -> None:
+    chunk = make_chunk("Limits\n", ("row", "size | int | None | 40"))
+    marked = replace(chunk, offset=100, markup=(MarkupSpan(kind, 114, 124),))
+    assert marked.split_row(marked.units[0]) == ("size", "int | None", "40")
 
 
 def find_header(text: str) -> list[str]:
     """Returns the rows that name columns."""
     units = split_sentences(text)
-    return [text[unit.start : unit.end] for unit in units if names_columns(text, units, unit)]
+    return [text[unit.start : unit.end] for unit in units if names_columns(make_chunk(text), units, unit)]
 
 
 def test_the_first_of_several_rows_names_the_columns() -> None:
@@ -38,7 +50,7 @@ def test_the_first_of_several_rows_names_the_columns() -> None:
 def test_a_row_with_an_empty_corner_names_columns() -> None:
     text = "| Gazebo 8 | MuJoCo 3\nStep | 1 ms | 2 ms"
     units = [QuotableUnit("row", 0, 21), QuotableUnit("row", 22, len(text))]
-    assert [names_columns(text, units, unit) for unit in units] == [True, False]
+    assert [names_columns(make_chunk(text), units, unit) for unit in units] == [True, False]
 
 
 def test_a_row_at_the_start_of_a_chunk_names_columns_only_if_it_looks_like_names() -> None:
@@ -50,12 +62,11 @@ def test_a_row_at_the_start_of_a_chunk_names_columns_only_if_it_looks_like_names
 
 
 def test_a_single_row_names_no_columns() -> None:
-    text = "Loop | Rate"
-    assert not names_columns(text, [QuotableUnit("row", 0, len(text))], QuotableUnit("row", 0, len(text)))
+    chunk = make_chunk(("row", "Loop | Rate"))
+    assert not names_columns(chunk, chunk.units, chunk.units[0])
 
 
 def test_a_column_may_have_a_digit_in_its_name_but_does_not_begin_with_one() -> None:
     for first, names in (("Feature | PyTorch2", True), ("Speed | 2 ms", False)):
-        text = f"{first}\nLogging | Yes"
-        units = [QuotableUnit("row", 0, len(first)), QuotableUnit("row", len(first) + 1, len(text))]
-        assert names_columns(text, units, units[0]) is names
+        chunk = make_chunk(("row", first), ("row", "Logging | Yes"))
+        assert names_columns(chunk, chunk.units, chunk.units[0]) is names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -88,19 +88,25 @@ class QuotableUnit(NamedTuple):
 
 
 MAX_COLUMN_NAME_CHARACTERS = 40
+_CELL_BORDER = re.compile(r"(?<!\S)\|(?!\S)")
 
 
-def split_cells(row: str) -> tuple[str, ...]:
-    """Returns the cells of a row of a table."""
-    return tuple(cell.strip() for cell in re.split(r"(?<!\S)\|(?!\S)", row))
+def find_cells(text: str, start: int, end: int, markup: Iterable[MarkupSpan]) -> Iterator[tuple[int, int]]:
+    """Yields where the cells of the row at `start` to `end` begin and end; a bar in code or a formula ends none."""
+    verbatim = [span for span in markup if span.kind in ("inline_code", "inline_formula")]
+    for found in _CELL_BORDER.finditer(text, start, end):
+        if not any(span.start <= found.start() < span.end for span in verbatim):
+            yield start, found.start()
+            start = found.end()
+    yield start, end
 
 
-def names_columns(text: str, units: Sequence[QuotableUnit], row: QuotableUnit) -> bool:
+def names_columns(chunk: Chunk, units: Sequence[QuotableUnit], row: QuotableUnit) -> bool:
     """Returns whether a row names the columns of a table; at the start of a chunk it may be an ordinary row."""
     at = bisect_left(units, row.start, key=lambda unit: unit.start)
-    if _is_row_after(text, units, at) or not _is_row_after(text, units, at + 1):
+    if _is_row_after(chunk.text, units, at) or not _is_row_after(chunk.text, units, at + 1):
         return False
-    cells, below = (split_cells(text[unit.start : unit.end]) for unit in units[at : at + 2])
+    cells, below = map(chunk.split_row, units[at : at + 2])
     has_corner = not cells[0] and bool(below[0])  # the column of row names has no name
     return (
         at > 0
@@ -153,6 +159,12 @@ class Chunk:
     def source_span(self, start: int, end: int) -> tuple[int, int]:
         """Returns the span in the source file of characters `start` to `end` of this chunk."""
         return find_source_span(self.spans, start, end)
+
+    def split_row(self, row: QuotableUnit) -> tuple[str, ...]:
+        """Returns the cells of a row of a table."""
+        markup = (span._replace(start=span.start - self.offset, end=span.end - self.offset) for span in self.markup)
+        cells = find_cells(self.text, row.start, row.end, markup)
+        return tuple(self.text[slice(*cell)].strip() for cell in cells)
 
     def place_of(self, start: int, end: int) -> Place:
         """Returns the place of characters `start` to `end` of this chunk; its printed page is that of the first one."""

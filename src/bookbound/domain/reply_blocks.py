@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bookbound.domain.chunk import Chunk, QuotableUnit, names_columns, split_cells
+from bookbound.domain.chunk import Chunk, QuotableUnit, names_columns
 from bookbound.domain.judgement import Evidence
 
 if TYPE_CHECKING:
@@ -125,8 +125,8 @@ def _make_block(part: _Part) -> ReplyBlock:
         case "list":
             return ReplyBlock("list", items=(_make_item(chunk, part, unit),), evidence=part.evidence)
         case "table":
-            first = names_columns(chunk.text, chunk.units, unit)
-            return ReplyBlock("table", rows=(split_cells(part.text),), has_header=first, evidence=part.evidence)
+            first = names_columns(chunk, chunk.units, unit)
+            return ReplyBlock("table", rows=(chunk.split_row(unit),), has_header=first, evidence=part.evidence)
         case "code":
             return ReplyBlock("code", part.text, (), (), False, cut_start, cut_end, part.evidence)
         case "formula":

@@ -66,6 +66,15 @@ def test_a_table_that_was_cut_has_all_rows_and_its_header(tmp_path: Path) -> Non
     assert [row[0] for row in table.rows] == ["name", *(f"row{number}" for number in range(20))]
 
 
+def test_a_bar_in_code_ends_no_cell_in_any_part_of_a_table_that_was_cut(tmp_path: Path) -> None:
+    rows = "\n".join(f"| row{number} | `int \\| None` | {number} |" for number in range(20))
+    for words in ("row1 ", "row17 "):
+        source = f"# A\n\nThe rows:\n\n| name | type | number |\n|---|---|---|\n{rows}\n"
+        passage, *_ = join(tmp_path, source, words)
+        table = next(block for block in blocks_of(passage) if block.kind == "table")
+        assert table.rows[1:] == tuple((f"row{number}", "int | None", f"{number}") for number in range(20))
+
+
 def test_a_lead_sentence_brings_what_it_announces_in_the_next_chunk(tmp_path: Path) -> None:
     lead = "word " * 30 + "and these are the hens:"
     passage, _, before = join(tmp_path, f"# A\n\n{lead}\n\n" + "- hen\n" * 20, "these are the hens", budget=36)

@@ -84,7 +84,7 @@ class ChunkLayout:
         return range(first, last + 1)
 
     def names_columns(self, at: int) -> bool:
-        return names_columns(self.chunk.text, self.units, self.units[at])
+        return names_columns(self.chunk, self.units, self.units[at])
 
     def is_label(self, at: int) -> bool:
         """Returns whether a unit heads what follows and says nothing itself: a heading, the title of a note."""

@@ -97,6 +97,8 @@ def _append(chunk: Chunk, after: Chunk) -> Chunk:
     shift = len(chunk.text) + len(gap)
     units = [unit._replace(start=unit.start + shift, end=unit.end + shift) for unit in after.units]
     spans = tuple(SourceSpan(span.at + shift, *span[1:]) for span in after.spans)
+    moved = chunk.offset + shift - after.offset
+    markup = (span._replace(start=span.start + moved, end=span.end + moved) for span in after.markup)
     if is_cut:
         last = chunk.units[-1]
         units = [*chunk.units[:-1], QuotableUnit(last.kind, last.start, units[0].end), *units[1:]]
@@ -112,6 +114,7 @@ def _append(chunk: Chunk, after: Chunk) -> Chunk:
         spans=chunk.spans + spans,
         cut_end=after.cut_end,
         page_breaks=breaks,
+        markup=tuple(dict.fromkeys((*chunk.markup, *markup))),
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from bookbound.domain.chunk import Chunk
+from bookbound.domain.chunk import Chunk, find_cells
 from bookbound.domain.document import InlineKind, MarkupSpan
 from bookbound.server.page.pygments import StyledCode, highlight_code
 
@@ -26,7 +26,6 @@ _LEAVES = frozenset(("heading", "paragraph", "code", "formula", "row", "picture"
 _VERBATIM = frozenset(("code", "formula"))
 _MAX_LOOK_BACK = 32
 _MARKER = re.compile(r"\s*(?:[-*+•‣◦·–]|\(?(?:(?P<number>\d{1,6})|(?P<letter>[A-Za-z])|#)[.)])\s+")
-_CELL_SEPARATOR = re.compile(r"(?<!\S)\|(?!\S)")
 _BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
 _TONES = {
     **dict.fromkeys(("tip", "hint", "success", "check", "done"), "good"),
@@ -146,18 +145,10 @@ class PageText:
             text = self._text[start:end]
             return ShownBlock(kind, code=highlight_code(text, value) if kind == "code" else (StyledCode(text),))
         if kind == "row":
-            cells = tuple(self._split_runs(*cell) for cell in self._find_cells(start, end))
-            return ShownBlock(value or kind, cells=cells)
+            cells = find_cells(self._text, start, end, self._find_inline(start, end))
+            return ShownBlock(value or kind, cells=tuple(self._split_runs(*cell) for cell in cells))
         shown = value if value in ("term", "caption") else kind
         return ShownBlock(shown, self._split_runs(start, end))
-
-    def _find_cells(self, start: int, end: int) -> Iterator[CharSpan]:
-        verbatim = [span for span in self._find_inline(start, end) if span.kind in ("inline_code", "inline_formula")]
-        for found in _CELL_SEPARATOR.finditer(self._text, start, end):
-            if not any(span.start <= found.start() < span.end for span in verbatim):
-                yield start, found.start()
-                start = found.end()
-        yield start, end
 
     def _split_runs(self, start: int, end: int) -> tuple[LinkedRuns, ...]:
         """Returns the words of a range; only line breaks of the author remain in them."""
