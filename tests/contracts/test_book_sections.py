@@ -7,15 +7,21 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from bookbound import bootstrap
 from bookbound.contracts.book_sections import SectionText, get_section_id, read_chapter, read_section
 from bookbound.contracts.mcp_tools import MAX_SECTION_CHARS, ReadSectionResult
+from bookbound.domain.chunk import Chunk
 from bookbound.domain.errors import InvalidInputError
+from bookbound.domain.outline import Outline, outline_page
 from bookbound.domain.ports import Index
+from bookbound.indexing.split import split_page
 from bookbound.settings import Settings
+from bookbound.sources import parse_book
 
 Read = Callable[[str], SectionText]
 ANATOMY = "docs/01-foundations/02-anatomy-of-a-humanoid.md"
@@ -94,3 +100,21 @@ def test_a_long_text_is_read_in_parts_that_end_with_a_line(read: Read) -> None:
         assert part.text.endswith("\n")
         offset = part.next_offset
     assert "".join(parts) == whole.text
+
+
+def test_neighbouring_sections_with_the_same_heading_are_read_apart(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n\n## Setup\n\nOne.\n\n### Linux\n\nTwo.\n\n## Setup\n\nThree.\n")
+    (page,) = parse_book(tmp_path).pages
+    chunks = split_page(page, lambda text: len(text.split()), 100)
+
+    async def get_outline() -> Outline:
+        return Outline((outline_page(chunks),), {})
+
+    async def get_chunks(file: str) -> list[Chunk]:
+        return chunks
+
+    index = cast(Index, SimpleNamespace(outline=get_outline, chunks=get_chunks))
+    assert re.findall(r"\w+\.", asyncio.run(read_section(index, "a.md#setup")).text) == ["One.", "Two."]
+    assert re.findall(r"\w+\.", asyncio.run(read_section(index, "a.md#setup-1")).text) == ["Three."]
+    with pytest.raises(InvalidInputError, match=r"a\.md#setup, a\.md#setup-1"):
+        asyncio.run(read_section(index, "Setup"))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from bookbound.domain.chunk import Chunk, Place, QuotableUnit
 from bookbound.domain.errors import InvalidInputError
 from bookbound.domain.judgement import Evidence
+from bookbound.domain.outline import split_sections
 from bookbound.domain.ports import Index
 from bookbound.domain.reply import AnswerSentence
 from bookbound.domain.reply_blocks import build_blocks
@@ -72,16 +73,17 @@ def _take_section(chunks: Sequence[Chunk], anchor: str) -> list[Chunk]:
     def has_anchor(chunk: Chunk) -> bool:
         return anchor in (chunk.place.anchor, *(each.anchor for each in chunk.page_breaks))
 
-    first = next((at for at, chunk in enumerate(chunks) if has_anchor(chunk)), None)
+    sections = list(split_sections(chunks))
+    first = next((at for at, section in enumerate(sections) if any(map(has_anchor, section))), None)
     if first is None:
         return []
-    headings = chunks[first].place.headings
-    end = first
-    while end < len(chunks) and chunks[end].place.headings[: len(headings)] == headings:
-        end += 1
-    while first and chunks[first - 1].place.headings == headings:
-        first -= 1
-    return list(chunks[first:end])
+    headings = sections[first][0].place.headings
+
+    def is_inside(section: Sequence[Chunk]) -> bool:
+        below = section[0].place.headings
+        return len(below) > len(headings) and below[: len(headings)] == headings
+
+    return [*sections[first], *(chunk for section in takewhile(is_inside, sections[first + 1 :]) for chunk in section)]
 
 
 async def _find_by_title(index: Index, title: str) -> list[Chunk]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bookbound.domain.chunk import Chunk, Place
+
+_BLANK_LINE = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,36 @@ class Outline:
 
 def outline_page(chunks: Sequence[Chunk]) -> OutlinePage:
     """Returns the outline of a page from its chunks in reading order; a page opens with its first sentence."""
-    sections: dict[tuple[str, ...], Place] = {}
-    for chunk in chunks:
-        sections.setdefault(chunk.place.headings, chunk.place)
     opening = next((chunk for chunk in chunks if any(unit.kind == "sentence" for unit in chunk.units)), chunks[0])
-    return OutlinePage(opening, tuple(sections.values()))
+    return OutlinePage(opening, tuple(section[0].place for section in split_sections(chunks)))
+
+
+def split_sections(chunks: Sequence[Chunk]) -> Iterator[list[Chunk]]:
+    """Yields the chunks of each section of a page, also of neighbours with the same headings."""
+    section: list[Chunk] = []
+    for chunk in chunks:
+        if section and _begins_section(section[-1], chunk):
+            yield section
+            section = []
+        section.append(chunk)
+    if section:
+        yield section
+
+
+def _begins_section(before: Chunk, chunk: Chunk) -> bool:
+    if before.place.headings != chunk.place.headings:
+        return True
+    # Blocks and printed pages inside a section have anchors too.
+    return before.place.anchor != chunk.place.anchor and count_headings_between(before, chunk) > 0
+
+
+def count_headings_between(before: Chunk, chunk: Chunk) -> int:
+    """Returns how many of a chunk's headings stand directly above it: no other text is between chunks of a page."""
+    room = chunk.offset - before.offset - len(before.text) - len(_BLANK_LINE)
+    count = 0
+    for heading in reversed(chunk.place.headings):
+        room -= len(heading) + len(_BLANK_LINE)
+        if room < 0:
+            break
+        count += 1
+    return count

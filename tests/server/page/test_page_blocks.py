@@ -345,3 +345,8 @@ def test_badges_and_pictures_inside_sentences_are_words_or_nothing(tmp_path: Pat
     shown = render(tmp_path, a_md="# A\n\n[![build](https://e.org/b.svg)](https://e.org)\n\nPress ![OK](ok.png) now.\n")
     assert "<figure" not in shown
     assert "Press OK now." in shown
+
+
+def test_each_neighbouring_section_with_the_same_heading_has_its_anchor(tmp_path: Path) -> None:
+    shown = render(tmp_path, a_md="# A\n\n## Setup\n\nOne.\n\n## Setup\n\nTwo.\n\n## Setup\n\nThree.\n")
+    assert re.findall(r'<h2[^>]*id="([^"]*)"', shown) == ["setup", "setup-1", "setup-2"]

@@ -71,3 +71,49 @@ def test_a_heading_above_all_others_is_not_listed_as_a_section() -> None:
         ("small", "/books/b/read/a.pdf#small"),
         ("large", "/books/b/read/a.pdf#large"),
     ]
+
+
+def make_setups() -> list[Chunk]:
+    """Three sections with one heading, which stands in the gaps between the chunks; the second has a subsection."""
+    return [
+        make_chunk("One.", ("Setup",), "setup"),
+        make_chunk("Two.", ("Setup",), "setup-1", offset=13),
+        make_chunk("Three.", ("Setup", "Linux"), "linux", offset=26),
+        make_chunk("Four.", ("Setup",), "setup-2", offset=41),
+    ]
+
+
+def test_neighbouring_sections_with_the_same_heading_stay_apart() -> None:
+    sections = build_sections(make_setups(), str)
+    assert [section.headings for section in sections] == [
+        (SectionHeading(2, "Setup", "setup"),),
+        (SectionHeading(2, "Setup", "setup-1"),),
+        (SectionHeading(3, "Linux", "linux"),),
+        (SectionHeading(2, "Setup", "setup-2"),),
+    ]
+
+
+def test_a_repeated_heading_without_text_is_shown_above_its_subsection() -> None:
+    chunks = [
+        make_chunk("One.", ("Setup", "Linux"), "linux"),
+        make_chunk("Two.", ("Setup", "Linux"), "linux-1", offset=20),
+    ]
+    _, second = build_sections(chunks, str)
+    assert second.headings == (SectionHeading(2, "Setup", ""), SectionHeading(3, "Linux", "linux-1"))
+
+
+def test_an_anchor_inside_a_section_does_not_repeat_its_heading() -> None:
+    chunks = [make_chunk("One.", ("Setup",), "setup"), make_chunk("Two.", ("Setup",), "wiring", offset=6)]
+    (section,) = build_sections(chunks, str)
+    assert section.headings == (SectionHeading(2, "Setup", "setup"),)
+
+
+def test_each_section_with_the_same_heading_is_listed() -> None:
+    page = outline_page(make_setups())
+    (chapter,) = list_chapters(Outline((page,), {}), page, "")
+    (link,) = chapter.pages
+    assert [(each.title, each.href) for each in link.sections] == [
+        ("Setup", "/read/a.pdf#setup"),
+        ("Setup", "/read/a.pdf#setup-1"),
+        ("Setup", "/read/a.pdf#setup-2"),
+    ]

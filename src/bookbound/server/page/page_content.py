@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bookbound.domain.chunk import Chunk, Place
 from bookbound.domain.document import PageBreak
-from bookbound.domain.outline import Outline, OutlinePage
+from bookbound.domain.outline import Outline, OutlinePage, count_headings_between, split_sections
 from bookbound.server.page.book_links import page_path
 from bookbound.server.page.page_blocks import LinkResolver, PageText, ShownBlock
 
@@ -72,13 +72,19 @@ def _link_page(page: OutlinePage, is_current: bool, prefix: str) -> PageLink:
 
 def _link_sections(places: Sequence[Place], prefix: str) -> tuple[PageLink, ...]:
     """The sections of the outermost level that has several; one heading above all of them is only a second title."""
-    level = 0 if len({place.headings[0] for place in places if place.headings}) > 1 else 1
-    links: dict[str, PageLink] = {}
+    outermost = tuple(_link_level(places, 0, prefix))
+    return outermost if len(outermost) > 1 else tuple(_link_level(places, 1, prefix))
+
+
+def _link_level(places: Sequence[Place], level: int, prefix: str) -> Iterator[PageLink]:
+    """Links to the sections of a level; one without a text of its own begins with its first subsection."""
+    listed: set[str] = set()
     for place in places:
         if len(place.headings) > level and place.anchor:
             title = place.headings[level]
-            links.setdefault(title, PageLink(title, page_path(place, prefix, place.anchor)))
-    return tuple(links.values())
+            if len(place.headings) == level + 1 or title not in listed:
+                yield PageLink(title, page_path(place, prefix, place.anchor))
+            listed.add(title)
 
 
 def build_sections(chunks: Sequence[Chunk], resolve_link: LinkResolver) -> Iterator[ShownSection]:
@@ -93,12 +99,13 @@ def build_sections(chunks: Sequence[Chunk], resolve_link: LinkResolver) -> Itera
         used.add(anchor)
         return anchor if is_new else ""
 
-    for _, group in groupby(chunks, key=lambda chunk: chunk.place.headings):
-        section = list(group)
+    before: Chunk | None = None
+    for section in split_sections(chunks):
         place = section[0].place
         headings = place.headings[1:] if place.headings[:1] == (place.title,) else place.headings
-        shared = _count_shared(open_headings, headings)
-        anchor, open_headings = take(place.anchor), headings
+        begun = count_headings_between(before, section[0]) if before else 0
+        shared = min(_count_shared(open_headings, headings), max(0, len(headings) - begun))
+        anchor, open_headings, before = take(place.anchor), headings, section[-1]
         last = len(headings) - 1
         new = tuple(
             SectionHeading(min(TOP_LEVEL + at, LOWEST_LEVEL), headings[at], anchor if at == last else "")
