@@ -14,6 +14,7 @@ from bookbound.evaluation.runner import QuestionOutcome
 from bookbound.evaluation.threshold_curve import (
     MAX_COVERAGE_LOSS,
     MIN_COVERAGE,
+    MIN_THRESHOLD,
     THRESHOLD_GRID,
     build_threshold_curve,
     choose_threshold,
@@ -76,7 +77,10 @@ def test_the_lowest_threshold_that_reaches_the_precision_is_chosen(
     reaching = [
         row.threshold
         for row in rows
-        if row.precision is not None and row.precision >= precision and (row.coverage or 0) >= MIN_COVERAGE
+        if row.threshold >= MIN_THRESHOLD
+        and row.precision is not None
+        and row.precision >= precision
+        and (row.coverage or 0) >= MIN_COVERAGE
     ]
     assert (choice.threshold if choice else None) == min(reaching, default=None)
 
@@ -84,7 +88,7 @@ def test_the_lowest_threshold_that_reaches_the_precision_is_chosen(
 def test_a_threshold_with_hardly_any_answers_is_not_chosen() -> None:
     lucky = [make_answered(0.95), *(make_answered(0.5, right=False) for _ in range(19))]
     assert choose_threshold(build_threshold_curve(lucky), 0.9) is None
-    assert find_most_precise_threshold(build_threshold_curve(lucky)) == evaluate_threshold(0.0, lucky)
+    assert find_most_precise_threshold(build_threshold_curve(lucky)) == evaluate_threshold(MIN_THRESHOLD, lucky)
 
 
 def test_of_equally_precise_thresholds_the_lowest_is_best() -> None:
@@ -93,6 +97,12 @@ def test_of_equally_precise_thresholds_the_lowest_is_best() -> None:
     )
     assert found is not None
     assert (found.threshold, found.precision) == (0.41, 1.0)
+
+
+def test_no_threshold_is_chosen_at_which_anything_is_answered() -> None:
+    found = choose_threshold(build_threshold_curve([make_answered(0.05), make_answered(0.9)]), 0.5)
+    assert found is not None
+    assert found.threshold == MIN_THRESHOLD
 
 
 def test_without_answers_no_threshold_is_chosen() -> None:

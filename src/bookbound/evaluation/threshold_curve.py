@@ -14,6 +14,8 @@ from bookbound.evaluation.runner import QuestionOutcome
 
 THRESHOLD_GRID = tuple(round(i / 100, 2) for i in range(101))
 CALIBRATION_BIN_COUNT = 10
+MIN_THRESHOLD = 0.1
+"""The least threshold that is chosen: a small set may have no question that shows what a lower one lets through."""
 MIN_COVERAGE = 0.1
 """The least share of answerable questions that an operating point answers; below it, precision is luck."""
 MAX_COVERAGE_LOSS = 0.1
@@ -120,16 +122,18 @@ def build_threshold_curve(outcomes: Sequence[QuestionOutcome]) -> list[CurvePoin
 
 def choose_threshold(curve: Sequence[CurvePoint], precision: float) -> CurvePoint | None:
     """The lowest threshold that reaches a precision and so answers most."""
-    return next((point for point in _with_enough_coverage(curve) if (point.precision or 0.0) >= precision), None)
+    return next((point for point in _list_eligible(curve) if (point.precision or 0.0) >= precision), None)
 
 
 def find_most_precise_threshold(curve: Sequence[CurvePoint]) -> CurvePoint | None:
     """The most precise threshold; of equal ones the lowest."""
-    return max(_with_enough_coverage(curve), key=lambda point: point.precision or 0.0, default=None)
+    return max(_list_eligible(curve), key=lambda point: point.precision or 0.0, default=None)
 
 
-def _with_enough_coverage(curve: Sequence[CurvePoint]) -> list[CurvePoint]:
-    return [point for point in curve if point.precision is not None and (point.coverage or 0.0) >= MIN_COVERAGE]
+def _list_eligible(curve: Sequence[CurvePoint]) -> list[CurvePoint]:
+    """The points that may be chosen."""
+    allowed = (point for point in curve if point.precision is not None and point.threshold >= MIN_THRESHOLD)
+    return [point for point in allowed if (point.coverage or 0.0) >= MIN_COVERAGE]
 
 
 @dataclass(frozen=True, slots=True)
