@@ -12,7 +12,7 @@ from bookbound.sources import file_loader, files, fingerprints
 from bookbound.sources.detect import detect_reader
 
 __all__ = ["READER_VERSION", "parse_book"]
-READER_VERSION = "6"
+READER_VERSION = "7"
 """Changes when any reader reads an unchanged source differently."""
 
 

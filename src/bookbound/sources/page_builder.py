@@ -11,6 +11,8 @@ from bookbound.domain.document import Block, BlockKind, InlineKind, MarkupSpan, 
 
 CharSpan = tuple[int, int]
 """The offsets at which something begins and ends."""
+BlockMarker = CharSpan | tuple[str, int, int] | str
+"""The marker of a list item: a span of the source, a text in place of such a span, or a text without a source."""
 MAX_MARKUP_DEPTH, MAX_TARGET_CHARS = 8, 1_000
 """Limit the markup that is kept for each chunk; markup that is nested deeper and longer targets are left out."""
 
@@ -30,7 +32,7 @@ class OpenBlock:
 
     kind: BlockKind
     level: int = 0
-    marker: CharSpan | str | None = None
+    marker: BlockMarker | None = None
     anchor: str = ""
     start: int = -1
     children: list[Block] = field(default_factory=list)
@@ -56,9 +58,8 @@ class PageBuilder:
     def __init__(self, source: str) -> None:
         self.source = source
         self._parts: list[str] = []
-        self._length = 0
         self._spans: list[SourceSpan] = []
-        self._gap, self._separators, self._unstarted = "", 0, 0
+        self._gap, self._length, self._separators, self._unstarted = "", 0, 0, 0
         self._open: list[OpenBlock] = []
         self._blocks: list[Block] = []
         self._open_markup: list[OpenMarkup] = []
@@ -179,18 +180,15 @@ class PageBuilder:
 
     @contextmanager
     def block(
-        self, kind: BlockKind, level: int = 0, marker: CharSpan | str | None = None, variant: str = ""
+        self, kind: BlockKind, level: int = 0, marker: BlockMarker | None = None, variant: str = ""
     ) -> Iterator[OpenBlock]:
         """Put everything that is added inside the `with` statement into a block."""
         self.open_block(kind, level, marker, variant)
-        block = self._open[-1]
-        yield block
-        self.close_block(block.anchor)
+        yield self._open[-1]
+        self.close_block(self._open[-1].anchor)
 
-    def open_block(
-        self, kind: BlockKind, level: int = 0, marker: CharSpan | str | None = None, variant: str = ""
-    ) -> None:
-        """Begin a block; `marker` comes before its first words and is a span of the source or a text."""
+    def open_block(self, kind: BlockKind, level: int = 0, marker: BlockMarker | None = None, variant: str = "") -> None:
+        """Begin a block; `marker` comes before its first words."""
         self._open.append(OpenBlock(kind, level, marker, variant=variant))
         self._unstarted += 1
 
@@ -232,6 +230,8 @@ class PageBuilder:
             block.start = self._length
             if isinstance(block.marker, str):
                 self._add(block.marker)
+            elif block.marker and len(block.marker) == 3:
+                self.substitute(*block.marker)
             elif block.marker:
                 self.copy(*block.marker)
 

@@ -130,6 +130,20 @@ def test_admonitions_can_be_nested_and_in_lists() -> None:
     assert visible("- a\n\n  :::tip\n  b\n  :::\n\n- c", docusaurus=True) == "- a\ntip\nb\n- c"
 
 
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("1. one\n1. two\n1. three", "1. one\n2. two\n3. three"),
+        ("4) one\n4) two\n9) three", "4) one\n5) two\n6) three"),
+        ("0. one\n0. two", "0. one\n1. two"),
+        ("1. one\n   1. deep\n   1. deep too\n1. two", "1. one\n  1. deep\n  2. deep too\n2. two"),
+        ("1. one\n   - deep\n1. two\n\nBetween\n\n1. new", "1. one\n  - deep\n2. two\n\nBetween\n\n1. new"),
+    ],
+)
+def test_the_first_number_of_a_list_counts_and_the_others_follow(source: str, text: str) -> None:
+    assert visible(source) == text
+
+
 def test_list_items_begin_with_their_markers_and_nested_ones_are_indented() -> None:
     source = "1. one\n   ```sh\n   ls\n   ```\n2. two\n   - deep\n     * deeper\n"
     assert visible(source) == "1. one\nls\n2. two\n  - deep\n    * deeper"

@@ -13,7 +13,7 @@ from bookbound.sources.markdown.html_elements import HtmlBlock, HtmlBlockRendere
 from bookbound.sources.markdown.inline_renderer import InlineContent, render_inline
 from bookbound.sources.markdown.markdown_it import Token, parse_markdown, parse_markdown_inline
 from bookbound.sources.markdown.markup import strip_markup
-from bookbound.sources.page_builder import CharSpan, PageBuilder, RenderedPage
+from bookbound.sources.page_builder import BlockMarker, CharSpan, PageBuilder, RenderedPage
 from bookbound.sources.slugs import Slugger, find_explicit_id
 from bookbound.sources.titles import MAX_TITLE_CHARS
 
@@ -89,6 +89,7 @@ class _MarkdownRenderer:
         self.slugger = Slugger(dialect.slug_rule, map(find_explicit_id, builder.source.split("\n")))
         self.line_starts = [0, *(match.end() for match in re.finditer("\n", masked)), len(masked) + 1]
         self.marker_end = 0
+        self.next_numbers: list[int] = []
 
     def render(self, tokens: list[Token]) -> None:
         rest = iter(tokens)
@@ -118,9 +119,13 @@ class _MarkdownRenderer:
             elif name.startswith("container") and token.nesting > 0:
                 self._open_admonition(token)
             elif name in _BLOCK_KINDS and token.nesting > 0:
+                if name == "ordered_list":
+                    self.next_numbers.append(int(token.attrs.get("start", 1)))
                 marker = self._find_marker(token) if name == "list_item" else None
                 self.builder.open_block(_BLOCK_KINDS[name], marker=marker, variant=_VARIANTS.get(name, ""))
             elif name in _BLOCK_KINDS:
+                if name == "ordered_list":
+                    self.next_numbers.pop()
                 self.builder.close_block()
 
     def _line_spans(self, token: Token) -> Iterator[CharSpan]:
@@ -202,12 +207,17 @@ class _MarkdownRenderer:
                 for span in line:
                     self.builder.copy_words(*span)
 
-    def _find_marker(self, token: Token) -> CharSpan:
-        """Find an item's marker and the space after it."""
+    def _find_marker(self, token: Token) -> BlockMarker:
+        """Find an item's marker and the space after it, or make one if the item has another number in its list."""
         start, end = next(self._line_spans(token))
         marker = token.info + token.markup
         at = max(self.masked.find(marker, max(start, self.marker_end), end), start)
         self.marker_end = at + len(marker)
+        if token.info:
+            number = self.next_numbers[-1]
+            self.next_numbers[-1] += 1
+            if int(token.info) != number:
+                return f"{number}{token.markup} ", at, self.marker_end
         return at, self.marker_end + self.masked.startswith(" ", self.marker_end)
 
     def _open_admonition(self, token: Token) -> None:
