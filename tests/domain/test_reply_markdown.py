@@ -27,7 +27,8 @@ def test_a_text_of_an_interface_keeps_its_markup() -> None:
 def read_list(*items: ListItem) -> list[str]:
     """Returns the lists and items that a reader of the Markdown sees."""
     rendered = MARKDOWN.render(render_markdown([ReplyBlock("list", items=items)]))
-    return [each.removeprefix("<li>").strip() for each in LISTS.findall(rendered)]
+    tight = rendered.replace("<li>\n<p>", "<li>")
+    return [each.removeprefix("<li>").strip() for each in LISTS.findall(tight)]
 
 
 def test_levels_below_bullets_are_seen_as_levels() -> None:
@@ -50,6 +51,20 @@ def test_items_are_seen_with_the_numbers_of_the_book() -> None:
     assert read_list(ListItem("Look.", "3."), ListItem("Walk.", "4.")) == ["<ol", 'start="3"', "Look.", "Walk.", "</ol"]
     seen = read_list(ListItem("Look.", "3."), ListItem("Rest.", "9."))
     assert 'start="9"' in seen or "9. Rest." in seen
+
+
+@pytest.mark.parametrize("above", ["", "1."])
+def test_a_list_inside_an_item_is_seen_as_a_list_whatever_its_first_number_is(above: str) -> None:
+    seen = read_list(ListItem("legs", above), ListItem("feet", "2.", 1), ListItem("toes", "3.", 1), ListItem("arms"))
+    outer = "ol" if above else "ul"
+    inner = ["<ol", 'start="2"', "feet", "toes", "</ol"]
+    end = ["</ol", "<ul", "arms", "</ul"] if above else ["arms", "</ul"]
+    assert seen == [f"<{outer}", "legs", *inner, *end]
+
+
+def test_a_number_after_a_bullet_of_the_same_list_is_seen_as_an_item() -> None:
+    seen = read_list(ListItem("legs"), ListItem("feet", "2."), ListItem("toes", "3."))
+    assert seen == ["<ul", "legs", "</ul", "<ol", 'start="2"', "feet", "toes", "</ol"]
 
 
 @pytest.mark.parametrize(("one", "two"), [("a.", "b."), ("a)", "b)"), ("(a)", "(b)"), ("(1)", "(2)")])

@@ -33,6 +33,8 @@ def _render_list(block: ReplyBlock) -> str:
         marker = item.number if _continues_numbers(previous.get(item.level), item) else "-"
         words = escape_markdown(item.text)
         words = words if marker == item.number or not item.number else f"{escape_markdown(item.number)} {words}"
+        if parents and item.level not in previous and marker != "-" and int(marker[:-1]) != 1:
+            lines.append("")  # only a list that starts at 1 may follow the words above it directly
         lines.append(f"{' ' * indent}{marker} {words}")
         parents.append((item, indent + len(marker) + 1))
         previous = {level: each for level, each in previous.items() if level < item.level} | {item.level: item}
