@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import aclosing
 from pathlib import Path
 from threading import Event
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 import pytest
 
@@ -184,6 +184,30 @@ def test_a_question_that_breaks_a_rule_is_invalid_input(book: Book) -> None:
         book.ask(" ")
     with pytest.raises(InvalidInputError):
         book.search("wick", k=0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"k": 2.5}, "passages must be 1 to 20, not 2.5"),
+        ({"k": "3"}, "passages must be 1 to 20, not '3'"),
+        ({"k": None}, "passages must be 1 to 20, not None"),
+        ({"threshold": "x"}, "threshold must be a number from 0 to 1, not 'x'"),
+        ({"threshold": None}, "threshold must be a number from 0 to 1, not None"),
+        ({"threshold": float("nan")}, "threshold must be a number from 0 to 1, not nan"),
+        ({"selection": 5}, "selection must be text, not int"),
+    ],
+)
+def test_an_argument_of_another_type_is_invalid_input(book: Book, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        book.ask("How long does the horn sound in fog?", **arguments)
+
+
+def test_a_question_that_is_no_text_is_invalid_input(book: Book) -> None:
+    with pytest.raises(InvalidInputError, match="question must be text, not NoneType"):
+        book.ask(cast(str, None))
+    with pytest.raises(InvalidInputError, match="conversation must be text, not NoneType"):
+        book.ask("Why?", conversation=[("What is a wick?", cast(str, None))])
 
 
 def test_invalid_input_is_a_value_error() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
+from numbers import Integral, Real
 from time import monotonic
 from typing import NamedTuple
 
@@ -32,6 +33,8 @@ class Turn(NamedTuple):
 
     def check(self) -> None:
         """Raises an error if a text is too long or not valid."""
+        for text in self:
+            _check_is_text("A conversation", text)
         if not 1 <= len(self.question) <= MAX_QUESTION_CHARS or len(self.answer) > MAX_TURN_ANSWER_CHARS:
             raise InvalidInputError(
                 f"A turn of a conversation must have a question of 1 to {MAX_QUESTION_CHARS} characters and an answer"
@@ -57,6 +60,8 @@ class Question:
     conversation: tuple[Turn, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
+        _check_is_text("A question", self.text)
+        _check_is_text("A selection", self.selection or "")
         selection = (self.selection or "").strip() or None
         object.__setattr__(self, "text", self.text.strip())
         object.__setattr__(self, "selection", selection)
@@ -70,16 +75,21 @@ class Question:
             raise InvalidInputError(
                 f"A selection must have at most {MAX_SELECTION_CHARS} characters; this one has {len(selection)}."
             )
-        if not 1 <= self.k <= MAX_PASSAGES:
-            raise InvalidInputError(f"The number of passages must be 1 to {MAX_PASSAGES}, not {self.k}.")
-        if not 0 <= self.threshold <= 1:
-            raise InvalidInputError(f"The threshold must be a number from 0 to 1, not {self.threshold}.")
+        if not (isinstance(self.k, Integral) and 1 <= self.k <= MAX_PASSAGES):
+            raise InvalidInputError(f"The number of passages must be 1 to {MAX_PASSAGES}, not {self.k!r}.")
+        if not (isinstance(self.threshold, Real) and 0 <= self.threshold <= 1):
+            raise InvalidInputError(f"The threshold must be a number from 0 to 1, not {self.threshold!r}.")
         if len(self.conversation) > MAX_TURNS:
             raise InvalidInputError(
                 f"A conversation must have at most {MAX_TURNS} turns, not {len(self.conversation)}. Send the last ones."
             )
         for turn in self.conversation:
             turn.check()
+
+
+def _check_is_text(subject: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{subject} must be text, not {type(value).__name__}.")
 
 
 def _check_characters(subject: str, text: str) -> None:
