@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
@@ -15,6 +16,8 @@ from bookbound.domain.errors import InvalidInputError
 SELECTION_CHUNK_ID = "selected_text"
 MAX_QUESTION_CHARS, MAX_SELECTION_CHARS, MAX_PASSAGES = 2000, 10000, 20
 MAX_TURNS, MAX_TURN_ANSWER_CHARS = 10, 10000
+# What a terminal reads as a command, such as for a colour, and control characters except white space.
+_CONTROLS = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 
 
 class AnswerScope(StrEnum):
@@ -47,8 +50,9 @@ class Turn(NamedTuple):
 class Question:
     """A reader's question with the selected text, its scope and the limits of the search.
 
-    Outer white space is removed. Without selected text the scope is the book. With `allow_fallback` the answer quotes
-    the book if the language model fails. A follow-up is completed from `conversation`, the earlier turns, oldest first.
+    Outer white space and control characters are removed. Without selected text the scope is the book. With
+    `allow_fallback` the answer quotes the book if the language model fails. A follow-up is completed from
+    `conversation`, the earlier turns, oldest first.
     """
 
     text: str
@@ -63,7 +67,7 @@ class Question:
         _check_is_text("A question", self.text)
         _check_is_text("A selection", self.selection or "")
         selection = (self.selection or "").strip() or None
-        object.__setattr__(self, "text", self.text.strip())
+        object.__setattr__(self, "text", _CONTROLS.sub("", self.text).strip())
         object.__setattr__(self, "selection", selection)
         object.__setattr__(self, "scope", self.scope if selection else AnswerScope.BOOK)
         if not 1 <= len(self.text) <= MAX_QUESTION_CHARS:
