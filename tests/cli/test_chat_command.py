@@ -141,7 +141,25 @@ def test_commands_forget_the_conversation_show_sources_and_quit(answering: Run, 
     assert "\n1. Drives › Harmonic drive" in done.stdout
     assert "Understood as" not in done.stdout
     assert "There is no command /flexspline." in done.stdout
-    assert done.stdout.endswith("/help lists the commands.\n")
+    assert done.stdout.endswith("/help, /quit.\n")
+
+
+def test_commands_may_be_in_capitals_and_an_unknown_one_is_reported_with_the_list(
+    answering: Run, little_index: Path
+) -> None:
+    lines = ["/SOURCES", "/Foo bar", "/Quit now", LUBRICATED]
+    done = answering("chat", "--index", str(little_index), stdin="\n".join(lines))
+    assert done.returncode == 0
+    assert done.stdout.startswith("There is no reply yet.")
+    assert "There is no command /Foo. The commands are /sources, /clear, /help, /quit." in done.stdout
+    assert "500 hours" not in done.stdout
+
+
+@pytest.mark.parametrize("question", ["/etc/hosts is what?", "/2 of what?", "/dev is what and where is /etc/hosts?"])
+def test_a_question_may_begin_with_a_path(question: str, answering: Run, little_index: Path) -> None:
+    done = answering("chat", "--index", str(little_index), stdin=question)
+    assert done.returncode == 1
+    assert "There is no command" not in done.stdout
 
 
 def test_a_missing_index_is_an_error(bookbound: Run, tmp_path: Path) -> None:

@@ -42,7 +42,8 @@ HELP = {
     "/help": "show this list",
     "/quit": "end, as Ctrl-D does",
 }
-_COMMAND = re.compile(r"/[a-z]+")
+# A question may begin with a path.
+_COMMAND = re.compile(r"(?P<name>/[A-Za-z]+)(?:\s[^/]*)?")
 
 
 class ChatSession:
@@ -69,7 +70,7 @@ class ChatSession:
         return EXIT_ANSWERED if isinstance(reply, Answer) else EXIT_REFUSED
 
     def run_command(self, command: str) -> None:
-        match command:
+        match command.lower():
             case "/clear":
                 self._turns, self._last_reply = [], None
                 print_line(("The conversation is forgotten.", "dim"))
@@ -80,7 +81,7 @@ class ChatSession:
             case "/help":
                 print_lines(format_table(list(HELP.items())))
             case _:
-                print_line(f"There is no command {command}. /help lists the commands.")
+                print_line(f"There is no command {command}. The commands are {', '.join(HELP)}.")
         flush_stdout()
 
 
@@ -107,10 +108,13 @@ def _run_session(session: ChatSession, is_interactive: bool) -> int:
     """Answer every line and return the highest exit code; on a terminal, Ctrl-C stops the answer or drops the line."""
     code = EXIT_ANSWERED
     line: str | None = ""
-    while line is not None and line not in ("/quit", "/exit"):
+    while line is not None:
+        command = _COMMAND.fullmatch(line)
+        if command and command["name"].lower() in ("/quit", "/exit"):
+            break
         try:
-            if _COMMAND.fullmatch(line):
-                session.run_command(line)
+            if command:
+                session.run_command(command["name"])
             elif line:
                 code = max(code, session.ask(line))
         except KeyboardInterrupt:
