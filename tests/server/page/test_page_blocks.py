@@ -350,3 +350,11 @@ def test_badges_and_pictures_inside_sentences_are_words_or_nothing(tmp_path: Pat
 def test_each_neighbouring_section_with_the_same_heading_has_its_anchor(tmp_path: Path) -> None:
     shown = render(tmp_path, a_md="# A\n\n## Setup\n\nOne.\n\n## Setup\n\nTwo.\n\n## Setup\n\nThree.\n")
     assert re.findall(r'<h2[^>]*id="([^"]*)"', shown) == ["setup", "setup-1", "setup-2"]
+
+
+def test_an_html_row_of_column_names_in_markdown_is_a_header(tmp_path: Path) -> None:
+    rows = "<tr><th>N</th><th>V</th></tr>\n<tr><th>x</th><td>y</td></tr>"
+    shown = render(tmp_path, a_md=f"# A\n\n<table>\n{rows}\n</table>\n")
+    head, _, body = shown.partition("</thead>")
+    assert '<th scope="col" dir="auto">N</th><th scope="col" dir="auto">V</th>' in head
+    assert '<td dir="auto">x</td><td dir="auto">y</td>' in body

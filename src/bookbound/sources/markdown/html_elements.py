@@ -89,11 +89,13 @@ class HtmlBlockRenderer:
         self._marker: tuple[str, HtmlTag] | None = None
         self._in_paragraph = False
         self._cells = 0
+        self._header_rows: set[HtmlTag] = set()
 
     def render(self, block: HtmlBlock) -> None:
         if block.tags[0].name == "pre":
             self._render_code(block)
             return
+        self._header_rows = set(_find_header_rows(block.tags))
         at = block.start
         for tag in block.tags:
             self._render_words(at, tag.start)
@@ -126,7 +128,8 @@ class HtmlBlockRenderer:
             self._end_words(tag)
 
     def _open_block(self, tag: HtmlTag, kind: BlockKind) -> None:
-        self._builder.open_block(kind, _HEADINGS.get(tag.name, 0))
+        variant = "header" if tag in self._header_rows else ""
+        self._builder.open_block(kind, _HEADINGS.get(tag.name, 0), variant=variant)
         self._open.append(tag)
         self._cells, self._marker = 0, None
         if kind == "list":
@@ -206,6 +209,19 @@ class HtmlBlockRenderer:
             self._builder.substitute(unescape(match[0]), *match.span())
             start = match.end()
         self._builder.copy(start, end)
+
+
+def _find_header_rows(tags: Sequence[HtmlTag]) -> Iterator[HtmlTag]:
+    """Yield the rows whose cells all name columns; a row may lack its closing tag."""
+    row: HtmlTag | None = None
+    cells: set[str] = set()
+    for tag in tags:
+        if tag.name in ("td", "th"):
+            cells.add(tag.name)
+        elif tag.name in ("tr", "table"):
+            if row and cells == {"th"}:
+                yield row
+            row, cells = (tag if tag.name == "tr" and not tag.is_closing else None), set()
 
 
 def _filled_range(text: str) -> Iterator[int]:
