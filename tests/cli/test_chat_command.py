@@ -155,6 +155,11 @@ def test_commands_may_be_in_capitals_and_an_unknown_one_is_reported_with_the_lis
     assert "500 hours" not in done.stdout
 
 
+@pytest.mark.parametrize("word", ["quit", "Exit"])
+def test_a_word_that_ends_other_prompts_ends_this_one_too(word: str, answering: Run, little_index: Path) -> None:
+    assert answering("chat", "--index", str(little_index), stdin=f"{word}\n{LUBRICATED}").stdout == ""
+
+
 @pytest.mark.parametrize("question", ["/etc/hosts is what?", "/2 of what?", "/dev is what and where is /etc/hosts?"])
 def test_a_question_may_begin_with_a_path(question: str, answering: Run, little_index: Path) -> None:
     done = answering("chat", "--index", str(little_index), stdin=question)

@@ -43,6 +43,7 @@ HELP = {
     "/quit": "end, as Ctrl-D does",
 }
 # A question may begin with a path.
+END_WORDS = ("/quit", "/exit", "quit", "exit")
 _COMMAND = re.compile(r"(?P<name>/[A-Za-z]+)(?:\s[^/]*)?")
 
 
@@ -110,7 +111,7 @@ def _run_session(session: ChatSession, is_interactive: bool) -> int:
     line: str | None = ""
     while line is not None:
         command = _COMMAND.fullmatch(line)
-        if command and command["name"].lower() in ("/quit", "/exit"):
+        if (command["name"] if command else line).lower() in END_WORDS:
             break
         try:
             if command:
