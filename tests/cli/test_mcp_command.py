@@ -278,7 +278,8 @@ def test_without_its_packages_the_command_says_how_to_install_them(
     done = bookbound("mcp", "--index", str(books))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "Error: The command `bookbound mcp` needs more packages. Install them in the checkout: pip install '.[mcp]'\n"
+        "Error: The command `bookbound mcp` needs more packages. Install them next to Bookbound: "
+        'pip install "mcp>=2.3,<3"\n'
     )
 
 

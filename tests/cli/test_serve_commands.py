@@ -96,7 +96,7 @@ def test_the_demo_indexes_again_only_if_the_book_changed(little_book: Path, tmp_
 
     first = generation()
     assert generation() == first
-    (source / "drives.md").write_text("# Drives\n\nOther words.\n")
+    (source / "drives.md").write_text("# Drives\n\n" + "Other words. " * 30)
     second = generation()
     assert second != first
     (tmp_path / "index" / "current").write_text("damaged")
