@@ -13,7 +13,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
@@ -195,6 +195,24 @@ def test_chapters_are_resources_of_every_book(connect: Connect) -> None:
     run(use)
 
 
+def start_with_pipes(
+    environment: dict[str, str], books: Path, folder: Path
+) -> tuple[subprocess.Popen[str], IO[str], IO[str]]:
+    """Starts the server and returns it with its standard input and output."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bookbound", "mcp", "--index", str(books)],
+        env=environment,
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin
+    assert process.stdout
+    return process, process.stdin, process.stdout
+
+
 def test_standard_output_has_only_protocol_messages_and_logs_no_text_of_clients(
     environment: dict[str, str], books: Path, tmp_path: Path
 ) -> None:
@@ -208,22 +226,12 @@ def test_standard_output_has_only_protocol_messages_and_logs_no_text_of_clients(
         json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": secret}}),
         json.dumps({"jsonrpc": "2.0", "id": 4, "method": secret, "params": {"text": secret}}),
     ]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "bookbound", "mcp", "--index", str(books)],
-        env=environment,
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin
-    assert process.stdout
-    process.stdin.write("".join(f"{line}\n" for line in lines))
-    process.stdin.flush()
+    process, stdin, stdout = start_with_pipes(environment, books, tmp_path)
+    stdin.write("".join(f"{line}\n" for line in lines))
+    stdin.flush()
     replies: dict[int, Any] = {}
     while set(replies) != {1, 2, 3, 4}:
-        message = json.loads(process.stdout.readline())
+        message = json.loads(stdout.readline())
         assert message["jsonrpc"] == "2.0"
         if message.get("id"):
             replies[message["id"]] = message
@@ -238,20 +246,10 @@ def test_standard_output_has_only_protocol_messages_and_logs_no_text_of_clients(
 def test_a_signal_ends_it_while_it_waits_for_a_client(
     environment: dict[str, str], books: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "bookbound", "mcp", "--index", str(books)],
-        env=environment,
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin
-    assert process.stdout
-    process.stdin.write(json.dumps(HELLO) + "\n")
-    process.stdin.flush()
-    assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "bookbound"
+    process, stdin, stdout = start_with_pipes(environment, books, tmp_path)
+    stdin.write(json.dumps(HELLO) + "\n")
+    stdin.flush()
+    assert json.loads(stdout.readline())["result"]["serverInfo"]["name"] == "bookbound"
     process.send_signal(number)
     assert process.wait(60) == 0
     process.communicate()

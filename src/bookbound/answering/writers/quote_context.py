@@ -47,10 +47,9 @@ _CONTINUATION = re.compile(
 )
 _PERSONAL_PRONOUN = re.compile(r"(?:it|its|they|their)\b", re.I)
 ANNOUNCES_TABLE = re.compile(r"\bfollowing\s+(?:table|list)|(?:table|list)\s+(?:below|that\s+follows)\b", re.I)
+_CODE_NOUN = r"(?:program|script|code|example|commands?|class|function|file|listing|snippet)"
 _ANNOUNCES_CODE = re.compile(
-    r"\bthe\s+(?:\S+\s+)?(?:node|program|script|code|example|command|commands|class|function|file|listing|snippet)\s+below\b"
-    r"|\b(?:below|following)\s+(?:\S+\s+)?(?:program|script|code|example|command|commands|class|function|file|listing|snippet)\b",
-    re.I,
+    rf"\bthe\s+(?:\S+\s+)?(?:node|{_CODE_NOUN})\s+below\b|\b(?:below|following)\s+(?:\S+\s+)?{_CODE_NOUN}\b", re.I
 )
 _ANNOUNCEMENT = re.compile(
     r"\b(?:following|follows|below|like\s+(?:this|so)|here\s+is|this\s+(?:command|file|code|script)|for\s+example)\b"
