@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
 
+import bookbound
 from bookbound.domain.chunk import Passage
 from bookbound.library import Book
 from bookbound.services import build_missing_packages_error
 
 DEFAULT_PASSAGES = 5
+Retriever = TypeVar("Retriever")
 
 
 @contextmanager
@@ -19,6 +23,18 @@ def require_framework(extra: str) -> Iterator[None]:
         yield
     except ImportError as error:
         raise ImportError(str(build_missing_packages_error("This retriever", extra))) from error
+
+
+def open_for(
+    build: Callable[[Book], Retriever], index: str | Path | None, book: str | None, edition: str | None
+) -> Retriever:
+    """Opens a book as `bookbound.open` does and builds a retriever of it; if that fails, the book is closed."""
+    opened = bookbound.open(index, book=book, edition=edition)
+    try:
+        return build(opened)
+    except BaseException:
+        opened.close()
+        raise
 
 
 def describe_passage(book: Book, passage: Passage) -> dict[str, str | int]:

@@ -8,10 +8,9 @@ from typing import Any, Self
 
 from pydantic import ConfigDict, Field
 
-import bookbound
 from bookbound.domain.chunk import Passage
 from bookbound.domain.question import MAX_PASSAGES
-from bookbound.integrations import DEFAULT_PASSAGES, describe_passage, require_framework
+from bookbound.integrations import DEFAULT_PASSAGES, describe_passage, open_for, require_framework
 from bookbound.library import Book
 
 with require_framework("langchain"):
@@ -42,12 +41,7 @@ class BookboundRetriever(BaseRetriever):
         **fields: Any,
     ) -> Self:
         """Opens a book as `bookbound.open` does; `retriever.book.close()` closes it."""
-        opened = bookbound.open(index, book=book, edition=edition)
-        try:
-            return cls(book=opened, **fields)
-        except BaseException:
-            opened.close()
-            raise
+        return open_for(lambda opened: cls(book=opened, **fields), index, book, edition)
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None

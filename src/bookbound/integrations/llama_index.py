@@ -6,9 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any, Self
 
-import bookbound
 from bookbound.domain.chunk import Passage
-from bookbound.integrations import DEFAULT_PASSAGES, describe_passage, require_framework
+from bookbound.integrations import DEFAULT_PASSAGES, describe_passage, open_for, require_framework
 from bookbound.library import Book
 
 with require_framework("llama-index"):
@@ -55,12 +54,7 @@ class BookboundRetriever(BaseRetriever):
         **options: Any,
     ) -> Self:
         """Opens a book as `bookbound.open` does; `retriever.book.close()` closes it."""
-        opened = bookbound.open(index, book=book, edition=edition)
-        try:
-            return cls(opened, **options)
-        except BaseException:
-            opened.close()
-            raise
+        return open_for(lambda opened: cls(opened, **options), index, book, edition)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         found = self.book.search(query_bundle.query_str, k=self.similarity_top_k, only_answerable=self.only_answerable)
