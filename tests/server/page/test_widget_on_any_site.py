@@ -178,3 +178,17 @@ def test_the_last_question_is_in_view_on_the_next_page(new_tab: Any, site: BookS
         tab.ask(question)
     tab.page.goto(url)
     expect(tab.page.locator(".question").last).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "* { all: unset }",
+        "div { display: none !important }",
+        "body > * { visibility: hidden; pointer-events: none }",
+    ],
+)
+def test_rules_of_the_site_do_not_reach_the_widget(tab: Tab, site: BookSite, server: str, style: str) -> None:
+    page = tab.open(site.add("/ruled", "<p>A page.</p>", server, style=style))
+    expect(page.locator("textarea")).to_be_focused()
+    assert page.locator(".panel").evaluate("panel => getComputedStyle(panel).visibility") == "visible"
