@@ -1,7 +1,7 @@
 """`python -m training.export strong|fast|embedder`: writes a trained network as an ONNX file.
 
-The readers store their weights in 8 bits and compute in full precision. The embedder computes with 7-bit weights and
-8-bit activations. The word tables come from the base weights: they are not trained.
+The strong reader stores its weights in 8 bits and computes in full precision. The fast reader and the embedder compute
+with 7-bit weights and 8-bit activations. The word tables come from the base weights: they are not trained.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from training.onnx_graph import Graph
 from training.onnx_networks import build_embedder, build_reader
 from training.packed_weights import load_base_weights, load_weights
 from training.shapes import SHAPES
+from training.smoothing import measure_activations, sample_pairs, smooth_weights
 
 WORD_TABLE = "encoder.words.weight"
 
@@ -33,7 +34,8 @@ def export_strong(file: Path, base: Path, out: Path) -> Path:
 
 def export_fast(file: Path, base: Path, out: Path) -> Path:
     weights = load_weights(file) | {WORD_TABLE: load_base_weights("gte", base)["words.weight"]}
-    return write_model(build_reader(weights, SHAPES["gte"], Graph.float_linear), out / FAST_READER)
+    smoothed = smooth_weights(weights, measure_activations(weights, SHAPES["gte"], sample_pairs()))
+    return write_model(build_reader(smoothed, SHAPES["gte"], Graph.integer_linear), out / FAST_READER)
 
 
 def export_embedder(file: Path, base: Path, out: Path) -> Path:

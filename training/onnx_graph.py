@@ -11,6 +11,8 @@ from training.packed_weights import MIN_PACKED_SIZE
 from training.quantization import LARGEST_7_BIT, LARGEST_8_BIT, Array, Weights, quantize_rows
 
 OPSET, IR_VERSION = 20, 9
+SMOOTHING = ".smoothing"
+"""Weights of this ending say what the input of an integer layer is multiplied by (see `training.smoothing`)."""
 
 
 class Graph:
@@ -68,6 +70,8 @@ class Graph:
 
     def integer_linear(self, x: str, name: str) -> str:
         """A layer that multiplies integers: 7-bit weights and activations that are quantised to 8 bits on the way."""
+        if f"{name}{SMOOTHING}" in self.weights:
+            x = self.add("Mul", x, self.weight(f"{name}{SMOOTHING}"))
         rows, scales = quantize_rows(self.weights[f"{name}.weight"], LARGEST_7_BIT)
         stored, scale = self.tensor(f"{name}.weight", rows.T), self.tensor(f"{name}.weight.scale", scales)
         zero = self.tensor(f"{name}.weight.zero", np.zeros(len(scales), np.int8))

@@ -1,4 +1,4 @@
-"""Stores a matrix as small integers with one scale per row."""
+"""Stores a matrix as small integers with one scale per row, and makes the activations of a layer fit 8 bits."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ Array = NDArray[Any]
 Weights = dict[str, Array]
 LARGEST_8_BIT, LARGEST_7_BIT = 127, 63
 """Some CPUs add two products in 16 bits: that fits with 7-bit weights (2 * 255 * 63 < 32768), not with 8-bit ones."""
+ACTIVATION_SHARE = 0.75
+"""How much of the difference between channels goes into the weights: with 0.65 and 0.85 more spans change."""
+SMALLEST, SMALLEST_FACTOR = 1e-5, 1e-2
 
 
 def quantize_rows(matrix: Array, largest: int) -> tuple[Array, Array]:
@@ -24,3 +27,11 @@ def quantize_rows(matrix: Array, largest: int) -> tuple[Array, Array]:
 def dequantize_rows(rows: Array, scales: Array) -> Array:
     """The matrix that the rows and their scales stand for."""
     return rows.astype(np.float32) * scales[:, None]
+
+
+def smooth_channels(matrix: Array, largest: Array) -> tuple[Array, Array]:
+    """The matrix times the factors of its input channels, and the factors, by which the input is to be divided."""
+    columns = np.maximum(np.abs(matrix).max(0), SMALLEST)
+    factors = np.maximum(largest, SMALLEST) ** ACTIVATION_SHARE / columns ** (1 - ACTIVATION_SHARE)
+    factors = np.maximum(factors / np.exp(np.log(factors).mean()), SMALLEST_FACTOR)
+    return matrix * factors[None], factors

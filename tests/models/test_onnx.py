@@ -192,8 +192,10 @@ def test_special_and_very_long_words_are_counted_as_they_are_read() -> None:
 
 # onnxruntime multiplies integers in one of two ways; both must give the same results as on other CPUs.
 OPTIONS: list[Mapping[str, str]] = [{}, {"session.x64quantprecision": "0"}, {"session.x64quantprecision": "1"}]
-MAX_LOGIT_DIFFERENCE = 0.01
-"""The readers compute in full precision: with AVX2 alone, no golden logit differs by more than 0.0001."""
+MAX_STRONG_DIFFERENCE = 0.01
+"""The strong reader computes in full precision: with AVX2 alone, no golden logit differs by more than 0.0001."""
+MAX_FAST_DIFFERENCE, MAX_MEAN_FAST_DIFFERENCE = 0.5, 0.1
+"""The fast reader rounds activations: with AVX2 alone, logits differ by 0.016 on average, and by 0.14 at most of 48."""
 MAX_COSINE_DIFFERENCE, MAX_MEAN_COSINE_DIFFERENCE = 0.02, 0.005
 """The embedder rounds activations: with AVX2 alone, cosines differ by 0.001 on average, and by 0.018 at most of 850."""
 
@@ -212,12 +214,22 @@ def test_the_golden_passages_differ_in_length_and_kind() -> None:
 
 
 @pytest.mark.parametrize("option", range(len(OPTIONS)), ids=["default", "precision 0", "precision 1"])
-@pytest.mark.parametrize(("name", "file"), [("fast", FAST_READER_FILE), ("strong", STRONG_READER_FILE)])
-def test_the_readers_give_the_same_logits_on_every_cpu(name: str, file: str, option: int) -> None:
-    network = open_network(file, option)
+def test_the_strong_reader_gives_the_same_logits_on_every_cpu(option: int) -> None:
+    network = open_network(STRONG_READER_FILE, option)
     for pair in GOLDEN["pairs"]:
         found = read_pair(MODELS, network, pair["text"], GOLDEN["passages"][pair["passage"]])
-        assert found == pytest.approx(pair[name], abs=MAX_LOGIT_DIFFERENCE), pair["text"]
+        assert found == pytest.approx(pair["strong"], abs=MAX_STRONG_DIFFERENCE), pair["text"]
+
+
+@pytest.mark.parametrize("option", range(len(OPTIONS)), ids=["default", "precision 0", "precision 1"])
+def test_the_fast_reader_gives_nearly_the_same_logits_on_every_cpu(option: int) -> None:
+    network = open_network(FAST_READER_FILE, option)
+    differences = []
+    for pair in GOLDEN["pairs"]:
+        found = read_pair(MODELS, network, pair["text"], GOLDEN["passages"][pair["passage"]])
+        differences += [abs(found[name] - pair["fast"][name]) for name in ("answers", "supported")]
+    assert max(differences) < MAX_FAST_DIFFERENCE
+    assert mean(differences) < MAX_MEAN_FAST_DIFFERENCE
 
 
 @pytest.mark.parametrize("option", range(len(OPTIONS)), ids=["default", "precision 0", "precision 1"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from training.quantization import LARGEST_7_BIT, LARGEST_8_BIT, Array, dequantize_rows, quantize_rows
+from training.quantization import LARGEST_7_BIT, LARGEST_8_BIT, Array, dequantize_rows, quantize_rows, smooth_channels
 from training.shapes import RELATIVE_BUCKETS, relative_buckets
 
 MATRICES = arrays(np.float32, (4, 6), elements=st.floats(-100, 100, width=32, allow_subnormal=False))
@@ -28,6 +28,24 @@ def test_storing_again_changes_nothing(matrix: Array) -> None:
 
 def test_seven_bits_never_overflow_a_sum_of_two_products() -> None:
     assert 2 * 255 * LARGEST_7_BIT <= np.iinfo(np.int16).max < 2 * 255 * LARGEST_8_BIT
+
+
+def quantize_input(x: Array) -> Array:
+    """The input as 8 bits with one scale hold it."""
+    step = np.abs(x).max() / LARGEST_8_BIT
+    rounded: Array = np.round(x / step) * step
+    return rounded
+
+
+def test_smoothing_keeps_the_product_and_makes_an_input_with_outliers_exact() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 32))
+    x[:, 3] *= 40
+    matrix = rng.normal(size=(16, 32))
+    smoothed, factors = smooth_channels(matrix, np.abs(x).max(0))
+    assert np.allclose((x / factors) @ smoothed.T, x @ matrix.T)
+    plain_error = np.abs(quantize_input(x) @ matrix.T - x @ matrix.T).mean()
+    assert np.abs(quantize_input(x / factors) @ smoothed.T - x @ matrix.T).mean() < plain_error / 2
 
 
 @pytest.mark.parametrize(
