@@ -4,12 +4,13 @@ BIN    := $(VENV)/bin
 # The extras of the service are in the lock file for development; the frameworks of the retrievers have their own.
 SERVICES     := agents cohere mcp openai postgres qdrant redis tracing
 INTEGRATIONS := haystack langchain llama-index
+DOCS_ADDRESS := 127.0.0.1:8001
 PYTEST  = $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
           --no-emit-index-url --no-emit-package bookbound-models --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-slow test-integrations check tour bench load chaos eval replies pictures lock dist widget clean
+.PHONY: help demo quick test test-slow test-integrations check tour bench load chaos eval replies pictures docs docs-serve lock dist widget clean
 
 help:            ## say what each target does
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -57,12 +58,21 @@ load: $(VENV)/.dev    ## 16 readers against 2 workers, PostgreSQL and Redis for 
 chaos: $(VENV)/.dev   ## the same, while PostgreSQL, Redis and workers are killed
 	$(BIN)/python -m evals.load --chaos
 
+docs: $(VENV)-docs/.dev    ## build the documentation site into site/
+	$(VENV)-docs/bin/zensical build --strict --clean
+
+docs-serve: $(VENV)/.run $(VENV)-docs/.dev    ## show the documentation with the widget that answers from it
+	$(BIN)/bookbound index docs --index .bookbound/docs
+	@BOOKBOUND_ALLOWED_ORIGINS=http://$(DOCS_ADDRESS) $(BIN)/bookbound serve --index .bookbound/docs --port 8000 & \
+	trap "kill $$!" EXIT; $(VENV)-docs/bin/zensical serve --config-file mkdocs-serve.yml --dev-addr $(DOCS_ADDRESS)
+
 lock: $(VENV)/.dev    ## pin every dependency again, with hashes
 	$(BIN)/python -m pip install --quiet uv
 	$(COMPILE) pyproject.toml -o requirements.lock
 	$(COMPILE) $(SERVICES:%=--extra %) --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	$(COMPILE) $(INTEGRATIONS:%=--extra %) --group integrations -c requirements-dev.lock pyproject.toml \
 	    -o requirements-integrations.lock
+	$(COMPILE) --group docs -o requirements-docs.lock
 
 dist: $(VENV)/.dev    ## build the sdist, both wheels and the SBOM into dist/
 	rm -rf dist
@@ -76,7 +86,7 @@ widget:          ## build the widget from its sources (needs Node)
 	npm --prefix widget run build
 
 clean:           ## remove what the other targets made
-	rm -rf $(VENV) $(VENV)-integrations .bookbound/demo evals/out dist
+	rm -rf $(VENV) $(VENV)-docs $(VENV)-integrations .bookbound/demo .bookbound/docs .cache evals/out dist site
 
 $(VENV)/.run: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -92,4 +102,9 @@ $(VENV)-integrations/.dev: requirements-integrations.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)-integrations
 	$(VENV)-integrations/bin/python -m pip install --quiet --require-hashes -r requirements-integrations.lock
 	$(VENV)-integrations/bin/python -m pip install --quiet --no-deps --editable .
+	@touch $@
+
+$(VENV)-docs/.dev: requirements-docs.lock
+	$(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python -m pip install --quiet --require-hashes -r requirements-docs.lock
 	@touch $@

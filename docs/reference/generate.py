@@ -1,7 +1,9 @@
-"""Write docs/reference/settings.md and docs/reference/cli.md from the code: python docs/reference/generate.py"""
+"""Write the pages of docs/ that come from the code and from results: python docs/reference/generate.py"""
 
 from __future__ import annotations
 
+import re
+import sys
 from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,20 @@ from bookbound.cli import app
 from bookbound.settings import ENVIRONMENT_PREFIX, SETTINGS_FILE, Settings
 
 FOLDER = Path(__file__).resolve().parent
+DOCS, REPOSITORY = FOLDER.parent, FOLDER.parents[1]
+sys.path.insert(0, str(FOLDER))
+from library_page import library_page  # noqa: E402
+
+RESULTS = re.compile(r"<!-- summary -->.*?<!-- /summary -->", re.DOTALL)
+DECISIONS_INTRODUCTION = """\
+# Decisions
+
+Choices that others will question, each with its reasons on half a page. A decision that no longer holds is removed, so
+numbers are missing.
+
+| number | decision |
+|---|---|
+"""
 SETTINGS_INTRODUCTION = f"""\
 # Settings
 
@@ -99,8 +115,35 @@ def cli_page() -> str:
     return page.rstrip() + "\n" + CLI_NOTES
 
 
-PAGES = {"settings.md": settings_page, "cli.md": cli_page}
+def decisions_page() -> str:
+    """The list of the decisions, from their files."""
+    rows = ""
+    for file in sorted((DOCS / "internals" / "decisions").glob("0*.md")):
+        title = re.sub(r"^# \d+[.:] ", "", file.read_text(encoding="utf-8").partition("\n")[0])
+        rows += f"| {int(file.name[:4])} | [{title}]({file.name}) |\n"
+    return DECISIONS_INTRODUCTION + rows
+
+
+def compare_page() -> str:
+    """The page as it is, with the summary of the last `make compare` between its marks."""
+    page = (DOCS / "compare.md").read_text(encoding="utf-8")
+    results = REPOSITORY / "benchmarks" / "RESULTS.md"
+    if not results.is_file():
+        return page
+    summary = RESULTS.search(results.read_text(encoding="utf-8"))
+    if summary is None:
+        raise SystemExit(f"{results} has no part between <!-- summary --> and <!-- /summary -->.")
+    return RESULTS.sub(lambda _: summary[0], page)
+
+
+PAGES = {
+    "reference/settings.md": settings_page,
+    "reference/cli.md": cli_page,
+    "reference/library.md": library_page,
+    "internals/decisions/README.md": decisions_page,
+    "compare.md": compare_page,
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
-        (FOLDER / name).write_text(page(), encoding="utf-8")
+        (DOCS / name).write_text(page(), encoding="utf-8")
