@@ -18,6 +18,8 @@ RUN_ELSEWHERE = {
     ("README.md", "bash"): "tests/test_readme.py",
     ("README.md", "python"): "tests/test_readme.py",
     ("docs/guides/conversations.md", "python"): "tests/test_readme.py",
+    ("docs/guides/put-it-on-your-site.md", "html"): "tests/server/page/test_documentation.py",
+    ("docs/guides/put-it-on-your-site.md", "js"): "tests/server/page/test_documentation.py",
     ("docs/guides/site-generators.md", "js"): "tests/server/page/test_widget_module.py",
     ("docs/guides/site-generators.md", "html"): "tests/server/page/site_generators.py",
     ("docs/guides/site-generators.md", "python"): "tests/server/page/site_generators.py",
@@ -32,8 +34,8 @@ RUN_ELSEWHERE = {
     ("docs/reference/library.md", "python"): "tests/test_reference_pages.py",
 }
 """The blocks that the test of their own subject runs, or compares with the code that they come from."""
-RUN_HERE = {"bash", "python", "js", "html"}
-"""The languages that tests/docs/test_blocks.py and tests/docs/test_scripts.py run in every other document."""
+RUN_HERE = {"bash", "python"}
+"""The languages that tests/docs/test_blocks.py runs in every other document."""
 NOT_RUN = {
     "json": "data, such as a body or a line of a log: it is parsed",
     "nginx": "the configuration of a program that is not installed: its braces and semicolons are checked",
