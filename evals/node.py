@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -29,8 +30,9 @@ def process_tree(process: int) -> Iterator[int]:
     """A process and its descendants."""
     yield process
     for task in Path(f"/proc/{process}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            yield from process_tree(int(child))
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended meanwhile
+            for child in (task / "children").read_text().split():
+                yield from process_tree(int(child))
 
 
 def child_processes() -> list[int]:

@@ -209,4 +209,5 @@ def test_no_module_name_is_used_twice() -> None:
 def test_the_package_has_few_modules() -> None:
     assert len([file for file in PACKAGE.glob("*.py") if file.name != "__main__.py"]) <= 8
     # A published interface is a module of its own with its models: MCP and the API of OpenAI are the last ones.
-    assert len(list(PACKAGE.rglob("*.py"))) <= 305
+    # A kind of source is one, too: existing collections are the last.
+    assert len(list(PACKAGE.rglob("*.py"))) <= 306

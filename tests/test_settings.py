@@ -173,7 +173,7 @@ def test_a_working_directory_that_was_removed_is_reported(tmp_path: Path, monkey
 
 def test_keys_and_addresses_are_never_shown() -> None:
     names = [each.name for each in fields(Settings) if each.name.endswith(SECRET_SUFFIXES)]
-    assert len(names) == 12
+    assert len(names) == 13
     shown = repr(Settings(**dict.fromkeys(names, "http://me:a-secret@host")))  # type: ignore[arg-type]
     assert "secret" not in shown
     assert "model_threads=2" in shown

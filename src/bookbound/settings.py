@@ -39,6 +39,7 @@ class Settings:
 
     index: Path = _setting(Path(".bookbound"), "Folder of the index.")
     source: str | None = _setting(None, "Folder, file or site of the book, for re-indexing from the page `/report`.")
+    source_key: str | None = _setting(None, "Key of the server of `--from-qdrant`.", fallbacks=("QDRANT_API_KEY",))
     book: str | None = _setting(None, "The book, if the index holds several.")
     edition: str | None = _setting(None, "The edition of the book, such as `2.0`.")
     answer_threshold: float | None = _setting(
@@ -87,9 +88,7 @@ class Settings:
     )
     query_log_days: int = _setting(90, "Days after which a question is deleted.", limits=(1, 36500))
     query_log_addresses: str = _setting("hashed", "How to store readers' addresses.", choices=("hashed", "plain"))
-    query_log_key: str | None = _setting(
-        None, "Secret of the address hashes. Default: generated and kept with the log."
-    )
+    query_log_key: str | None = _setting(None, "Secret of the address hashes. Default: one kept with the log.")
     rate_limits: str = _setting("on", "Whether a server limits how often readers ask.", choices=("on", "off"))
     address_rate_limit: str = _setting("120/minute", "Limit for one address over all endpoints.")
     key_rate_limit: str = _setting("600/minute", "Limit for one API key from all addresses.")

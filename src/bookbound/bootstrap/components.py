@@ -184,8 +184,14 @@ def read_book(
 
 def _build_source(source: Path | str, settings: Settings, kind: str | None, progress: ProgressCallback) -> BookSource:
     from bookbound.indexing.pipeline import BookSource
+    from bookbound.indexing.store.qdrant_reader import SOURCE_SCHEME
     from bookbound.sources import READER_VERSION, parse_book
 
+    if isinstance(source, str) and source.startswith(SOURCE_SCHEME):
+        return BookSource(
+            lambda: _read_collection(source, settings, kind, lambda done, of: progress("read", done, of)),
+            reader_version=READER_VERSION,
+        )
     if isinstance(source, str):
         from bookbound.sources.crawl import crawl_site
 
@@ -200,6 +206,19 @@ def _build_source(source: Path | str, settings: Settings, kind: str | None, prog
         lambda outside_files: f"{kind} {settings.edition} {fingerprint_source(source, outside_files)}",
         READER_VERSION,
     )
+
+
+def _read_collection(
+    source: str, settings: Settings, kind: str | None, progress: Callable[[int, int], None]
+) -> ParsedBook:
+    from bookbound.indexing.store.qdrant_reader import CollectionAddress, read_payloads
+    from bookbound.sources.collection import assemble_collection_book
+    from bookbound.sources.collection.payload_fields import PayloadReader
+
+    address = CollectionAddress.parse(source)
+    reader = PayloadReader(address.fields)
+    chunks = read_payloads(address, settings.source_key, settings.qdrant_timeout_seconds, reader.read, progress)
+    return assemble_collection_book(address.collection, chunks, reader, kind)
 
 
 def _checkpoint_folder(settings: Settings, embedder: str) -> Path:

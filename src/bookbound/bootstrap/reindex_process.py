@@ -18,10 +18,12 @@ from bookbound.bootstrap.book_catalogue import find_source
 from bookbound.bootstrap.components import index_book
 from bookbound.contracts.serialization import serialize_error
 from bookbound.domain.errors import ConfigError, SourceError
+from bookbound.indexing.store.qdrant_reader import SOURCE_SCHEME, CollectionAddress
 from bookbound.server.query_log import log_folder
 from bookbound.server.reindexing import Reindexing, ReindexState, ReindexStatus, utc_now
 from bookbound.server.telemetry.log_format import configure_logging, describe_traceback
 from bookbound.settings import Settings
+from bookbound.sources.collection.payload_fields import PayloadReader
 from bookbound.sources.crawl.page_discovery import parse_start_url
 
 NICENESS = 10
@@ -77,14 +79,17 @@ def check_source(settings: Settings) -> None:
     """Rejects an address that no re-indexing could read, or with a password, because the page shows it."""
     if isinstance(source := parse_source(settings.source or ""), str):
         try:
-            parse_start_url(source)
+            if source.startswith(SOURCE_SCHEME):
+                PayloadReader(CollectionAddress.parse(source).fields)
+            else:
+                parse_start_url(source)
         except SourceError as error:
             raise ConfigError(f"{error} It is in the setting `source`.") from None
 
 
 def parse_source(source: str) -> Path | str:
-    """The path of a folder or file, or the address of a site."""
-    return source if source.startswith(("http://", "https://")) else Path(source)
+    """The path of a folder or file, or the address of a site or of a collection."""
+    return source if source.startswith(("http://", "https://", SOURCE_SCHEME)) else Path(source)
 
 
 if __name__ == "__main__":

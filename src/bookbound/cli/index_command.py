@@ -14,7 +14,9 @@ from bookbound.cli.book_access import Bootstrap, describe_location, format_book_
 from bookbound.cli.exit_codes import EXIT_PAGES_LOST, exit_on_error, prefix_source_errors, print_error
 from bookbound.cli.options import (
     BookOption,
+    CollectionOption,
     EditionOption,
+    FieldOption,
     IndexOption,
     JsonOption,
     SiteOption,
@@ -57,6 +59,8 @@ def index(
     ctx: typer.Context,
     source: SourceArgument = None,
     site: SiteOption = None,
+    from_qdrant: CollectionOption = None,
+    fields: FieldOption = None,
     index: IndexOption = None,
     book: BookOption = None,
     edition: EditionOption = None,
@@ -73,9 +77,9 @@ def index(
     """
     with exit_on_error(as_json):
         settings = load_settings(index=index, book=book, edition=edition)
-        target = choose_source(source, site, ctx.info_name)
-        if site and watch:
-            raise ConfigError("A site cannot be watched. Index it again from time to time.")
+        target = choose_source(source, site, from_qdrant, fields, ctx.info_name)
+        if watch and isinstance(target, str):
+            raise ConfigError("Only a folder or file can be watched. Index it again from time to time.")
         if watch and dry_run:
             raise ConfigError("Use either --watch or --dry-run, not both.")
         result, seconds = index_with_progress(

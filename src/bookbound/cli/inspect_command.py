@@ -10,7 +10,9 @@ import typer
 
 from bookbound.cli.exit_codes import EXIT_PAGES_LOST, exit_on_error, prefix_source_errors
 from bookbound.cli.options import (
+    CollectionOption,
     EditionOption,
+    FieldOption,
     JsonOption,
     SiteOption,
     SourceArgument,
@@ -43,6 +45,8 @@ def inspect(
     ctx: typer.Context,
     source: SourceArgument = None,
     site: SiteOption = None,
+    from_qdrant: CollectionOption = None,
+    fields: FieldOption = None,
     edition: EditionOption = None,
     source_format: SourceFormatOption = None,
     as_json: JsonOption = False,
@@ -54,11 +58,13 @@ def inspect(
     with exit_on_error(as_json):
         from bookbound.sources.detect import BOOK_READERS
 
-        target, settings = choose_source(source, site, ctx.info_name), load_settings(edition=edition)
+        settings = load_settings(edition=edition)
+        target = choose_source(source, site, from_qdrant, fields, ctx.info_name)
         with prefix_source_errors(target), show_progress({"read": "Read"}) as progress:
             book: ParsedBook = ctx.obj.read_book(target, settings, progress, kind=source_format)
         reader = next((each for each in BOOK_READERS if each.kind == book.kind), None)
-        detected_by = "a site on the web" if site else reader.description if reader else ""
+        described = reader.description if reader else "chunks of a collection in Qdrant"
+        detected_by = "a site on the web" if site else described
         if source_format and source_format.lower() == book.kind:
             detected_by = "--source-format"
         editions = reader.editions(source) if reader and source else []

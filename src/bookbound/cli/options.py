@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlencode
 
 import typer
 
@@ -33,18 +35,36 @@ def parse_duration(text: str) -> timedelta:
     return timedelta(**{_DURATION_UNITS[match[2]]: int(match[1])})
 
 
-def choose_source(source: Path | None, site: str | None, command: str | None) -> Path | str:
+def choose_source(
+    source: Path | None, site: str | None, collection: str | None, fields: Sequence[str] | None, command: str | None
+) -> Path | str:
     """The one source that the command line names; for an address as a path, an error with the right command."""
     if source and (match := _ADDRESS.match(str(source))):
         rest = str(source)[match.end() :] if match["scheme"] else str(source)
         address = f"{match['scheme'] or 'https'}://{rest}"
         shown = "URL" if "@" in address else shlex.quote(address)  # it may contain a password
         raise ConfigError(f"SOURCE is an address. To read a website, use --site: bookbound {command} --site {shown}")
-    if source and not site:
-        return source
-    if site and not source:
-        return site
-    raise ConfigError("Name one source: a folder, a file, or a site with --site URL.")
+    if fields and not collection:
+        raise ConfigError("--field names the fields of a collection. Use it with --from-qdrant.")
+    sources: list[Path | str] = [each for each in (source, site) if each]
+    if collection:
+        sources.append(_build_collection_source(collection, fields or ()))
+    if len(sources) != 1:
+        raise ConfigError(
+            "Name one source: a folder, a file, a site with --site URL, or a collection with --from-qdrant URL."
+        )
+    return sources[0]
+
+
+def _build_collection_source(address: str, fields: Sequence[str]) -> str:
+    """The source that means a collection: its address behind the scheme, with the names of its fields as a query."""
+    from bookbound.indexing.store.qdrant_reader import SOURCE_SCHEME
+
+    pairs = {role.strip(): name.strip() for role, _, name in (field.partition("=") for field in fields)}
+    if not all(role and name for role, name in pairs.items()):
+        raise ConfigError("Write a field as ROLE=NAME, such as --field text=body.")
+    separator = "&" if "?" in address else "?"
+    return SOURCE_SCHEME + address.strip() + (separator + urlencode(pairs) if pairs else "")
 
 
 class OutputFormat(StrEnum):
@@ -64,6 +84,23 @@ SourceArgument = Annotated[
     Path | None, typer.Argument(metavar="SOURCE", parser=parse_path, help="The folder or file of the book.")
 ]
 SiteOption = Annotated[str | None, typer.Option("--site", metavar="URL", help="A site on the web, instead of SOURCE.")]
+CollectionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--from-qdrant",
+        metavar="URL/COLLECTION",
+        help="A collection of chunks that another program made in Qdrant, instead of SOURCE.",
+    ),
+]
+FieldOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--field",
+        metavar="ROLE=NAME",
+        help="The name of a field of the collection, if it is unusual: text, url, title, chapter, section, position,"
+        " page, id or book. Repeatable.",
+    ),
+]
 SourceFormatOption = Annotated[
     str | None,
     typer.Option(

@@ -1,0 +1,115 @@
+"""Reads the payloads of an existing Qdrant collection that another program made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from bookbound.domain.errors import (
+    BookIndexError,
+    ConfigError,
+    IndexNotFoundError,
+    ServiceAuthenticationError,
+    SourceError,
+)
+from bookbound.indexing.store.qdrant_client import QdrantConnection, connect_client
+from bookbound.services import validate_url
+
+if TYPE_CHECKING:
+    from qdrant_client import AsyncQdrantClient, models
+
+SOURCE_SCHEME = "qdrant+"
+"""Stands before the address of a collection where a source may be a website, too."""
+SCROLL_PAGE_SIZE = 256
+MAX_LISTED_COLLECTIONS = 10
+T = TypeVar("T")
+
+
+class CollectionAddress(NamedTuple):
+    """A Qdrant server, one of its collections, and the names of payload fields that are not the usual ones."""
+
+    server_url: str
+    collection: str
+    fields: Mapping[str, str] = {}
+
+    @classmethod
+    def parse(cls, text: str) -> CollectionAddress:
+        """Parses `http://localhost:6333/COLLECTION`, with `?text=NAME` for a field of another name."""
+        address = text.strip().removeprefix(SOURCE_SCHEME)
+        try:
+            parts = urlsplit(address)
+            fields = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
+            path, _, name = parts.path.rstrip("/").rpartition("/")
+            server = parts._replace(path=path.removesuffix("/collections"), query="").geturl()
+            if name and not parts.fragment:
+                return cls(validate_url(server, "source"), unquote(name), fields)
+        except (ValueError, ConfigError):
+            pass  # the message must not contain the address, which may have a password
+        raise ConfigError(
+            "Give the address of the server and the name of the collection, without a password: "
+            "http://localhost:6333/COLLECTION"
+        )
+
+
+def read_payloads(
+    address: CollectionAddress,
+    key: str | None,
+    seconds: float,
+    convert: Callable[[str, Mapping[str, Any]], T],
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[T]:
+    """Returns what `convert` makes of the id and the payload of every point; each request takes at most `seconds`."""
+
+    async def read() -> list[T]:
+        client = connect_client(address.server_url, key, seconds)
+        try:
+            connection, converted = QdrantConnection(client, seconds), list[T]()
+            async with aclosing(_scroll(connection, address.collection)) as batches:
+                async for points, total in batches:
+                    converted += [convert(str(point.id), point.payload or {}) for point in points]
+                    progress(len(converted), max(total, len(converted)))
+            return converted
+        finally:
+            await client.close()
+
+    try:
+        return asyncio.run(read())
+    except ServiceAuthenticationError as error:
+        message = "Qdrant rejected the key, or needs one. Set the key of this server: BOOKBOUND_SOURCE_KEY"
+        raise ServiceAuthenticationError(message, service=error.service) from None
+
+
+async def _scroll(connection: QdrantConnection, name: str) -> AsyncGenerator[tuple[list[models.Record], int]]:
+    """Yields all points in batches, with the number of points there were at the start."""
+    try:
+        total = (await connection.call(lambda client: client.count(name))).count
+    except IndexNotFoundError:
+        raise await _build_missing_error(connection) from None
+    offset: models.ExtendedPointId | None = None
+    while True:
+        scroll = partial(_request_page, name=name, offset=offset)
+        points, offset = await connection.call(scroll)
+        yield points, total
+        if offset is None:
+            return
+
+
+async def _request_page(
+    client: AsyncQdrantClient, name: str, offset: models.ExtendedPointId | None
+) -> tuple[list[models.Record], models.ExtendedPointId | None]:
+    return await client.scroll(name, limit=SCROLL_PAGE_SIZE, offset=offset, with_payload=True)
+
+
+async def _build_missing_error(connection: QdrantConnection) -> SourceError:
+    try:
+        collections = (await connection.call(lambda client: client.get_collections())).collections
+    except BookIndexError:
+        collections = []
+    names = sorted(each.name for each in collections)
+    more = ", ..." if len(names) > MAX_LISTED_COLLECTIONS else ""
+    listed = ", ".join(names[:MAX_LISTED_COLLECTIONS]) + more
+    return SourceError(f"The server has no such collection. It has {listed or 'none'}.")
