@@ -135,8 +135,13 @@ def _serve(
 
 def _check_book(bootstrap: Bootstrap, settings: Settings) -> str:
     """Opens the book, so that an error shows here and not in a worker, and returns its title."""
+    from bookbound.models.onnx import return_free_memory
+
     with open_book(bootstrap, settings) as opened:
-        return opened.manifest.title
+        title = opened.manifest.title
+    del opened
+    return_free_memory()  # the supervisor of several workers needs no networks
+    return title
 
 
 def find_key_headers(settings: Settings) -> list[str]:

@@ -127,7 +127,7 @@ class ModelRuntime:
             self._verify_file(extra)
         # The strong reader reads few passages, one after the other, so each reading takes all threads.
         network = OnnxNetwork(self._verify_file(name), self._thread_count if name == STRONG_READER_FILE else 1)
-        _return_free_memory()
+        return_free_memory()
         return network
 
     @cached_property
@@ -200,7 +200,7 @@ class OnnxEmbedder:
         return self._network.read([opening, *ids, closing])["embedding"]
 
 
-def _return_free_memory() -> None:
+def return_free_memory() -> None:
     """Gives memory back that opening a network needed for a moment: 300 MB, which glibc would keep."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim:
