@@ -45,6 +45,15 @@ _CONTINUATION = re.compile(
     r"(?!\s+(?:that|far|called)\b)|\bat\s+this\s+point\b",
     re.I,
 )
+# "this property", "the same figure", "the node then hangs": a reference in the middle of a sentence.
+_INNER_REFERENCE = re.compile(
+    rf"\b(?!{_SELF_REFERENCE})(?:(?:this|these|those|such)\s+(?!(?:is|are|was|were|as|that|way|time|case)\b)"
+    r"(?:\w+\s+)??(?P<noun>[a-z]\w+)|the\s+same\s+\w+\b(?!\s+(?:\w+\s+)?as\b)"
+    r"|(?:allows?|of|for|with|to|from|in|by|change|set)\s+that\s+(?!(?:the|an?|is|are|it|you|we|they)\b)(?P<thing>[a-z]\w+))"
+    r"|^(?!(?:if|when|once|first|unless|as\s+soon)\b)(?:[\w'’-]+\s+){1,8}then\s+\w+"
+    r"|\bone[.!]$|^ok(?:ay)?,",
+    re.I,
+)
 _PERSONAL_PRONOUN = re.compile(r"(?:it|its|they|their)\b", re.I)
 ANNOUNCES_TABLE = re.compile(r"\bfollowing\s+(?:table|list)|(?:table|list)\s+(?:below|that\s+follows)\b", re.I)
 _CODE_NOUN = r"(?:program|script|code|example|commands?|class|function|file|listing|snippet)"
@@ -190,21 +199,32 @@ def _find_introduction(layout: ChunkLayout, at: int) -> set[int]:
     return {before} | _find_antecedents(layout, before, MAX_ANTECEDENTS - 1)
 
 
-def refers_back(layout: ChunkLayout, at: int) -> bool:
-    """Returns whether a sentence is about something that an earlier one names: "They …", "This …"."""
-    return bool(_ANAPHOR.match(layout.words(at)))
+def begins_with_pronoun(layout: ChunkLayout, at: int) -> bool:
+    return bool(_PERSONAL_PRONOUN.match(layout.words(at)))
+
+
+def _has_inner_reference(words: str) -> bool:
+    """Returns whether a sentence means by "this property" something that it does not name itself."""
+    found = _INNER_REFERENCE.search(words)
+    noun = found and (found["noun"] or found["thing"])
+    return bool(found) and not (noun and noun.casefold() in words[: found.start()].casefold())
 
 
 def _find_antecedents(layout: ChunkLayout, at: int, most: int = MAX_ANTECEDENTS) -> set[int]:
     """Returns the sentences of the paragraph that a sentence refers to, or the code or formula before it."""
     found: set[int] = set()
     while len(found) < most and at > 0 and layout.kind(at) == "sentence":
-        continues = layout.words(at)[0].islower() and layout.kind(at - 1) == "formula"
-        if not (continues or refers_back(layout, at) or _CONTINUATION.search(layout.words(at))):
+        words = layout.words(at)
+        continues = words[0].islower() and layout.kind(at - 1) == "formula"
+        refers = _ANAPHOR.match(words) or (not found and (_CONTINUATION.search(words) or _has_inner_reference(words)))
+        if not (continues or refers):
             break
         if not layout.follows(at):
-            is_shown = layout.kind(at - 1) in ("code", "formula")
-            return found | ({at - 1} | _find_introduction(layout, at - 1) if is_shown else set())
+            if layout.kind(at - 1) in ("code", "formula"):
+                return found | {at - 1} | _find_introduction(layout, at - 1)
+            # A picture between the two paragraphs has no words.
+            is_before_picture = layout.kind(at - 1) == "sentence" and layout.words(at - 1).endswith(":")
+            return found | ({at - 1} if is_before_picture and not layout.listed(at - 1) else set())
         at -= 1
         found.add(at)
     return found

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from itertools import chain
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 
 from bookbound.answering.writers.chunk_layout import ChunkLayout
 from bookbound.answering.writers.quote_context import (
+    begins_with_pronoun,
     expand_to_context,
     introduces_next_unit,
     is_exercise,
-    refers_back,
 )
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, Judgement
@@ -30,6 +29,7 @@ _LIST_QUESTIONS = [
         r"\b(?P<things>(?:steps|stages|phases|kinds|types|sorts)\b.*)",
     )
 ]
+_COMPARES = re.compile(r"\b(?:or|vs|versus|each|both|differ\w*|compare\w*)\b", re.I)
 
 
 class QuoteWriter:
@@ -103,7 +103,7 @@ MIN_SHARE_SAME_PASSAGE, MIN_SHARE_OTHER_PASSAGE, MIN_NEW_TERM_SHARE = 0.1, 0.3, 
 MIN_RIVAL_SHARE = 0.8
 """Probability relative to the best for a part that words need to be taken instead, from a passage with another part."""
 MAX_QUOTED_PASSAGES, MAX_CLOSEST_PIECES = 3, 2
-MIN_QUOTED_UNITS, MIN_QUOTED_UNITS_OF_PART, MAX_WIDENED_WORDS = 5, 2, 120
+MIN_QUOTED_UNITS, MIN_QUOTED_UNITS_OF_PART, MIN_QUOTED_WORDS, MAX_WIDENED_WORDS = 5, 2, 25, 120
 """Answers with fewer units are widened, and so is the answer to each of several parts, but not to more prose."""
 
 
@@ -112,7 +112,8 @@ class Excerpt:
 
     def __init__(self, question: str, passages: Sequence[Passage], room: int, list_terms: set[str]) -> None:
         self._layouts = {passage.chunk.id: ChunkLayout(passage.chunk) for passage in passages}
-        self._room, self._list_terms, self._question_terms = room, list_terms, set(extract_terms(question))
+        self._question, self._question_terms = question, set(extract_terms(question))
+        self._room, self._list_terms = room, list_terms
         self._chosen: dict[str, dict[int, Evidence]] = {}
         self._best: dict[int, float] = {}
         self._leads: dict[str, int] = {}
@@ -137,7 +138,7 @@ class Excerpt:
             self._best.setdefault(piece.part, piece.probability)
 
     def widen(self) -> None:
-        """Adds the prose around the best words for each part, first what follows them, while their answer is short."""
+        """Adds the prose after the best words for each part while their answer is short."""
         wanted = MIN_QUOTED_UNITS if len(self._best) == 1 else MIN_QUOTED_UNITS_OF_PART
         for part in self._best:
             pieces = [
@@ -152,42 +153,74 @@ class Excerpt:
     def _widen_around(self, best: Evidence, name: str, wanted: int) -> None:
         chosen, layout = self._chosen[name], self._layouts[name]
         units = [at for at, piece in chosen.items() if piece is best]
-        before: list[int] = []
-        for at in chain(_iterate_prose(layout, max(units), 1), _iterate_prose(layout, min(units), -1)):
+        for at in _iterate_prose(layout, max(units)):
             count = sum(piece.part == best.part for found in self._chosen.values() for piece in found.values())
-            if count >= wanted or not self._fits(name, {at}) or self._is_long_with(name, at):
+            is_enough = count >= wanted or self._is_other_subject(layout, at) or self._is_long_with(name, at)
+            if is_enough or not self._widen_by(at, best, name):
                 break
-            if not self._contains(name, at):
-                chosen[at] = best
-                before += [at] if at < min(units) else []
-        # What comes before the answer is shown after it, and must not begin with "They".
-        while before and refers_back(layout, before[-1]):
-            earlier = next(_iterate_prose(layout, before[-1], -1), None)
-            if earlier is None or refers_back(layout, earlier) or not self._fits(name, {earlier}):
-                del chosen[before.pop()]
-            else:
-                chosen[earlier] = best
-                before.append(earlier)
+        before = min(units) - 1
+        if self._names_more(layout, before, chosen) and not self._is_long_with(name, before):
+            self._widen_by(before, best, name)
+
+    def _widen_by(self, at: int, best: Evidence, name: str) -> bool:
+        """Adds a unit if there is room; returns whether there was."""
+        has_room = self._fits(name, {at})
+        if has_room and not self._contains(name, at):
+            self._chosen[name][at] = best
+        return has_room
+
+    def _is_other_subject(self, layout: ChunkLayout, at: int) -> bool:
+        """Returns whether a unit begins a paragraph that the answer does not need."""
+        if layout.follows(at):
+            return False
+        is_enough = self._count_words() >= MIN_QUOTED_WORDS
+        is_related = not self._question_terms.isdisjoint(extract_terms(layout.words(at)))
+        leads_on = any(introduces_next_unit(layout, other) for other in layout.block(at))
+        return leads_on or (is_enough and not is_related)
+
+    def _names_more(self, layout: ChunkLayout, at: int, units: Iterable[int]) -> bool:
+        """Returns whether the sentence before the answer names something of the question that the answer lacks.
+
+        What an answer means by "They …" is clear from the question.
+        """
+        is_prose = layout.kind(at) == "sentence" and layout.follows(at + 1) and not layout.is_aside(at)
+        if not is_prose or begins_with_pronoun(layout, at + 1):
+            return False
+        # A comparison needs both sides, and what follows the answer may only mention the other one.
+        needed = [at + 1] if _COMPARES.search(self._question) else units
+        said = set().union(*(extract_terms(layout.words(unit)) for unit in needed))
+        return bool(self._question_terms.intersection(extract_terms(layout.words(at))) - said)
 
     def _is_long_with(self, name: str, at: int) -> bool:
+        return self._count_words() + len(self._layouts[name].words(at).split()) > MAX_WIDENED_WORDS
+
+    def _count_words(self) -> int:
+        """Returns the number of words in the chosen prose."""
         units = [(self._layouts[other], unit) for other, chosen in self._chosen.items() for unit in chosen]
-        prose = [(layout, unit) for layout, unit in units if layout.kind(unit) in ("sentence", "item")]
-        prose.append((self._layouts[name], at))
-        return sum(len(layout.words(unit).split()) for layout, unit in prose) > MAX_WIDENED_WORDS
+        prose = [layout.words(unit) for layout, unit in units if layout.kind(unit) in ("sentence", "item")]
+        return sum(len(words.split()) for words in prose)
 
     def in_order(self) -> list[Evidence]:
         """Returns the stretches of each chunk in the order in which the chunks were chosen.
 
-        They keep the order of the book, but what stands before the words that were chosen first comes last.
+        They keep the order of the book, but what stands before the paragraph of the words that were chosen first comes
+        last.
         """
         found = [(name, evidence) for name in self._leads for evidence in self._stretches(name)]
 
         def is_before_lead(name: str, evidence: Evidence) -> bool:
-            return evidence.start < self._layouts[name].units[self._leads[name]].start
+            return evidence.start < self._layouts[name].units[self._find_paragraph(name)].start
 
         order = list(self._leads)
         found.sort(key=lambda pair: (order.index(pair[0]), is_before_lead(*pair), pair[1].start))
         return [evidence for _, evidence in found]
+
+    def _find_paragraph(self, name: str) -> int:
+        """Returns the first chosen unit of the paragraph in which the words that were chosen first are."""
+        layout, at = self._layouts[name], self._leads[name]
+        while at - 1 in self._chosen[name] and layout.follows(at):
+            at -= 1
+        return at
 
     def _stretches(self, name: str) -> Iterator[Evidence]:
         layout, chosen = self._layouts[name], self._chosen.get(name, {})
@@ -240,9 +273,9 @@ class Excerpt:
         return sum(len(list(self._layouts[other].stretches(units))) for other, units in chosen.items()) <= self._room
 
 
-def _iterate_prose(layout: ChunkLayout, at: int, step: int) -> Iterator[int]:
-    """Yields the sentences before or after a unit, up to a heading, a list, code, a table or a caption."""
-    while layout.kind(at := at + step) == "sentence" and not (layout.is_label(at) or layout.is_aside(at)):
-        if step > 0 and introduces_next_unit(layout, at):
+def _iterate_prose(layout: ChunkLayout, at: int) -> Iterator[int]:
+    """Yields the sentences after a unit, up to a heading, a list, code, a table or a caption."""
+    while layout.kind(at := at + 1) == "sentence" and not (layout.is_label(at) or layout.is_aside(at)):
+        if introduces_next_unit(layout, at):
             return
         yield at
