@@ -159,8 +159,9 @@ class Excerpt:
             if is_enough or not self._widen_by(at, best, name):
                 break
         before = min(units) - 1
-        if self._names_more(layout, before, chosen) and not self._is_long_with(name, before):
-            self._widen_by(before, best, name)
+        is_needed = self._names_more(layout, before, chosen) and not self._is_long_with(name, before)
+        if is_needed and self._widen_by(before, best, name) and self._leads[name] == before + 1:
+            self._leads[name] = before
 
     def _widen_by(self, at: int, best: Evidence, name: str) -> bool:
         """Adds a unit if there is room; returns whether there was."""
@@ -183,7 +184,7 @@ class Excerpt:
 
         What an answer means by "They …" is clear from the question.
         """
-        is_prose = layout.kind(at) == "sentence" and layout.follows(at + 1) and not layout.is_aside(at)
+        is_prose = layout.kind(at) == "sentence" and not (layout.is_label(at) or layout.is_aside(at))
         if not is_prose or begins_with_pronoun(layout, at + 1):
             return False
         # A comparison needs both sides, and what follows the answer may only mention the other one.
