@@ -11,6 +11,7 @@ from typing import NamedTuple
 from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
 from bookbound.domain.judgement import AnswerSpan, Assessment, PassageAssessment
 from bookbound.domain.question import SELECTION_CHUNK_ID
+from bookbound.text.sentences import split_sentences
 from bookbound.text.tokens import extract_terms
 
 NAMED_PROBABILITY = 0.8
@@ -22,6 +23,7 @@ _ASKS_WHAT_IT_IS = re.compile(
     r"(?P<name>.+?)(?:\s+(?:do|give|return|mean|meaning|definition|explained))?\s*[?.!]*",
     re.I,
 )
+_REQUEST = re.compile(r"(?:(?:please\s+)?(?:show|give)(?:\s+me)?|list|i\s+need)\s+(?:the|all|an?)\b", re.I)
 _ASKS_WHAT_IT_HAS = re.compile(
     r"(?:what|which)\s+(?P<things>(?:\S+\s+)?\S+s)\s+(?:does|do|can)\s+(?P<owner>.+?)\s+(?:have|take|accept|support)\s*[?.!]*",
     re.I,
@@ -46,7 +48,7 @@ def prefer_named_words(question: str, passages: Sequence[Passage], assessment: A
     does start have?" by the list or table in the section "Options" below "start", and "use_sim_time" by the sentence
     that has this name.
     """
-    asked = " ".join(question.split())
+    asked = _find_request(" ".join(question.split()))
     owned = _ASKS_WHAT_IT_HAS.fullmatch(asked)
     found = _ASKS_WHAT_IT_IS.fullmatch(f"{owned['things']} {owned['owner']}" if owned else asked)
     name = frozenset(extract_terms(found["name"])) if found else frozenset()
@@ -60,6 +62,12 @@ def prefer_named_words(question: str, passages: Sequence[Passage], assessment: A
     is_code = not owned and _CODE.fullmatch(found["name"])
     words = _find_mention(found["name"].strip("`"), passages, assessment.readings) if is_code else None
     return _answer_with(words, assessment) if words else assessment
+
+
+def _find_request(question: str) -> str:
+    """Returns the sentence that requests something by its name after the reason for it, or the whole question."""
+    sentences = [question[unit.start : unit.end] for unit in split_sentences(question)]
+    return next((each for each in sentences if _REQUEST.match(each)), question)
 
 
 def _find_in_section(
@@ -80,7 +88,9 @@ def _find_in_section(
     if is_found and best in named and "sentence" in kinds:
         return NamedWords(best, *_find_run(chunk, reading.spans[0].start, reading.spans[0].end))
     at = min(named, key=lambda at: passages[at].chunk.position, default=None)
-    opening = _find_opening(passages[at].chunk, kinds) if at is not None else None
+    opening = None
+    if at is not None:
+        opening = _find_opening(passages[at].chunk, kinds) or _find_opening(passages[at].chunk, ("item", "row"))
     return NamedWords(at, *_find_run(passages[at].chunk, *opening[1:])) if at is not None and opening else None
 
 

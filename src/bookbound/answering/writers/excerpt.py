@@ -1,0 +1,198 @@
+"""Chooses the units of passages that an answer quotes, and widens short answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from bookbound.answering.writers.chunk_layout import ChunkLayout
+from bookbound.answering.writers.quote_context import begins_with_pronoun, expand_to_context, introduces_next_unit
+from bookbound.domain.chunk import Passage
+from bookbound.domain.judgement import Evidence
+from bookbound.text.tokens import extract_terms
+
+_COMPARES = re.compile(r"\b(?:or|vs|versus|each|both|differ\w*|compare\w*)\b", re.I)
+_ASKS_YES_OR_NO = re.compile(
+    r"\W*(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have)(?:n['’]t)?\b", re.I
+)
+MIN_SHARE_SAME_PASSAGE, MIN_SHARE_OTHER_PASSAGE, MIN_NEW_TERM_SHARE = 0.1, 0.3, 0.3
+"""Probability relative to the best that further words need, in a quoted passage and in another, and its new terms."""
+MAX_QUOTED_PASSAGES = 3
+MIN_QUOTED_UNITS, MIN_QUOTED_UNITS_OF_PART, MIN_QUOTED_WORDS, MAX_WIDENED_WORDS = 5, 2, 25, 120
+"""Answers with fewer units are widened, and so is the answer to each of several parts, but not to more prose."""
+
+
+class Excerpt:
+    """The chosen units of passages, each with its evidence, in at most `room` stretches."""
+
+    def __init__(self, question: str, passages: Sequence[Passage], room: int, list_terms: set[str]) -> None:
+        self._layouts = {passage.chunk.id: ChunkLayout(passage.chunk) for passage in passages}
+        self._question, self._question_terms = question, set(extract_terms(question))
+        self._room, self._list_terms = room, list_terms
+        self._chosen: dict[str, dict[int, Evidence]] = {}
+        self._best: dict[int, float] = {}
+        self._leads: dict[str, int] = {}
+
+    def add(self, piece: Evidence) -> None:
+        """Chooses the units of a piece and what they need, if they say something new and fit."""
+        layout = self._layouts.get(piece.chunk_id)
+        if not layout:
+            return
+        core, needed = expand_to_context(layout, piece.start, piece.end, self._list_terms, self._question_terms)
+        if all(map(layout.is_aside, core)):
+            return
+        new = {at for at in core | needed if not self._contains(piece.chunk_id, at)}
+        if core & new:
+            is_worth = piece.part not in self._best or self._says_more(piece, layout, core)
+            fitting = self._select_fitting(piece, core & new, needed & new) if is_worth else set()
+            if not fitting:
+                return
+            self._chosen.setdefault(piece.chunk_id, {}).update(dict.fromkeys(fitting, piece))
+            self._leads.setdefault(piece.chunk_id, min(fitting))
+        if core:
+            self._best.setdefault(piece.part, piece.probability)
+
+    def widen(self) -> None:
+        """Adds the prose after the best words for each part while their answer is short."""
+        wanted = MIN_QUOTED_UNITS if len(self._best) == 1 else MIN_QUOTED_UNITS_OF_PART
+        for part in self._best:
+            pieces = [
+                (piece, name)
+                for name, chosen in self._chosen.items()
+                for piece in chosen.values()
+                if piece.part == part
+            ]
+            if pieces:
+                self._widen_around(*max(pieces, key=lambda pair: pair[0].probability), wanted)
+
+    def _widen_around(self, best: Evidence, name: str, wanted: int) -> None:
+        chosen, layout = self._chosen[name], self._layouts[name]
+        units = [at for at, piece in chosen.items() if piece is best]
+        for at in _iterate_prose(layout, max(units)):
+            count = sum(piece.part == best.part for found in self._chosen.values() for piece in found.values())
+            is_enough = count >= wanted or self._is_other_subject(layout, at) or self._is_long_with(name, at)
+            if is_enough or not self._widen_by(at, best, name):
+                break
+        before = min(units) - 1
+        is_needed = self._names_more(layout, before, chosen) and not self._is_long_with(name, before)
+        if is_needed and self._widen_by(before, best, name) and self._leads[name] == before + 1:
+            self._leads[name] = before
+
+    def _widen_by(self, at: int, best: Evidence, name: str) -> bool:
+        """Adds a unit if there is room; returns whether there was."""
+        has_room = self._fits(name, {at})
+        if has_room and not self._contains(name, at):
+            self._chosen[name][at] = best
+        return has_room
+
+    def _is_other_subject(self, layout: ChunkLayout, at: int) -> bool:
+        """Returns whether a unit begins a paragraph that the answer does not need."""
+        if layout.follows(at):
+            return False
+        is_enough = self._count_words() >= MIN_QUOTED_WORDS
+        is_related = not self._question_terms.isdisjoint(extract_terms(layout.words(at)))
+        leads_on = any(introduces_next_unit(layout, other) for other in layout.block(at))
+        return leads_on or (is_enough and not is_related)
+
+    def _names_more(self, layout: ChunkLayout, at: int, units: Iterable[int]) -> bool:
+        """Returns whether the sentence before the answer names something of the question that the answer lacks.
+
+        What an answer means by "They …" is clear from the question. An answer to yes or no begins with what decides.
+        """
+        is_prose = layout.kind(at) == "sentence" and not (layout.is_label(at) or layout.is_aside(at))
+        asks_yes_or_no = layout.follows(at + 1) and _ASKS_YES_OR_NO.match(self._question)
+        if not is_prose or asks_yes_or_no or begins_with_pronoun(layout, at + 1):
+            return False
+        # A comparison needs both sides, and what follows the answer may only mention the other one.
+        needed = [at + 1] if _COMPARES.search(self._question) else units
+        said = set().union(*(extract_terms(layout.words(unit)) for unit in needed))
+        return bool(self._question_terms.intersection(extract_terms(layout.words(at))) - said)
+
+    def _is_long_with(self, name: str, at: int) -> bool:
+        return self._count_words() + len(self._layouts[name].words(at).split()) > MAX_WIDENED_WORDS
+
+    def _count_words(self) -> int:
+        """Returns the number of words in the chosen prose."""
+        units = [(self._layouts[other], unit) for other, chosen in self._chosen.items() for unit in chosen]
+        prose = [layout.words(unit) for layout, unit in units if layout.kind(unit) in ("sentence", "item")]
+        return sum(len(words.split()) for words in prose)
+
+    def in_order(self) -> list[Evidence]:
+        """Returns the stretches of each chunk in the order in which the chunks were chosen.
+
+        They keep the order of the book, but what stands before the paragraph of the words that were chosen first comes
+        last.
+        """
+        found = [(name, evidence) for name in self._leads for evidence in self._stretches(name)]
+
+        def is_before_lead(name: str, evidence: Evidence) -> bool:
+            return evidence.start < self._layouts[name].units[self._find_paragraph(name)].start
+
+        order = list(self._leads)
+        found.sort(key=lambda pair: (order.index(pair[0]), is_before_lead(*pair), pair[1].start))
+        return [evidence for _, evidence in found]
+
+    def _find_paragraph(self, name: str) -> int:
+        """Returns the first chosen unit of the paragraph in which the words that were chosen first are."""
+        layout, at = self._layouts[name], self._leads[name]
+        while at - 1 in self._chosen[name] and layout.follows(at):
+            at -= 1
+        return at
+
+    def _stretches(self, name: str) -> Iterator[Evidence]:
+        layout, chosen = self._layouts[name], self._chosen.get(name, {})
+        for run in layout.stretches(chosen):
+            best = max((chosen[at] for at in run), key=lambda piece: piece.probability)
+            part = min(chosen[at].part for at in run)
+            start, end = layout.units[run[0]].start, layout.units[run[-1]].end
+            yield Evidence.from_chunk(layout.chunk, start, end, best.probability, part)
+
+    def _contains(self, name: str, at: int) -> bool:
+        """Returns whether the same words or the same place of the book are chosen already."""
+        words = self._layouts[name].words(at).split()
+        file, start, end = self._source(name, at)
+        for other, chosen in self._chosen.items():
+            for unit in chosen:
+                other_file, other_start, other_end = self._source(other, unit)
+                overlaps = other_file == file and other_start < end and start < other_end
+                if overlaps or self._layouts[other].words(unit).split() == words:
+                    return True
+        return False
+
+    def _source(self, name: str, at: int) -> tuple[str, int, int]:
+        layout = self._layouts[name]
+        return layout.chunk.place.file, *layout.chunk.source_span(layout.units[at].start, layout.units[at].end)
+
+    def _says_more(self, piece: Evidence, layout: ChunkLayout, core: set[int]) -> bool:
+        """Returns whether a further piece for a part is nearly as probable as the best, and not a paraphrase of it."""
+        units = [(name, at) for name, chosen in self._chosen.items() for at in chosen]
+        said = self._question_terms.union(*(extract_terms(self._layouts[name].words(at)) for name, at in units))
+        is_quoted = piece.chunk_id in self._chosen
+        if len(self._chosen) + (not is_quoted) > MAX_QUOTED_PASSAGES or not set(extract_terms(piece.text)) - said:
+            return False
+        own = set().union(*(extract_terms(layout.words(at)) for at in core)) - self._question_terms
+        is_new = is_quoted or len(own - said) >= MIN_NEW_TERM_SHARE * len(own)
+        share = MIN_SHARE_SAME_PASSAGE if is_quoted else MIN_SHARE_OTHER_PASSAGE
+        return is_new and piece.probability >= share * self._best[piece.part]
+
+    def _select_fitting(self, piece: Evidence, core: set[int], needed: set[int]) -> set[int]:
+        """Returns all units if there is room; else nothing, but of the best for a part as much as fits."""
+        if self._fits(piece.chunk_id, core | needed):
+            return core | needed
+        layout, kept = self._layouts[piece.chunk_id], sorted(core)
+        while kept and (introduces_next_unit(layout, kept[-1]) or not self._fits(piece.chunk_id, set(kept))):
+            kept.pop()
+        return set() if piece.part in self._best else set(kept)
+
+    def _fits(self, name: str, more: set[int]) -> bool:
+        names = {*self._chosen, name}
+        chosen = {other: {*self._chosen.get(other, ()), *(more if other == name else ())} for other in names}
+        return sum(len(list(self._layouts[other].stretches(units))) for other, units in chosen.items()) <= self._room
+
+
+def _iterate_prose(layout: ChunkLayout, at: int) -> Iterator[int]:
+    """Yields the sentences after a unit, up to a heading, a list, code, a table or a caption."""
+    while layout.kind(at := at + 1) == "sentence" and not (layout.is_label(at) or layout.is_aside(at)):
+        if introduces_next_unit(layout, at):
+            return
+        yield at
