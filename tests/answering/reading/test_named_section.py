@@ -56,6 +56,16 @@ def test_a_question_what_something_has_is_answered_by_the_list_in_the_section_be
     assert assess("Which options does serve have?", options, probability=0.95).readings[0].spans
 
 
+def test_a_list_that_a_request_names_after_its_reason_is_found_in_a_section_without_sentences() -> None:
+    text = "- Bolts are tight.\n- The battery is full."
+    place = Place("a.md", "/a", "Safety", "Safety", ("Pre-flight checklist",), "a", 0, len(text))
+    checklist = Passage(Chunk("checklist", text, place, 0, units=tuple(split_sentences(text))), 0.5)
+    found = assess("What do I do before I start? I need the pre-flight checklist", passage("Tuple"), checklist)
+    (span,) = found.readings[1].spans
+    assert (text[span.start : span.end], found.probability) == (text, NAMED_PROBABILITY)
+    assert assess("What do I do before I start? I like the pre-flight checklist", checklist).probability == 0.05
+
+
 def test_the_first_chunk_of_the_section_answers() -> None:
     found = assess("What is a tuple?", passage("Tuple", "Later words.", 3), passage("Tuple", TEXT, 2))
     assert [len(reading.spans) for reading in found.readings] == [0, 1]

@@ -77,7 +77,7 @@ def test_code_at_a_cut_is_no_aside(make_pages: Make) -> None:
 def test_half_a_sentence_is_not_quoted_and_code_that_goes_on_is(make_pages: Make) -> None:
     page = make_pages("# A\n\nOf pigs that dig. Owls fly.\n\n```\ndig()\n```")
     page.passages[0] = replace(page.passages[0], chunk=replace(page.chunks[0], cut_start=True, cut_end=True))
-    assert page.quote_texts("What?", ("pigs", 0.9), ("dig()", 0.5)) == ["dig()", "Owls fly."]
+    assert page.quote_texts("What?", ("pigs", 0.9), ("dig()", 0.5)) == ["dig()"]
 
 
 def test_a_run_is_short_if_it_has_few_units_and_few_characters(make_pages: Make) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from tests.answering.writers.conftest import Pages
 
-from bookbound.answering.writers.quotes import Excerpt
+from bookbound.answering.writers.excerpt import Excerpt
 from bookbound.domain.reply import MAX_ANSWER_SENTENCES
 from bookbound.text.tokens import extract_terms
 
@@ -40,6 +40,10 @@ def quote(page: Pages, words: str, asked_for: str = "") -> list[str]:
         "However, the port is 42.",
         "Contrary to a name, the port is 42.",
         "The port is 42 at this point.",
+        "Set this property to 42.",
+        "A client uses the same value, 42.",
+        "A name allows that value to be 42.",
+        "The server then takes 42.",
     ],
 )
 def test_a_sentence_with_a_reference_needs_the_one_before(make_pages: Make, opening: str) -> None:
@@ -60,6 +64,9 @@ def test_a_sentence_with_a_reference_needs_the_one_before(make_pages: Make, open
         "Instead of a name take 42.",
         "The server keeps its 42 ports.",
         "None is the name of port 42.",
+        "The port has the same number as 42.",
+        "A port is free after closing of that port 42.",
+        "If nothing answers, then 42 is next.",
     ],
 )
 def test_an_independent_sentence_needs_no_other(make_pages: Make, opening: str) -> None:
@@ -73,6 +80,11 @@ def test_at_most_two_sentences_are_added_before_a_reference(make_pages: Make) ->
 
 def test_references_end_at_the_paragraph(make_pages: Make) -> None:
     assert quote(make_pages("# A\n\nA hen lays eggs.\n\nIt gets 42 chicks."), "42") == ["It gets 42 chicks."]
+
+
+def test_a_reference_after_a_picture_needs_the_sentence_that_introduces_the_picture(make_pages: Make) -> None:
+    page = make_pages("# A\n\nThe editor shows a property:\n\n![](a.png)\n\nSet this property to 42.")
+    assert quote(page, "42") == ["The editor shows a property:", "Set this property to 42."]
 
 
 def test_a_comment_on_code_needs_the_code_and_its_introduction(make_pages: Make) -> None:
@@ -132,10 +144,7 @@ def test_a_sentence_that_introduces_a_diagram_is_not_quoted(make_pages: Make) ->
 
 def test_they_needs_no_sentence_before_it_that_begins_with_what_the_question_names(make_pages: Make) -> None:
     page = make_pages("# A\n\nWorm gears are cheap. They waste 42 % of the power.")
-    assert page.quote_texts("How efficient is a worm gear?", "42") == [
-        "They waste 42 % of the power.",
-        "Worm gears are cheap.",
-    ]
+    assert page.quote_texts("How efficient is a worm gear?", "42") == ["They waste 42 % of the power."]
     assert page.quote_texts("How efficient is it?", "42")[0] == "Worm gears are cheap."
 
 

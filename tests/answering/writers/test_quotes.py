@@ -45,7 +45,7 @@ def test_the_words_that_answer_come_first_and_then_those_after_and_those_before_
 def test_what_the_words_refer_to_comes_before_them(make_pages: Make) -> None:
     page = make_pages("# A\n\nPigs dig. The server has a default. It is 42. Owls fly.")
     said = page.quote_texts("Which port?", "42")
-    assert said == ["The server has a default.", "It is 42.", "Owls fly.", "Pigs dig."]
+    assert said == ["The server has a default.", "It is 42.", "Owls fly."]
 
 
 def test_words_of_the_same_passage_need_a_tenth_of_the_best_probability(make_pages: Make) -> None:
@@ -215,14 +215,13 @@ NINE = [
     [
         ("Hens", (0, 1, 2, 3, 4)),
         ("dig", (4, 5, 6, 7, 8)),
-        ("fly", (5, 6, 7, 8, 4)),
-        ("hum", (7, 8, 4, 5, 6)),
-        ("swim", (8, 4, 5, 6, 7)),
-        ("rest. Bees hum", (6, 7, 8, 4, 5)),
+        ("fly", (5, 6, 7, 8)),
+        ("swim", (8,)),
+        ("rest. Bees hum", (6, 7, 8)),
     ],
 )
 @pytest.mark.parametrize("separator", [" ", "\n\n"], ids=["a paragraph", "several paragraphs"])
-def test_a_short_answer_is_widened_to_five_units_first_with_those_after_it_and_then_with_those_before_it(
+def test_a_short_answer_is_widened_to_five_units_with_those_after_it(
     make_pages: Make, question: str, words: str, quoted: tuple[int, ...], separator: str
 ) -> None:
     page = make_pages("# A\n\n" + separator.join(NINE))
@@ -231,17 +230,47 @@ def test_a_short_answer_is_widened_to_five_units_first_with_those_after_it_and_t
     assert page.quote_texts(question, words) == [NINE[at] for at in quoted]
 
 
-def test_what_is_shown_from_before_the_answer_does_not_begin_with_a_pronoun(make_pages: Make) -> None:
-    before = "Owls fly. Hens eat. They sleep. Cows rest. They run. The farm has 9 hens."
-    page = make_pages(f"# A\n\n{before}")
-    assert page.quote_texts("How many?", "9 hens")[1:] == ["Hens eat.", "They sleep.", "Cows rest.", "They run."]
-    alone = make_pages(f"# A\n\nHens eat.{CODE}They sleep. The farm has 9 hens.")
-    assert alone.quote_texts("How many?", "9 hens") == ["The farm has 9 hens."]
+def test_a_sentence_before_the_answer_that_names_what_the_answer_lacks_is_shown_before_it(make_pages: Make) -> None:
+    page = make_pages("# A\n\nPigs dig. The farm keeps hens. Everybody gets 9 grains.")
+    assert page.quote_texts("How many grains for hens?", "9 grains") == [
+        "The farm keeps hens.",
+        "Everybody gets 9 grains.",
+    ]
+    assert page.quote_texts("How many grains?", "9 grains") == ["Everybody gets 9 grains."]
+
+
+def test_a_comparison_shows_the_sentence_before_with_its_other_side(make_pages: Make) -> None:
+    page = make_pages("# A\n\nHens store grain. Owls store mice. Farmers keep hens.")
+    assert page.quote_texts("What does each store, hens or owls?", "mice")[:2] == [
+        "Hens store grain.",
+        "Owls store mice.",
+    ]
+    assert page.quote_texts("What do owls store with hens?", "mice")[0] == "Owls store mice."
+
+
+def test_an_answer_to_yes_or_no_begins_with_the_sentence_that_decides(make_pages: Make) -> None:
+    page = make_pages("# A\n\nThe farm keeps hens. Nobody may feed the animals.")
+    assert page.quote_texts("May I feed hens?", "Nobody")[0] == "Nobody may feed the animals."
+
+
+LONG = "The keeper opens the door of the barn at seven and closes it again at nine, because foxes come in the dark."
+
+
+def test_a_long_answer_is_not_widened_by_a_paragraph_about_something_else(make_pages: Make) -> None:
+    page = make_pages(f"# A\n\n{LONG} Nobody else does.\n\nPigs dig holes.\n\nThe door is red.")
+    assert page.quote_texts("When does the barn open?", "seven") == [LONG, "Nobody else does."]
+    related = make_pages(f"# A\n\n{LONG} Nobody else does.\n\nThe barn opens later on Sunday.")
+    assert related.quote_texts("When does the barn open?", "seven")[2:] == ["The barn opens later on Sunday."]
+
+
+def test_a_short_answer_is_not_widened_by_a_paragraph_that_leads_to_a_list(make_pages: Make) -> None:
+    page = make_pages("# A\n\nDogs run.\n\nCats climb. They eat:\n\n- mice\n- fish\n")
+    assert page.quote_texts("Who?", "run") == ["Dogs run."]
 
 
 def test_a_partial_answer_is_widened_to_four_units(make_pages: Make) -> None:
     page = make_pages("# A\n\n" + " ".join(NINE))
-    assert page.quote_texts("Who?", "hum", partial=True) == [*NINE[7:], *NINE[5:7]]
+    assert page.quote_texts("Who?", "climb", partial=True) == NINE[2:6]
 
 
 def test_added_units_have_the_probability_of_the_words(make_pages: Make) -> None:
@@ -281,7 +310,7 @@ def test_widening_does_not_repeat_another_passage(make_pages: Make) -> None:
 def test_widening_ends_at_what_is_not_prose(make_pages: Make, wall: str) -> None:
     page = make_pages(f"# A\n\nDogs run. Cats climb.\n\n{wall}\n\nPigs dig. Owls fly.")
     assert page.quote_texts("Why?", "run") == ["Dogs run.", "Cats climb."]
-    assert page.quote_texts("Why?", "climb") == ["Cats climb.", "Dogs run."]
+    assert page.quote_texts("Why?", "climb") == ["Cats climb."]
 
 
 def test_widening_before_the_words_ends_at_what_is_not_prose(make_pages: Make) -> None:
@@ -296,9 +325,9 @@ def test_widening_does_not_add_an_introduction(make_pages: Make) -> None:
 
 def test_code_and_rows_are_widened_by_the_prose_next_to_them(make_pages: Make) -> None:
     code, rows = "```\nwalk()\n```", "| A | B |\n|---|---|\n| 1 | 2 |"
-    page = make_pages(f"# A\n\nPigs dig. Start the motor:\n\n{code}\n\nOwls fly. Rates are:\n\n{rows}\n")
-    assert page.quote_texts("How?", "walk()") == ["Start the motor:", "walk()", "Owls fly.", "Pigs dig."]
-    assert page.quote_texts("What?", "1 | 2") == ["Rates are:", "A | B\n1 | 2", "Owls fly."]
+    page = make_pages(f"# A\n\nPigs dig. Start the motor:\n\n{code}\n\nOwls fly.\n\nRates are:\n\n{rows}\n")
+    assert page.quote_texts("How?", "walk()") == ["Start the motor:", "walk()", "Owls fly."]
+    assert page.quote_texts("What?", "1 | 2") == ["Rates are:", "A | B\n1 | 2"]
 
 
 def test_an_item_of_a_long_list_is_not_widened_by_other_items(make_pages: Make) -> None:
@@ -386,7 +415,7 @@ def test_a_part_that_has_two_units_is_not_widened(make_pages: Make) -> None:
 def test_widening_one_part_does_not_take_the_words_of_another(make_pages: Make) -> None:
     page = make_pages("# A\n\n" + " ".join(NINE[:3]))
     said = page.quote_texts("Who runs, and who climbs?", ("Dogs", 0.9, 0), ("climb", 0.8, 1))
-    assert said == [NINE[1], NINE[2], NINE[0]]
+    assert said == [NINE[1], NINE[2]]
 
 
 def test_a_part_that_the_judge_is_unsure_of_is_not_quoted(make_pages: Make) -> None:
@@ -426,6 +455,24 @@ def test_the_closest_quotes_do_not_repeat_themselves(make_pages: Make) -> None:
         Evidence.from_chunk(passage.chunk, 0, 8, 0.6) for passage in pages.passages if "port" in passage.chunk.text
     )
     assert find_closest(pages, first, second, pages.evidence("7", 0.4)) == ["The port is 42.", "The door is 7."]
+
+
+def test_a_further_closest_passage_is_short_and_nearly_as_probable(make_pages: Make) -> None:
+    pages = make_pages(
+        "# A\n\nThe port is 42.", "# B\n\nServers listen here.", "# C\n\n" + "Doors stay open " * 21 + "."
+    )
+    port, here, doors = pages.evidence("42", 0.6), pages.evidence("listen", 0.3), pages.evidence("Doors", 0.5)
+    assert find_closest(pages, port, doors, here) == ["The port is 42.", "Servers listen here."]
+    assert find_closest(pages, port, replace(here, probability=0.1)) == ["The port is 42."]
+    assert len(find_closest(pages, doors)) == 1
+
+
+def test_long_code_is_only_closest_if_nothing_else_is(make_pages: Make) -> None:
+    code = "\n".join(f"step({i})" for i in range(14))
+    pages = make_pages(f"# A\n\n```\n{code}\n```", "# B\n\nThe port is 42.")
+    steps, port = pages.evidence("step(3)", 0.6), pages.evidence("42", 0.5)
+    assert find_closest(pages, steps, port) == ["The port is 42."]
+    assert find_closest(pages, steps) == [code]
 
 
 def test_without_evidence_nothing_is_closest(make_pages: Make) -> None:

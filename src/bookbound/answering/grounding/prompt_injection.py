@@ -9,6 +9,8 @@ from bookbound.domain.judgement import Evidence
 
 MIN_WORDS_AROUND_QUOTE = 3
 """With this many words around it, a quotation is spoken about."""
+MIN_COMMAND_WORDS = 3
+"""Fewer are a keyword: "Ignore rules" in a book about a linter."""
 _OVERRIDE_VERB = r"\b(?:ignore|disregard|forget|override|bypass)\b"
 _INSTRUCTION_NOUN = r"\b(?:rules?|instructions?|prompts?|guidelines?|orders|questions?)\b"
 _MODEL_NOUN = r"\b(?:assistants?|ai|a\.i\.|llms?|chatbots?|language\s+models?)\b"
@@ -36,6 +38,8 @@ _PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
 def is_prompt_injection(text: str) -> bool:
     """Returns whether a text gives a language model commands, instead of speaking about such commands."""
     unquoted = _QUOTED.sub(" ", text)
+    if len(_WORD.findall(text)) < MIN_COMMAND_WORDS:
+        return False
     return _INJECTION.match(unquoted if len(_WORD.findall(unquoted)) >= MIN_WORDS_AROUND_QUOTE else text) is not None
 
 

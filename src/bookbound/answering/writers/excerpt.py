@@ -12,12 +12,13 @@ from bookbound.domain.judgement import Evidence
 from bookbound.text.tokens import extract_terms
 
 _COMPARES = re.compile(r"\b(?:or|vs|versus|each|both|differ\w*|compare\w*)\b", re.I)
+_ASKS_HOW = re.compile(r"\bhow\b(?!\s+(?:many|much|long|often|far|old|big|fast)\b)", re.I)
 _ASKS_YES_OR_NO = re.compile(
     r"\W*(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have)(?:n['’]t)?\b", re.I
 )
 MIN_SHARE_SAME_PASSAGE, MIN_SHARE_OTHER_PASSAGE, MIN_NEW_TERM_SHARE = 0.1, 0.3, 0.3
 """Probability relative to the best that further words need, in a quoted passage and in another, and its new terms."""
-MAX_QUOTED_PASSAGES = 3
+MAX_QUOTED_PASSAGES, MAX_ANNOUNCED_LINES = 3, 8
 MIN_QUOTED_UNITS, MIN_QUOTED_UNITS_OF_PART, MIN_QUOTED_WORDS, MAX_WIDENED_WORDS = 5, 2, 25, 120
 """Answers with fewer units are widened, and so is the answer to each of several parts, but not to more prose."""
 
@@ -73,6 +74,13 @@ class Excerpt:
             is_enough = count >= wanted or self._is_other_subject(layout, at) or self._is_long_with(name, at)
             if is_enough or not self._widen_by(at, best, name):
                 break
+        after = max(chosen) + 1
+        if (
+            _ASKS_HOW.search(self._question)
+            and _announces_short_code(layout, after)
+            and self._fits(name, {after, after + 1})
+        ):
+            chosen |= dict.fromkeys((after, after + 1), best)
         before = min(units) - 1
         is_needed = self._names_more(layout, before, chosen) and not self._is_long_with(name, before)
         if is_needed and self._widen_by(before, best, name) and self._leads[name] == before + 1:
@@ -188,6 +196,13 @@ class Excerpt:
         names = {*self._chosen, name}
         chosen = {other: {*self._chosen.get(other, ()), *(more if other == name else ())} for other in names}
         return sum(len(list(self._layouts[other].stretches(units))) for other, units in chosen.items()) <= self._room
+
+
+def _announces_short_code(layout: ChunkLayout, at: int) -> bool:
+    """Returns whether a sentence goes on in its paragraph to the few lines of code below it."""
+    is_announced = layout.kind(at) == "sentence" and layout.follows(at) and introduces_next_unit(layout, at)
+    is_code = layout.kind(at + 1) == "code" and not layout.is_aside(at + 1)
+    return is_announced and is_code and layout.words(at + 1).count("\n") < MAX_ANNOUNCED_LINES
 
 
 def _iterate_prose(layout: ChunkLayout, at: int) -> Iterator[int]:

@@ -206,8 +206,10 @@ def begins_with_pronoun(layout: ChunkLayout, at: int) -> bool:
 def _has_inner_reference(words: str) -> bool:
     """Returns whether a sentence means by "this property" something that it does not name itself."""
     found = _INNER_REFERENCE.search(words)
-    noun = found and (found["noun"] or found["thing"])
-    return bool(found) and not (noun and noun.casefold() in words[: found.start()].casefold())
+    if not found:
+        return False
+    noun = found["noun"] or found["thing"]
+    return not (noun and noun.casefold() in words[: found.start()].casefold())
 
 
 def _find_antecedents(layout: ChunkLayout, at: int, most: int = MAX_ANTECEDENTS) -> set[int]:
