@@ -66,6 +66,13 @@ def test_a_list_that_a_request_names_after_its_reason_is_found_in_a_section_with
     assert assess("What do I do before I start? I like the pre-flight checklist", checklist).probability == 0.05
 
 
+def test_a_keyword_is_answered_by_the_section_with_its_name_even_if_another_reading_is_surer() -> None:
+    passages = passage("Tuple"), passage("Caveat", "Beware of a tuple.")
+    read = Assessment(0.95, (PassageAssessment(0.1), PassageAssessment(0.95, (AnswerSpan(0, 18, 0.95),))))
+    assert prefer_named_words("tuple", passages, read).readings[0].spans
+    assert prefer_named_words("What is a tuple?", passages, read) == read
+
+
 def test_the_first_chunk_of_the_section_answers() -> None:
     found = assess("What is a tuple?", passage("Tuple", "Later words.", 3), passage("Tuple", TEXT, 2))
     assert [len(reading.spans) for reading in found.readings] == [0, 1]

@@ -268,6 +268,22 @@ def test_a_short_answer_is_not_widened_by_a_paragraph_that_leads_to_a_list(make_
     assert page.quote_texts("Who?", "run") == ["Dogs run."]
 
 
+def test_a_how_to_answer_goes_on_to_the_few_lines_of_code_that_its_paragraph_announces(make_pages: Make) -> None:
+    page = make_pages("# A\n\nThe port is 3000. Name another one:\n\n```\nserve -p 8000\n```\n\nOwls fly.")
+    shown = ["The port is 3000.", "Name another one:", "serve -p 8000"]
+    assert page.quote_texts("How do I change the port?", "3000") == shown
+    assert page.quote_texts("Which port is it?", "3000") == shown[:1]
+    assert page.quote_texts("How many ports are there?", "3000") == shown[:1]
+    long = make_pages("# A\n\nThe port is 3000. Name another one:\n\n```\n" + "serve\n" * 9 + "```\n")
+    assert long.quote_texts("How do I change the port?", "3000") == shown[:1]
+
+
+def test_of_words_nearly_as_probable_a_sentence_comes_before_code(make_pages: Make) -> None:
+    pages = make_pages("# A\n\n```\nversion = 4.7\n```", "# B\n\nAt least version 5.1 is required.")
+    assert pages.quote_texts("Which version?", ("4.7", 0.5), ("5.1", 0.47))[0] == "At least version 5.1 is required."
+    assert pages.quote_texts("Which version?", ("4.7", 0.5), ("5.1", 0.3))[0] == "version = 4.7"
+
+
 def test_a_partial_answer_is_widened_to_four_units(make_pages: Make) -> None:
     page = make_pages("# A\n\n" + " ".join(NINE))
     assert page.quote_texts("Who?", "climb", partial=True) == NINE[2:6]

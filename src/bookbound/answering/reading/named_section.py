@@ -58,7 +58,9 @@ def prefer_named_words(question: str, passages: Sequence[Passage], assessment: A
     if words:
         # The list of what something has is complete; a surer reading may be of one example.
         is_settled = assessment.probability >= NAMED_PROBABILITY and not owned
-        return assessment if is_settled else _answer_with(words, assessment)
+        # A mere keyword asks for the section that has its name, and not for a sentence elsewhere that mentions it.
+        is_keyword = found["name"] == asked and _is_named(passages[words.passage].chunk, name)
+        return assessment if is_settled and not is_keyword else _answer_with(words, assessment)
     is_code = not owned and _CODE.fullmatch(found["name"])
     words = _find_mention(found["name"].strip("`"), passages, assessment.readings) if is_code else None
     return _answer_with(words, assessment) if words else assessment

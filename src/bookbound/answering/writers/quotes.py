@@ -29,6 +29,7 @@ _LIST_QUESTIONS = [
         r"\b(?P<things>(?:steps|stages|phases|kinds|types|sorts)\b.*)",
     )
 ]
+_ASKS_FOR_CODE = re.compile(r"\b(?:how|show|give|examples?|code|snippet|scripts?|commands?|print|run)\b", re.I)
 
 
 class QuoteWriter:
@@ -50,7 +51,8 @@ class QuoteWriter:
         room = MAX_ANSWER_SENTENCES - (judgement.is_partial or bool(judgement.unsure_parts))
         facts = [passage for passage in passages if not is_exercise(passage.chunk)]
         excerpt = Excerpt(question.text, facts, room, _find_list_terms(question.text))
-        for piece in _order_by_part([each for each in judgement.evidence if each.part not in judgement.unsure_parts]):
+        sure = [each for each in judgement.evidence if each.part not in judgement.unsure_parts]
+        for piece in _order_by_part(question.text, sure):
             excerpt.add(piece)
         excerpt.widen()
         for evidence in excerpt.in_order():
@@ -96,15 +98,24 @@ def _find_list_terms(question: str) -> set[str]:
     return set(extract_terms(found["things"])) if found else set()
 
 
-def _order_by_part(evidence: Sequence[Evidence]) -> list[Evidence]:
+def _order_by_part(question: str, evidence: Sequence[Evidence]) -> list[Evidence]:
     """Returns the best for each part in the order of the question, then the rest, best first.
 
-    Of words that are nearly as probable, those in a passage that answers another part best are taken.
+    Of words that are nearly as probable, those in a passage that answers another part best are taken, or those in
+    a sentence instead of code.
     """
     best = {piece.part: piece for piece in reversed(evidence)}
     for part, leader in list(best.items()):
         others = {piece.chunk_id for other, piece in best.items() if other != part}
         rivals = [p for p in evidence if p.part == part and p.probability >= MIN_RIVAL_SHARE * leader.probability]
-        best[part] = next((rival for rival in rivals if rival.chunk_id in others), leader)
+        shared = next((rival for rival in rivals if rival.chunk_id in others), leader)
+        # A sentence says what a line of code only shows.
+        said = [rival for rival in rivals if rival.chunk_id != shared.chunk_id and not _is_code(rival)]
+        best[part] = said[0] if said and _is_code(shared) and not _ASKS_FOR_CODE.search(question) else shared
     first = [best[part] for part in sorted(best)]
     return [*first, *(piece for piece in evidence if piece not in first)]
+
+
+def _is_code(piece: Evidence) -> bool:
+    units = piece.chunk.units if piece.chunk else ()
+    return any(unit.kind == "code" and unit.start <= piece.start < unit.end for unit in units)
