@@ -45,7 +45,17 @@ def test_the_words_that_answer_come_first_and_then_those_after_and_those_before_
 def test_what_the_words_refer_to_comes_before_them(make_pages: Make) -> None:
     page = make_pages("# A\n\nPigs dig. The server has a default. It is 42. Owls fly.")
     said = page.quote_texts("Which port?", "42")
-    assert said == ["The server has a default.", "It is 42.", "Owls fly."]
+    assert said == ["Pigs dig.", "The server has a default.", "It is 42.", "Owls fly."]
+
+
+def test_short_words_that_refer_back_come_with_their_paragraph_and_long_ones_with_one_sentence(
+    make_pages: Make,
+) -> None:
+    before = "Hens walk. Dogs run. Cats climb. Cows graze. The server has a default."
+    short = make_pages(f"# A\n\nOwls fly.\n\n{before} It is 42.")
+    assert short.quote_texts("Which port?", "42") == [*NINE[1:4], "The server has a default.", "It is 42."]
+    long = make_pages(f"# A\n\n{before} It is {'very ' * 25}high, namely 42.")
+    assert long.quote_texts("Which port?", "42")[0] == "The server has a default."
 
 
 def test_words_of_the_same_passage_need_a_tenth_of_the_best_probability(make_pages: Make) -> None:

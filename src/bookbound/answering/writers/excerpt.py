@@ -33,6 +33,7 @@ class Excerpt:
         self._chosen: dict[str, dict[int, Evidence]] = {}
         self._best: dict[int, float] = {}
         self._leads: dict[str, int] = {}
+        self._referring: set[Evidence] = set()
 
     def add(self, piece: Evidence) -> None:
         """Chooses the units of a piece and what they need, if they say something new and fit."""
@@ -50,6 +51,8 @@ class Excerpt:
                 return
             self._chosen.setdefault(piece.chunk_id, {}).update(dict.fromkeys(fitting, piece))
             self._leads.setdefault(piece.chunk_id, min(fitting))
+            if layout.kind(min(core)) == "sentence" and min(fitting) < min(core):
+                self._referring.add(piece)
         if core:
             self._best.setdefault(piece.part, piece.probability)
 
@@ -81,10 +84,23 @@ class Excerpt:
             and self._fits(name, {after, after + 1})
         ):
             chosen |= dict.fromkeys((after, after + 1), best)
-        before = min(units) - 1
+        first = min(units)
+        if best in self._referring and self._count_words() < MIN_QUOTED_WORDS:
+            first = self._complete_paragraph(first, best, name, wanted)
+        before = first - 1
         is_needed = self._names_more(layout, before, chosen) and not self._is_long_with(name, before)
         if is_needed and self._widen_by(before, best, name) and self._leads[name] == before + 1:
             self._leads[name] = before
+
+    def _complete_paragraph(self, first: int, best: Evidence, name: str, wanted: int) -> int:
+        """Adds the paragraph before short words that refer to it, while there is room; returns where it begins."""
+        layout = self._layouts[name]
+        while layout.follows(first) and layout.kind(first - 1) == "sentence" and not layout.is_aside(first - 1):
+            is_enough = len(self._chosen[name]) >= wanted or self._is_long_with(name, first - 1)
+            if is_enough or not self._widen_by(first - 1, best, name):
+                break
+            first -= 1
+        return first
 
     def _widen_by(self, at: int, best: Evidence, name: str) -> bool:
         """Adds a unit if there is room; returns whether there was."""
