@@ -210,4 +210,5 @@ def test_the_package_has_few_modules() -> None:
     assert len([file for file in PACKAGE.glob("*.py") if file.name != "__main__.py"]) <= 8
     # A published interface is a module of its own with its models: MCP and the API of OpenAI are the last ones.
     # A kind of source is one, too: existing collections are the last.
-    assert len(list(PACKAGE.rglob("*.py"))) <= 306
+    # How an excerpt is composed and which block covers a question are two rules of answering.
+    assert len(list(PACKAGE.rglob("*.py"))) <= 308
