@@ -45,7 +45,10 @@ def text_of(sentences: list[AnswerSentence]) -> str:
 def test_sentences_run_on_with_the_number_of_their_section() -> None:
     first, second = evidence("First words."), evidence("Second words.")
     text = text_of([AnswerSentence(first.text, (first,)), AnswerSentence(second.text, (second, first))])
-    assert text == "First words. Second words. [1]\n\n[1] Part › Page › Section\n    /a#section\n    a.md:10-22"
+    assert (
+        text
+        == "First words. Second words. [1]\n\n[1] Part › Page › Section\n    /a#section\n    a.md, characters 10-22"
+    )
 
 
 def test_each_section_has_one_number_in_the_order_of_the_quotes() -> None:
@@ -55,8 +58,8 @@ def test_each_section_has_one_number_in_the_order_of_the_quotes() -> None:
     text = text_of([AnswerSentence(each.text, (each,)) for each in (far, near, again)])
     assert text == (
         "First words. [1]\n\nSecond words. [2]\n\n    sudo make install\n        --all\n[1]\n\n"
-        "[1] Part › Page › Other\n    /a#other\n    a.md:10-22\n"
-        "[2] Part › Page › Section\n    /a#section\n    a.md:23-36"
+        "[1] Part › Page › Other\n    /a#other\n    a.md, characters 10-22\n"
+        "[2] Part › Page › Section\n    /a#section\n    a.md, characters 23-36"
     )
 
 
@@ -90,7 +93,7 @@ def test_the_address_of_a_source_opens_the_page_with_the_words_highlighted() -> 
 def test_a_citation_of_a_printed_page_has_its_number() -> None:
     place = replace(evidence("First words.").place, file="book.pdf#page=164", page=168, page_label="154")
     text = text_of([AnswerSentence("First words.", (replace(evidence("First words."), place=place),))])
-    assert text.endswith("    book.pdf:10-22, page 154")
+    assert text.endswith("    book.pdf, characters 10-22, page 154")
 
 
 def test_a_quote_is_shown_only_if_the_sentence_differs_from_it() -> None:
@@ -154,12 +157,12 @@ def test_an_unsure_reply_shows_the_closest_quotes_by_section() -> None:
         "    sudo make install\n        --all",
         "[1] Part › Page › Section",
         "    /a#section",
-        "    a.md:10-22",
+        "    a.md, characters 10-22",
         "",
         "Second words.",
         "[2] Part › Page › Other",
         "    /a#other",
-        "    a.md:23-36",
+        "    a.md, characters 23-36",
     ]
 
 
@@ -190,7 +193,7 @@ def test_a_passage_shows_its_similarity() -> None:
 
 def test_a_file_name_with_a_line_break_is_one_line() -> None:
     lines = list(reply_view.format_passages([passage(place=replace(PLACE, file="a\nb.md"))]))
-    assert lines[2].text == "   a\\nb.md:10-80"
+    assert lines[2].text == "   a\\nb.md, characters 10-80"
 
 
 def test_every_refusal_has_an_explanation() -> None:

@@ -188,7 +188,7 @@ def _format_address(place: Place, indent: int, words: str = "") -> Iterator[Styl
         yield styled((place.link, f"dim{target}"), indent=indent, no_wrap=True)
         file = escape_line_breaks(place.file).partition("#page=")[0]
         page = f", page {escape_line_breaks(place.page_label or str(place.page))}" if place.page is not None else ""
-        yield styled((f"{file}:{place.start}-{place.end}{page}", "dim"), indent=indent, no_wrap=True)
+        yield styled((f"{file}, characters {place.start}-{place.end}{page}", "dim"), indent=indent, no_wrap=True)
 
 
 def _format_selection(retrieval: Retrieval) -> Iterator[StyledLine]:
