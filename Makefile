@@ -10,7 +10,7 @@ COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-has
           --no-emit-index-url --no-emit-package bookbound-models --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-slow test-integrations check tour bench load chaos eval replies pictures docs docs-serve lock dist widget clean
+.PHONY: help demo quick test test-slow test-integrations check tour bench load chaos eval replies pictures docs docs-serve chaos-cluster lock dist widget clean
 
 help:            ## say what each target does
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -65,6 +65,9 @@ docs-serve: $(VENV)/.run $(VENV)-docs/.dev    ## show the documentation with the
 	$(BIN)/bookbound index docs --index .bookbound/docs
 	@BOOKBOUND_ALLOWED_ORIGINS=http://$(DOCS_ADDRESS) $(BIN)/bookbound serve --index .bookbound/docs --port 8000 & \
 	trap "kill $$!" EXIT; $(VENV)-docs/bin/zensical serve --config-file mkdocs-serve.yml --dev-addr $(DOCS_ADDRESS)
+
+chaos-cluster: $(VENV)/.dev   ## kill nodes and writers of three Qdrant nodes while readers ask (needs the executable `qdrant`)
+	$(BIN)/python -m evals.cluster.chaos
 
 lock: $(VENV)/.dev    ## pin every dependency again, with hashes
 	$(BIN)/python -m pip install --quiet uv

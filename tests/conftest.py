@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Lock
 
 import pytest
+from evals.cluster.nodes import MISSING_MESSAGE, QdrantCluster, find_executable, run_cluster
 from hypothesis import settings
 
 # The same examples in every run: a test that fails on one machine fails on all.
@@ -111,6 +112,25 @@ def example_index(example_book: Path, tmp_path_factory: pytest.TempPathFactory) 
     folder = tmp_path_factory.mktemp("example") / "index"
     bootstrap.index_book(example_book, Settings(index=folder))
     return folder
+
+
+@pytest.fixture(scope="session")
+def qdrant_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QdrantCluster]:
+    """A real Qdrant server of one node; without its executable the test is skipped."""
+    yield from _start_qdrant(tmp_path_factory.mktemp("qdrant"), 1)
+
+
+@pytest.fixture(scope="session")
+def qdrant_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QdrantCluster]:
+    """Three real Qdrant nodes that know each other; without the executable the test is skipped."""
+    yield from _start_qdrant(tmp_path_factory.mktemp("qdrant"), 3)
+
+
+def _start_qdrant(folder: Path, count: int) -> Iterator[QdrantCluster]:
+    if not find_executable():
+        pytest.skip(MISSING_MESSAGE)
+    with run_cluster(folder, count) as cluster:
+        yield cluster
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,6 +1,7 @@
-"""A Qdrant server for tests: its REST calls over a loopback port, carried out by the client's local mode.
+"""A Qdrant server for tests that writes each call down and fails on request.
 
-It knows the calls that the store makes, writes each one down, and fails on request.
+The calls are carried out by a real server behind it or, where there is none, by the client's local mode. Tests run with
+both, so that the two are compared case by case.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -46,23 +48,25 @@ class QdrantServer:
 
     url: str = ""
     key: str | None = None
+    upstream: str = ""
+    """The address of the real server; empty for the client's local mode."""
     calls: list[Call] = field(default_factory=list)
-    faults: list[tuple[str, Fault]] = field(default_factory=list)
+    faults: list[tuple[str, Fault | None]] = field(default_factory=list)
     connections: int = 0
     upserts_at_once: int = 0
     """Each upsert of several points waits until this many are in flight."""
     most_upserts: int = 0
 
     def __post_init__(self) -> None:
-        self.client = QdrantClient(location=":memory:")
+        self.client = QdrantClient(self.upstream or ":memory:", check_compatibility=False)
         self.closing = threading.Event()
         self.working = threading.Lock()
         self.upserting = 0
         self.arrived = threading.Condition()
 
-    def fail(self, fault: Fault, path: str = "", times: int = 1) -> None:
-        """Makes the next requests whose path contains `path` fail."""
-        self.faults += [(path, fault)] * times
+    def fail(self, fault: Fault, path: str = "", times: int = 1, after: int = 0) -> None:
+        """Makes the next requests whose path contains `path` fail, `after` some that do not."""
+        self.faults += [(path, None)] * after + [(path, fault)] * times
 
     def requests(self, method: str, ending: str) -> list[Call]:
         """Returns the requests of a method whose path ends with this."""
@@ -94,9 +98,9 @@ class QdrantServer:
 
 
 @contextmanager
-def run_server(key: str | None = None) -> Iterator[QdrantServer]:
+def run_server(key: str | None = None, upstream: str = "") -> Iterator[QdrantServer]:
     """Runs an empty server, which accepts only `key` if one is given."""
-    server = QdrantServer(key=key)
+    server = QdrantServer(key=key, upstream=upstream)
 
     class Handler(_Handler):
         qdrant = server
@@ -150,7 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
             elif self.qdrant.key and call.key != self.qdrant.key:
                 self._answer(401, b"Must provide an API key or an Authorization bearer token")
             else:
-                self._answer(*_outcome(self.qdrant, call))
+                self._answer(*self._carry_out(call))
 
     def do_PUT(self) -> None:
         self.do_GET()
@@ -171,8 +175,17 @@ class _Handler(BaseHTTPRequestHandler):
         elif fault.way == "cut off":
             self._answer(200, b'{"result": {"po', (("Content-Length", "1000"),))
         elif fault.way == "do it and hang up":
-            _outcome(self.qdrant, call)
+            self._carry_out(call)
         return None
+
+    def _carry_out(self, call: Call) -> tuple[int, bytes]:
+        if not self.qdrant.upstream:
+            return _outcome(self.qdrant, call)
+        content = None if call.body is None else json.dumps(call.body)
+        with closing(HTTPConnection(urlsplit(self.qdrant.upstream).netloc)) as connection:
+            connection.request(call.method, self.path, content, {"Content-Type": "application/json"})
+            reply = connection.getresponse()
+            return reply.status, reply.read()
 
     def _answer(self, status: int, body: bytes, headers: tuple[tuple[str, str], ...] = ()) -> None:
         self.send_response(status)
@@ -189,7 +202,7 @@ def _outcome(server: QdrantServer, call: Call) -> tuple[int, bytes]:
             result = _done(server.client, call)
     except ValueError as error:
         words = str(error)
-        status = 404 if "not found" in words else 409 if "already exists" in words else 400
+        status = 404 if "not found" in words or "does not exist" in words else 409 if "already exists" in words else 400
         return status, json.dumps({"status": {"error": words}, "time": 0.0}).encode()
     return 200, json.dumps({"result": _plain(result), "status": "ok", "time": 0.0}).encode()
 
@@ -237,6 +250,11 @@ def _scroll(client: QdrantClient, name: str, body: Any) -> dict[str, Any]:
     return {"points": points, "next_page_offset": following}
 
 
+def _count(client: QdrantClient, name: str, body: Any) -> models.CountResult:
+    wanted = models.CountRequest.model_validate(body)
+    return client.count(name, wanted.filter, wanted.exact or False)
+
+
 def _query(client: QdrantClient, name: str, body: Any) -> models.QueryResponse:
     wanted = models.QueryRequest.model_validate(body)
     return client.query_points(
@@ -264,5 +282,5 @@ _COLLECTION: dict[tuple[str, str], Callable[[QdrantClient, str, Any], Any]] = {
     ("POST", "points"): _retrieve,
     ("POST", "points/scroll"): _scroll,
     ("POST", "points/query"): _query,
-    ("POST", "points/count"): lambda client, name, _: client.count(name),
+    ("POST", "points/count"): _count,
 }

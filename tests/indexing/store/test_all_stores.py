@@ -43,27 +43,35 @@ SERVER = os.environ.get("BOOKBOUND_TEST_QDRANT_URL")
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 
 
-@pytest.fixture(params=["edge", "qdrant", "wire", *(["server"] if SERVER else [])])
+@pytest.fixture(params=["edge", "local mode", "wire", "server", pytest.param("cluster", marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[IndexStore]:
     if request.param == "edge":
         yield EdgeStore(tmp_path / "index")
-    elif request.param == "qdrant":
+    elif request.param == "local mode":
         yield QdrantStore(AsyncQdrantClient(location=":memory:"))
     elif request.param == "wire":
         with run_server() as server:
             yield QdrantStore(server.url, timeout=60)
-    elif SERVER:
-        name = f"test{uuid.uuid4().hex}"
-        yield QdrantStore(SERVER, os.environ.get("BOOKBOUND_TEST_QDRANT_KEY"), name)
-        asyncio.run(_clear(SERVER, name))
+    elif request.param == "server":
+        urls = SERVER or request.getfixturevalue("qdrant_node").urls
+        yield from _make_store(urls, shards=1, replicas=1)
+    else:
+        yield from _make_store(request.getfixturevalue("qdrant_cluster").urls, shards=3, replicas=2)
 
 
-async def _clear(server: str, name: str) -> None:
-    client = AsyncQdrantClient(url=server, api_key=os.environ.get("BOOKBOUND_TEST_QDRANT_KEY"))
-    for collection in (await client.get_collections()).collections:
-        if collection.name.startswith(name):
-            await client.delete_collection(collection.name)
-    await client.close()
+def _make_store(urls: str, shards: int, replicas: int) -> Iterator[QdrantStore]:
+    """Makes a store under a name of its own, and removes its collections."""
+    name, key = f"test{uuid.uuid4().hex}", os.environ.get("BOOKBOUND_TEST_QDRANT_KEY") if SERVER else None
+    yield QdrantStore(urls, key, name, shards=shards, replicas=replicas, timeout=60)
+
+    async def clear() -> None:
+        client = AsyncQdrantClient(url=urls.split(",")[0], api_key=key, check_compatibility=False)
+        for collection in (await client.get_collections()).collections:
+            if collection.name.startswith(name):
+                await client.delete_collection(collection.name)
+        await client.close()
+
+    asyncio.run(clear())
 
 
 async def read_texts(index: Index) -> set[str]:

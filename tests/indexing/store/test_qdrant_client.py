@@ -6,13 +6,15 @@ import asyncio
 import json
 import socket
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from qdrant_client import models
-from tests.indexing.store.qdrant_server import Fault, QdrantServer, run_server
+from qdrant_client import AsyncQdrantClient, models
+from qdrant_client.http.exceptions import UnexpectedResponse
+from tests.indexing.store.qdrant_server import Call, Fault, QdrantServer, run_server
 
 from bookbound import services
 from bookbound.domain.chunk import Chunk
@@ -46,10 +48,13 @@ DIMENSION = b'{"status": {"error": "Wrong input: Vector dimension error: expecte
 pytestmark = pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[QdrantServer]:
+@pytest.fixture(params=["local mode", "real server"])
+def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[QdrantServer]:
     monkeypatch.setattr(services, "FIRST_RETRY_SECONDS", 0.001)
-    with run_server() as started:
+    real = request.getfixturevalue("qdrant_node") if request.param == "real server" else None
+    if real:
+        real.clear()
+    with run_server(upstream=real.urls if real else "") as started:
         yield started
 
 
@@ -207,7 +212,7 @@ def test_chunks_that_the_server_cannot_return_are_not_published(
     server.fail(Fault(200, answer), path, times)
     with pytest.raises(CorruptIndexError, match="Index the book again"):
         asyncio.run(publish(store_at(server), chunks))
-    assert not server.requests("POST", "/collections/aliases")
+    assert not any(("create_alias", "bookbound") in alias_changes(call) for call in server.calls)
 
 
 def test_the_key_is_sent_with_every_request_and_a_wrong_one_is_rejected(chunks: list[Chunk], publish: Publish) -> None:
@@ -239,28 +244,93 @@ def test_a_collection_has_the_configured_layout_and_an_index_before_any_chunk(
     assert server.calls.index(indexed) < server.calls.index(server.requests("PUT", "/points")[0])
 
 
+def alias_changes(call: Call) -> list[tuple[str, str]]:
+    """The kind of each change of a request, with the alias that is there afterwards or was deleted."""
+    if not call.path.endswith("/collections/aliases"):
+        return []
+    names = ("alias_name", "new_alias_name")
+    return [
+        (kind, what[name])
+        for each in call.body["actions"]
+        for kind, what in each.items()
+        for name in names
+        if name in what
+    ]
+
+
 def test_publishing_and_rolling_back_take_one_request_each(
     server: QdrantServer, chunks: list[Chunk], publish: Publish
 ) -> None:
-    def actions(call: Any) -> list[tuple[str, str]]:
-        return [(kind, what["alias_name"]) for each in call.body["actions"] for kind, what in each.items()]
-
     async def go() -> tuple[Manifest, Manifest]:
         store = store_at(server)
         manifests = await publish(store, chunks), await publish(store, chunks)
         await store.roll_back()
         return manifests
 
-    one, two = asyncio.run(go())
-    first, second, back = server.requests("POST", "/collections/aliases")
-    mark, other = f"bookbound-{one.generation}-published", f"bookbound-{two.generation}-published"
-    assert actions(first) == [("create_alias", "bookbound"), ("create_alias", mark)]
-    assert actions(second) == [
-        ("delete_alias", "bookbound"),
-        ("create_alias", "bookbound"),
-        ("create_alias", other),
+    one, two = (f"bookbound-{each.generation}" for each in asyncio.run(go()))
+    assert [alias_changes(call) for call in server.requests("POST", "/collections/aliases")] == [
+        [("create_alias", f"{one}-draft")],
+        [("rename_alias", f"{one}-published"), ("create_alias", "bookbound")],
+        [("create_alias", f"{two}-draft")],
+        [("rename_alias", f"{two}-published"), ("create_alias", "bookbound")],
+        [("rename_alias", f"{two}-withdrawn"), ("create_alias", "bookbound")],
     ]
-    assert actions(back) == [("delete_alias", "bookbound"), ("delete_alias", other), ("create_alias", "bookbound")]
+
+
+def repeat(server: QdrantServer, call: Call) -> None:
+    """Lets the server carry out a request again, as a node does that was suspended when it came."""
+    with suppress(UnexpectedResponse):
+        asyncio.run(_send(server, call))
+
+
+async def _send(server: QdrantServer, call: Call) -> None:
+    client = AsyncQdrantClient(url=server.url, check_compatibility=False)
+    if call.path.endswith("/points"):
+        await client.upsert(call.path.split("/")[2], models.PointsList.model_validate(call.body).points, wait=True)
+    else:
+        actions = models.ChangeAliasesOperation.model_validate(call.body).actions
+        await client.update_collection_aliases(actions)
+    await client.close()
+
+
+def test_a_switch_that_the_server_repeats_later_changes_nothing(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish
+) -> None:
+    store = store_at(server)
+    for title in "abc":
+        asyncio.run(publish(store, chunks, title=title))
+    asyncio.run(store.roll_back())
+    newest = asyncio.run(publish(store, chunks, title="d"))
+    for call in server.requests("POST", "/collections/aliases"):
+        if ("create_alias", "bookbound") in alias_changes(call):
+            repeat(server, call)
+            assert asyncio.run(store.published_generation()) == newest.generation
+
+
+def test_a_heartbeat_that_the_server_stores_late_does_not_damage_the_index(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish
+) -> None:
+    published = asyncio.run(publish(store_at(server), chunks))
+    for call in server.requests("PUT", "/points"):
+        if len(call.body["points"]) == 1 and "written" in call.body["points"][0]["payload"]:
+            repeat(server, call)
+    assert asyncio.run(store_at(server).generations()) == [published]
+    assert asyncio.run(search(store_at(server))) == [chunks[5].text]
+
+
+@pytest.mark.parametrize("way", ["answer", "do it and hang up"])
+def test_a_switch_without_a_reply_is_published_or_cancelled(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish, way: Any
+) -> None:
+    first = asyncio.run(publish(store_at(server), chunks, title="first"))
+    server.fail(Fault(500, way=way), "/collections/aliases", times=3, after=1)
+    if way == "answer":
+        with pytest.raises(ServiceUnreachableError):
+            asyncio.run(publish(store_at(server), chunks, title="second"))
+        assert asyncio.run(store_at(server).generations()) == [first]
+    else:
+        second = asyncio.run(publish(store_at(server), chunks, title="second"))
+        assert asyncio.run(store_at(server).generations()) == [second, first]
 
 
 def test_the_server_fuses_the_scores_and_counts_meaning_four_times(

@@ -25,7 +25,7 @@ from bookbound.domain.errors import ConfigError, CorruptIndexError, IndexLockedE
 from bookbound.domain.manifest import Manifest
 from bookbound.indexing.store import index_format
 from bookbound.indexing.store.index_format import new_generation_id
-from bookbound.indexing.store.qdrant_shard import MANIFEST_POINT_ID
+from bookbound.indexing.store.qdrant_shard import HEARTBEAT_POINT_ID, MANIFEST_POINT_ID
 from bookbound.indexing.store.qdrant_store import QdrantStore
 
 Publish = Callable[..., Coroutine[Any, Any, Manifest]]
@@ -35,9 +35,13 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect in the local Qdrant")
 
 
-@pytest.fixture
-def client() -> AsyncQdrantClient:
-    return AsyncQdrantClient(location=":memory:")
+@pytest.fixture(params=["local mode", "real server"])
+def client(request: pytest.FixtureRequest) -> AsyncQdrantClient:
+    if request.param == "local mode":
+        return AsyncQdrantClient(location=":memory:")
+    real = request.getfixturevalue("qdrant_node")
+    real.clear()
+    return AsyncQdrantClient(url=real.urls, check_compatibility=False)
 
 
 def test_an_invalid_url_is_a_config_error() -> None:
@@ -72,8 +76,8 @@ async def leave_draft(client: AsyncQdrantClient, age: timedelta, heartbeat: time
     name = f"bookbound-{new_generation_id(age)}"
     await client.create_collection(name, vectors_config={})
     if heartbeat is not None:
-        status = models.PointStruct(id=MANIFEST_POINT_ID, vector={}, payload={"written": new_generation_id(heartbeat)})
-        await client.upsert(name, [status])
+        written = {"written": new_generation_id(heartbeat)}
+        await client.upsert(name, [models.PointStruct(id=HEARTBEAT_POINT_ID, vector={}, payload=written)])
     return name
 
 
@@ -115,7 +119,7 @@ def test_a_writer_sends_a_heartbeat_with_each_batch(
 ) -> None:
     async def heartbeat() -> str:
         (draft,) = await collection_names(client)
-        (status,) = await client.retrieve(draft, [MANIFEST_POINT_ID])
+        (status,) = await client.retrieve(draft, [HEARTBEAT_POINT_ID])
         return str((status.payload or {})["written"])
 
     async def go() -> None:
@@ -131,12 +135,24 @@ def test_a_writer_sends_a_heartbeat_with_each_batch(
 def test_of_two_concurrent_writers_at_most_one_starts(
     client: AsyncQdrantClient, empty_manifest: Manifest, chunks: list[Chunk], vectors: Vectors
 ) -> None:
+    undecided, all_decided = 2, asyncio.Event()
+
+    def decide() -> None:
+        nonlocal undecided
+        undecided -= 1
+        if not undecided:
+            all_decided.set()
+
     async def write(store: QdrantStore) -> Manifest:
-        async with store.writer(empty_manifest) as writer:
-            await asyncio.sleep(0)
-            await writer.add(chunks, vectors(6))
-            await asyncio.sleep(0)
-            return await writer.publish()
+        try:
+            async with store.writer(empty_manifest) as writer:
+                decide()
+                await all_decided.wait()
+                await writer.add(chunks, vectors(6))
+                return await writer.publish()
+        except IndexLockedError:
+            decide()
+            raise
 
     async def go() -> None:
         outcomes = await asyncio.gather(*(write(QdrantStore(client)) for _ in range(2)), return_exceptions=True)

@@ -1,23 +1,28 @@
-"""Connects to a Qdrant server, translates its errors, and manages the aliases that publish a collection."""
+"""Connects to the nodes of a Qdrant server or cluster, and translates their errors."""
 
 from __future__ import annotations
 
+from asyncio import timeout
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, TypeVar
 
 from bookbound.domain.errors import (
     BookboundError,
     BookIndexError,
-    ConfigError,
     EmbedderMismatchError,
     IndexNotFoundError,
+    ServiceError,
     ServiceRateLimitError,
+    ServiceResponseError,
+    ServiceTimeoutError,
+    ServiceUnreachableError,
 )
 from bookbound.domain.question import NO_DEADLINE, Deadline
-from bookbound.indexing.store.index_format import is_generation_id
 from bookbound.services import (
+    MAX_ATTEMPTS,
     build_missing_packages_error,
     build_response_error,
     build_status_error,
@@ -35,45 +40,113 @@ if TYPE_CHECKING:
 
 
 SERVICE = "qdrant"
+READINESS_SECONDS = 1.0
+"""How long a node may take to say that it is ready, before the next one is asked."""
 Result = TypeVar("Result")
+_NODE_FAILURES = (ServiceUnreachableError, ServiceTimeoutError, ServiceResponseError)
+
+
+@dataclass
+class NodeChoice:
+    """Which node of a cluster the next request goes to, and whether that node must say first that it is ready."""
+
+    position: int = 0
+    is_checked: bool = True
 
 
 class QdrantConnection:
-    """A client whose calls take at most `seconds` each, with all attempts and pauses."""
+    """The clients of the nodes; a call takes at most `seconds`, with all attempts and pauses.
 
-    def __init__(self, client: AsyncQdrantClient, seconds: float, deadline: Deadline = NO_DEADLINE) -> None:
-        self._client = client
+    Requests go to one node until it fails, then to the next one that has caught up with the cluster.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[AsyncQdrantClient],
+        seconds: float,
+        choice: NodeChoice | None = None,
+        deadline: Deadline = NO_DEADLINE,
+    ) -> None:
+        self._nodes = nodes
         self._seconds, self._deadline = seconds, deadline
+        self._choice = choice or NodeChoice()
 
     def within(self, deadline: Deadline) -> QdrantConnection:
         """Returns the same connection, whose requests end by the deadline."""
-        return QdrantConnection(self._client, self._seconds, deadline)
+        return QdrantConnection(self._nodes, self._seconds, self._choice, deadline)
 
     async def call(self, request: Callable[[AsyncQdrantClient], Awaitable[Result]]) -> Result:
         """Sends a request that may safely be repeated, again after an error that may pass."""
+        attempts = min(len(self._nodes), MAX_ATTEMPTS)
 
-        async def attempt(_: float) -> Result:
-            with translate_errors():
-                return await request(self._client)
+        async def attempt(left: float) -> Result:
+            nonlocal attempts
+            share, attempts = left / max(attempts, 1), attempts - 1  # one silent node must not use up all the time
+            position = await self._choose_node()
+            try:
+                async with timeout(share):
+                    with translate_errors():
+                        return await request(self._nodes[position])
+            except TimeoutError:
+                self._leave_node(position)
+                raise build_timeout_error(SERVICE) from None
+            except _NODE_FAILURES:
+                self._leave_node(position)
+                raise
 
         return await call_with_retry(attempt, service=SERVICE, seconds=self._seconds, deadline=self._deadline)
 
+    async def _choose_node(self) -> int:
+        """Returns the position of the node in use or, after a failure, of the next ready one; if none is, of the next.
 
-def connect_client(url: str, key: str | None, seconds: float) -> AsyncQdrantClient:
-    """Returns a client with a pool of connections; it sends nothing yet."""
+        A node that has just started may still have the aliases and collections of an hour ago.
+        """
+        choice, count = self._choice, len(self._nodes)
+        if not choice.is_checked:
+            positions = [(choice.position + step) % count for step in range(count)]
+            for position in positions:
+                if await _is_ready(self._nodes[position]):
+                    choice.position = position
+                    break
+            choice.is_checked = True
+        return choice.position
+
+    def _leave_node(self, position: int) -> None:
+        if len(self._nodes) > 1 and self._choice.position == position:
+            self._choice.position, self._choice.is_checked = (position + 1) % len(self._nodes), False
+
+
+async def _is_ready(node: AsyncQdrantClient) -> bool:
+    """Whether a node has caught up with its cluster; a proxy that does not pass the question on counts as ready."""
+    try:
+        async with timeout(READINESS_SECONDS):
+            with translate_errors():
+                await node.http.service_api.readyz()
+    except (TimeoutError, ServiceUnreachableError, ServiceTimeoutError):
+        return False
+    except (ServiceError, BookIndexError):  # such as the answer itself, which is a sentence and not JSON
+        return True
+    return True
+
+
+def connect_clients(urls: str, key: str | None, seconds: float) -> list[AsyncQdrantClient]:
+    """Returns a client with a pool of connections for each of the URLs between commas; they send nothing yet."""
     try:
         from httpx import Limits
         from qdrant_client import AsyncQdrantClient
     except ImportError as error:
         raise build_missing_packages_error("A Qdrant server", "qdrant") from error
     quiet_loggers("httpx", "httpcore")
-    return AsyncQdrantClient(
-        url=validate_url(url, "qdrant_url"),
-        api_key=validate_key(key, "qdrant_key") if key else None,
-        timeout=seconds,  # type: ignore[arg-type]  # rounded up to whole seconds
-        check_compatibility=False,
-        limits=Limits(max_connections=100, max_keepalive_connections=20),  # the default keeps none to localhost
-    )
+    return [
+        AsyncQdrantClient(
+            url=validate_url(url, "qdrant_url"),
+            api_key=validate_key(key, "qdrant_key") if key else None,
+            timeout=seconds,  # type: ignore[arg-type]  # rounded up to whole seconds
+            check_compatibility=False,
+            limits=Limits(max_connections=100, max_keepalive_connections=20),  # the default keeps none to localhost
+        )
+        for url in urls.split(",")
+    ]
 
 
 @contextmanager
@@ -112,95 +185,3 @@ def _translate_status(reply: UnexpectedResponse) -> BookboundError:
     if 400 <= status < 500 and status not in (401, 403, 408, 429):
         return BookIndexError(f"Qdrant refused a request (status {status}). Check its version and its log.")
     return build_status_error(status, None, SERVICE)
-
-
-class QdrantAliases:
-    """Names the collections of one book.
-
-    One alias, the name of the book, points to the published collection. Another marks each collection that was
-    published and not rolled back.
-    """
-
-    def __init__(self, connection: QdrantConnection, book: str) -> None:
-        self._connection = connection
-        self._book = book
-
-    def collection(self, generation: str) -> str:
-        return f"{self._book}-{generation}"
-
-    async def check_name(self) -> None:
-        """Refuses the name of a book that something else on the server has."""
-        collections = (await self._connection.call(lambda client: client.get_collections())).collections
-        foreign = {alias for alias, collection in await self._list_aliases() if not self._generation(collection)}
-        if self._book in foreign | {each.name for each in collections}:
-            raise ConfigError(
-                "Something else on the Qdrant server has this name. Choose another in the setting `qdrant_collection`."
-            )
-
-    async def books(self) -> list[str]:
-        """Returns the names of other published books, without the prefix of this book's name and a dot."""
-        prefix = f"{self._book}."
-        return sorted(
-            {
-                alias.removeprefix(prefix)
-                for alias, collection in await self._list_aliases()
-                if alias.startswith(prefix)
-                and collection.startswith(f"{alias}-")
-                and is_generation_id(collection.removeprefix(f"{alias}-"))
-            }
-        )
-
-    async def generations(self) -> list[str]:
-        """Returns all generations, published or not."""
-        collections = (await self._connection.call(lambda client: client.get_collections())).collections
-        return [generation for each in collections if (generation := self._generation(each.name))]
-
-    async def published_generation(self) -> str:
-        """Returns the published generation, or an empty string."""
-        return (await self._aliases()).get(self._book, "")
-
-    async def list_kept(self) -> list[str]:
-        """Returns the kept generations: the published one, then the older ones, newest first."""
-        aliases = await self._aliases()
-        published = aliases.get(self._book)
-        marked = {generation for alias, generation in aliases.items() if alias == self._mark(generation)}
-        older = sorted(marked - {published}, reverse=True)
-        return [published, *older] if published else older
-
-    async def publish(self, generation: str) -> None:
-        """Makes a generation the published one, in one step."""
-        await self._switch(generation, add=[self._book, self._mark(generation)])
-
-    async def roll_back(self, generation: str, newer: Sequence[str]) -> None:
-        """Makes an earlier generation the published one and drops the newer ones, in one step."""
-        await self._switch(generation, add=[self._book], remove=[*map(self._mark, newer)])
-
-    async def _switch(self, generation: str, add: Sequence[str], remove: Sequence[str] = ()) -> None:
-        from qdrant_client import models
-
-        existing = await self._aliases()
-        old = [models.DeleteAlias(alias_name=alias) for alias in (*add, *remove) if alias in existing]
-        collection = self.collection(generation)
-        new = [models.CreateAlias(collection_name=collection, alias_name=alias) for alias in add]
-        steps: list[models.AliasOperations] = [
-            *(models.DeleteAliasOperation(delete_alias=each) for each in old),
-            *(models.CreateAliasOperation(create_alias=each) for each in new),
-        ]
-        await self._connection.call(lambda client: client.update_collection_aliases(steps))
-
-    def _mark(self, generation: str) -> str:
-        return f"{self.collection(generation)}-published"
-
-    async def _aliases(self) -> dict[str, str]:
-        """Returns each alias of this book's generations, with the generation it points to."""
-        aliases = {alias: self._generation(collection) for alias, collection in await self._list_aliases()}
-        return {alias: generation for alias, generation in aliases.items() if generation}
-
-    async def _list_aliases(self) -> list[tuple[str, str]]:
-        aliases = (await self._connection.call(lambda client: client.get_aliases())).aliases
-        return [(alias.alias_name, alias.collection_name) for alias in aliases]
-
-    def _generation(self, collection: str) -> str:
-        """Returns the generation in a collection of this book, or an empty string."""
-        generation = collection.removeprefix(self.collection(""))
-        return generation if is_generation_id(generation) and collection == self.collection(generation) else ""

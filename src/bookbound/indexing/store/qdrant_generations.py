@@ -28,8 +28,9 @@ from bookbound.indexing.store.index_format import (
     UNKNOWN_GENERATION_MESSAGE,
     new_generation_id,
 )
-from bookbound.indexing.store.qdrant_client import QdrantAliases, QdrantConnection
-from bookbound.indexing.store.qdrant_shard import MANIFEST_POINT_ID, QdrantShard
+from bookbound.indexing.store.qdrant_aliases import QdrantAliases
+from bookbound.indexing.store.qdrant_client import QdrantConnection
+from bookbound.indexing.store.qdrant_shard import HEARTBEAT_POINT_ID, MANIFEST_POINT_ID, QdrantShard, only_chunks
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient
@@ -51,8 +52,8 @@ class ClusterLayout:
 class QdrantGenerations:
     """The generations of one book, each in a collection; one that was never published is a draft.
 
-    A special point in each collection has the time of its writer's last heartbeat and, when it is finished, its
-    manifest.
+    Two special points in each collection have the time of its writer's last heartbeat and, when it is finished, its
+    manifest: a heartbeat that a slow node stores late must not replace the manifest.
     """
 
     def __init__(self, connection: QdrantConnection, book: str) -> None:
@@ -85,8 +86,8 @@ class QdrantGenerations:
         """Returns the manifest of a generation that has as many chunks as its manifest says."""
         manifest = await self._manifest(generation)
         collection = self.aliases.collection(generation)
-        found = await self.connection.call(lambda client: client.count(collection, exact=True))
-        if found.count != manifest.chunks + 1 or manifest.generation != generation:
+        found = await self.connection.call(lambda client: client.count(collection, only_chunks(), exact=True))
+        if found.count != manifest.chunks or manifest.generation != generation:
             raise CorruptIndexError("The collection does not contain what its manifest says. Index the book again.")
         return manifest
 
@@ -113,15 +114,17 @@ class QdrantGenerations:
 
         await self.connection.call(create)
         await self._check_no_other_writer(generation)
+        await self.aliases.mark_draft(generation)
         keyword = models.PayloadSchemaType.KEYWORD
         await self.connection.call(lambda client: client.create_payload_index(name, "file", keyword))
 
-    async def send_heartbeat(self, generation: str, manifest: Manifest | None = None) -> None:
-        """Records that a draft is being written, and its manifest once it is finished."""
-        status = {"written": new_generation_id()}
-        if manifest:
-            status["manifest"] = json.dumps(index_format.dump_manifest(manifest), ensure_ascii=False)
-        await self._write_status(generation, status)
+    async def send_heartbeat(self, generation: str) -> None:
+        """Records that a draft is being written."""
+        await self._put(generation, HEARTBEAT_POINT_ID, {"written": new_generation_id()})
+
+    async def put_manifest(self, manifest: Manifest) -> None:
+        content = json.dumps(index_format.dump_manifest(manifest), ensure_ascii=False)
+        await self._put(manifest.generation, MANIFEST_POINT_ID, {"manifest": content})
 
     async def roll_back(self, to: str = "") -> Manifest:
         """Publishes, in one step, the newest intact generation before the published one, or the one named `to`."""
@@ -140,7 +143,7 @@ class QdrantGenerations:
             await self.aliases.roll_back(generation, newer=kept[:at])
             with suppress(BookboundError):  # otherwise they would look like drafts that are being written
                 for each in kept[:at]:
-                    await self._write_status(each, {})
+                    await self._put(each, HEARTBEAT_POINT_ID, {"written": ""})
             return manifest
         raise NoEarlierGenerationError(UNKNOWN_GENERATION_MESSAGE if to else NO_EARLIER_MESSAGE)
 
@@ -159,7 +162,7 @@ class QdrantGenerations:
                     complete += 1
         for generation in await self.aliases.generations():
             is_dead = generation not in kept and (generation == own_draft or not await self._is_alive(generation))
-            if generation in old or is_dead:
+            if generation in old or (is_dead and await self.aliases.cancel_draft(generation)):
                 await self._delete(self.aliases.collection(generation))
 
     async def _check_no_other_writer(self, own_draft: str = "") -> None:
@@ -174,26 +177,26 @@ class QdrantGenerations:
     async def _is_alive(self, draft: str) -> bool:
         """Whether a draft's writer sent a heartbeat lately; before the first one, the time in the draft's id counts."""
         try:
-            status = await self._read_status(draft)
+            heartbeat = await self._get(draft, HEARTBEAT_POINT_ID)
         except IndexNotFoundError:
             return False
-        return str(draft if status is None else status.get("written", "")) > new_generation_id(age=WRITER_TIMEOUT)
+        return str(heartbeat.get("written", draft)) > new_generation_id(age=WRITER_TIMEOUT)
 
     async def _manifest(self, generation: str) -> Manifest:
-        status = await self._read_status(generation)
-        return index_format.load_manifest(str((status or {}).get("manifest", "")))[0]
+        found = await self._get(generation, MANIFEST_POINT_ID)
+        return index_format.load_manifest(str(found.get("manifest", "")))[0]
 
-    async def _read_status(self, generation: str) -> dict[str, Any] | None:
+    async def _get(self, generation: str, point: str) -> dict[str, Any]:
         collection = self.aliases.collection(generation)
-        found = await self.connection.call(lambda client: client.retrieve(collection, [MANIFEST_POINT_ID]))
-        return found[0].payload or {} if found else None
+        found = await self.connection.call(lambda client: client.retrieve(collection, [point]))
+        return found[0].payload or {} if found else {}
 
-    async def _write_status(self, generation: str, status: dict[str, str]) -> None:
+    async def _put(self, generation: str, point: str, payload: dict[str, str]) -> None:
         from qdrant_client import models
 
         collection = self.aliases.collection(generation)
-        point = models.PointStruct(id=MANIFEST_POINT_ID, vector={}, payload=status)
-        await self.connection.call(lambda client: client.upsert(collection, [point], wait=True))
+        points = [models.PointStruct(id=point, vector={}, payload=payload)]
+        await self.connection.call(lambda client: client.upsert(collection, points, wait=True))
 
     async def _delete(self, collection: str) -> None:
         await self.connection.call(lambda client: client.delete_collection(collection))

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from qdrant_client import models
 
 
-MANIFEST_POINT_ID = str(UUID(int=0))
-"""The only point that is not a chunk: it has no vectors and describes the generation."""
+MANIFEST_POINT_ID, HEARTBEAT_POINT_ID = str(UUID(int=0)), str(UUID(int=2**128 - 1))
+"""The only points that are not chunks: they have no vectors and describe the generation."""
 BATCH_SIZE, MAX_BATCHES_IN_FLIGHT = 64, 4
 _SCROLL_PAGE_SIZE = 1_000
 
@@ -78,17 +78,10 @@ class QdrantShard:
         return [(_to_chunk(point), _dense_vector(point)) for point in points]
 
     async def scan(self, file: str | None = None) -> list[Chunk]:
-        from qdrant_client import models
-
-        match = models.MatchValue(value=file or "")
-        only = models.Filter(
-            must=None if file is None else [models.FieldCondition(key="file", match=match)],
-            must_not=[models.HasIdCondition(has_id=[MANIFEST_POINT_ID])],
-        )
         chunks: list[Chunk] = []
         start: models.ExtendedPointId | None = None
         while True:
-            page, start = await self._scroll(only, start)
+            page, start = await self._scroll(only_chunks(file), start)
             chunks += map(_to_chunk, page)
             if start is None:
                 return chunks
@@ -107,6 +100,17 @@ class QdrantShard:
     async def _query(self, **query: Any) -> list[SearchHit]:
         found = await self._connection.call(lambda client: client.query_points(self._name, with_payload=False, **query))
         return [SearchHit(str(hit.id), hit.score) for hit in found.points]
+
+
+def only_chunks(file: str | None = None) -> models.Filter:
+    """Matches the chunks, or those of one file."""
+    from qdrant_client import models
+
+    match = models.MatchValue(value=file or "")
+    return models.Filter(
+        must=None if file is None else [models.FieldCondition(key="file", match=match)],
+        must_not=[models.HasIdCondition(has_id=[MANIFEST_POINT_ID, HEARTBEAT_POINT_ID])],
+    )
 
 
 def _to_point(point: IndexPoint) -> models.PointStruct:

@@ -13,7 +13,7 @@ from bookbound.domain.errors import BookboundError
 from bookbound.domain.manifest import Manifest
 from bookbound.indexing.store.hybrid_index import HybridIndex, PointBuilder, verify_contents
 from bookbound.indexing.store.index_format import new_generation_id
-from bookbound.indexing.store.qdrant_client import QdrantConnection, connect_client
+from bookbound.indexing.store.qdrant_client import NodeChoice, QdrantConnection, connect_clients
 from bookbound.indexing.store.qdrant_generations import ClusterLayout, QdrantGenerations
 from bookbound.indexing.store.qdrant_shard import QdrantShard
 
@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from bookbound.domain.ports import Vectors
 
 
-WRITE_TIMEOUT_SECONDS = 30.0
+WRITE_TIMEOUT_SECONDS = 60.0
 """A writer's requests may take at least this long, because no reader waits for them."""
 
 
 class QdrantStore:
     """The generations of an index on a Qdrant server, given by its URL or by a client that the caller closes.
 
-    A new collection has `shards` shards with `replicas` copies each; `write_consistency` copies must confirm a write.
+    The URLs of several nodes of a cluster are separated by commas. A new collection has `shards` shards with
+    `replicas` copies each; `write_consistency` copies must confirm a write.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class QdrantStore:
     ) -> None:
         self._server = server
         self._key = key
+        self._node = NodeChoice()
         self._collection = collection
         self._layout = ClusterLayout(shards, replicas, write_consistency)
         self._timeout = timeout
@@ -88,11 +90,13 @@ class QdrantStore:
     @asynccontextmanager
     async def _connect(self, seconds: float) -> AsyncIterator[QdrantGenerations]:
         async with AsyncExitStack() as resources:
-            client = self._server
-            if isinstance(client, str):
-                client = connect_client(client, self._key, seconds)
-                resources.push_async_callback(client.close)
-            yield QdrantGenerations(QdrantConnection(client, seconds), self._collection)
+            if isinstance(self._server, str):
+                clients = connect_clients(self._server, self._key, seconds)
+                for client in clients:
+                    resources.push_async_callback(client.close)
+            else:
+                clients = [self._server]
+            yield QdrantGenerations(QdrantConnection(clients, seconds, self._node), self._collection)
 
 
 class QdrantWriter:
@@ -113,7 +117,7 @@ class QdrantWriter:
         await self._generations.send_heartbeat(self._generation)
         manifest = replace(self._builder.manifest(), created=datetime.now(UTC).isoformat(timespec="seconds"))
         await verify_contents(self._shard, manifest)
-        await self._generations.send_heartbeat(self._generation, manifest)
+        await self._generations.put_manifest(manifest)
         await self._generations.check_complete(self._generation)
         await self._generations.aliases.publish(self._generation)
         return manifest

@@ -1,0 +1,1 @@
+"""Runs real Qdrant nodes, breaks them, and measures what a cluster keeps and how fast it answers."""
