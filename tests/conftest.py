@@ -37,6 +37,7 @@ INTEGRATION = (
     "filesystem/test_windows",
     "indexing/embed/",
     "indexing/store/test_all_stores",
+    "indexing/store/test_cluster_faults",
     "indexing/store/test_full_disk",
     "indexing/store/test_qdrant",
     "indexing/test_pipeline",

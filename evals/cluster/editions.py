@@ -1,4 +1,4 @@
-"""A book whose editions can be told apart, a writer that publishes them until it is killed, and readers that check them."""
+"""A book whose editions can be told apart, a writer that publishes them until it is killed, and readers that check."""
 
 from __future__ import annotations
 

@@ -166,6 +166,31 @@ def test_a_reader_survives_a_temporary_failure(
     assert len(server.requests("POST", "/points/query")) == 3
 
 
+@pytest.mark.parametrize("fault", [Fault(503), Fault(way="hang up"), Fault(way="be silent")])
+def test_readers_and_writers_go_to_the_next_node_and_stay_there(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish, fault: Fault
+) -> None:
+    with run_server() as broken:
+        broken.fail(fault, times=ALWAYS)
+        store = QdrantStore(f"{broken.url},{server.url}", timeout=4)
+        published = asyncio.run(publish(store, chunks))
+        assert asyncio.run(search(store)) == [chunks[5].text]
+        assert asyncio.run(store.published_generation()) == published.generation
+        assert len(broken.calls) == 1
+
+
+def test_a_node_that_has_not_caught_up_is_passed_over(
+    server: QdrantServer, chunks: list[Chunk], publish: Publish
+) -> None:
+    asyncio.run(publish(store_at(server), chunks))
+    with run_server() as broken, run_server() as starting:
+        broken.fail(Fault(way="hang up"), times=ALWAYS)
+        starting.fail(Fault(503), "/readyz", times=ALWAYS)
+        store = QdrantStore(f"{broken.url},{starting.url},{server.url}", timeout=30)
+        assert asyncio.run(search(store)) == [chunks[5].text]
+        assert {call.path for call in starting.calls} == {"/readyz"}
+
+
 @pytest.mark.parametrize(("status", "tries"), [(401, 1), (404, 1), (422, 1), (500, 3)])
 def test_only_temporary_failures_are_retried(
     server: QdrantServer, chunks: list[Chunk], publish: Publish, status: int, tries: int
@@ -233,7 +258,8 @@ def test_a_collection_has_the_configured_layout_and_an_index_before_any_chunk(
     published = asyncio.run(publish(QdrantStore(server.url, shards=6, replicas=3, write_consistency=2), chunks))
     (creation,) = server.requests("PUT", f"/bookbound-{published.generation}")
     assert creation.body == {
-        "vectors": {"dense": {"size": 8, "distance": "Cosine"}},
+        "vectors": {"dense": {"size": 8, "distance": "Cosine", "on_disk": True}},
+        "quantization_config": {"scalar": {"type": "int8", "always_ram": True}},
         "sparse_vectors": {"sparse": {"modifier": "idf"}},
         "shard_number": 6,
         "replication_factor": 3,

@@ -105,7 +105,13 @@ class QdrantGenerations:
             if not await client.collection_exists(name):  # it exists if the reply to the first attempt was lost
                 await client.create_collection(
                     name,
-                    vectors_config={DENSE_VECTOR: models.VectorParams(size=dimension, distance=models.Distance.COSINE)},
+                    # Memory holds one byte per number; the candidates are compared again with the vectors on disk.
+                    vectors_config={
+                        DENSE_VECTOR: models.VectorParams(size=dimension, distance=models.Distance.COSINE, on_disk=True)
+                    },
+                    quantization_config=models.ScalarQuantization(
+                        scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, always_ram=True)
+                    ),
                     sparse_vectors_config={SPARSE_VECTOR: models.SparseVectorParams(modifier=models.Modifier.IDF)},
                     shard_number=layout.shards,
                     replication_factor=layout.replicas,

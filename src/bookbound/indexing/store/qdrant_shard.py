@@ -24,6 +24,8 @@ MANIFEST_POINT_ID, HEARTBEAT_POINT_ID = str(UUID(int=0)), str(UUID(int=2**128 - 
 """The only points that are not chunks: they have no vectors and describe the generation."""
 BATCH_SIZE, MAX_BATCHES_IN_FLIGHT = 64, 4
 _SCROLL_PAGE_SIZE = 1_000
+OVERSAMPLING = 2.0
+"""How many times the wanted points a search by quantised vectors finds, before the exact vectors choose among them."""
 
 
 class QdrantShard:
@@ -58,7 +60,10 @@ class QdrantShard:
     async def fuse(self, dense: list[float], sparse: SparseVector, limit: int) -> list[SearchHit]:
         from qdrant_client import models
 
-        prefetches = [models.Prefetch(query=dense, using=DENSE_VECTOR, limit=limit)] * DENSE_WEIGHT
+        quantized = models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
+        params = models.SearchParams(quantization=quantized)
+        by_meaning = models.Prefetch(query=dense, using=DENSE_VECTOR, limit=limit, params=params)
+        prefetches = [by_meaning] * DENSE_WEIGHT
         if sparse.indices:
             prefetches.append(models.Prefetch(query=_to_sparse_vector(sparse), using=SPARSE_VECTOR, limit=limit))
         fusion = models.FusionQuery(fusion=models.Fusion.DBSF)
