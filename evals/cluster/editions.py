@@ -25,8 +25,8 @@ WRITER_SILENCE = timedelta(seconds=4)
 """A killed writer counts as dead sooner than in production, so that the next one need not wait."""
 
 
-def make_store(urls: str) -> QdrantStore:
-    return QdrantStore(urls, collection=BOOK, shards=3, replicas=2, timeout=5.0)
+def make_store(urls: str, timeout: float = 5.0) -> QdrantStore:
+    return QdrantStore(urls, collection=BOOK, shards=3, replicas=2, timeout=timeout)
 
 
 def make_chunks(edition: int) -> list[Chunk]:

@@ -1,4 +1,4 @@
-"""Tests the server with its index on real Qdrant nodes: all interfaces, two books, re-indexing, rolling back, moving."""
+"""Tests the server with its index on real Qdrant nodes: interfaces, two books, re-indexing, rolling back, moving."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NAMES = ("index", "source", "qdrant_url", "qdrant_collection", "qdrant_shards", 
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Settings]:
     """The settings of a server whose book is indexed, with another book next to it."""
     nodes = request.getfixturevalue(request.param)
-    layout = {"qdrant_shards": 3, "qdrant_replication_factor": 2} if len(nodes.nodes) > 1 else {}
+    is_cluster = len(nodes.nodes) > 1
     (source := tmp_path / "book").mkdir()
     (source / "horn.md").write_text("# Horn\n\nThe brass horn sounds seven times every morning.\n")
     (other := tmp_path / "ants").mkdir()
@@ -40,7 +40,8 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Setting
         source=str(source),
         qdrant_url=nodes.urls,
         qdrant_collection=f"test{uuid4().hex}",
-        **layout,
+        qdrant_shards=3 if is_cluster else 1,
+        qdrant_replication_factor=2 if is_cluster else 1,
     )
     bootstrap.index_book(source, made)
     bootstrap.index_book(other, replace(made, book="ants", edition="2.0"))

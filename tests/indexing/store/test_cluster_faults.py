@@ -44,7 +44,7 @@ async def read_edition(store: QdrantStore) -> int:
 
 
 def read(urls: str) -> int:
-    return asyncio.run(read_edition(make_store(urls)))
+    return asyncio.run(read_edition(make_store(urls, timeout=60)))
 
 
 @pytest.mark.parametrize("fault", ["killed", "suspended"])
@@ -61,7 +61,7 @@ def test_answers_and_publishing_go_on_without_a_node(cluster: QdrantCluster, num
 
 
 def test_a_node_that_its_peers_reach_late_delays_answers_and_changes_none(cluster: QdrantCluster) -> None:
-    cluster.delay(1, 0.2)
+    cluster.delay(1, 0.05)
     assert read(cluster.urls) == 1
     asyncio.run(publish(make_store(cluster.urls), 2))
     cluster.delay(1, 0.0)
@@ -83,13 +83,17 @@ def test_a_partitioned_node_cannot_publish_and_follows_after_the_partition(clust
 def test_a_switch_without_a_majority_happens_whole_or_not_at_all(cluster: QdrantCluster) -> None:
     store = make_store(cluster.urls)
 
+    def resume() -> None:
+        for node in cluster.nodes[1:]:
+            node.resume()
+
     async def switch() -> Manifest:
         manifest = Manifest("2", "markdown", "seeded", 16, "none", 5.0, 1, 30)
         async with store.writer(manifest) as writer:
             await writer.add(make_chunks(2), make_vectors(2))
             cluster.nodes[1].suspend()
             cluster.nodes[2].suspend()
-            Timer(45, lambda: [node.resume() for node in cluster.nodes[1:]]).start()
+            Timer(45, resume).start()
             return await writer.publish()
 
     try:
@@ -97,8 +101,7 @@ def test_a_switch_without_a_majority_happens_whole_or_not_at_all(cluster: Qdrant
         editions = {2}
     except BookboundError as error:
         editions = {1, 2} if "may or may not" in str(error) else {1}
-    for node in cluster.nodes[1:]:
-        node.resume()
+    resume()
     cluster.wait_until_healed()
     assert {read(node.url) for node in cluster.nodes} <= editions
 
@@ -134,7 +137,7 @@ def test_a_node_without_disk_space_does_not_stop_answers(tmp_path: Path) -> None
     if not find_executable():
         pytest.skip(MISSING_MESSAGE)
     (disk := tmp_path / "node-2").mkdir()
-    mount = [shutil.which("mount") or "false", "-t", "tmpfs", "-o", "size=400m", "none", disk]
+    mount = [shutil.which("mount") or "false", "-t", "tmpfs", "-o", "size=400m", "none", str(disk)]
     if subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("A small disk needs the rights of root.")
     try:
@@ -155,4 +158,4 @@ def test_a_node_without_disk_space_does_not_stop_answers(tmp_path: Path) -> None
             asyncio.run(publish(make_store(cluster.urls), 3))
             assert read(cluster.urls) == 3
     finally:
-        subprocess.run(["umount", "-l", disk], check=True)
+        subprocess.run(["umount", "-l", str(disk)], check=True)

@@ -62,7 +62,7 @@ class QdrantConnection:
 
     def __init__(
         self,
-        nodes: Sequence[AsyncQdrantClient],
+        nodes: QdrantNodes | Sequence[AsyncQdrantClient],
         seconds: float,
         choice: NodeChoice | None = None,
         deadline: Deadline = NO_DEADLINE,
@@ -82,11 +82,11 @@ class QdrantConnection:
         async def attempt(left: float) -> Result:
             nonlocal attempts
             share, attempts = left / max(attempts, 1), attempts - 1  # one silent node must not use up all the time
-            position = await self._choose_node()
+            client = self._nodes[position := await self._choose_node()]
             try:
                 async with timeout(share):
                     with translate_errors():
-                        return await request(self._nodes[position])
+                        return await request(client)
             except TimeoutError:
                 self._leave_node(position)
                 raise build_timeout_error(SERVICE) from None
@@ -129,24 +129,43 @@ async def _is_ready(node: AsyncQdrantClient) -> bool:
     return True
 
 
-def connect_clients(urls: str, key: str | None, seconds: float) -> list[AsyncQdrantClient]:
-    """Returns a client with a pool of connections for each of the URLs between commas; they send nothing yet."""
+class QdrantNodes:
+    """The clients of the URLs between commas; each is made at its first use, which takes longer than most requests."""
+
+    def __init__(self, urls: str, key: str | None, seconds: float) -> None:
+        self._urls = [validate_url(url, "qdrant_url") for url in urls.split(",")]
+        self._key = validate_key(key, "qdrant_key") if key else None
+        self._seconds = seconds
+        self._clients: dict[int, AsyncQdrantClient] = {}
+
+    def __len__(self) -> int:
+        return len(self._urls)
+
+    def __getitem__(self, position: int) -> AsyncQdrantClient:
+        if position not in self._clients:
+            self._clients[position] = _connect(self._urls[position], self._key, self._seconds)
+        return self._clients[position]
+
+    async def close(self) -> None:
+        for client in self._clients.values():
+            await client.close()
+
+
+def _connect(url: str, key: str | None, seconds: float) -> AsyncQdrantClient:
+    """Returns a client with a pool of connections; it sends nothing yet."""
     try:
         from httpx import Limits
         from qdrant_client import AsyncQdrantClient
     except ImportError as error:
         raise build_missing_packages_error("A Qdrant server", "qdrant") from error
     quiet_loggers("httpx", "httpcore")
-    return [
-        AsyncQdrantClient(
-            url=validate_url(url, "qdrant_url"),
-            api_key=validate_key(key, "qdrant_key") if key else None,
-            timeout=seconds,  # type: ignore[arg-type]  # rounded up to whole seconds
-            check_compatibility=False,
-            limits=Limits(max_connections=100, max_keepalive_connections=20),  # the default keeps none to localhost
-        )
-        for url in urls.split(",")
-    ]
+    return AsyncQdrantClient(
+        url=url,
+        api_key=key,
+        timeout=seconds,  # type: ignore[arg-type]  # rounded up to whole seconds
+        check_compatibility=False,
+        limits=Limits(max_connections=100, max_keepalive_connections=20),  # the default keeps none to localhost
+    )
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from bookbound.domain.errors import BookboundError
 from bookbound.domain.manifest import Manifest
 from bookbound.indexing.store.hybrid_index import HybridIndex, PointBuilder, verify_contents
 from bookbound.indexing.store.index_format import new_generation_id
-from bookbound.indexing.store.qdrant_client import NodeChoice, QdrantConnection, connect_clients
+from bookbound.indexing.store.qdrant_client import NodeChoice, QdrantConnection, QdrantNodes
 from bookbound.indexing.store.qdrant_generations import ClusterLayout, QdrantGenerations
 from bookbound.indexing.store.qdrant_shard import QdrantShard
 
@@ -90,13 +90,13 @@ class QdrantStore:
     @asynccontextmanager
     async def _connect(self, seconds: float) -> AsyncIterator[QdrantGenerations]:
         async with AsyncExitStack() as resources:
+            nodes: QdrantNodes | list[AsyncQdrantClient]
             if isinstance(self._server, str):
-                clients = connect_clients(self._server, self._key, seconds)
-                for client in clients:
-                    resources.push_async_callback(client.close)
+                nodes = QdrantNodes(self._server, self._key, seconds)
+                resources.push_async_callback(nodes.close)
             else:
-                clients = [self._server]
-            yield QdrantGenerations(QdrantConnection(clients, seconds, self._node), self._collection)
+                nodes = [self._server]
+            yield QdrantGenerations(QdrantConnection(nodes, seconds, self._node), self._collection)
 
 
 class QdrantWriter:
