@@ -75,11 +75,7 @@ class Settings:
     reranker_model: str = _setting("rerank-v3.5", "Model of a remote reranker.")
     cohere_key: str | None = _setting(None, "Key of Cohere.", fallbacks=("COHERE_API_KEY",))
     cohere_url: str | None = _setting(None, "Address of Cohere, if it is not the public one.")
-    qdrant_url: str | None = _setting(
-        None,
-        "Qdrant server to use instead of the folder; several nodes of a cluster are separated by commas.",
-        fallbacks=("QDRANT_URL",),
-    )
+    qdrant_url: str | None = _setting(None, "Qdrant server, or nodes between commas.", fallbacks=("QDRANT_URL",))
     qdrant_key: str | None = _setting(None, "Key of the Qdrant server.", fallbacks=("QDRANT_API_KEY",))
     qdrant_collection: str = _setting("bookbound", "Name of the collection in Qdrant.")
     qdrant_shards: int = _setting(1, "Shards of a new collection.", limits=(1, 1024))
