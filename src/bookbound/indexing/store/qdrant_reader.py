@@ -16,7 +16,7 @@ from bookbound.domain.errors import (
     ServiceAuthenticationError,
     SourceError,
 )
-from bookbound.indexing.store.qdrant_client import QdrantConnection, connect_client
+from bookbound.indexing.store.qdrant_client import QdrantConnection, QdrantNodes
 from bookbound.services import validate_url
 
 if TYPE_CHECKING:
@@ -65,16 +65,16 @@ def read_payloads(
     """Returns what `convert` makes of the id and the payload of every point; each request takes at most `seconds`."""
 
     async def read() -> list[T]:
-        client = connect_client(address.server_url, key, seconds)
+        nodes = QdrantNodes(address.server_url, key, seconds)
         try:
-            connection, converted = QdrantConnection(client, seconds), list[T]()
+            connection, converted = QdrantConnection(nodes, seconds), list[T]()
             async with aclosing(_scroll(connection, address.collection)) as batches:
                 async for points, total in batches:
                     converted += [convert(str(point.id), point.payload or {}) for point in points]
                     progress(len(converted), max(total, len(converted)))
             return converted
         finally:
-            await client.close()
+            await nodes.close()
 
     try:
         return asyncio.run(read())
