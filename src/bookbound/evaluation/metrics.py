@@ -40,8 +40,8 @@ def compute_metrics(outcomes: Outcomes) -> MetricsDict:
                 "unanswerable": len(outcomes) - len(answerable),
             },
             "retrieval": {
-                "by_question": _retrieval_metrics(best_ranks),
-                "by_evidence": _retrieval_metrics([rank for outcome in answerable for rank in outcome.ranks]),
+                "by_question": compute_retrieval_metrics(best_ranks),
+                "by_evidence": compute_retrieval_metrics([rank for outcome in answerable for rank in outcome.ranks]),
             },
             "replies": _reply_metrics(outcomes, answerable),
             "answers": _answer_metrics(outcomes, answerable),
@@ -59,7 +59,8 @@ def _with_evidence(outcomes: Outcomes) -> Outcomes:
     return [outcome for outcome in outcomes if outcome.item.evidence]
 
 
-def _retrieval_metrics(ranks: Sequence[int | None]) -> MetricsDict:
+def compute_retrieval_metrics(ranks: Sequence[int | None]) -> MetricsDict:
+    """Recall at each depth and the mean reciprocal rank; ranks start at 0."""
     metrics: MetricsDict = {}
     for depth in RECALL_DEPTHS:
         metrics[f"recall@{depth}"] = compute_mean([rank is not None and rank < depth for rank in ranks])

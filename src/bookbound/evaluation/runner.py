@@ -135,7 +135,7 @@ async def _run_question(
         without_threshold = await _grade_reply(item, reply, quotes, locator)
     retrieval = await pipeline.search(replace(question, k=MAX_PASSAGES))
     passages = [_to_span(passage.chunk.place) for passage in retrieval.passages]
-    ranks = tuple(_find_quote_rank(spans, passages) for spans in quotes)
+    ranks = tuple(find_quote_rank(spans, passages) for spans in quotes)
     return QuestionOutcome(item, ranks, result, without_threshold, milliseconds)
 
 
@@ -144,13 +144,13 @@ async def _grade_reply(
 ) -> GradedReply:
     if isinstance(reply, Unsure):
         closest = [_to_span(evidence.place) for evidence in reply.closest]
-        return GradedReply(reply, closest_with_evidence=_find_evidence(closest, quotes))
+        return GradedReply(reply, closest_with_evidence=find_evidence(closest, quotes))
     if not isinstance(reply, Answer):
         return GradedReply(reply)
     cited = [_to_span(citation.place) for citation in reply.citations]
     return GradedReply(
         reply,
-        citations_with_evidence=_find_evidence(cited, quotes),
+        citations_with_evidence=find_evidence(cited, quotes),
         verbatim_citations=tuple([await locator.is_verbatim(citation) for citation in reply.citations]),
         evidence_coverage=sum(_compute_coverage(spans, cited) for spans in quotes) / len(quotes) if quotes else 0.0,
         has_required_text=all(text.lower() in reply.words.lower() for text in item.must_contain),
@@ -158,7 +158,7 @@ async def _grade_reply(
     )
 
 
-def _find_evidence(places: Sequence[FileSpan], quotes: Sequence[QuoteSpans]) -> tuple[bool, ...]:
+def find_evidence(places: Sequence[FileSpan], quotes: Sequence[QuoteSpans]) -> tuple[bool, ...]:
     """For each place, whether it contains words of the evidence."""
     return tuple(any(span.overlap(place) for spans in quotes for span in spans) for place in places)
 
@@ -167,7 +167,7 @@ def _to_span(place: Place) -> FileSpan:
     return FileSpan(place.file, place.start, place.end)
 
 
-def _find_quote_rank(spans: QuoteSpans, passages: Sequence[FileSpan]) -> int | None:
+def find_quote_rank(spans: QuoteSpans, passages: Sequence[FileSpan]) -> int | None:
     """The position of the first passage that contains at least half of a quote."""
     for rank, passage in enumerate(passages):
         if any(span.overlap(passage) >= max(1, MIN_QUOTE_SHARE * (span.end - span.start)) for span in spans):

@@ -1,0 +1,1 @@
+"""Compares Bookbound with other frameworks, and measures how its cost grows."""

@@ -1,0 +1,60 @@
+"""Describes the machine and the memory of this process. Linux."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from evals.bench_timing import describe_machine
+
+PACKAGES = (
+    "langchain-core",
+    "langchain-huggingface",
+    "langchain-text-splitters",
+    "llama-index-core",
+    "llama-index-embeddings-fastembed",
+    "haystack-ai",
+    "sentence-transformers-haystack",
+    "txtai",
+    "fastembed",
+    "sentence-transformers",
+    "torch",
+    "onnxruntime",
+    "numpy",
+    "qdrant-edge-py",
+    "faiss-cpu",
+)
+
+
+def describe_run() -> dict[str, Any]:
+    """The date, the machine with its load, Python and the versions of what is compared."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "cpu": describe_machine(Path("/proc/cpuinfo").read_text()),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
+        "python": platform.python_version(),
+        "versions": versions,
+    }
+
+
+def used_memory_mb() -> float:
+    """The memory of this process that it shares with no other file or process, and its part of what is shared."""
+    return _read_kb(Path("/proc/self/smaps_rollup"), "Pss:") / 1000
+
+
+def free_memory_mb() -> float:
+    return _read_kb(Path("/proc/meminfo"), "MemAvailable:") / 1000
+
+
+def _read_kb(file: Path, field: str) -> int:
+    return next(int(line.split()[1]) for line in file.read_text().splitlines() if line.startswith(field)) * 1024 // 1000

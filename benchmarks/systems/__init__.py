@@ -1,0 +1,1 @@
+"""One module for each compared system, set up as its documentation recommends."""

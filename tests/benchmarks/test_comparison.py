@@ -1,0 +1,104 @@
+"""What the comparison counts, and that its report has the recorded figures; no framework is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.growth import make_batches
+from benchmarks.metrics import GradedQuestion, best_threshold_share, compute_auc, grade, summarize
+from benchmarks.report import extrapolate, fit_exponent, format_spread, replace_tables
+from benchmarks.system import ENTRIES
+
+from bookbound.domain.chunk import Chunk, Place
+from bookbound.evaluation.question_set import EvaluationQuestion, EvidenceQuote
+from bookbound.evaluation.quote_locations import FileSpan, QuoteSpans
+
+QUESTION = EvaluationQuestion(
+    1, "1", "How long does the horn sound?", True, "fact", (EvidenceQuote("a.md", "four seconds"),), ("four",)
+)
+PLACE = Place("a.md", "a", "Lights", "Fog", (), "", 0, 10)
+EVIDENCE: list[QuoteSpans] = [(FileSpan("a.md", 100, 120),)]
+
+
+def make_reply(*places: tuple[str, int, int], text: str = "For four seconds.", given: bool = True) -> dict[str, Any]:
+    answer = {"text": text, "places": places[:1], "score": 0.9, "is_given": given}
+    return {"passages": [(*place, 0.9) for place in places], "answer": answer}
+
+
+def make_graded(score: float, *, answerable: bool, is_right: bool = False) -> GradedQuestion:
+    return GradedQuestion(answerable, answerable, 0, score, is_right, True, 10)
+
+
+def test_a_passage_with_half_of_the_evidence_has_the_rank() -> None:
+    reply = make_reply(("b.md", 100, 120), ("a.md", 0, 109), ("a.md", 0, 110))
+    assert grade(QUESTION, EVIDENCE, reply).rank == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_right"),
+    [
+        (make_reply(("a.md", 90, 130)), True),
+        (make_reply(("a.md", 0, 90)), False),
+        (make_reply(("a.md", 90, 130), text="For some seconds."), False),
+        (make_reply(("a.md", 90, 130), given=False), False),
+    ],
+)
+def test_an_answer_is_right_if_it_is_given_with_evidence_and_the_required_text(
+    reply: dict[str, Any], is_right: bool
+) -> None:
+    assert grade(QUESTION, EVIDENCE, reply).is_right is is_right
+
+
+def test_a_tie_counts_half_in_the_auc() -> None:
+    assert compute_auc([0.9, 0.5], [0.5, 0.1]) == 0.875
+    assert compute_auc([0.9], []) is None
+
+
+def test_the_best_threshold_refuses_what_scores_lower_than_the_right_answers() -> None:
+    graded = [
+        make_graded(0.9, answerable=True, is_right=True),
+        make_graded(0.8, answerable=False),
+        make_graded(0.7, answerable=True, is_right=True),
+        make_graded(0.6, answerable=True, is_right=True),
+        make_graded(0.2, answerable=False),
+    ]
+    assert best_threshold_share(graded) == 0.8
+    assert summarize(graded)["right_all"] == 0.6
+
+
+def test_questions_with_the_same_score_are_answered_or_refused_together() -> None:
+    graded = [make_graded(0.5, answerable=True, is_right=True), make_graded(0.5, answerable=False)]
+    assert best_threshold_share(graded) == 0.5
+
+
+def test_a_power_is_found_by_its_exponent() -> None:
+    sizes = [10, 100, 1000]
+    assert fit_exponent(sizes, [3 * size**1.5 for size in sizes]) == pytest.approx(1.5)
+    assert extrapolate(sizes, [2 * size for size in sizes], 10_000) == pytest.approx(20_000)
+
+
+def test_a_spread_is_shown_only_if_the_values_differ() -> None:
+    assert format_spread([1.0, 3.0, 2.0]) == "2.0 (1.0 to 3.0)"
+    assert format_spread([2.0, 2.0]) == "2.0"
+
+
+def test_every_system_has_its_module() -> None:
+    folder = Path(__file__).resolve().parents[2] / "benchmarks" / "systems"
+    assert {entry.module for entry in ENTRIES.values()} <= {file.stem for file in folder.glob("*.py")}
+
+
+def test_a_report_without_a_place_for_a_table_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no place for “retrieval”"):
+        replace_tables("# Results", {"retrieval": "| a |"})
+
+
+def test_made_chunks_differ_in_text_and_vector_and_vectors_have_length_one() -> None:
+    real = [Chunk("1", "The horn sounds.", PLACE, 0), Chunk("2", "The lamp turns.", PLACE, 1)]
+    batches = list(make_batches(real, np.eye(2, 8, dtype=np.float32), 300))
+    chunks, vectors = [chunk for batch, _ in batches for chunk in batch], np.concatenate([rows for _, rows in batches])
+    assert len({chunk.id for chunk in chunks}) == len({chunk.text for chunk in chunks}) == len(vectors) == 300
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert (vectors[0] @ vectors[2]) < 0.999
