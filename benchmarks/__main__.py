@@ -149,7 +149,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=ENTRIES, help="compare only these systems")
     parser.add_argument("--books", nargs="+", choices=BOOKS, default=BOOKS, help="use only these books")
     parser.add_argument("--limit", type=int, help="ask only the first questions of each set, to try it")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"how often times are taken; default: {ROUNDS}")
+    parser.add_argument(
+        "--rounds", type=int, default=ROUNDS, help=f"how often times are taken, or 0; default: {ROUNDS}"
+    )
     parser.add_argument("--again", action="store_true", help="forget what an earlier run finished")
     options = parser.parse_args()
     out = OUT / ("run" if options.limit is None else "trial")
@@ -162,9 +164,10 @@ def main() -> None:
     comparison = Comparison(out, options.books, options.limit)
     names = [BOOKBOUND, *(name for name in options.only or ENTRIES if name != BOOKBOUND)]
     systems = comparison.run(names, options.rounds)
+    sample = json.loads(comparison.sample_documents(comparison.books[0]).read_text(encoding="utf-8"))
     results = {
         "machine": json.loads(machine.read_text(encoding="utf-8")),
-        "characters_of_sample": sum(map(len, json.loads((out / "sample.json").read_text(encoding="utf-8")).values())),
+        "characters_of_sample": sum(map(len, sample.values())),
         "books": {book.name: _describe(comparison, book) for book in comparison.books},
         "systems": systems,
     }

