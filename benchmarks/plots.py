@@ -8,7 +8,7 @@ from typing import Any
 
 import matplotlib
 
-from benchmarks.report import GROWTH_ROWS
+from benchmarks.report import GROWTH_ROWS, list_growth_rows
 from benchmarks.system import BOOKBOUND, ENTRIES, SEARCH_ALONE
 from bookbound.evaluation import compute_percentile
 
@@ -20,9 +20,10 @@ Figures = dict[str, Any]
 
 
 def draw_plots(results: Figures, growth: Figures, suffix: str = "svg") -> None:
-    """Draws recall against time, and cost against size."""
+    """Draws quality against time, if times were measured, and cost against size."""
     PLOTS.mkdir(exist_ok=True)
-    _draw_comparison(results["systems"], PLOTS / f"comparison.{suffix}")
+    if all(system["rounds"] for system in results["systems"].values()):
+        _draw_comparison(results["systems"], PLOTS / f"comparison.{suffix}")
     _draw_growth(growth, PLOTS / f"growth.{suffix}")
 
 
@@ -49,8 +50,9 @@ def _draw_growth(growth: Figures, file: Path) -> None:
 
     figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
     rows, seconds = growth["sizes"], growth["embedding_s_per_chunk"]
-    for name, compute in GROWTH_ROWS.items():
-        axes.plot([row["chunks"] for row in rows], [compute(row, seconds) for row in rows], "o-", label=name)
+    for name in list_growth_rows(growth):
+        values = [GROWTH_ROWS[name](row, seconds) for row in rows]
+        axes.plot([row["chunks"] for row in rows], values, "o-", label=name)
     axes.set(xscale="log", yscale="log", xlabel="chunks", ylabel="s, MB or ms")
     axes.grid(alpha=0.3)
     axes.legend(fontsize=7)

@@ -163,19 +163,24 @@ LARGEST_SIZE, MAX_LOAD_RATIO = 1_000_000, 2.0
 """Times of sizes that were measured under very different loads say nothing about growth."""
 
 
+def list_growth_rows(growth: Figures) -> list[str]:
+    """The rows that say something about growth: without times if the load differed much."""
+    loads = [row["load"] for row in growth["sizes"]]
+    is_steady = max(loads) <= MAX_LOAD_RATIO * min(loads)
+    return [name for name in GROWTH_ROWS if is_steady or name not in TIMED_ROWS]
+
+
 def build_growth_table(growth: Figures) -> str:
     """The cost by number of chunks, the fitted exponents, and what they say about a million chunks if none was run."""
     rows, seconds = growth["sizes"], growth["embedding_s_per_chunk"]
     sizes = [row["chunks"] for row in rows]
     is_extrapolated = max(sizes) < LARGEST_SIZE
-    loads = [row["load"] for row in rows]
-    is_steady = max(loads) <= MAX_LOAD_RATIO * min(loads)
     head = ["chunks", *(f"{size:,}" for size in sizes), "exponent"]
     table = [head + [f"{LARGEST_SIZE:,}, extrapolated"] * is_extrapolated]
     for name, compute in GROWTH_ROWS.items():
         values = [compute(row, seconds) for row in rows]
         fitted = f"{fit_exponent(sizes, values):.2f}", _format_number(extrapolate(sizes, values, LARGEST_SIZE))
-        if name in TIMED_ROWS and not is_steady:
+        if name not in list_growth_rows(growth):
             fitted = NOT_MEASURED, NOT_MEASURED
         table.append([name, *map(_format_number, values), *fitted[: 1 + is_extrapolated]])
     notes = [
