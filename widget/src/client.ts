@@ -1,6 +1,6 @@
 /** Talks to the server: questions as a stream of events, the book, and votes. */
 
-import type { Options } from "./options";
+import { isSendable, type Options } from "./options";
 import type { Problem, ProblemKind, Reply, Turn, Vote } from "./types";
 
 const SILENCE_MILLISECONDS = 60_000;
@@ -122,7 +122,9 @@ export class Client {
   }
 
   private headers(): Record<string, string> {
-    return this.options.key ? { "X-API-Key": this.options.key } : {};
+    const { key } = this.options;
+    if (!isSendable(key)) throw new ProblemError({ kind: "denied" });
+    return key ? { "X-API-Key": key } : {};
   }
 }
 

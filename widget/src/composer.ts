@@ -2,6 +2,7 @@
 
 import { el, iconButton, setIcon } from "./dom";
 import type { Options } from "./options";
+import { cutSelection } from "./selection";
 
 const MAX_QUESTION_CHARS = 2000;
 const MAX_HEIGHT = 160;
@@ -44,14 +45,16 @@ export class Composer {
 
   setSelection(text: string): void {
     const { strings } = this.options.language;
-    this.selection = text;
+    this.selection = cutSelection(text);
     this.chip.hidden = !text;
     const remove = iconButton("close", strings.removeSelection, () => {
       this.setSelection("");
       this.input.focus();
     });
     const label = el("span", { class: "visually-hidden" }, `${strings.selected}: `);
-    this.chip.replaceChildren(...(text ? [label, el("span", { class: "chip-text", dir: "auto" }, text), remove] : []));
+    const words = el("span", { class: "chip-text", dir: "auto" }, this.selection);
+    const note = this.selection.length < text.length && el("span", { class: "chip-note" }, strings.selectionCut);
+    this.chip.replaceChildren(...(text ? [label, el("span", { class: "chip-words" }, words, note), remove] : []));
     this.input.placeholder = text ? strings.placeholderSelection : this.options.placeholder;
     this.input.setAttribute("aria-label", this.input.placeholder);
   }

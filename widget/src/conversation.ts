@@ -12,6 +12,8 @@ export type Events = {
   vote: { request_id: string; vote: Vote };
 };
 
+export const EVENT_NAMES = ["open", "close", "ask", "reply", "error", "vote"] as const satisfies (keyof Events)[];
+
 export interface ConversationListener {
   added: (turn: Turn) => void;
   changed: (turn: Turn) => void;

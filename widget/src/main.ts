@@ -1,19 +1,14 @@
 /** Starts the widget of the script tag and gives the page its interface, `window.Bookbound`. */
 
-import { type Bookbound, mount } from "./module";
+import { mount } from "./module";
 import { readScriptOptions } from "./options";
-
-declare global {
-  interface Window {
-    Bookbound?: Bookbound;
-  }
-}
 
 const script = document.currentScript;
 
 function start(): void {
-  if (window.Bookbound || !(script instanceof HTMLScriptElement)) return;
-  window.Bookbound = mount(readScriptOptions(script));
+  if (!(script instanceof HTMLScriptElement)) return;
+  if (window.Bookbound) return console.warn("Bookbound is already on this page. Remove one of its script tags.");
+  mount(readScriptOptions(script));
   document.dispatchEvent(new CustomEvent("bookbound:ready"));
 }
 

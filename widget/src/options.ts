@@ -38,12 +38,13 @@ export interface Options extends Required<Omit<WidgetOptions, "language">> {
 const QUESTION_SEPARATOR = "|";
 
 export function completeOptions(given: WidgetOptions): Options {
+  checkTypes(given);
   const wanted = given.language ? [given.language] : [document.documentElement.lang, ...navigator.languages];
   const language = chooseLanguage(wanted);
   return {
     server: readServer(given.server),
     book: given.book?.trim() ?? "",
-    key: given.key?.trim() ?? "",
+    key: readKey(given.key?.trim() ?? ""),
     color: given.color?.trim() ?? "",
     position: given.position ?? "right",
     language,
@@ -72,10 +73,31 @@ export function readScriptOptions(script: HTMLScriptElement): WidgetOptions {
   };
 }
 
+/** A call of `mount` in plain JavaScript can pass anything. */
+function checkTypes({ questions, ...texts }: WidgetOptions): void {
+  for (const [name, value] of Object.entries(texts)) {
+    if (typeof (value ?? "") !== "string") throw new TypeError(`Bookbound: set \`${name}\` to text.`);
+  }
+  const isList = Array.isArray(questions ?? []) && (questions ?? []).every((each) => typeof each === "string");
+  if (!isList) throw new TypeError("Bookbound: set `questions` to a list of texts.");
+}
+
 function readServer(address: string): string {
   const url = safeUrl(address?.trim());
   if (url) return url.href.replace(/\/*$/, "/");
-  throw new Error("Bookbound needs the address of its server: set the option `server` to an https:// address.");
+  throw new TypeError("Bookbound needs the address of its server: set `server` (in a script tag `data-server`) to an https:// address.");
+}
+
+/** The key; browsers cannot send one with other characters, so that asking with it is denied. */
+function readKey(key: string): string {
+  if (key && !isSendable(key)) {
+    console.error("Bookbound: `key` (in a script tag `data-key`) is not valid: keys have only letters, digits and signs of ASCII. Copy it again.");
+  }
+  return key;
+}
+
+export function isSendable(key: string): boolean {
+  return /^[\x21-\x7e]*$/.test(key);
 }
 
 function readPosition(value: string): Position {

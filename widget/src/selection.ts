@@ -3,11 +3,17 @@
 import { el, icon } from "./dom";
 import type { Strings } from "./strings";
 
+/** The strings name this limit of the server, too. */
 const MAX_SELECTION_CHARS = 10_000;
 const MIN_SELECTION_CHARS = 2;
 const SETTLE_MILLISECONDS = 250;
 const GAP = 8;
 const TOUCH_GAP = 28;
+
+/** As much of a selection as the server accepts; it counts characters, of which an emoji is one and not two units. */
+export function cutSelection(text: string): string {
+  return text.length <= MAX_SELECTION_CHARS ? text : [...text].slice(0, MAX_SELECTION_CHARS).join("");
+}
 
 export class SelectionButton {
   readonly button: HTMLButtonElement;
@@ -44,7 +50,7 @@ export class SelectionButton {
     const active = document.activeElement;
     if (active instanceof HTMLInputElement || active instanceof HTMLTextAreaElement) return "";
     const text = selection.toString().trim();
-    return text.length < MIN_SELECTION_CHARS ? "" : text.slice(0, MAX_SELECTION_CHARS);
+    return text.length < MIN_SELECTION_CHARS ? "" : text;
   }
 
   hide(): void {

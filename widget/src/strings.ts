@@ -16,6 +16,7 @@ export interface Strings {
   askSelectionHint: string;
   selected: string;
   removeSelection: string;
+  selectionCut: string;
   welcome: string;
   about: string;
   tryAsking: string;
@@ -69,6 +70,7 @@ const en: Strings = {
   askSelectionHint: "Press Alt+A to ask about the selected text.",
   selected: "Selected text",
   removeSelection: "Remove the selected text",
+  selectionCut: "Only the first 10,000 characters are sent.",
   welcome: "What would you like to know?",
   about: "Answers come only from this book, with their sources.",
   tryAsking: "Try asking",
@@ -132,6 +134,7 @@ const de: Strings = {
   askSelectionHint: "Mit Alt+A stellen Sie eine Frage zum markierten Text.",
   selected: "Markierter Text",
   removeSelection: "Markierten Text entfernen",
+  selectionCut: "Nur die ersten 10.000 Zeichen werden gesendet.",
   welcome: "Was möchten Sie wissen?",
   about: "Antworten kommen nur aus diesem Buch, mit Quellenangaben.",
   tryAsking: "Fragen Sie zum Beispiel",
@@ -204,6 +207,7 @@ const es: Strings = {
   askSelectionHint: "Pulsa Alt+A para preguntar sobre el texto seleccionado.",
   selected: "Texto seleccionado",
   removeSelection: "Quitar el texto seleccionado",
+  selectionCut: "Solo se envían los primeros 10.000 caracteres.",
   welcome: "¿Qué quieres saber?",
   about: "Las respuestas salen solo de este libro, con sus fuentes.",
   tryAsking: "Prueba a preguntar",
@@ -276,6 +280,7 @@ const ur: Strings = {
   askSelectionHint: "منتخب متن کے بارے میں پوچھنے کے لیے Alt+A دبائیں۔",
   selected: "منتخب متن",
   removeSelection: "منتخب متن ہٹائیں",
+  selectionCut: "صرف پہلے 10,000 حروف بھیجے جائیں گے۔",
   welcome: "آپ کیا جاننا چاہتے ہیں؟",
   about: "جوابات صرف اسی کتاب سے آتے ہیں، حوالوں کے ساتھ۔",
   tryAsking: "مثال کے طور پر پوچھیں",
@@ -346,7 +351,7 @@ export interface Language {
 /** The first of the wanted languages that the widget speaks, else English. */
 export function chooseLanguage(wanted: readonly string[]): Language {
   const codes = wanted.map((tag) => tag.toLowerCase().split("-")[0] ?? "");
-  const code = codes.find((each) => each in LANGUAGES) ?? "en";
+  const code = codes.find((each) => Object.hasOwn(LANGUAGES, each)) ?? "en";
   return { code, direction: RIGHT_TO_LEFT.has(code) ? "rtl" : "ltr", strings: LANGUAGES[code] ?? en };
 }
 

@@ -9,7 +9,7 @@ import { History } from "./history";
 import type { Options } from "./options";
 import { clearHighlight, stayOnPage } from "./page";
 import { Panel } from "./panel";
-import { SelectionButton } from "./selection";
+import { cutSelection, SelectionButton } from "./selection";
 import { translate } from "./strings";
 import styles from "./styles.css?inline";
 import { followTheme } from "./theme";
@@ -101,7 +101,7 @@ export class Widget {
     this.open({ selection });
     this.composer.setSelection("");
     clearHighlight();
-    return (await this.conversation.ask(text, selection)).reply ?? null;
+    return (await this.conversation.ask(text, cutSelection(selection))).reply ?? null;
   }
 
   /** Call a function on each event of a name, until the returned function is called. */

@@ -17,6 +17,10 @@ from bookbound.settings import Settings
 from evals import chromium
 
 TIMEOUT_MILLISECONDS = 30_000
+NO_STORAGE = """for (const name of ["localStorage", "sessionStorage"]) {
+  Object.defineProperty(window, name, { get() { throw new DOMException("Storage is blocked", "SecurityError"); } });
+}"""
+"""A script after which the page has no storage, as in browsers that block it."""
 
 
 @pytest.fixture(scope="module")

@@ -85,10 +85,26 @@ def test_a_second_mount_replaces_the_first(page: Page, server: str) -> None:
     expect(page.locator(".root.left")).to_have_count(1)
 
 
-@pytest.mark.parametrize("options", ["{}", "{server: ''}", "{server: 'javascript:alert(1)'}"])
+@pytest.mark.parametrize("options", ["", "null", "{}", "{server: ''}", "{server: 'javascript:alert(1)'}"])
 def test_a_widget_without_a_server_says_what_is_missing(page: Page, options: str) -> None:
     message = page.evaluate(f"(() => {{ try {{ mount({options}) }} catch (error) {{ return error.message }} }})()")
-    assert message == "Bookbound needs the address of its server: set the option `server` to an https:// address."
+    assert message.startswith("Bookbound needs the address of its server: set `server`")
+    expect(page.locator("#bookbound-widget")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("option", "advice"),
+    [
+        ("key: 5", "set `key` to text."),
+        ("server: {}", "set `server` to text."),
+        ("questions: 'One?'", "set `questions` to a list of texts."),
+        ("questions: [1]", "set `questions` to a list of texts."),
+    ],
+)
+def test_an_option_of_the_wrong_type_is_named(page: Page, server: str, option: str, advice: str) -> None:
+    call = f"mount({{ server: '{server}', {option} }})"
+    message = page.evaluate(f"(() => {{ try {{ {call} }} catch (error) {{ return `${{error}}` }} }})()")
+    assert message == f"TypeError: Bookbound: {advice}"
     expect(page.locator("#bookbound-widget")).to_have_count(0)
 
 

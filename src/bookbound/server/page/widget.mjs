@@ -1,4 +1,4 @@
-/* Bookbound widget, Apache-2.0. Sources: sha256 65099c4eabbfe1ac152200ed8cfbb03920d6722c6d210c751e7895f6f3b198f2 */
+/* Bookbound widget, Apache-2.0. Sources: sha256 ede09b09d10f588cebf5c253b3e998985bd487887581a9b9749adbbfd35e5277 */
 // src/folded.ts
 function e(e) {
 	let i = [];
@@ -67,24 +67,24 @@ function f(e) {
 		return e;
 	}
 }
-function p(n, r, i) {
+function ee(n, r, i) {
 	let a = f(n.hash.slice(1).split(":~:")[0] ?? ""), o = a ? document.getElementById(a) : null;
 	o && f(location.hash.slice(1)) !== a && history.pushState(history.state, "", `#${encodeURIComponent(a)}`);
-	let s = re(i), c = o ? Math.max(0, s.nodes.findIndex((e) => ne(o, e))) : 0, l = r.map((e) => ie(s, e, c)).filter((e) => e !== null);
-	te(l);
+	let s = ie(i), c = o ? Math.max(0, s.nodes.findIndex((e) => re(o, e))) : 0, l = r.map((e) => ae(s, e, c)).filter((e) => e !== null);
+	ne(l);
 	let u = l[0]?.startContainer.parentElement;
 	u && e(u), requestAnimationFrame(() => {
-		u && t(u) ? m(u, "center") : o ? m(o, "start") : a || m(document.body, "start");
+		u && t(u) ? p(u, "center") : o ? p(o, "start") : a || p(document.body, "start");
 	});
 }
-function m(e, t) {
+function p(e, t) {
 	let n = matchMedia("(prefers-reduced-motion: reduce)").matches;
 	e.scrollIntoView({
 		block: t,
 		behavior: n ? "auto" : "smooth"
 	});
 }
-function ee(e, t, n) {
+function te(e, t, n) {
 	let r = new MutationObserver(() => {
 		e.isConnected || setTimeout(a);
 	}), i = () => [document.documentElement, document.body].forEach((e) => r.observe(e, { childList: !0 })), a = () => {
@@ -92,23 +92,23 @@ function ee(e, t, n) {
 	};
 	n.addEventListener("abort", () => r.disconnect()), i();
 }
-function h() {
+function m() {
 	"highlights" in CSS && CSS.highlights.delete(a);
 }
-var g = !1;
-function te(e) {
+var h = !1;
+function ne(e) {
 	if ("highlights" in CSS) {
-		if (!g) {
+		if (!h) {
 			let e = new CSSStyleSheet();
-			e.replaceSync(`::highlight(${a}) { background-color: #ffe08a; color: #1b1b1d; }`), document.adoptedStyleSheets = [...document.adoptedStyleSheets, e], g = !0;
+			e.replaceSync(`::highlight(${a}) { background-color: #ffe08a; color: #1b1b1d; }`), document.adoptedStyleSheets = [...document.adoptedStyleSheets, e], h = !0;
 		}
 		CSS.highlights.set(a, new Highlight(...e));
 	}
 }
-function ne(e, t) {
+function re(e, t) {
 	return !!(e.compareDocumentPosition(t) & Node.DOCUMENT_POSITION_FOLLOWING);
 }
-function re(e) {
+function ie(e) {
 	let t = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, (t) => t instanceof Element ? t === e || o.has(t.tagName) || t.classList.contains("katex-mathml") ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP : NodeFilter.FILTER_ACCEPT), n = {
 		text: "",
 		nodes: [],
@@ -116,35 +116,35 @@ function re(e) {
 	}, r = [];
 	for (; t.nextNode();) {
 		let e = t.currentNode;
-		_(e.data, (t, i) => {
+		g(e.data, (t, i) => {
 			r.push(t), n.nodes.push(e), n.offsets.push(i);
 		});
 	}
 	return n.text = r.join(""), n;
 }
-function _(e, t) {
+function g(e, t) {
 	for (let n = 0; n < e.length; n++) {
 		let r = e[n] ?? "";
 		/[\p{L}\p{N}]/u.test(r) && t(r.toLowerCase()[0] ?? r, n);
 	}
 }
-function v(e) {
+function _(e) {
 	let t = "";
-	return _(e.replace(s, ""), (e) => t += e), t;
+	return g(e.replace(s, ""), (e) => t += e), t;
 }
-function ie(e, t, n) {
-	let r = v(t);
+function ae(e, t, n) {
+	let r = _(t);
 	if (!r) return null;
 	let i = r.slice(0, 30), a = r.slice(-30);
 	for (let t of n ? [n, 0] : [0]) {
 		let n = e.text.indexOf(r, t);
-		if (n >= 0) return y(e, n, n + r.length - 1);
+		if (n >= 0) return v(e, n, n + r.length - 1);
 		let o = e.text.indexOf(i, t), s = o < 0 ? -1 : e.text.indexOf(a, o);
-		if (s >= 0 && s - o < 2 * r.length) return y(e, o, s + a.length - 1);
+		if (s >= 0 && s - o < 2 * r.length) return v(e, o, s + a.length - 1);
 	}
 	return null;
 }
-function y(e, t, n) {
+function v(e, t, n) {
 	let r = e.nodes[t], i = e.nodes[n];
 	if (!r || !i) return null;
 	let a = document.createRange();
@@ -153,7 +153,7 @@ function y(e, t, n) {
 	return a.setEnd(i, o + s.length), a;
 }
 // src/strings.ts
-var b = {
+var y = {
 	open: "Ask the book",
 	title: "Ask the book",
 	close: "Close",
@@ -167,6 +167,7 @@ var b = {
 	askSelectionHint: "Press Alt+A to ask about the selected text.",
 	selected: "Selected text",
 	removeSelection: "Remove the selected text",
+	selectionCut: "Only the first 10,000 characters are sent.",
 	welcome: "What would you like to know?",
 	about: "Answers come only from this book, with their sources.",
 	tryAsking: "Try asking",
@@ -214,8 +215,8 @@ var b = {
 		server: "Something went wrong on the server. Try again in a moment."
 	},
 	replies: {}
-}, x = {
-	en: b,
+}, b = {
+	en: y,
 	de: {
 		open: "Das Buch befragen",
 		title: "Das Buch befragen",
@@ -230,6 +231,7 @@ var b = {
 		askSelectionHint: "Mit Alt+A stellen Sie eine Frage zum markierten Text.",
 		selected: "Markierter Text",
 		removeSelection: "Markierten Text entfernen",
+		selectionCut: "Nur die ersten 10.000 Zeichen werden gesendet.",
 		welcome: "Was möchten Sie wissen?",
 		about: "Antworten kommen nur aus diesem Buch, mit Quellenangaben.",
 		tryAsking: "Fragen Sie zum Beispiel",
@@ -300,6 +302,7 @@ var b = {
 		askSelectionHint: "Pulsa Alt+A para preguntar sobre el texto seleccionado.",
 		selected: "Texto seleccionado",
 		removeSelection: "Quitar el texto seleccionado",
+		selectionCut: "Solo se envían los primeros 10.000 caracteres.",
 		welcome: "¿Qué quieres saber?",
 		about: "Las respuestas salen solo de este libro, con sus fuentes.",
 		tryAsking: "Prueba a preguntar",
@@ -370,6 +373,7 @@ var b = {
 		askSelectionHint: "منتخب متن کے بارے میں پوچھنے کے لیے Alt+A دبائیں۔",
 		selected: "منتخب متن",
 		removeSelection: "منتخب متن ہٹائیں",
+		selectionCut: "صرف پہلے 10,000 حروف بھیجے جائیں گے۔",
 		welcome: "آپ کیا جاننا چاہتے ہیں؟",
 		about: "جوابات صرف اسی کتاب سے آتے ہیں، حوالوں کے ساتھ۔",
 		tryAsking: "مثال کے طور پر پوچھیں",
@@ -426,35 +430,36 @@ var b = {
 			"I found no sure answer to this: ": "اس کا کوئی یقینی جواب نہیں ملا: "
 		}
 	}
-}, ae = /* @__PURE__ */ new Set(["ur"]);
-function oe(e) {
-	let t = e.map((e) => e.toLowerCase().split("-")[0] ?? "").find((e) => e in x) ?? "en";
+}, oe = /* @__PURE__ */ new Set(["ur"]);
+function se(e) {
+	let t = e.map((e) => e.toLowerCase().split("-")[0] ?? "").find((e) => Object.hasOwn(b, e)) ?? "en";
 	return {
 		code: t,
-		direction: ae.has(t) ? "rtl" : "ltr",
-		strings: x[t] ?? b
+		direction: oe.has(t) ? "rtl" : "ltr",
+		strings: b[t] ?? y
 	};
 }
-function S(e) {
+function x(e) {
 	return /\p{Script=Latin}/u.test(e);
 }
-var [C, w] = ["⁨", "⁩"];
-function T(e, t) {
-	return e.replace("{0}", () => typeof t == "number" ? String(t) : C + t + w);
+var [S, C] = ["⁨", "⁩"];
+function w(e, t) {
+	return e.replace("{0}", () => typeof t == "number" ? String(t) : S + t + C);
 }
-function E(e, t) {
+function T(e, t) {
 	let n = Object.keys(e.replies).find((e) => t.startsWith(e));
 	if (!n) return t;
 	let r = t.slice(n.length);
-	return (e.replies[n] ?? "") + (r && C + r + w);
+	return (e.replies[n] ?? "") + (r && S + r + C);
 }
 // src/options.ts
-function se(e) {
-	let t = oe(e.language ? [e.language] : [document.documentElement.lang, ...navigator.languages]);
+function ce(e) {
+	le(e);
+	let t = se(e.language ? [e.language] : [document.documentElement.lang, ...navigator.languages]);
 	return {
-		server: ce(e.server),
+		server: ue(e.server),
 		book: e.book?.trim() ?? "",
-		key: e.key?.trim() ?? "",
+		key: de(e.key?.trim() ?? ""),
 		color: e.color?.trim() ?? "",
 		position: e.position ?? "right",
 		language: t,
@@ -464,136 +469,28 @@ function se(e) {
 		open: e.open?.trim() ?? ""
 	};
 }
-function ce(e) {
+function le({ questions: e, ...t }) {
+	for (let [e, n] of Object.entries(t)) if (typeof (n ?? "") != "string") throw TypeError(`Bookbound: set \`${e}\` to text.`);
+	if (!(Array.isArray(e ?? []) && (e ?? []).every((e) => typeof e == "string"))) throw TypeError("Bookbound: set `questions` to a list of texts.");
+}
+function ue(e) {
 	let t = c(e?.trim());
 	if (t) return t.href.replace(/\/*$/, "/");
-	throw Error("Bookbound needs the address of its server: set the option `server` to an https:// address.");
+	throw TypeError("Bookbound needs the address of its server: set `server` (in a script tag `data-server`) to an https:// address.");
 }
-// src/dom.ts
-function D(e, t = {}, ...n) {
-	let r = document.createElement(e);
-	for (let [e, n] of Object.entries(t)) typeof n == "function" ? r.addEventListener(e, n) : n === !0 ? r.setAttribute(e, "") : n != null && n !== !1 && r.setAttribute(e, String(n));
-	return r.append(...n.filter((e) => e != null && e !== !1)), r;
+function de(e) {
+	return e && !E(e) && console.error("Bookbound: `key` (in a script tag `data-key`) is not valid: keys have only letters, digits and signs of ASCII. Copy it again."), e;
 }
-var le = {
-	ask: "M21 12a8 8 0 0 1-8 8H4l2-3.2A8 8 0 1 1 21 12zM10 10a2.5 2.5 0 1 1 3.4 2.3c-.6.3-.9.7-.9 1.4M12.5 16.4v.1",
-	book: "M4 5.5A2.5 2.5 0 0 1 6.5 3H20v15H6.5A2.5 2.5 0 0 0 4 20.5zM4 20.5A2.5 2.5 0 0 0 6.5 21H20v-3M9 7.5h7",
-	close: "M6 6l12 12M18 6L6 18",
-	clear: "M4 7h16M10 11v6M14 11v6M6 7l1 13h10l1-13M9 7V4h6v3",
-	send: "M12 20V5M5.5 11.5L12 5l6.5 6.5",
-	stop: "M7 7h10v10H7z",
-	retry: "M20 11a8 8 0 1 0-2.3 6.2M20 4v7h-7",
-	copy: "M9 9h11v11H9zM5 15H4V4h11v1",
-	done: "M5 12.5l4.5 4.5L19 7.5",
-	up: "M7 11v9H4v-9zM7 11l4-8c1.5 0 2.5 1 2.5 2.5V9H19a2 2 0 0 1 2 2.3l-1 6.7a2 2 0 0 1-2 2H7",
-	down: "M17 13V4h3v9zM17 13l-4 8c-1.5 0-2.5-1-2.5-2.5V15H5a2 2 0 0 1-2-2.3L4 6a2 2 0 0 1 2-2h11",
-	unsure: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM9.7 9.5a2.4 2.4 0 1 1 3.3 2.2c-.6.3-1 .8-1 1.5v.3M12 16.7v.1",
-	refused: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM8 12h8",
-	problem: "M12 4l9 16H3zM12 10v4.5M12 17.2v.1",
-	quote: "M5 17c2.5-1 4-3 4-6H5V6h5v5c0 4-2 6.5-5 7.5M14 17c2.5-1 4-3 4-6h-4V6h5v5c0 4-2 6.5-5 7.5"
-}, O = "http://www.w3.org/2000/svg";
-function k(e) {
-	let t = document.createElementNS(O, "svg"), n = document.createElementNS(O, "path");
-	return n.setAttribute("d", le[e]), t.setAttribute("viewBox", "0 0 24 24"), t.setAttribute("aria-hidden", "true"), t.append(n), t;
-}
-function A(e, t, n, r = "icon") {
-	return D("button", {
-		type: "button",
-		class: r,
-		"aria-label": t,
-		title: t,
-		click: n
-	}, k(e));
-}
-function j(e, t, n) {
-	e.replaceChildren(k(t)), e.setAttribute("aria-label", n), e.title = n;
-}
-// src/citations.ts
-var M = 320, ue = 200, N = 8, de = class {
-	host;
-	strings;
-	pages;
-	onLeave;
-	popover = D("div", {
-		class: "popover",
-		id: "bb-popover",
-		role: "tooltip",
-		hidden: !0
-	});
-	shownFor = null;
-	timer = 0;
-	isTouch = !1;
-	constructor(e, t, n, r) {
-		this.host = e, this.strings = t, this.pages = n, this.onLeave = r, this.popover.addEventListener("pointerenter", () => clearTimeout(this.timer)), this.popover.addEventListener("pointerleave", () => this.scheduleHide());
-	}
-	number(e, t) {
-		let n = `${T(this.strings.source, e)}: ${P(t)}`;
-		return this.describe(this.link(t, {
-			class: "cite",
-			"aria-label": n
-		}, String(e)), t);
-	}
-	place(e, ...t) {
-		let n = this.link(e, { class: "place" }, ...t, this.path(e));
-		return e.quotes.length ? this.describe(n, e) : n;
-	}
-	hide() {
-		let e = !this.popover.hidden;
-		return this.popover.hidden = !0, this.shownFor?.removeAttribute("aria-describedby"), this.shownFor = null, e;
-	}
-	link(e, t, ...n) {
-		let r = c(this.address(e));
-		if (!r) return D("span", {
-			...t,
-			tabindex: 0,
-			role: "note"
-		}, ...n);
-		let i = l(r), a = D("a", {
-			...t,
-			href: i.href
-		}, ...n);
-		return a.addEventListener("click", (t) => {
-			this.isTouch && e.quotes.length && this.shownFor !== a ? (t.preventDefault(), this.show(a, e)) : u(i) && !t.ctrlKey && !t.metaKey && !t.shiftKey && (t.preventDefault(), this.hide(), this.onLeave(), p(i, e.quotes, this.host));
-		}), a;
-	}
-	address({ link: e, url: t, file: n, anchor: r = "" }) {
-		if (!this.pages || !n) return e || t;
-		let i = n.split("/").map(encodeURIComponent).join("/"), a = e.split(":~:")[1];
-		return `${this.pages}${i}#${encodeURIComponent(r)}${a ? `:~:${a}` : ""}`;
-	}
-	describe(e, t) {
-		return e.addEventListener("pointerdown", (e) => this.isTouch = e.pointerType === "touch"), e.addEventListener("keydown", () => this.isTouch = !1), e.addEventListener("pointermove", (n) => {
-			clearTimeout(this.timer), n.pointerType !== "touch" && this.shownFor !== e && this.show(e, t);
-		}), e.addEventListener("pointerleave", (e) => e.pointerType !== "touch" && this.scheduleHide()), e.addEventListener("focus", () => e.matches(":focus-visible") && this.show(e, t)), e.addEventListener("blur", () => this.hide()), e;
-	}
-	show(e, t) {
-		clearTimeout(this.timer), this.hide();
-		let n = t.quotes.map((e) => D("blockquote", { dir: "auto" }, fe(e)));
-		this.popover.replaceChildren(D("p", { class: "popover-path" }, this.path(t)), ...n.slice(0, 3)), this.popover.hidden = !1, this.shownFor = e, e.setAttribute("aria-describedby", this.popover.id);
-		let r = e.getBoundingClientRect(), { offsetWidth: i, offsetHeight: a } = this.popover, o = Math.min(Math.max(N, r.left + r.width / 2 - i / 2), innerWidth - i - N), s = r.top - a - N >= 0 ? r.top - a - N : r.bottom + N;
-		this.popover.style.left = `${o}px`, this.popover.style.top = `${s}px`;
-	}
-	scheduleHide() {
-		clearTimeout(this.timer), this.timer = setTimeout(() => this.hide(), ue);
-	}
-	path(e) {
-		let t = e.path.length ? e.path : [e.section], n = t.flatMap((e, n) => [n > 0 && " › ", D("bdi", n === t.length - 1 ? { class: "last" } : {}, e)]), r = e.label || e.page;
-		return D("span", { class: "path" }, ...n, r ? ` · ${T(this.strings.page, r)}` : null);
-	}
-};
-function P(e) {
-	return (e.path.length ? e.path : [e.section]).join(" › ");
-}
-function fe(e) {
-	return e.length > M ? `${e.slice(0, M).replace(/\s+\S*$/, "")} …` : e;
+function E(e) {
+	return /^[\x21-\x7e]*$/.test(e);
 }
 // src/client.ts
-var F = 6e4, pe = 1e4, I = class extends Error {
+var D = 6e4, fe = 1e4, O = class extends Error {
 	problem;
 	constructor(e) {
 		super(e.kind), this.problem = e;
 	}
-}, me = {
+}, pe = {
 	401: "denied",
 	403: "denied",
 	404: "missing",
@@ -603,19 +500,19 @@ var F = 6e4, pe = 1e4, I = class extends Error {
 	429: "limit",
 	503: "busy",
 	504: "timeout"
-}, he = {
+}, me = {
 	timed_out: "timeout",
 	limit_reached: "limit",
 	busy: "busy",
 	unreachable: "busy",
 	index_unavailable: "busy"
-}, ge = class {
+}, he = class {
 	options;
 	constructor(e) {
 		this.options = e;
 	}
 	async *ask(e, t, n) {
-		let r = e.selection ? [] : t.filter((e) => e.reply).slice(-5).map(_e), i = {
+		let r = e.selection ? [] : t.filter((e) => e.reply).slice(-5).map(ge), i = {
 			question: e.question,
 			...e.selection && {
 				selection: e.selection,
@@ -628,7 +525,7 @@ var F = 6e4, pe = 1e4, I = class extends Error {
 				...r.length && { conversation: r }
 			}, n);
 		} catch (e) {
-			if (!r.length || !(e instanceof I) || e.problem.kind !== "invalid") throw e;
+			if (!r.length || !(e instanceof O) || e.problem.kind !== "invalid") throw e;
 			yield* this.stream(i, n);
 		}
 	}
@@ -637,7 +534,7 @@ var F = 6e4, pe = 1e4, I = class extends Error {
 			headers: this.headers(),
 			credentials: "omit"
 		});
-		if (!e.ok) throw new I({ kind: "server" });
+		if (!e.ok) throw new O({ kind: "server" });
 		return await e.json();
 	}
 	async vote(e, t) {
@@ -645,21 +542,21 @@ var F = 6e4, pe = 1e4, I = class extends Error {
 			request_id: e,
 			vote: t
 		});
-		if (!n.ok) throw new I(await L(n));
+		if (!n.ok) throw new O(await ye(n));
 	}
 	async *stream(e, t) {
-		let n = new AbortController(), r = setTimeout(() => n.abort(), F), i = AbortSignal.any([t, n.signal]), a = !1;
+		let n = new AbortController(), r = setTimeout(() => n.abort(), D), i = AbortSignal.any([t, n.signal]), a = !1;
 		try {
 			let t = await this.post("v1/answers", e, "text/event-stream", i);
-			if (!t.ok) throw new I(await L(t));
+			if (!t.ok) throw new O(await ye(t));
 			a = !0;
-			for await (let e of ve(t)) {
-				if (clearTimeout(r), r = setTimeout(() => n.abort(), F), e.name === "error") throw new I(be(e.data));
+			for await (let e of _e(t)) {
+				if (clearTimeout(r), r = setTimeout(() => n.abort(), D), e.name === "error") throw new O(be(e.data));
 				if (yield e, e.name === "reply") return;
 			}
-			throw new I({ kind: "interrupted" });
+			throw new O({ kind: "interrupted" });
 		} catch (e) {
-			throw e instanceof I || t.aborted ? e : n.signal.aborted ? new I({ kind: "timeout" }) : navigator.onLine ? new I({ kind: a ? "interrupted" : "unreachable" }) : new I({ kind: "offline" });
+			throw e instanceof O || t.aborted ? e : n.signal.aborted ? new O({ kind: "timeout" }) : navigator.onLine ? new O({ kind: a ? "interrupted" : "unreachable" }) : new O({ kind: "offline" });
 		} finally {
 			clearTimeout(r);
 		}
@@ -682,17 +579,19 @@ var F = 6e4, pe = 1e4, I = class extends Error {
 		return t + (n ? `books/${encodeURIComponent(n)}/` : "") + e;
 	}
 	headers() {
-		return this.options.key ? { "X-API-Key": this.options.key } : {};
+		let { key: e } = this.options;
+		if (!E(e)) throw new O({ kind: "denied" });
+		return e ? { "X-API-Key": e } : {};
 	}
 };
-function _e(e) {
+function ge(e) {
 	let t = e.reply?.answer;
 	return {
 		question: e.question,
-		...t && { answer: t.slice(0, pe) }
+		...t && { answer: t.slice(0, fe) }
 	};
 }
-async function* ve(e) {
+async function* _e(e) {
 	if (!e.body) return;
 	let t = e.body.pipeThrough(new TextDecoderStream()).getReader(), n = "";
 	for (;;) {
@@ -702,12 +601,12 @@ async function* ve(e) {
 		let i = n.split(/\r?\n\r?\n/);
 		n = i.pop() ?? "";
 		for (let e of i) {
-			let t = ye(e);
+			let t = ve(e);
 			t && (yield t);
 		}
 	}
 }
-function ye(e) {
+function ve(e) {
 	let t = "", n = "";
 	for (let r of e.split(/\r?\n/)) r.startsWith("event:") ? t = r.slice(6).trim() : r.startsWith("data:") && (n += r.slice(5));
 	return t && n ? {
@@ -715,8 +614,8 @@ function ye(e) {
 		data: JSON.parse(n)
 	} : null;
 }
-async function L(e) {
-	let t = me[e.status] ?? "server", n = Number.parseInt(e.headers.get("Retry-After") ?? "", 10);
+async function ye(e) {
+	let t = pe[e.status] ?? "server", n = Number.parseInt(e.headers.get("Retry-After") ?? "", 10);
 	if (Number.isFinite(n)) return {
 		kind: t,
 		retryAfter: n
@@ -728,73 +627,21 @@ async function L(e) {
 	} : { kind: t };
 }
 function be(e) {
-	let t = he[e.error?.type ?? ""] ?? "server", n = e.error?.retry_after;
+	let t = me[e.error?.type ?? ""] ?? "server", n = e.error?.retry_after;
 	return typeof n == "number" ? {
 		kind: t,
 		retryAfter: n
 	} : { kind: t };
 }
-// src/composer.ts
-var xe = 2e3, Se = 160, Ce = class {
-	options;
-	actions;
-	element;
-	input;
-	button;
-	chip = D("div", {
-		class: "chip",
-		hidden: !0
-	});
-	selection = "";
-	isBusy = !1;
-	constructor(e, t) {
-		this.options = e, this.actions = t;
-		let { strings: n } = e.language;
-		this.input = D("textarea", {
-			rows: 1,
-			maxlength: xe,
-			"aria-label": e.placeholder,
-			placeholder: e.placeholder,
-			enterkeyhint: "send"
-		}), this.button = D("button", {
-			type: "submit",
-			class: "send"
-		}), this.element = D("form", { class: "composer" }, this.chip, D("div", { class: "field" }, this.input, this.button)), this.setBusy(!1), this.element.addEventListener("submit", (e) => {
-			e.preventDefault(), this.submit();
-		}), this.input.addEventListener("input", () => this.fit()), this.fit(), this.input.addEventListener("keydown", (e) => {
-			e.key !== "Enter" || e.shiftKey || e.isComposing || (e.preventDefault(), this.isBusy || this.submit());
-		}), j(this.button, "send", n.send);
-	}
-	setSelection(e) {
-		let { strings: t } = this.options.language;
-		this.selection = e, this.chip.hidden = !e;
-		let n = A("close", t.removeSelection, () => {
-			this.setSelection(""), this.input.focus();
-		}), r = D("span", { class: "visually-hidden" }, `${t.selected}: `);
-		this.chip.replaceChildren(...e ? [
-			r,
-			D("span", {
-				class: "chip-text",
-				dir: "auto"
-			}, e),
-			n
-		] : []), this.input.placeholder = e ? t.placeholderSelection : this.options.placeholder, this.input.setAttribute("aria-label", this.input.placeholder);
-	}
-	setBusy(e) {
-		let { strings: t } = this.options.language;
-		this.isBusy = e, j(this.button, e ? "stop" : "send", e ? t.stop : t.send);
-	}
-	submit() {
-		if (this.isBusy) return this.actions.stop();
-		let e = this.input.value.trim();
-		if (!e) return this.input.focus();
-		let { selection: t } = this;
-		this.input.value = "", this.setSelection(""), this.fit(), this.actions.ask(e, t);
-	}
-	fit() {
-		this.input.dir = this.input.value ? "auto" : this.options.language.direction, this.input.style.height = "", this.input.value && (this.input.style.height = `${Math.min(this.input.scrollHeight, Se)}px`);
-	}
-}, we = class {
+// src/conversation.ts
+var xe = [
+	"open",
+	"close",
+	"ask",
+	"reply",
+	"error",
+	"vote"
+], Se = class {
 	client;
 	turns;
 	listener;
@@ -847,143 +694,136 @@ var xe = 2e3, Se = 160, Ce = class {
 			}), this.listener.changed(e);
 			e.reply && this.listener.emit("reply", e.reply);
 		} catch (n) {
-			t.signal.aborted ? e.isStopped = !0 : e.problem = n instanceof I ? n.problem : { kind: "server" }, this.listener.changed(e), e.problem && this.listener.emit("error", e.problem);
+			t.signal.aborted ? e.isStopped = !0 : e.problem = n instanceof O ? n.problem : { kind: "server" }, this.listener.changed(e), e.problem && this.listener.emit("error", e.problem);
 		} finally {
 			(this.running === t || this.running === null) && (this.running = null, this.listener.busy(!1));
 		}
 	}
-}, Te = class {
-	name;
-	constructor(e, t) {
-		this.name = `bookbound:1:${e}:${t}`;
-	}
-	load() {
-		try {
-			let e = JSON.parse(sessionStorage.getItem(this.name) ?? "");
-			return {
-				isOpen: e.isOpen,
-				turns: e.turns.filter((e) => e.question && e.reply?.status)
-			};
-		} catch {
-			return { turns: [] };
-		}
-	}
-	save(e, t) {
-		let n = {
-			isOpen: t,
-			turns: e.filter((e) => e.reply).slice(-20).map((e) => ({
-				...e,
-				reply: e.reply && Ee(e.reply)
-			}))
-		};
-		try {
-			sessionStorage.setItem(this.name, JSON.stringify(n));
-		} catch {}
-	}
 };
-function Ee(e) {
-	let { status: t, answer: n, partial: r, reservation: i, degraded: a, completed_question: o, unsure: s, closest: c, refusal: l } = e, { blocks: u, sources: d, request_id: f, trace: p } = e;
-	return {
-		status: t,
-		answer: n,
-		partial: r,
-		reservation: i,
-		degraded: a,
-		completed_question: o,
-		unsure: s,
-		closest: c,
-		refusal: l,
-		blocks: u,
-		sources: d,
-		request_id: f,
-		trace: { selection: p.selection }
-	};
+// src/dom.ts
+function k(e, t = {}, ...n) {
+	let r = document.createElement(e);
+	for (let [e, n] of Object.entries(t)) typeof n == "function" ? r.addEventListener(e, n) : n === !0 ? r.setAttribute(e, "") : n != null && n !== !1 && r.setAttribute(e, String(n));
+	return r.append(...n.filter((e) => e != null && e !== !1)), r;
 }
-// src/panel.ts
-var De = "(max-width: 640px)", Oe = 16, ke = "a[href], button:not([disabled]), textarea, [tabindex]", Ae = class {
+var Ce = {
+	ask: "M21 12a8 8 0 0 1-8 8H4l2-3.2A8 8 0 1 1 21 12zM10 10a2.5 2.5 0 1 1 3.4 2.3c-.6.3-.9.7-.9 1.4M12.5 16.4v.1",
+	book: "M4 5.5A2.5 2.5 0 0 1 6.5 3H20v15H6.5A2.5 2.5 0 0 0 4 20.5zM4 20.5A2.5 2.5 0 0 0 6.5 21H20v-3M9 7.5h7",
+	close: "M6 6l12 12M18 6L6 18",
+	clear: "M4 7h16M10 11v6M14 11v6M6 7l1 13h10l1-13M9 7V4h6v3",
+	send: "M12 20V5M5.5 11.5L12 5l6.5 6.5",
+	stop: "M7 7h10v10H7z",
+	retry: "M20 11a8 8 0 1 0-2.3 6.2M20 4v7h-7",
+	copy: "M9 9h11v11H9zM5 15H4V4h11v1",
+	done: "M5 12.5l4.5 4.5L19 7.5",
+	up: "M7 11v9H4v-9zM7 11l4-8c1.5 0 2.5 1 2.5 2.5V9H19a2 2 0 0 1 2 2.3l-1 6.7a2 2 0 0 1-2 2H7",
+	down: "M17 13V4h3v9zM17 13l-4 8c-1.5 0-2.5-1-2.5-2.5V15H5a2 2 0 0 1-2-2.3L4 6a2 2 0 0 1 2-2h11",
+	unsure: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM9.7 9.5a2.4 2.4 0 1 1 3.3 2.2c-.6.3-1 .8-1 1.5v.3M12 16.7v.1",
+	refused: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM8 12h8",
+	problem: "M12 4l9 16H3zM12 10v4.5M12 17.2v.1",
+	quote: "M5 17c2.5-1 4-3 4-6H5V6h5v5c0 4-2 6.5-5 7.5M14 17c2.5-1 4-3 4-6h-4V6h5v5c0 4-2 6.5-5 7.5"
+}, A = "http://www.w3.org/2000/svg";
+function j(e) {
+	let t = document.createElementNS(A, "svg"), n = document.createElementNS(A, "path");
+	return n.setAttribute("d", Ce[e]), t.setAttribute("viewBox", "0 0 24 24"), t.setAttribute("aria-hidden", "true"), t.append(n), t;
+}
+function M(e, t, n, r = "icon") {
+	return k("button", {
+		type: "button",
+		class: r,
+		"aria-label": t,
+		title: t,
+		click: n
+	}, j(e));
+}
+function N(e, t, n) {
+	e.replaceChildren(j(t)), e.setAttribute("aria-label", n), e.title = n;
+}
+// src/citations.ts
+var P = 320, we = 200, F = 8, Te = class {
+	host;
 	strings;
-	actions;
-	element;
-	log;
-	heading;
-	clearButton;
-	suggestions = D("div", {
-		class: "suggestions",
+	pages;
+	onLeave;
+	popover = k("div", {
+		class: "popover",
+		id: "bb-popover",
+		role: "tooltip",
 		hidden: !0
 	});
-	welcome;
-	narrow = matchMedia(De);
+	shownFor = null;
+	timer = 0;
+	isTouch = !1;
 	constructor(e, t, n, r) {
-		this.strings = e, this.actions = t, this.heading = D("h2", {
-			id: "bb-title",
-			dir: "auto"
-		}, e.title), this.clearButton = A("clear", e.clear, t.clear);
-		let i = D("header", { role: "none" }, this.heading, this.clearButton, A("close", e.close, t.close));
-		this.welcome = D("div", { class: "welcome" }, D("p", { class: "greeting" }, e.welcome), D("p", { class: "about" }, e.about), this.suggestions), this.log = D("div", {
-			class: "log",
-			role: "log",
-			"aria-live": "off",
-			"aria-label": e.conversation,
-			tabindex: 0
-		}, this.welcome), this.element = D("section", {
-			class: "panel",
-			role: "dialog",
-			"aria-labelledby": "bb-title",
-			hidden: !0
-		}, i, this.log, ...n), document.addEventListener("keydown", (e) => this.isOpen && e.key === "Escape" && this.onKey(e), { signal: r }), this.element.addEventListener("keydown", (e) => this.onKey(e));
-		for (let e of [
-			"keydown",
-			"keypress",
-			"keyup"
-		]) this.element.addEventListener(e, je);
-		this.log.addEventListener("scroll", () => t.escape(), { passive: !0 }), this.narrow.addEventListener("change", () => this.setModal(), { signal: r }), visualViewport?.addEventListener("resize", () => this.fitViewport(), { signal: r }), visualViewport?.addEventListener("scroll", () => this.fitViewport(), { signal: r }), this.setModal(), this.setEmpty(!0);
+		this.host = e, this.strings = t, this.pages = n, this.onLeave = r, this.popover.addEventListener("pointerenter", () => clearTimeout(this.timer)), this.popover.addEventListener("pointerleave", () => this.scheduleHide());
 	}
-	get isOpen() {
-		return !this.element.hidden;
+	number(e, t) {
+		let n = `${w(this.strings.source, e)}: ${I(t)}`;
+		return this.describe(this.link(t, {
+			class: "cite",
+			"aria-label": n
+		}, String(e)), t);
 	}
-	get isModal() {
-		return this.narrow.matches;
+	place(e, ...t) {
+		let n = this.link(e, { class: "place" }, ...t, this.path(e));
+		return e.quotes.length ? this.describe(n, e) : n;
 	}
-	setTitle(e) {
-		this.heading.textContent = e;
+	hide() {
+		let e = !this.popover.hidden;
+		return this.popover.hidden = !0, this.shownFor?.removeAttribute("aria-describedby"), this.shownFor = null, e;
 	}
-	setEmpty(e) {
-		this.welcome.hidden = !e, this.clearButton.hidden = e;
+	link(e, t, ...n) {
+		let r = c(this.address(e));
+		if (!r) return k("span", {
+			...t,
+			tabindex: 0,
+			role: "note"
+		}, ...n);
+		let i = l(r), a = k("a", {
+			...t,
+			href: i.href
+		}, ...n);
+		return a.addEventListener("click", (t) => {
+			this.isTouch && e.quotes.length && this.shownFor !== a ? (t.preventDefault(), this.show(a, e)) : u(i) && !t.ctrlKey && !t.metaKey && !t.shiftKey && (t.preventDefault(), this.hide(), this.onLeave(), ee(i, e.quotes, this.host));
+		}), a;
 	}
-	suggest(e) {
-		let t = e.map((e) => D("button", {
-			type: "button",
-			class: "suggestion",
-			dir: "auto",
-			click: () => this.actions.ask(e)
-		}, e));
-		this.suggestions.replaceChildren(D("h3", {}, this.strings.tryAsking), ...t), this.suggestions.hidden = t.length === 0;
+	address({ link: e, url: t, file: n, anchor: r = "" }) {
+		if (!this.pages || !n) return e || t;
+		let i = n.split("/").map(encodeURIComponent).join("/"), a = e.split(":~:")[1];
+		return `${this.pages}${i}#${encodeURIComponent(r)}${a ? `:~:${a}` : ""}`;
 	}
-	suggestChapters(e) {
-		this.suggest(e.map((e) => S(e) === S(this.strings.suggestion) ? this.strings.suggestion.replace("{0}", () => e) : e));
+	describe(e, t) {
+		return e.addEventListener("pointerdown", (e) => this.isTouch = e.pointerType === "touch"), e.addEventListener("keydown", () => this.isTouch = !1), e.addEventListener("pointermove", (n) => {
+			clearTimeout(this.timer), n.pointerType !== "touch" && this.shownFor !== e && this.show(e, t);
+		}), e.addEventListener("pointerleave", (e) => e.pointerType !== "touch" && this.scheduleHide()), e.addEventListener("focus", () => e.matches(":focus-visible") && this.show(e, t)), e.addEventListener("blur", () => this.hide()), e;
 	}
-	scrollTo(e) {
-		this.log.scrollTop = e.offsetTop - this.log.offsetTop - Oe;
+	show(e, t) {
+		clearTimeout(this.timer), this.hide();
+		let n = t.quotes.map((e) => k("blockquote", { dir: "auto" }, Ee(e)));
+		this.popover.replaceChildren(k("p", { class: "popover-path" }, this.path(t)), ...n.slice(0, 3)), this.popover.hidden = !1, this.shownFor = e, e.setAttribute("aria-describedby", this.popover.id);
+		let r = e.getBoundingClientRect(), { offsetWidth: i, offsetHeight: a } = this.popover, o = Math.min(Math.max(F, r.left + r.width / 2 - i / 2), innerWidth - i - F), s = r.top - a - F >= 0 ? r.top - a - F : r.bottom + F;
+		this.popover.style.left = `${o}px`, this.popover.style.top = `${s}px`;
 	}
-	setModal() {
-		this.element.setAttribute("aria-modal", String(this.narrow.matches));
+	scheduleHide() {
+		clearTimeout(this.timer), this.timer = setTimeout(() => this.hide(), we);
 	}
-	fitViewport() {
-		!visualViewport || visualViewport.scale > 1 || (this.element.style.setProperty("--bb-top", `${visualViewport.offsetTop}px`), this.element.style.setProperty("--bb-height", `${visualViewport.height}px`));
-	}
-	onKey(e) {
-		e.key === "Escape" ? this.actions.escape() || this.actions.close() : e.key === "Tab" && this.isModal && this.keepFocus(e);
-	}
-	keepFocus(e) {
-		let t = [...this.element.querySelectorAll(ke)].filter((e) => e.offsetParent), n = this.element.getRootNode().activeElement, [r, i] = e.shiftKey ? [t[0], t.at(-1)] : [t.at(-1), t[0]];
-		n === r && (e.preventDefault(), i?.focus());
+	path(e) {
+		let t = e.path.length ? e.path : [e.section], n = t.flatMap((e, n) => [n > 0 && " › ", k("bdi", n === t.length - 1 ? { class: "last" } : {}, e)]), r = e.label || e.page;
+		return k("span", { class: "path" }, ...n, r ? ` · ${w(this.strings.page, r)}` : null);
 	}
 };
-function je(e) {
-	e.ctrlKey || e.metaKey || e.altKey || e.stopPropagation();
+function I(e) {
+	return (e.path.length ? e.path : [e.section]).join(" › ");
+}
+function Ee(e) {
+	return e.length > P ? `${e.slice(0, P).replace(/\s+\S*$/, "")} …` : e;
 }
 // src/selection.ts
-var Me = 1e4, Ne = 2, Pe = 250, R = 8, Fe = 28, z = class e {
+var L = 1e4, De = 2, Oe = 250, R = 8, ke = 28;
+function z(e) {
+	return e.length <= L ? e : [...e].slice(0, L).join("");
+}
+var B = class e {
 	host;
 	strings;
 	onAsk;
@@ -995,13 +835,13 @@ var Me = 1e4, Ne = 2, Pe = 250, R = 8, Fe = 28, z = class e {
 	isTouch = !1;
 	hasHinted = !1;
 	constructor(e, t, n, r, i, a) {
-		this.host = e, this.strings = t, this.onAsk = n, this.announce = r, this.panel = i, this.button = D("button", {
+		this.host = e, this.strings = t, this.onAsk = n, this.announce = r, this.panel = i, this.button = k("button", {
 			type: "button",
 			class: "ask-selection",
 			hidden: !0,
 			title: t.askSelectionHint,
 			"aria-keyshortcuts": "Alt+A"
-		}, k("ask"), t.askSelection), this.button.addEventListener("pointerdown", (e) => e.preventDefault()), this.button.addEventListener("mousedown", (e) => e.preventDefault()), this.button.addEventListener("click", () => this.ask()), this.listen(a);
+		}, j("ask"), t.askSelection), this.button.addEventListener("pointerdown", (e) => e.preventDefault()), this.button.addEventListener("mousedown", (e) => e.preventDefault()), this.button.addEventListener("click", () => this.ask()), this.listen(a);
 	}
 	static read(e) {
 		let t = document.getSelection();
@@ -1009,7 +849,7 @@ var Me = 1e4, Ne = 2, Pe = 250, R = 8, Fe = 28, z = class e {
 		let n = document.activeElement;
 		if (n instanceof HTMLInputElement || n instanceof HTMLTextAreaElement) return "";
 		let r = t.toString().trim();
-		return r.length < Ne ? "" : r.slice(0, Me);
+		return r.length < De ? "" : r;
 	}
 	hide() {
 		this.button.hidden = !0;
@@ -1034,7 +874,7 @@ var Me = 1e4, Ne = 2, Pe = 250, R = 8, Fe = 28, z = class e {
 		}, { signal: t });
 	}
 	schedule() {
-		clearTimeout(this.timer), this.timer = setTimeout(() => this.update(), Pe);
+		clearTimeout(this.timer), this.timer = setTimeout(() => this.update(), Oe);
 	}
 	update() {
 		let t = !this.isPressed && e.read(this.host) !== "";
@@ -1045,7 +885,7 @@ var Me = 1e4, Ne = 2, Pe = 250, R = 8, Fe = 28, z = class e {
 		if (!e?.rangeCount) return this.hide();
 		let t = [...e.getRangeAt(0).getClientRects()].filter((e) => e.width > 0 && e.bottom > 0 && e.top < innerHeight).at(-1);
 		if (!t) return this.hide();
-		let { offsetWidth: n, offsetHeight: r } = this.button, i = this.isTouch ? Fe : R, a = t.bottom + i + r < innerHeight ? t.bottom + i : t.top - i - r, [o, s] = this.freeSpan(), c = Math.min(Math.max(o + R, t.right - n / 2), s - n - R);
+		let { offsetWidth: n, offsetHeight: r } = this.button, i = this.isTouch ? ke : R, a = t.bottom + i + r < innerHeight ? t.bottom + i : t.top - i - r, [o, s] = this.freeSpan(), c = Math.min(Math.max(o + R, t.right - n / 2), s - n - R);
 		this.button.style.top = `${Math.max(R, a)}px`, this.button.style.left = `${c}px`;
 	}
 	freeSpan() {
@@ -1056,82 +896,272 @@ var Me = 1e4, Ne = 2, Pe = 250, R = 8, Fe = 28, z = class e {
 		let t = e.read(this.host);
 		this.hide(), t && this.onAsk(t);
 	}
-}, Ie = ":host{--bb-text:#1b1d21;--bb-muted:#565c66;--bb-amber:#7a4a00;--bb-amber-line:#d9a441;--bb-red:#a1261b;--bb-shadow:0 1px 2px #0f141e14, 0 12px 40px #0f141e2e;--bb-line:color-mix(in srgb, var(--bb-text) 13%, var(--bb-paper));--bb-surface:color-mix(in srgb, var(--bb-text) 4%, var(--bb-paper));--bb-tint:color-mix(in srgb, var(--bb-accent) 10%, var(--bb-paper));all:initial!important;--lightningcss-light:initial!important;--lightningcss-dark: !important;color-scheme:light!important}:host([data-scheme=dark]){--bb-text:#e9ebee;--bb-muted:#aab1bc;--bb-amber:#f3cb74;--bb-amber-line:#9a7222;--bb-red:#ffb3aa;--bb-shadow:0 1px 2px #0006, 0 16px 48px #0000008c;--bb-tint:color-mix(in srgb, var(--bb-accent) 22%, var(--bb-paper));--lightningcss-light: !important;--lightningcss-dark:initial!important;color-scheme:dark!important}@media print{:host{display:none!important}}*,:before,:after{box-sizing:border-box}[hidden]{display:none!important}.root{color:var(--bb-text);text-align:start;-webkit-text-size-adjust:100%;font:15px/1.6 system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,Helvetica Neue,Arial,sans-serif}.root:lang(ur){font-family:Noto Nastaliq Urdu,Noto Naskh Arabic,Noto Sans Arabic,system-ui,Segoe UI,Tahoma,sans-serif;line-height:1.9}h2,h3,p,ul,ol,blockquote,pre{font:inherit;margin:0;padding:0}button,textarea{color:inherit;font:inherit;margin:0}button{cursor:pointer;background:0 0;border:0}button:disabled{cursor:default}a{color:var(--bb-accent-text)}:focus-visible{outline:2px solid var(--bb-accent-text);outline-offset:2px}svg{fill:none;stroke:currentColor;stroke-width:1.8px;stroke-linecap:round;stroke-linejoin:round;flex:none;width:18px;height:18px}.visually-hidden{clip-path:inset(50%);white-space:nowrap;width:1px;height:1px;margin:-1px;position:absolute;overflow:hidden}.launcher,.ask-selection{z-index:2147483000;background:var(--bb-accent);color:var(--bb-on-accent);box-shadow:var(--bb-shadow);border-radius:999px;align-items:center;gap:8px;font-weight:600;transition:transform .15s,filter .15s;display:inline-flex;position:fixed}.launcher{bottom:max(20px, env(safe-area-inset-bottom));min-height:48px;padding:0 20px 0 16px}.right .launcher,.right .panel{right:20px}.left .launcher,.left .panel{left:20px}.launcher:hover,.ask-selection:hover{filter:brightness(1.07);transform:translateY(-1px)}.launcher:focus-visible,.ask-selection:focus-visible{outline:3px solid var(--bb-accent-text);outline-offset:3px}.ask-selection{min-height:36px;padding:0 14px 0 10px;font-size:14px}.ask-selection svg{width:16px;height:16px}.panel{z-index:2147483001;width:clamp(360px,30vw,440px);height:min(720px,100vh - 40px);height:var(--bb-panel-height,min(720px, calc(100dvh - 40px)));border:1px solid var(--bb-line);background:var(--bb-paper);box-shadow:var(--bb-shadow);border-radius:16px;flex-direction:column;animation:.18s ease-out bb-rise;display:flex;position:fixed;bottom:20px;overflow:hidden}@keyframes bb-rise{0%{opacity:0;transform:translateY(12px)}}header{border-bottom:1px solid var(--bb-line);align-items:center;gap:4px;padding:10px 10px 10px 20px;display:flex}[dir=rtl] header{padding:10px 20px 10px 10px}h2{text-overflow:ellipsis;white-space:nowrap;flex:1;font-size:15px;font-weight:650;overflow:hidden}.icon{width:36px;height:36px;color:var(--bb-muted);border-radius:10px;flex:none;place-items:center;transition:background-color .12s,color .12s;display:inline-grid}.icon:hover{background:color-mix(in srgb, var(--bb-text) 8%, transparent);color:var(--bb-text)}.icon[aria-pressed=true]{background:var(--bb-tint);color:var(--bb-accent-text)}.log{overscroll-behavior:contain;scrollbar-width:thin;flex:1;min-height:0;padding:20px;overflow-y:auto}.log:focus-visible{outline-offset:-2px}.welcome{flex-direction:column;justify-content:flex-end;min-height:100%;display:flex}.greeting{letter-spacing:-.01em;font-size:22px;font-weight:650;line-height:1.3}:lang(ur) .greeting{letter-spacing:0;line-height:1.8}.about{color:var(--bb-muted);margin-top:6px}.suggestions{gap:8px;margin-top:28px;display:grid}h3{color:var(--bb-muted);font-size:13px;font-weight:600}.suggestion{border:1px solid var(--bb-line);text-align:start;border-radius:12px;padding:11px 14px;line-height:1.45;transition:border-color .12s,background-color .12s}.suggestion:hover{border-color:var(--bb-accent-text);background:var(--bb-tint)}.turn:last-child:not(:nth-child(2)){min-height:calc(100% + 33px)}.turn+.turn{border-top:1px solid var(--bb-line);margin-top:28px;padding-top:28px}.question{border-radius:14px;background:var(--bb-tint);overflow-wrap:anywhere;border-end-end-radius:4px;width:-moz-fit-content;width:fit-content;max-width:92%;margin-inline-start:auto;padding:9px 14px;font-weight:550}.asked-selection{border-inline-start:3px solid var(--bb-accent-text);-webkit-line-clamp:3;-webkit-box-orient:vertical;margin-bottom:6px;padding-inline-start:10px;font-size:13px;font-weight:400;display:-webkit-box;overflow:hidden}.body{overflow-wrap:anywhere;margin-top:16px}.understood,.selection-place{color:var(--bb-muted);margin-bottom:12px;font-size:13.5px}.label{align-items:center;gap:7px;display:flex}.label svg{width:16px;height:16px}.answered .label{color:var(--bb-accent-text)}.reply>*+*,.sentence+.sentence{margin-top:10px}.reply>.label+*,.reply>h3+*{margin-top:7px}.reply>*+h3{margin-top:18px}.unsure,.refused,.problem{border:1px solid var(--bb-line);background:var(--bb-surface);border-radius:12px;padding:14px 16px 16px}.unsure{border-color:color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));background:color-mix(in srgb, var(--bb-amber-line) 10%, var(--bb-paper))}.unsure .label{color:var(--bb-amber)}.refused .label{color:var(--bb-text)}.problem{border-color:color-mix(in srgb, var(--bb-red) 35%, var(--bb-paper));background:color-mix(in srgb, var(--bb-red) 6%, var(--bb-paper))}.problem .label{color:var(--bb-red)}mark{background:color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));color:inherit;box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));-webkit-box-decoration-break:clone;box-decoration-break:clone;border-radius:3px}:host([data-scheme=dark]) mark{background:color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper));box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper))}.heading{margin-top:14px;font-weight:650}.block ul,.block ol{padding-inline-start:22px}.block li{padding-inline-start:2px}.block li+li,.block li>ul,.block li>ol{margin-top:5px}.block li::marker{color:var(--bb-muted)}.scroll{border:1px solid var(--bb-line);background:var(--bb-paper);border-radius:10px;overflow-x:auto}table{border-collapse:collapse;overflow-wrap:normal;width:100%;font-size:13.5px;line-height:1.45}th,td{text-align:start;vertical-align:top;min-width:84px;padding:7px 11px}thead th,thead td{background:var(--bb-surface);font-weight:600}tr+tr>*,tbody tr:first-child>*{border-top:1px solid var(--bb-line)}tbody:first-child tr:first-child>*{border-top:0}.code{position:relative}pre{border:1px solid var(--bb-line);background:var(--bb-surface);text-align:left;white-space:pre;tab-size:4;border-radius:10px;padding:12px 44px 12px 14px;font:13px/1.55 ui-monospace,SF Mono,Cascadia Code,Menlo,Consolas,DejaVu Sans Mono,monospace;overflow-x:auto}code{font:inherit}.code-copy{background:var(--bb-surface);position:absolute;top:4px;right:4px}.formula{background:var(--bb-surface);white-space:pre-wrap;border-radius:10px;padding:10px 14px;font:italic 15px/1.6 Cambria,STIX Two Text,Georgia,serif;overflow-x:auto}.note{color:var(--bb-muted);font-size:13.5px}.cites{margin-top:6px}.cite{background:var(--bb-tint);min-width:24px;height:24px;color:var(--bb-accent-text);vertical-align:middle;border-radius:8px;place-items:center;margin-inline-end:4px;padding:0 6px;font-size:12px;font-weight:650;line-height:1;text-decoration:none;transition:background-color .12s,color .12s;display:inline-grid}a.cite:hover{background:var(--bb-accent);color:var(--bb-on-accent)}.sources,.closest{grid-template-columns:minmax(0,1fr);gap:6px;list-style:none;display:grid}.closest{gap:12px}.closest>li+li{border-top:1px solid color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));padding-top:12px}.closest .place{margin-top:8px}.place{gap:9px;min-height:24px;font-size:13.5px;line-height:1.45;text-decoration:none;display:flex}.selection-place .place{display:inline}a.place:hover .last{text-underline-offset:3px;text-decoration:underline}.place .path{color:var(--bb-muted)}a.place .last{color:var(--bb-accent-text);font-weight:550}.number{background:var(--bb-tint);min-width:20px;height:20px;color:var(--bb-accent-text);border-radius:6px;flex:none;place-items:center;padding:0 5px;font-size:11.5px;font-weight:650;display:inline-grid}.actions{gap:2px;margin:10px -9px 0;display:flex}.gap{flex:1}.stopped{color:var(--bb-muted);margin-top:10px}.retry{border:1px solid var(--bb-line);background:var(--bb-paper);min-height:36px;color:var(--bb-text);font-variant-numeric:tabular-nums;border-radius:10px;align-items:center;gap:8px;margin-top:12px;padding:0 14px;font-weight:550;display:inline-flex}.retry:hover:not(:disabled){border-color:var(--bb-accent-text)}.retry:disabled{color:var(--bb-muted)}.retry svg{width:16px;height:16px}.waiting{color:var(--bb-muted);align-items:center;gap:10px;display:flex}.sentence+.waiting{margin-top:12px}.dots{gap:4px;display:inline-flex}.dots i{background:var(--bb-accent-text);border-radius:50%;width:6px;height:6px;animation:1.2s ease-in-out infinite bb-pulse}.dots i:nth-child(2){animation-delay:.15s}.dots i:nth-child(3){animation-delay:.3s}@keyframes bb-pulse{0%,70%,to{opacity:.25}35%{opacity:1}}.composer{padding:12px 14px max(14px, env(safe-area-inset-bottom));border-top:1px solid var(--bb-line)}.field{border:1px solid color-mix(in srgb, var(--bb-text) 48%, var(--bb-paper));background:var(--bb-paper);border-radius:14px;align-items:flex-end;gap:6px;padding:5px;display:flex}.field:focus-within{border-color:var(--bb-accent-text);box-shadow:0 0 0 1px var(--bb-accent-text)}textarea{resize:none;background:0 0;border:0;outline:0;flex:1;min-width:0;padding:6px 6px 6px 10px;font-size:16px;line-height:24px}textarea:focus-visible{outline:0}[dir=rtl] textarea{padding:6px 10px 6px 6px}textarea::placeholder{color:var(--bb-muted);opacity:1;text-overflow:ellipsis;white-space:nowrap;overflow:hidden}.send{background:var(--bb-accent);width:36px;height:36px;color:var(--bb-on-accent);border-radius:10px;flex:none;place-items:center;display:inline-grid}.send:hover{filter:brightness(1.07)}.chip{border-inline-start:3px solid var(--bb-accent-text);background:var(--bb-surface);border-radius:10px;align-items:center;gap:6px;margin-bottom:8px;padding-inline-start:12px;display:flex}.chip-text{color:var(--bb-muted);text-overflow:ellipsis;white-space:nowrap;flex:1;font-size:13.5px;overflow:hidden}.popover{z-index:2147483002;border:1px solid var(--bb-line);background:var(--bb-paper);width:max-content;max-width:min(380px,100vw - 16px);max-height:46vh;box-shadow:var(--bb-shadow);overflow-wrap:anywhere;border-radius:12px;padding:12px 14px;font-size:13.5px;line-height:1.5;position:fixed;overflow:auto}.popover-path{color:var(--bb-muted);margin-bottom:8px;font-size:12.5px}.popover .last{color:var(--bb-text);font-weight:600}.popover blockquote{border-inline-start:3px solid var(--bb-accent);white-space:pre-line;padding-inline-start:10px}.popover blockquote+blockquote{margin-top:8px}@media (max-width:640px){.right .panel,.left .panel{inset:var(--bb-top,0) 0 auto;width:auto;height:var(--bb-height,100dvh);border:0;border-radius:0}.log{padding:16px}.launcher{bottom:max(14px, env(safe-area-inset-bottom))}.right .launcher{right:14px}.left .launcher{left:14px}}@media (pointer:coarse){.icon,.send{width:44px;height:44px}.ask-selection,.retry{min-height:44px}textarea{padding-block:10px}}@media (prefers-reduced-motion:reduce){*,:before,:after{transition:none!important;animation:none!important}}@media (forced-colors:active){.launcher,.ask-selection,.send,.cite,.question{border:1px solid}mark{color:marktext;background:mark}}", Le = "#3457d5", Re = [
+}, Ae = 2e3, je = 160, Me = class {
+	options;
+	actions;
+	element;
+	input;
+	button;
+	chip = k("div", {
+		class: "chip",
+		hidden: !0
+	});
+	selection = "";
+	isBusy = !1;
+	constructor(e, t) {
+		this.options = e, this.actions = t;
+		let { strings: n } = e.language;
+		this.input = k("textarea", {
+			rows: 1,
+			maxlength: Ae,
+			"aria-label": e.placeholder,
+			placeholder: e.placeholder,
+			enterkeyhint: "send"
+		}), this.button = k("button", {
+			type: "submit",
+			class: "send"
+		}), this.element = k("form", { class: "composer" }, this.chip, k("div", { class: "field" }, this.input, this.button)), this.setBusy(!1), this.element.addEventListener("submit", (e) => {
+			e.preventDefault(), this.submit();
+		}), this.input.addEventListener("input", () => this.fit()), this.fit(), this.input.addEventListener("keydown", (e) => {
+			e.key !== "Enter" || e.shiftKey || e.isComposing || (e.preventDefault(), this.isBusy || this.submit());
+		}), N(this.button, "send", n.send);
+	}
+	setSelection(e) {
+		let { strings: t } = this.options.language;
+		this.selection = z(e), this.chip.hidden = !e;
+		let n = M("close", t.removeSelection, () => {
+			this.setSelection(""), this.input.focus();
+		}), r = k("span", { class: "visually-hidden" }, `${t.selected}: `), i = k("span", {
+			class: "chip-text",
+			dir: "auto"
+		}, this.selection), a = this.selection.length < e.length && k("span", { class: "chip-note" }, t.selectionCut);
+		this.chip.replaceChildren(...e ? [
+			r,
+			k("span", { class: "chip-words" }, i, a),
+			n
+		] : []), this.input.placeholder = e ? t.placeholderSelection : this.options.placeholder, this.input.setAttribute("aria-label", this.input.placeholder);
+	}
+	setBusy(e) {
+		let { strings: t } = this.options.language;
+		this.isBusy = e, N(this.button, e ? "stop" : "send", e ? t.stop : t.send);
+	}
+	submit() {
+		if (this.isBusy) return this.actions.stop();
+		let e = this.input.value.trim();
+		if (!e) return this.input.focus();
+		let { selection: t } = this;
+		this.input.value = "", this.setSelection(""), this.fit(), this.actions.ask(e, t);
+	}
+	fit() {
+		this.input.dir = this.input.value ? "auto" : this.options.language.direction, this.input.style.height = "", this.input.value && (this.input.style.height = `${Math.min(this.input.scrollHeight, je)}px`);
+	}
+}, Ne = class {
+	name;
+	constructor(e, t) {
+		this.name = `bookbound:1:${e}:${t}`;
+	}
+	load() {
+		try {
+			let e = JSON.parse(sessionStorage.getItem(this.name) ?? "");
+			return {
+				isOpen: e.isOpen,
+				turns: e.turns.filter((e) => e.question && e.reply?.status)
+			};
+		} catch {
+			return { turns: [] };
+		}
+	}
+	save(e, t) {
+		let n = {
+			isOpen: t,
+			turns: e.filter((e) => e.reply).slice(-20).map((e) => ({
+				...e,
+				reply: e.reply && Pe(e.reply)
+			}))
+		};
+		try {
+			sessionStorage.setItem(this.name, JSON.stringify(n));
+		} catch {}
+	}
+};
+function Pe(e) {
+	let { status: t, answer: n, partial: r, reservation: i, degraded: a, completed_question: o, unsure: s, closest: c, refusal: l } = e, { blocks: u, sources: d, request_id: f, trace: ee } = e;
+	return {
+		status: t,
+		answer: n,
+		partial: r,
+		reservation: i,
+		degraded: a,
+		completed_question: o,
+		unsure: s,
+		closest: c,
+		refusal: l,
+		blocks: u,
+		sources: d,
+		request_id: f,
+		trace: { selection: ee.selection }
+	};
+}
+// src/panel.ts
+var Fe = "(max-width: 640px)", Ie = 16, Le = "a[href], button:not([disabled]), textarea, [tabindex]", Re = class {
+	strings;
+	actions;
+	element;
+	log;
+	heading;
+	clearButton;
+	suggestions = k("div", {
+		class: "suggestions",
+		hidden: !0
+	});
+	welcome;
+	narrow = matchMedia(Fe);
+	constructor(e, t, n, r) {
+		this.strings = e, this.actions = t, this.heading = k("h2", {
+			id: "bb-title",
+			dir: "auto"
+		}, e.title), this.clearButton = M("clear", e.clear, t.clear);
+		let i = k("header", { role: "none" }, this.heading, this.clearButton, M("close", e.close, t.close));
+		this.welcome = k("div", { class: "welcome" }, k("p", { class: "greeting" }, e.welcome), k("p", { class: "about" }, e.about), this.suggestions), this.log = k("div", {
+			class: "log",
+			role: "log",
+			"aria-live": "off",
+			"aria-label": e.conversation,
+			tabindex: 0
+		}, this.welcome), this.element = k("section", {
+			class: "panel",
+			role: "dialog",
+			"aria-labelledby": "bb-title",
+			hidden: !0
+		}, i, this.log, ...n), document.addEventListener("keydown", (e) => this.isOpen && e.key === "Escape" && this.onKey(e), { signal: r }), this.element.addEventListener("keydown", (e) => this.onKey(e));
+		for (let e of [
+			"keydown",
+			"keypress",
+			"keyup"
+		]) this.element.addEventListener(e, ze);
+		this.log.addEventListener("scroll", () => t.escape(), { passive: !0 }), this.narrow.addEventListener("change", () => this.setModal(), { signal: r }), visualViewport?.addEventListener("resize", () => this.fitViewport(), { signal: r }), visualViewport?.addEventListener("scroll", () => this.fitViewport(), { signal: r }), this.setModal(), this.setEmpty(!0);
+	}
+	get isOpen() {
+		return !this.element.hidden;
+	}
+	get isModal() {
+		return this.narrow.matches;
+	}
+	setTitle(e) {
+		this.heading.textContent = e;
+	}
+	setEmpty(e) {
+		this.welcome.hidden = !e, this.clearButton.hidden = e;
+	}
+	suggest(e) {
+		let t = e.map((e) => k("button", {
+			type: "button",
+			class: "suggestion",
+			dir: "auto",
+			click: () => this.actions.ask(e)
+		}, e));
+		this.suggestions.replaceChildren(k("h3", {}, this.strings.tryAsking), ...t), this.suggestions.hidden = t.length === 0;
+	}
+	suggestChapters(e) {
+		this.suggest(e.map((e) => x(e) === x(this.strings.suggestion) ? this.strings.suggestion.replace("{0}", () => e) : e));
+	}
+	scrollTo(e) {
+		this.log.scrollTop = e.offsetTop - this.log.offsetTop - Ie;
+	}
+	setModal() {
+		this.element.setAttribute("aria-modal", String(this.narrow.matches));
+	}
+	fitViewport() {
+		!visualViewport || visualViewport.scale > 1 || (this.element.style.setProperty("--bb-top", `${visualViewport.offsetTop}px`), this.element.style.setProperty("--bb-height", `${visualViewport.height}px`));
+	}
+	onKey(e) {
+		e.key === "Escape" ? this.actions.escape() || this.actions.close() : e.key === "Tab" && this.isModal && this.keepFocus(e);
+	}
+	keepFocus(e) {
+		let t = [...this.element.querySelectorAll(Le)].filter((e) => e.offsetParent), n = this.element.getRootNode().activeElement, [r, i] = e.shiftKey ? [t[0], t.at(-1)] : [t.at(-1), t[0]];
+		n === r && (e.preventDefault(), i?.focus());
+	}
+};
+function ze(e) {
+	e.ctrlKey || e.metaKey || e.altKey || e.stopPropagation();
+}
+// src/styles.css?inline
+var Be = ":host{--bb-text:#1b1d21;--bb-muted:#565c66;--bb-amber:#7a4a00;--bb-amber-line:#d9a441;--bb-red:#a1261b;--bb-shadow:0 1px 2px #0f141e14, 0 12px 40px #0f141e2e;--bb-line:color-mix(in srgb, var(--bb-text) 13%, var(--bb-paper));--bb-surface:color-mix(in srgb, var(--bb-text) 4%, var(--bb-paper));--bb-tint:color-mix(in srgb, var(--bb-accent) 10%, var(--bb-paper));all:initial!important;--lightningcss-light:initial!important;--lightningcss-dark: !important;color-scheme:light!important}:host([data-scheme=dark]){--bb-text:#e9ebee;--bb-muted:#aab1bc;--bb-amber:#f3cb74;--bb-amber-line:#9a7222;--bb-red:#ffb3aa;--bb-shadow:0 1px 2px #0006, 0 16px 48px #0000008c;--bb-tint:color-mix(in srgb, var(--bb-accent) 22%, var(--bb-paper));--lightningcss-light: !important;--lightningcss-dark:initial!important;color-scheme:dark!important}@media print{:host{display:none!important}}*,:before,:after{box-sizing:border-box}[hidden]{display:none!important}.root{color:var(--bb-text);text-align:start;-webkit-text-size-adjust:100%;font:15px/1.6 system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,Helvetica Neue,Arial,sans-serif}.root:lang(ur){font-family:Noto Nastaliq Urdu,Noto Naskh Arabic,Noto Sans Arabic,system-ui,Segoe UI,Tahoma,sans-serif;line-height:1.9}h2,h3,p,ul,ol,blockquote,pre{font:inherit;margin:0;padding:0}button,textarea{color:inherit;font:inherit;margin:0}button{cursor:pointer;background:0 0;border:0}button:disabled{cursor:default}a{color:var(--bb-accent-text)}:focus-visible{outline:2px solid var(--bb-accent-text);outline-offset:2px}svg{fill:none;stroke:currentColor;stroke-width:1.8px;stroke-linecap:round;stroke-linejoin:round;flex:none;width:18px;height:18px}.visually-hidden{clip-path:inset(50%);white-space:nowrap;width:1px;height:1px;margin:-1px;position:absolute;overflow:hidden}.launcher,.ask-selection{z-index:2147483000;background:var(--bb-accent);color:var(--bb-on-accent);box-shadow:var(--bb-shadow);border-radius:999px;align-items:center;gap:8px;font-weight:600;transition:transform .15s,filter .15s;display:inline-flex;position:fixed}.launcher{bottom:max(20px, env(safe-area-inset-bottom));min-height:48px;padding:0 20px 0 16px}.right .launcher,.right .panel{right:20px}.left .launcher,.left .panel{left:20px}.launcher:hover,.ask-selection:hover{filter:brightness(1.07);transform:translateY(-1px)}.launcher:focus-visible,.ask-selection:focus-visible{outline:3px solid var(--bb-accent-text);outline-offset:3px}.ask-selection{min-height:36px;padding:0 14px 0 10px;font-size:14px}.ask-selection svg{width:16px;height:16px}.panel{z-index:2147483001;width:clamp(360px,30vw,440px);height:min(720px,100vh - 40px);height:var(--bb-panel-height,min(720px, calc(100dvh - 40px)));border:1px solid var(--bb-line);background:var(--bb-paper);box-shadow:var(--bb-shadow);border-radius:16px;flex-direction:column;animation:.18s ease-out bb-rise;display:flex;position:fixed;bottom:20px;overflow:hidden}@keyframes bb-rise{0%{opacity:0;transform:translateY(12px)}}header{border-bottom:1px solid var(--bb-line);align-items:center;gap:4px;padding:10px 10px 10px 20px;display:flex}[dir=rtl] header{padding:10px 20px 10px 10px}h2{text-overflow:ellipsis;white-space:nowrap;flex:1;font-size:15px;font-weight:650;overflow:hidden}.icon{width:36px;height:36px;color:var(--bb-muted);border-radius:10px;flex:none;place-items:center;transition:background-color .12s,color .12s;display:inline-grid}.icon:hover{background:color-mix(in srgb, var(--bb-text) 8%, transparent);color:var(--bb-text)}.icon[aria-pressed=true]{background:var(--bb-tint);color:var(--bb-accent-text)}.log{overscroll-behavior:contain;scrollbar-width:thin;flex:1;min-height:0;padding:20px;overflow-y:auto}.log:focus-visible{outline-offset:-2px}.welcome{flex-direction:column;justify-content:flex-end;min-height:100%;display:flex}.greeting{letter-spacing:-.01em;font-size:22px;font-weight:650;line-height:1.3}:lang(ur) .greeting{letter-spacing:0;line-height:1.8}.about{color:var(--bb-muted);margin-top:6px}.suggestions{gap:8px;margin-top:28px;display:grid}h3{color:var(--bb-muted);font-size:13px;font-weight:600}.suggestion{border:1px solid var(--bb-line);text-align:start;border-radius:12px;padding:11px 14px;line-height:1.45;transition:border-color .12s,background-color .12s}.suggestion:hover{border-color:var(--bb-accent-text);background:var(--bb-tint)}.turn:last-child:not(:nth-child(2)){min-height:calc(100% + 33px)}.turn+.turn{border-top:1px solid var(--bb-line);margin-top:28px;padding-top:28px}.question{border-radius:14px;background:var(--bb-tint);overflow-wrap:anywhere;border-end-end-radius:4px;width:-moz-fit-content;width:fit-content;max-width:92%;margin-inline-start:auto;padding:9px 14px;font-weight:550}.asked-selection{border-inline-start:3px solid var(--bb-accent-text);-webkit-line-clamp:3;-webkit-box-orient:vertical;margin-bottom:6px;padding-inline-start:10px;font-size:13px;font-weight:400;display:-webkit-box;overflow:hidden}.body{overflow-wrap:anywhere;margin-top:16px}.understood,.selection-place{color:var(--bb-muted);margin-bottom:12px;font-size:13.5px}.label{align-items:center;gap:7px;display:flex}.label svg{width:16px;height:16px}.answered .label{color:var(--bb-accent-text)}.reply>*+*,.sentence+.sentence{margin-top:10px}.reply>.label+*,.reply>h3+*{margin-top:7px}.reply>*+h3{margin-top:18px}.unsure,.refused,.problem{border:1px solid var(--bb-line);background:var(--bb-surface);border-radius:12px;padding:14px 16px 16px}.unsure{border-color:color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));background:color-mix(in srgb, var(--bb-amber-line) 10%, var(--bb-paper))}.unsure .label{color:var(--bb-amber)}.refused .label{color:var(--bb-text)}.problem{border-color:color-mix(in srgb, var(--bb-red) 35%, var(--bb-paper));background:color-mix(in srgb, var(--bb-red) 6%, var(--bb-paper))}.problem .label{color:var(--bb-red)}mark{background:color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));color:inherit;box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));-webkit-box-decoration-break:clone;box-decoration-break:clone;border-radius:3px}:host([data-scheme=dark]) mark{background:color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper));box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper))}.heading{margin-top:14px;font-weight:650}.block ul,.block ol{padding-inline-start:22px}.block li{padding-inline-start:2px}.block li+li,.block li>ul,.block li>ol{margin-top:5px}.block li::marker{color:var(--bb-muted)}.scroll{border:1px solid var(--bb-line);background:var(--bb-paper);border-radius:10px;overflow-x:auto}table{border-collapse:collapse;overflow-wrap:normal;width:100%;font-size:13.5px;line-height:1.45}th,td{text-align:start;vertical-align:top;min-width:84px;padding:7px 11px}thead th,thead td{background:var(--bb-surface);font-weight:600}tr+tr>*,tbody tr:first-child>*{border-top:1px solid var(--bb-line)}tbody:first-child tr:first-child>*{border-top:0}.code{position:relative}pre{border:1px solid var(--bb-line);background:var(--bb-surface);text-align:left;white-space:pre;tab-size:4;border-radius:10px;padding:12px 44px 12px 14px;font:13px/1.55 ui-monospace,SF Mono,Cascadia Code,Menlo,Consolas,DejaVu Sans Mono,monospace;overflow-x:auto}code{font:inherit}.code-copy{background:var(--bb-surface);position:absolute;top:4px;right:4px}.formula{background:var(--bb-surface);white-space:pre-wrap;border-radius:10px;padding:10px 14px;font:italic 15px/1.6 Cambria,STIX Two Text,Georgia,serif;overflow-x:auto}.note{color:var(--bb-muted);font-size:13.5px}.cites{margin-top:6px}.cite{background:var(--bb-tint);min-width:24px;height:24px;color:var(--bb-accent-text);vertical-align:middle;border-radius:8px;place-items:center;margin-inline-end:4px;padding:0 6px;font-size:12px;font-weight:650;line-height:1;text-decoration:none;transition:background-color .12s,color .12s;display:inline-grid}a.cite:hover{background:var(--bb-accent);color:var(--bb-on-accent)}.sources,.closest{grid-template-columns:minmax(0,1fr);gap:6px;list-style:none;display:grid}.closest{gap:12px}.closest>li+li{border-top:1px solid color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));padding-top:12px}.closest .place{margin-top:8px}.place{gap:9px;min-height:24px;font-size:13.5px;line-height:1.45;text-decoration:none;display:flex}.selection-place .place{display:inline}a.place:hover .last{text-underline-offset:3px;text-decoration:underline}.place .path{color:var(--bb-muted)}a.place .last{color:var(--bb-accent-text);font-weight:550}.number{background:var(--bb-tint);min-width:20px;height:20px;color:var(--bb-accent-text);border-radius:6px;flex:none;place-items:center;padding:0 5px;font-size:11.5px;font-weight:650;display:inline-grid}.actions{gap:2px;margin:10px -9px 0;display:flex}.gap{flex:1}.stopped{color:var(--bb-muted);margin-top:10px}.retry{border:1px solid var(--bb-line);background:var(--bb-paper);min-height:36px;color:var(--bb-text);font-variant-numeric:tabular-nums;border-radius:10px;align-items:center;gap:8px;margin-top:12px;padding:0 14px;font-weight:550;display:inline-flex}.retry:hover:not(:disabled){border-color:var(--bb-accent-text)}.retry:disabled{color:var(--bb-muted)}.retry svg{width:16px;height:16px}.waiting{color:var(--bb-muted);align-items:center;gap:10px;display:flex}.sentence+.waiting{margin-top:12px}.dots{gap:4px;display:inline-flex}.dots i{background:var(--bb-accent-text);border-radius:50%;width:6px;height:6px;animation:1.2s ease-in-out infinite bb-pulse}.dots i:nth-child(2){animation-delay:.15s}.dots i:nth-child(3){animation-delay:.3s}@keyframes bb-pulse{0%,70%,to{opacity:.25}35%{opacity:1}}.composer{padding:12px 14px max(14px, env(safe-area-inset-bottom));border-top:1px solid var(--bb-line)}.field{border:1px solid color-mix(in srgb, var(--bb-text) 48%, var(--bb-paper));background:var(--bb-paper);border-radius:14px;align-items:flex-end;gap:6px;padding:5px;display:flex}.field:focus-within{border-color:var(--bb-accent-text);box-shadow:0 0 0 1px var(--bb-accent-text)}textarea{resize:none;background:0 0;border:0;outline:0;flex:1;min-width:0;padding:6px 6px 6px 10px;font-size:16px;line-height:24px}textarea:focus-visible{outline:0}[dir=rtl] textarea{padding:6px 10px 6px 6px}textarea::placeholder{color:var(--bb-muted);opacity:1;text-overflow:ellipsis;white-space:nowrap;overflow:hidden}.send{background:var(--bb-accent);width:36px;height:36px;color:var(--bb-on-accent);border-radius:10px;flex:none;place-items:center;display:inline-grid}.send:hover{filter:brightness(1.07)}.chip{border-inline-start:3px solid var(--bb-accent-text);background:var(--bb-surface);border-radius:10px;align-items:center;gap:6px;margin-bottom:8px;padding-inline-start:12px;display:flex}.chip-words{flex:1;min-width:0;padding-block:4px}.chip-text,.chip-note{color:var(--bb-muted);text-overflow:ellipsis;white-space:nowrap;font-size:13.5px;display:block;overflow:hidden}.popover{z-index:2147483002;border:1px solid var(--bb-line);background:var(--bb-paper);width:max-content;max-width:min(380px,100vw - 16px);max-height:46vh;box-shadow:var(--bb-shadow);overflow-wrap:anywhere;border-radius:12px;padding:12px 14px;font-size:13.5px;line-height:1.5;position:fixed;overflow:auto}.popover-path{color:var(--bb-muted);margin-bottom:8px;font-size:12.5px}.popover .last{color:var(--bb-text);font-weight:600}.popover blockquote{border-inline-start:3px solid var(--bb-accent);white-space:pre-line;padding-inline-start:10px}.popover blockquote+blockquote{margin-top:8px}@media (max-width:640px){.right .panel,.left .panel{inset:var(--bb-top,0) 0 auto;width:auto;height:var(--bb-height,100dvh);border:0;border-radius:0}.log{padding:16px}.launcher{bottom:max(14px, env(safe-area-inset-bottom))}.right .launcher{right:14px}.left .launcher{left:14px}}@media (pointer:coarse){.icon,.send{width:44px;height:44px}.ask-selection,.retry{min-height:44px}textarea{padding-block:10px}}@media (prefers-reduced-motion:reduce){*,:before,:after{transition:none!important;animation:none!important}}@media (forced-colors:active){.launcher,.ask-selection,.send,.cite,.question{border:1px solid}mark{color:marktext;background:mark}}", Ve = "#3457d5", He = [
 	"--ifm-color-primary",
 	"--md-primary-fg-color",
 	"--color-brand-primary",
 	"--pst-color-primary",
 	"--links"
-], ze = [
+], Ue = [
 	"--ifm-background-surface-color",
 	"--ifm-background-color",
 	"--md-default-bg-color",
 	"--color-background-primary",
 	"--pst-color-background",
 	"--bg"
-], B = [
+], V = [
 	255,
 	255,
 	255
-], V = [
+], H = [
 	0,
 	0,
 	0
-], Be = {
-	light: B,
+], We = {
+	light: V,
 	dark: [
 		27,
 		28,
 		32
 	]
-}, H = 4.5, Ve = 3, U = [
+}, U = 4.5, Ge = 3, W = [
 	"data-theme",
 	"data-md-color-scheme",
 	"data-bs-theme",
 	"data-color-mode",
 	"class"
-], He = /(^|\s)(dark|slate|navy|coal|ayu|theme-dark|dark-mode)(\s|$)/, Ue = /(^|\s)(light|default|rust|theme-light|light-mode)(\s|$)/;
-function We(e, t, n, r) {
-	let i = () => Ge(e, t, n), a = new MutationObserver(i), o = () => {
+], Ke = /(^|\s)(dark|slate|navy|coal|ayu|theme-dark|dark-mode)(\s|$)/, qe = /(^|\s)(light|default|rust|theme-light|light-mode)(\s|$)/;
+function Je(e, t, n, r) {
+	let i = () => Ye(e, t, n), a = new MutationObserver(i), o = () => {
 		for (let e of [document.documentElement, document.body]) a.observe(e, {
 			attributes: !0,
-			attributeFilter: [...U, "style"]
+			attributeFilter: [...W, "style"]
 		});
 		i();
 	};
 	return matchMedia("(prefers-color-scheme: dark)").addEventListener("change", i, { signal: r }), r.addEventListener("abort", () => a.disconnect()), o(), o;
 }
-function Ge(e, t, n) {
-	let r = Ke() ? "dark" : "light", i = (e) => qe(t, e), a = ze.map((e) => i(`var(${e})`)).find((e) => e && K(e) === (r === "dark")) ?? Be[r], o = [
+function Ye(e, t, n) {
+	let r = Xe() ? "dark" : "light", i = (e) => Ze(t, e), a = Ue.map((e) => i(`var(${e})`)).find((e) => e && q(e) === (r === "dark")) ?? We[r], o = [
 		n,
-		...Re.map((e) => `var(${e})`),
-		Le
-	].map((e) => e ? i(e) : null).find((e) => e) ?? V;
+		...He.map((e) => `var(${e})`),
+		Ve
+	].map((e) => e ? i(e) : null).find((e) => e) ?? H;
 	e.dataset.scheme = r;
-	let s = q(o, B) >= Ve ? B : V, c = {
+	let s = J(o, V) >= Ge ? V : H, c = {
 		paper: a,
-		accent: s === B ? G(o, V, (e) => q(e, B) >= H) : o,
+		accent: s === V ? K(o, H, (e) => J(e, V) >= U) : o,
 		"on-accent": s,
-		"accent-text": Je(o, a)
+		"accent-text": Qe(o, a)
 	};
 	for (let [t, n] of Object.entries(c)) e.style.setProperty(`--bb-${t}`, `rgb(${n.join(" ")})`);
 }
-function Ke() {
-	for (let e of [document.documentElement, document.body]) for (let t of U) {
+function Xe() {
+	for (let e of [document.documentElement, document.body]) for (let t of W) {
 		let n = e.getAttribute(t) ?? "";
-		if (He.test(n)) return !0;
-		if (Ue.test(n)) return !1;
+		if (Ke.test(n)) return !0;
+		if (qe.test(n)) return !1;
 	}
 	for (let e of [document.body, document.documentElement]) {
-		let t = W(getComputedStyle(e).backgroundColor);
-		if (t) return K(t);
+		let t = G(getComputedStyle(e).backgroundColor);
+		if (t) return q(t);
 	}
 	return matchMedia("(prefers-color-scheme: dark)").matches;
 }
-function qe(e, t) {
-	return e.style.backgroundColor = "", e.style.backgroundColor = t, e.style.backgroundColor ? W(getComputedStyle(e).backgroundColor) : null;
+function Ze(e, t) {
+	return e.style.backgroundColor = "", e.style.backgroundColor = t, e.style.backgroundColor ? G(getComputedStyle(e).backgroundColor) : null;
 }
-function W(e) {
+function G(e) {
 	let t = /^rgba?\(([^)]+)\)$/.exec(e)?.[1]?.split(/[\s,/]+/).map(Number);
 	if (t) return (t[3] ?? 1) < 1 ? null : [
 		t[0] ?? 0,
@@ -1148,24 +1178,24 @@ function W(e) {
 		a
 	];
 }
-function Je(e, t) {
-	return G(e, K(t) ? B : V, (e) => q(e, t) >= H * 1.25);
+function Qe(e, t) {
+	return K(e, q(t) ? V : H, (e) => J(e, t) >= U * 1.25);
 }
-function G(e, t, n) {
+function K(e, t, n) {
 	for (let r = 0; r < 1; r += .05) {
 		let i = e.map((e, n) => Math.round(e + ((t[n] ?? 0) - e) * r));
 		if (n(i)) return i;
 	}
 	return t;
 }
-function K(e) {
-	return J(e) < .2;
+function q(e) {
+	return Y(e) < .2;
 }
-function q(e, t) {
-	let [n, r] = [J(e), J(t)].sort((e, t) => e - t);
+function J(e, t) {
+	let [n, r] = [Y(e), Y(t)].sort((e, t) => e - t);
 	return (r + .05) / (n + .05);
 }
-function J(e) {
+function Y(e) {
 	let [t, n, r] = e.map((e) => {
 		let t = e / 255;
 		return t <= .04045 ? t / 12.92 : ((t + .055) / 1.055) ** 2.4;
@@ -1173,44 +1203,44 @@ function J(e) {
 	return .2126 * t + .7152 * n + .0722 * r;
 }
 // src/blocks.ts
-function Y(e, t) {
+function X(e, t) {
 	let n = e.sources.map((n) => t.cite(n, e));
 	switch (e.kind) {
-		case "heading": return D("p", {
+		case "heading": return k("p", {
 			class: "heading",
 			dir: "auto"
 		}, e.text);
-		case "list": return D("div", {
+		case "list": return k("div", {
 			class: "block",
 			dir: "auto"
-		}, ...Xe(e.items), X(n));
-		case "table": return D("div", { class: "block" }, Qe(e, t.strings), X(n));
-		case "code": return D("div", { class: "block" }, $e(e, t), X(n));
-		case "formula": return D("div", { class: "block" }, D("p", {
+		}, ...et(e.items), Z(n));
+		case "table": return k("div", { class: "block" }, nt(e, t.strings), Z(n));
+		case "code": return k("div", { class: "block" }, it(e, t), Z(n));
+		case "formula": return k("div", { class: "block" }, k("p", {
 			class: "formula",
 			dir: "ltr"
-		}, e.text), X(n));
-		default: return D("p", { dir: "auto" }, ...Ye(e.text, e.marks), n.length > 0 && "\xA0", ...n);
+		}, e.text), Z(n));
+		default: return k("p", { dir: "auto" }, ...$e(e.text, e.marks), n.length > 0 && "\xA0", ...n);
 	}
 }
-function X(e) {
-	return e.length > 0 && D("p", { class: "cites" }, ...e);
+function Z(e) {
+	return e.length > 0 && k("p", { class: "cites" }, ...e);
 }
-function Ye(e, t) {
+function $e(e, t) {
 	let n = [...e], r = [], i = 0;
-	for (let [e, a] of [...t].sort((e, t) => e[0] - t[0])) e < i || a <= e || (r.push(n.slice(i, e).join(""), D("mark", {}, n.slice(e, a).join(""))), i = a);
+	for (let [e, a] of [...t].sort((e, t) => e[0] - t[0])) e < i || a <= e || (r.push(n.slice(i, e).join(""), k("mark", {}, n.slice(e, a).join(""))), i = a);
 	return [...r, n.slice(i).join("")];
 }
-function Xe(e) {
+function et(e) {
 	let t = [], n = [];
 	for (let r of e) {
 		for (; n.length && (n.at(-1)?.level ?? 0) > r.level;) n.pop();
 		let e = r.number ? "ol" : "ul", i = n.at(-1);
 		i?.level === r.level && i.list.localName !== e && n.pop();
-		let a = Ze(r), o = n.at(-1);
+		let a = tt(r), o = n.at(-1);
 		if (o?.level === r.level) o.list.append(a), o.last = a;
 		else {
-			let i = D(e, {}, a);
+			let i = k(e, {}, a);
 			o ? o.last.append(i) : t.push(i), n.push({
 				level: r.level,
 				list: i,
@@ -1220,63 +1250,63 @@ function Xe(e) {
 	}
 	return t;
 }
-function Ze(e) {
-	let t = D("li", {}, e.text), n = Number.parseInt(e.number, 10);
+function tt(e) {
+	let t = k("li", {}, e.text), n = Number.parseInt(e.number, 10);
 	return n >= 0 && (t.value = n), t;
 }
-function Qe(e, t) {
-	let n = D("table", {}, e.header && D("thead", {}, D("tr", {}, ...e.header.map((e) => Z("th", e)))), D("tbody", {}, ...e.rows.map((e) => D("tr", {}, ...e.map((e) => Z("td", e))))));
-	return D("div", {
+function nt(e, t) {
+	let n = k("table", {}, e.header && k("thead", {}, k("tr", {}, ...e.header.map((e) => rt("th", e)))), k("tbody", {}, ...e.rows.map((e) => k("tr", {}, ...e.map((e) => rt("td", e))))));
+	return k("div", {
 		class: "scroll",
 		tabindex: 0,
 		role: "region",
 		"aria-label": t.table
 	}, n);
 }
-function Z(e, t) {
-	return e === "th" && t.trim() ? D("th", {
+function rt(e, t) {
+	return e === "th" && t.trim() ? k("th", {
 		scope: "col",
 		dir: "auto"
-	}, t) : D("td", { dir: "auto" }, t);
+	}, t) : k("td", { dir: "auto" }, t);
 }
-function $e(e, t) {
-	let { strings: n } = t, r = A("copy", n.copyCode, () => t.copy(e.text, r), "icon code-copy");
-	return D("div", { class: "code" }, D("pre", {
+function it(e, t) {
+	let { strings: n } = t, r = M("copy", n.copyCode, () => t.copy(e.text, r), "icon code-copy");
+	return k("div", { class: "code" }, k("pre", {
 		tabindex: 0,
 		role: "region",
 		"aria-label": n.code,
 		dir: "ltr"
-	}, D("code", {}, e.text)), r, e.cut && D("p", { class: "note" }, n.cut));
+	}, k("code", {}, e.text)), r, e.cut && k("p", { class: "note" }, n.cut));
 }
 // src/clipboard.ts
-function et(e, t) {
+function at(e, t) {
 	let n = [`**${e}**`];
 	if (t.status === "answered") {
 		for (let e of t.blocks) {
 			let t = e.sources.map((e) => `[${e}]`).join(""), r = e.kind === "paragraph" || e.kind === "heading";
 			n.push(e.markdown + (t && (r ? ` ${t}` : `\n\n${t}`)));
 		}
-		t.reservation && n.push(t.reservation), n.push(t.sources.map((e) => `[${e.number}] ${P(e)}${e.url && `: ${e.url}`}`).join("\n"));
-	} else n.push(t.unsure?.message ?? t.refusal?.message ?? ""), n.push(...t.closest.map((e) => `> ${e.quote.replaceAll("\n", "\n> ")}\n\n${P(e)}${e.url && `: ${e.url}`}`));
+		t.reservation && n.push(t.reservation), n.push(t.sources.map((e) => `[${e.number}] ${I(e)}${e.url && `: ${e.url}`}`).join("\n"));
+	} else n.push(t.unsure?.message ?? t.refusal?.message ?? ""), n.push(...t.closest.map((e) => `> ${e.quote.replaceAll("\n", "\n> ")}\n\n${I(e)}${e.url && `: ${e.url}`}`));
 	return `${n.filter(Boolean).join("\n\n")}\n`;
 }
 // src/turn_view.ts
-var tt = 2e3, nt = class {
+var ot = 2e3, st = class {
 	turn;
 	strings;
 	citations;
 	actions;
 	element;
 	question;
-	body = D("div", { class: "body" });
+	body = k("div", { class: "body" });
 	countdown = 0;
 	constructor(e, t, n, r) {
 		this.turn = e, this.strings = t, this.citations = n, this.actions = r;
-		let i = e.selection && D("blockquote", {
+		let i = e.selection && k("blockquote", {
 			class: "asked-selection",
 			dir: "auto"
 		}, e.selection);
-		this.question = D("div", { class: "question" }, i, D("p", { dir: "auto" }, e.question)), this.element = D("article", {
+		this.question = k("div", { class: "question" }, i, k("p", { dir: "auto" }, e.question)), this.element = k("article", {
 			class: "turn",
 			"aria-label": e.question
 		}, this.question, this.body), this.render();
@@ -1287,29 +1317,29 @@ var tt = 2e3, nt = class {
 		this.element.setAttribute("aria-busy", String(!e.reply && !e.problem && !e.isStopped)), e.reply ? this.body.replaceChildren(...this.renderReply(e.reply)) : e.problem ? this.body.replaceChildren(...this.renderSentences(), this.renderProblem(e.problem)) : e.isStopped ? this.body.replaceChildren(...this.renderSentences(), this.renderStopped()) : this.body.replaceChildren(this.renderUnderstood(e.understood), ...this.renderSentences(), this.renderWaiting());
 	}
 	renderUnderstood(e) {
-		return e && e !== this.turn.question ? D("p", {
+		return e && e !== this.turn.question ? k("p", {
 			class: "understood",
 			dir: "auto"
-		}, T(this.strings.understood, e)) : "";
+		}, w(this.strings.understood, e)) : "";
 	}
 	renderSentences() {
-		return this.turn.sentences.map((e) => D("p", {
+		return this.turn.sentences.map((e) => k("p", {
 			class: "sentence",
 			dir: "auto"
 		}, e));
 	}
 	renderWaiting() {
 		let e = this.turn.sentences.length ? this.strings.writing : this.strings.reading;
-		return D("p", { class: "waiting" }, D("span", {
+		return k("p", { class: "waiting" }, k("span", {
 			class: "dots",
 			"aria-hidden": "true"
-		}, D("i"), D("i"), D("i")), e);
+		}, k("i"), k("i"), k("i")), e);
 	}
 	renderReply(e) {
 		return [
 			this.renderUnderstood(e.completed_question),
 			this.turn.selection ? this.renderSelectionPlace(e) : "",
-			D("div", { class: `reply ${e.status}` }, ...{
+			k("div", { class: `reply ${e.status}` }, ...{
 				answered: () => this.renderAnswer(e),
 				unsure: () => this.renderUnsure(e),
 				refused: () => this.renderRefusal(e)
@@ -1318,83 +1348,83 @@ var tt = 2e3, nt = class {
 		];
 	}
 	renderAnswer(e) {
-		let { strings: t } = this, n = [e.reservation ? E(t, e.reservation) : e.partial && t.partial, e.degraded && t.degraded];
+		let { strings: t } = this, n = [e.reservation ? T(t, e.reservation) : e.partial && t.partial, e.degraded && t.degraded];
 		return [
 			Q("book", t.answered),
-			...e.blocks.map((t) => Y(t, this.blockContext(e))),
-			...n.map((e) => e && D("p", {
+			...e.blocks.map((t) => X(t, this.blockContext(e))),
+			...n.map((e) => e && k("p", {
 				class: "note",
 				dir: "auto"
 			}, e)),
-			e.sources.length > 0 && D("h3", {}, t.sources),
-			e.sources.length > 0 && D("ol", { class: "sources" }, ...e.sources.map((e) => D("li", {}, this.citations.place(e, D("span", {
+			e.sources.length > 0 && k("h3", {}, t.sources),
+			e.sources.length > 0 && k("ol", { class: "sources" }, ...e.sources.map((e) => k("li", {}, this.citations.place(e, k("span", {
 				class: "number",
 				"aria-hidden": "true"
 			}, String(e.number))))))
 		];
 	}
 	renderUnsure(e) {
-		let t = e.closest.map((t) => D("li", {}, ...t.blocks.map((t) => Y(t, this.blockContext(e))), this.citations.place({
+		let t = e.closest.map((t) => k("li", {}, ...t.blocks.map((t) => X(t, this.blockContext(e))), this.citations.place({
 			...t,
 			quotes: [t.quote]
 		})));
 		return [
 			Q("unsure", this.strings.unsure),
-			D("p", { dir: "auto" }, E(this.strings, e.unsure?.message ?? "")),
-			t.length > 0 && D("ul", { class: "closest" }, ...t)
+			k("p", { dir: "auto" }, T(this.strings, e.unsure?.message ?? "")),
+			t.length > 0 && k("ul", { class: "closest" }, ...t)
 		];
 	}
 	renderRefusal(e) {
-		let t = (e.refusal?.sections ?? []).map((e) => D("li", {}, this.citations.place({
+		let t = (e.refusal?.sections ?? []).map((e) => k("li", {}, this.citations.place({
 			...e,
 			link: e.url,
 			quotes: []
 		})));
 		return [
 			Q("refused", this.strings.refused),
-			D("p", { dir: "auto" }, E(this.strings, e.refusal?.message ?? "")),
-			t.length > 0 && D("h3", {}, this.strings.nearby),
-			t.length > 0 && D("ul", { class: "sources" }, ...t)
+			k("p", { dir: "auto" }, T(this.strings, e.refusal?.message ?? "")),
+			t.length > 0 && k("h3", {}, this.strings.nearby),
+			t.length > 0 && k("ul", { class: "sources" }, ...t)
 		];
 	}
 	renderSelectionPlace(e) {
 		let t = e.trace.selection;
-		if (!t) return D("p", { class: "selection-place" }, this.strings.selectionUnknown);
+		if (!t) return k("p", { class: "selection-place" }, this.strings.selectionUnknown);
 		let n = this.citations.place({
 			...t,
 			link: t.url,
 			quotes: [this.turn.selection]
 		});
-		return D("p", { class: "selection-place" }, `${this.strings.selectionFrom} `, n);
+		return k("p", { class: "selection-place" }, `${this.strings.selectionFrom} `, n);
 	}
 	renderStopped() {
-		return D("div", { class: "stopped" }, D("p", {}, this.strings.stopped), this.retryButton());
+		return k("div", { class: "stopped" }, k("p", {}, this.strings.stopped), this.retryButton());
 	}
 	renderProblem(e) {
 		let { strings: t } = this, n = this.retryButton();
-		return e.retryAfter && this.countDown(n, e.retryAfter), D("div", { class: "reply problem" }, Q("problem", t.problem), D("p", {}, t.problems[e.kind]), n);
+		return e.retryAfter && this.countDown(n, e.retryAfter), k("div", { class: "reply problem" }, Q("problem", t.problem), k("p", {}, t.problems[e.kind]), n);
 	}
 	retryButton() {
-		return D("button", {
+		return k("button", {
 			type: "button",
 			class: "retry",
 			click: () => this.actions.retry()
-		}, k("retry"), D("span", {}, this.strings.retry));
+		}, j("retry"), k("span", {}, this.strings.retry));
 	}
 	countDown(e, t) {
 		let n = Date.now() + t * 1e3, r = e.querySelector("span"), i = () => {
 			let t = Math.ceil((n - Date.now()) / 1e3);
-			e.disabled = t > 0, r && (r.textContent = t > 0 ? T(this.strings.retryIn, t) : this.strings.retry), t <= 0 && clearInterval(this.countdown);
+			e.disabled = t > 0, r && (r.textContent = t > 0 ? w(this.strings.retryIn, t) : this.strings.retry), t <= 0 && clearInterval(this.countdown);
 		};
 		this.countdown = setInterval(i, 500), i();
 	}
 	renderActions(e) {
-		let { strings: t } = this, n = A("copy", t.copy, () => void this.copy(et(this.turn.question, e), n, t.copy));
-		return D("div", { class: "actions" }, n, A("retry", t.retry, () => this.actions.retry()), D("span", { class: "gap" }), ...this.renderVotes());
+		let { strings: t } = this, n = M("copy", t.copy, () => void this.copy(at(this.turn.question, e), n, t.copy));
+		return k("div", { class: "actions" }, n, M("retry", t.retry, () => this.actions.retry()), k("span", { class: "gap" }), ...this.renderVotes());
 	}
 	renderVotes() {
 		let e = ["up", "down"].map((e) => {
-			let t = A(e, e === "up" ? this.strings.helpful : this.strings.unhelpful, () => void n(e));
+			let t = M(e, e === "up" ? this.strings.helpful : this.strings.unhelpful, () => void n(e));
 			return t.setAttribute("aria-pressed", String(this.turn.vote === e)), [e, t];
 		}), t = (t) => {
 			for (let [n, r] of e) r.setAttribute("aria-pressed", String(n === t));
@@ -1415,7 +1445,7 @@ var tt = 2e3, nt = class {
 			cite: (t, n) => {
 				let r = e.sources.find((e) => e.number === t);
 				if (!r) return document.createTextNode("");
-				let i = v(n.markdown), a = r.quotes.filter((e) => i.includes(v(e)));
+				let i = _(n.markdown), a = r.quotes.filter((e) => i.includes(_(e)));
 				return this.citations.number(t, a.length ? {
 					...r,
 					quotes: a
@@ -1426,20 +1456,20 @@ var tt = 2e3, nt = class {
 	}
 	async copy(e, t, n) {
 		try {
-			await navigator.clipboard.writeText(e), j(t, "done", this.strings.copied), this.actions.announce(this.strings.copied), setTimeout(() => j(t, "copy", n), tt);
+			await navigator.clipboard.writeText(e), N(t, "done", this.strings.copied), this.actions.announce(this.strings.copied), setTimeout(() => N(t, "copy", n), ot);
 		} catch {
 			this.actions.announce(this.strings.copyFailed);
 		}
 	}
 };
 function Q(e, t) {
-	return D("h3", { class: "label" }, k(e), t);
+	return k("h3", { class: "label" }, j(e), t);
 }
 // src/widget.ts
-var rt = 3, it = class {
+var ct = 3, lt = class {
 	options;
-	host = D("div", { id: "bookbound-widget" });
-	status = D("div", {
+	host = k("div", { id: "bookbound-widget" });
+	status = k("div", {
 		class: "visually-hidden",
 		role: "status"
 	});
@@ -1459,32 +1489,32 @@ var rt = 3, it = class {
 	constructor(e) {
 		this.options = e;
 		let { strings: t, direction: n, code: r } = e.language;
-		this.client = new ge(e), this.history = new Te(e.server, e.book);
+		this.client = new he(e), this.history = new Ne(e.server, e.book);
 		let i = this.history.load();
-		this.citations = new de(this.host, t, e.pages, () => this.panel.isModal && this.close()), this.composer = new Ce(e, {
+		this.citations = new Te(this.host, t, e.pages, () => this.panel.isModal && this.close()), this.composer = new Me(e, {
 			ask: (e, t) => void this.ask(e, t),
 			stop: () => this.conversation.stop()
-		}), this.panel = new Ae(t, {
+		}), this.panel = new Re(t, {
 			close: () => this.close(),
 			clear: () => this.clear(),
 			ask: (e) => void this.ask(e),
 			escape: () => this.citations.hide()
-		}, [this.composer.element, this.citations.popover], this.removal.signal), this.conversation = new we(this.client, i.turns, {
+		}, [this.composer.element, this.citations.popover], this.removal.signal), this.conversation = new Se(this.client, i.turns, {
 			added: (e) => this.show(e),
 			changed: (e) => this.update(e),
 			busy: (e) => this.composer.setBusy(e),
 			emit: (e, t) => this.emit(e, t)
-		}), this.launcher = D("button", {
+		}), this.launcher = k("button", {
 			type: "button",
 			class: "launcher",
 			"aria-haspopup": "dialog",
 			click: () => this.open()
-		}, k("ask"), D("span", {}, t.open)), this.launcher.hidden = e.position === "none", this.selectionButton = new z(this.host, t, (e) => this.open({ selection: e }), (e) => this.announce(e), this.panel.element, this.removal.signal), this.mount(n, r), this.panel.suggest(e.questions);
+		}, j("ask"), k("span", {}, t.open)), this.launcher.hidden = e.position === "none", this.selectionButton = new B(this.host, t, (e) => this.open({ selection: e }), (e) => this.announce(e), this.panel.element, this.removal.signal), this.mount(n, r), this.panel.suggest(e.questions);
 		for (let e of i.turns) this.show(e);
 		(i.isOpen ?? (e.open !== "" && matchMedia(e.open).matches)) && !this.panel.isModal && this.reveal();
 	}
 	open({ selection: e = "" } = {}) {
-		let t = e || z.read(this.host);
+		let t = e || B.read(this.host);
 		if (t && this.composer.setSelection(t), !this.panel.isOpen) {
 			let e = document.activeElement;
 			this.focusBefore = e instanceof HTMLElement && e !== document.body && e !== this.host ? e : null, this.reveal(), this.emit("open", void 0);
@@ -1496,28 +1526,28 @@ var rt = 3, it = class {
 	}
 	async ask(e, t = "") {
 		let n = e.trim();
-		return n ? (this.open({ selection: t }), this.composer.setSelection(""), h(), (await this.conversation.ask(n, t)).reply ?? null) : null;
+		return n ? (this.open({ selection: t }), this.composer.setSelection(""), m(), (await this.conversation.ask(n, z(t))).reply ?? null) : null;
 	}
 	on(e, t) {
 		let n = this.handlers.get(e) ?? /* @__PURE__ */ new Set();
 		return this.handlers.set(e, n.add(t)), () => n.delete(t);
 	}
 	unmount() {
-		this.conversation.stop(), this.removal.abort(), this.host.remove(), h();
+		this.conversation.stop(), this.removal.abort(), this.host.remove(), m();
 	}
 	mount(e, t) {
 		let { position: n, color: r } = this.options, i = new CSSStyleSheet();
-		i.replaceSync(Ie);
+		i.replaceSync(Be);
 		let a = this.host.attachShadow({ mode: "open" });
 		a.adoptedStyleSheets = [i];
-		let o = D("div", { hidden: !0 }), s = D("div", {
+		let o = k("div", { hidden: !0 }), s = k("div", {
 			class: `root ${n === "none" ? "right" : n}`,
 			dir: e,
 			lang: t
 		}, this.selectionButton.button, this.launcher, this.panel.element, this.status, o);
 		a.append(s), document.body.append(this.host);
 		let { signal: c } = this.removal;
-		ee(this.host, We(this.host, o, r, c), c);
+		te(this.host, Je(this.host, o, r, c), c);
 	}
 	reveal() {
 		this.panel.element.hidden = !1, this.launcher.hidden = !0;
@@ -1530,7 +1560,7 @@ var rt = 3, it = class {
 			try {
 				let e = await this.client.book();
 				this.panel.setTitle(e.title || this.options.language.strings.title);
-				let t = e.chapters.filter((t) => t.title && t.title !== e.title), n = [...t].sort((e, t) => t.chunks - e.chunks).slice(0, rt), r = t.filter((e) => n.includes(e)).map((e) => e.title);
+				let t = e.chapters.filter((t) => t.title && t.title !== e.title), n = [...t].sort((e, t) => t.chunks - e.chunks).slice(0, ct), r = t.filter((e) => n.includes(e)).map((e) => e.title);
 				this.options.questions.length || this.panel.suggestChapters(r);
 			} catch {
 				this.hasBook = !1;
@@ -1538,7 +1568,7 @@ var rt = 3, it = class {
 		}
 	}
 	show(e) {
-		let t = new nt(e, this.options.language.strings, this.citations, {
+		let t = new st(e, this.options.language.strings, this.citations, {
 			retry: () => void this.conversation.retry(e),
 			vote: async (t) => {
 				await this.conversation.vote(e, t), this.save();
@@ -1555,13 +1585,13 @@ var rt = 3, it = class {
 		r ? this.announce([
 			n[r.status],
 			r.answer,
-			a && E(n, a)
+			a && T(n, a)
 		].filter(Boolean).join(". ")) : i ? this.announce(n.problems[i.kind]) : e.isStopped && this.announce(n.stopped);
 	}
 	clear() {
 		this.conversation.clear();
 		for (let e of this.views.values()) e.element.remove();
-		this.views.clear(), h(), this.panel.setEmpty(!0), this.save(), this.announce(this.options.language.strings.cleared), this.composer.input.focus();
+		this.views.clear(), m(), this.panel.setEmpty(!0), this.save(), this.announce(this.options.language.strings.cleared), this.composer.input.focus();
 	}
 	save() {
 		this.history.save(this.conversation.turns, this.panel.isOpen);
@@ -1576,19 +1606,30 @@ var rt = 3, it = class {
 			reportError(e);
 		}
 	}
-}, $ = null;
-function at(e) {
-	let t = se(e);
-	$?.unmount();
-	let n = new it(t), r = {
-		open: (e) => n.open(e),
+};
+// src/module.ts
+function ut(e) {
+	let t = ce(e ?? {});
+	window.Bookbound?.unmount();
+	let n = new lt(t), r = !0, i = () => {
+		if (!r) throw Error("This widget was removed from the page. Call mount again.");
+	}, a = {
+		open: (e = {}) => {
+			i(), $(typeof e == "object" && !!e && dt(e.selection), "Pass nothing or { selection: \"words of the page\" } to open."), n.open(e);
+		},
 		close: () => n.close(),
-		ask: (e, t) => n.ask(e, t),
-		on: (e, t) => n.on(e, t),
+		ask: async (e, t) => (i(), $(typeof e == "string", "Pass the question as text to ask."), $(dt(t), "Pass the selection as text to ask, or leave it out."), n.ask(e, t)),
+		on: (e, t) => (i(), $(xe.includes(e), "Pass the name of an event to on: open, close, ask, reply, error or vote."), $(typeof t == "function", "Pass a function as the second argument to on."), n.on(e, t)),
 		unmount: () => {
-			n.unmount(), $ === r && ($ = null);
+			r = !1, n.unmount(), window.Bookbound === a && (window.Bookbound = void 0);
 		}
 	};
-	return $ = r, r;
+	return window.Bookbound = a, a;
 }
-export { at as mount };
+function dt(e) {
+	return e === void 0 || typeof e == "string";
+}
+function $(e, t) {
+	if (!e) throw TypeError(t);
+}
+export { ut as mount };
