@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.server.page.conftest import Tab
+from tests.server.page.conftest import NO_STORAGE, Tab
 from tests.server.page.test_widget_in_browser import AXE, AXE_TAGS
 from tests.server.query_log.factories import make_entry, make_refused_entry, make_repository
 from tests.server.server_process import run_fast_server
@@ -173,6 +173,14 @@ def test_a_wrong_key_is_refused_and_the_right_one_stays_in_this_tab(tab: Tab, re
     expect(page.get_by_label("Admin key")).to_be_focused()
     assert page.evaluate("sessionStorage.length") == 0
     assert page.locator("#bb-data").inner_text() == ""
+
+
+def test_an_author_can_sign_in_and_out_if_the_browser_blocks_storage(tab: Tab, report_server: ReportServer) -> None:
+    tab.page.add_init_script(NO_STORAGE)
+    page = sign_in(tab, report_server)
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Admin key")).to_be_focused()
+    assert tab.problems == []
 
 
 def test_a_key_that_could_not_be_checked_does_not_sign_in(tab: Tab, changing_server: ReportServer) -> None:

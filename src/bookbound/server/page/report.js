@@ -26,7 +26,7 @@ const find = (id) => document.getElementById(`bb-${id}`);
 const signIn = find("sign-in");
 const TITLE = document.title;
 const HEADING = find("title").textContent;
-let key = sessionStorage.getItem(KEY_NAME) ?? "";
+let key = useStorage((storage) => storage.getItem(KEY_NAME)) ?? "";
 let section = null;
 let loading = new AbortController();
 
@@ -34,6 +34,15 @@ class RefusedError extends Error {
   constructor(message, status) {
     super(message);
     this.status = status;
+  }
+}
+
+/** Reads or writes the storage of this tab; a browser may block it, and then the key stays on this page only. */
+function useStorage(action) {
+  try {
+    return action(sessionStorage);
+  } catch {
+    return null;
   }
 }
 
@@ -61,7 +70,7 @@ async function call(method, path, body, signal) {
 
 /** Forgets the key and everything that was shown with it. */
 function signOut(problem = "") {
-  sessionStorage.removeItem(KEY_NAME);
+  useStorage((storage) => storage.removeItem(KEY_NAME));
   key = "";
   section?.close();
   loading.abort();
@@ -107,7 +116,7 @@ async function enter() {
   });
   const { books } = await send("GET", "/v1/books").catch(() => ({ books: [] }));
   listBooks(books);
-  sessionStorage.setItem(KEY_NAME, key);
+  useStorage((storage) => storage.setItem(KEY_NAME, key));
   if (signIn) signIn.hidden = true;
   find("signed-in").hidden = find("sign-out").hidden = false;
   await show();
