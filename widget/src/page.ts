@@ -102,6 +102,12 @@ export function stayOnPage(host: Element, onReturn: () => void, signal: AbortSig
   follow();
 }
 
+/** Free the widget from what the site does to its whole body: transforms and filters would move it, and zoom would make it too large. */
+export function raiseAbovePage(host: HTMLElement, root: HTMLElement): void {
+  if (host.isConnected && host.showPopover && !host.matches(":popover-open")) host.showPopover();
+  root.style.setProperty("zoom", String(1 / (host.currentCSSZoom || 1)));
+}
+
 export function clearHighlight(): void {
   if ("highlights" in CSS) CSS.highlights.delete(HIGHLIGHT);
 }

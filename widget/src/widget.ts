@@ -7,7 +7,7 @@ import { Conversation, type Events } from "./conversation";
 import { el, icon } from "./dom";
 import { History } from "./history";
 import type { Options } from "./options";
-import { clearHighlight, stayOnPage } from "./page";
+import { clearHighlight, raiseAbovePage, stayOnPage } from "./page";
 import { Panel } from "./panel";
 import { cutSelection, SelectionButton } from "./selection";
 import { translate } from "./strings";
@@ -21,7 +21,7 @@ const MAX_SUGGESTIONS = 3;
 type Handler = (data: never) => void;
 
 export class Widget {
-  private readonly host = el("div", { id: "bookbound-widget" });
+  private readonly host = el("div", { id: "bookbound-widget", popover: "manual" });
   private readonly status = el("div", { class: "visually-hidden", role: "status" });
   private readonly launcher: HTMLButtonElement;
   private readonly panel: Panel;
@@ -132,7 +132,11 @@ export class Widget {
     shadow.append(root);
     document.body.append(this.host);
     const { signal } = this.removal;
-    stayOnPage(this.host, followTheme(this.host, probe, color, signal), signal);
+    const follow = followTheme(this.host, probe, color, signal);
+    const raise = (): void => raiseAbovePage(this.host, root);
+    stayOnPage(this.host, () => [follow, raise].forEach((each) => each()), signal);
+    addEventListener("resize", raise, { signal });
+    raise();
   }
 
   private reveal(): void {

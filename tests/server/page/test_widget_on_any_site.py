@@ -183,7 +183,35 @@ def test_the_last_question_is_in_view_on_the_next_page(new_tab: Any, site: BookS
 @pytest.mark.parametrize(
     "style",
     [
+        "body { transform: scale(0.9) }",
+        "body { zoom: 1.5 }",
+        "html { zoom: 2; transform: rotate(3deg) } body { filter: blur(2px); opacity: 0.1; overflow: hidden }",
+        "body { contain: strict; height: 50px } ::backdrop { background: black }",
+    ],
+)
+def test_what_a_site_does_to_its_whole_page_does_not_move_the_widget(
+    new_tab: Any, site: BookSite, server: str, style: str
+) -> None:
+    tab: Tab = new_tab(reduced_motion="reduce")
+    page = tab.open(site.add("/plain", CONTENT, server))
+    place = page.locator(".panel").bounding_box()
+    page.goto(site.add("/moved", CONTENT, server, style=style))
+    assert page.locator(".panel").bounding_box() == place
+    assert (
+        page.evaluate("getComputedStyle(document.querySelector('#bookbound-widget'), '::backdrop').display") == "none"
+    )
+    tab.ask("Does it walk?")
+    page.evaluate("document.body.replaceChildren(document.createElement('main'))")
+    expect(page.locator(".turn")).to_have_count(1)
+    assert page.locator(".panel").bounding_box() == place
+    assert tab.problems == []
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
         "* { all: unset }",
+        "* { all: unset !important }",
         "div { display: none !important }",
         "body > * { visibility: hidden; pointer-events: none }",
     ],
