@@ -80,13 +80,13 @@ function renderItem(item: ListItem): HTMLLIElement {
 function renderTable(block: Block, strings: Strings): HTMLElement {
   const head = block.header && el("thead", {}, el("tr", {}, ...block.header.map((cell) => renderCell("th", cell))));
   const rows = block.rows.map((row) => el("tr", {}, ...row.map((cell) => renderCell("td", cell))));
-  const table = el("table", {}, head, el("tbody", {}, ...rows));
+  const table = el("table", { dir: "auto" }, head, el("tbody", {}, ...rows));
   return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": strings.table }, table);
 }
 
 function renderCell(name: "th" | "td", text: string): HTMLElement {
   // An empty header cell names nothing, so it is an ordinary cell.
-  return name === "th" && text.trim() ? el("th", { scope: "col", dir: "auto" }, text) : el("td", { dir: "auto" }, text);
+  return name === "th" && text.trim() ? el("th", { scope: "col" }, text) : el("td", {}, text);
 }
 
 function renderCode(block: Block, context: BlockContext): HTMLElement {

@@ -24,6 +24,7 @@ from bookbound.evaluation.html_report import render_template
 from bookbound.server.page import accepts_gzip
 from bookbound.server.page.book_links import BookLinks, page_path
 from bookbound.server.page.page_content import build_sections, list_chapters, split_list, split_table
+from bookbound.server.page.page_language import detect_page_language
 from bookbound.server.page.page_search import find_sections
 
 START_PATH, READ_PATH, REPORT_PATH = "/", "/read", "/report"
@@ -125,6 +126,7 @@ def _render_book_page(
     return render_page_template(
         "book.html.j2",
         root,
+        language=detect_page_language("\n".join([place.title, *(chunk.text for chunk in chunks)])),
         book_title=book_title,
         book=str(book or ""),
         prefix=prefix,
