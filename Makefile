@@ -84,7 +84,6 @@ lock: $(VENV)/.dev    ## pin every dependency again, with hashes
 	$(COMPILE) $(INTEGRATIONS:%=--extra %) --group integrations -c requirements-dev.lock pyproject.toml \
 	    -o requirements-integrations.lock
 	$(COMPILE) --group docs -o requirements-docs.lock
-
 	$(COMPILE) pyproject.toml benchmarks/requirements.in -o benchmarks/requirements.lock
 	$(COMPILE) --no-deps benchmarks/models.in -o benchmarks/models.lock
 
@@ -100,9 +99,7 @@ widget:          ## build the widget from its sources (needs Node)
 	npm --prefix widget run build
 
 clean:           ## remove what the other targets made
-	rm -rf $(VENV) $(VENV)-docs $(VENV)-integrations .bookbound/demo .bookbound/docs .cache evals/out dist site
-
-	rm -rf $(VENV) $(VENV)-integrations $(VENV)-compare .bookbound/demo benchmarks/out evals/out dist
+	rm -rf $(VENV) $(VENV)-docs $(VENV)-integrations $(VENV)-compare .bookbound/demo .bookbound/docs .cache benchmarks/out evals/out dist site
 
 $(VENV)/.run: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -123,6 +120,7 @@ $(VENV)-integrations/.dev: requirements-integrations.lock pyproject.toml
 $(VENV)-docs/.dev: requirements-docs.lock
 	$(PYTHON) -m venv $(VENV)-docs
 	$(VENV)-docs/bin/python -m pip install --quiet --require-hashes -r requirements-docs.lock
+	@touch $@
 
 $(VENV)-compare/.dev: benchmarks/requirements.lock benchmarks/models.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)-compare
