@@ -172,10 +172,11 @@ def test_readers_and_writers_go_to_the_next_node_and_stay_there(
 ) -> None:
     with run_server() as broken:
         broken.fail(fault, times=ALWAYS)
-        store = QdrantStore(f"{broken.url},{server.url}", timeout=4)
-        published = asyncio.run(publish(store, chunks))
-        assert asyncio.run(search(store)) == [chunks[5].text]
+        published = asyncio.run(publish(store_at(server), chunks, title="first"))
+        store = QdrantStore(f"{broken.url},{server.url}", timeout=20)
         assert asyncio.run(store.published_generation()) == published.generation
+        assert asyncio.run(search(store)) == [chunks[5].text]
+        assert asyncio.run(publish(store, chunks, title="second")).title == "second"
         assert len(broken.calls) == 1
 
 
