@@ -220,3 +220,24 @@ def test_rules_of_the_site_do_not_reach_the_widget(tab: Tab, site: BookSite, ser
     page = tab.open(site.add("/ruled", "<p>A page.</p>", server, style=style))
     expect(page.locator("textarea")).to_be_focused()
     assert page.locator(".panel").evaluate("panel => getComputedStyle(panel).visibility") == "visible"
+
+
+def test_a_vote_is_seen_in_forced_colours(new_tab: Any, site: BookSite, server: str) -> None:
+    tab: Tab = new_tab(forced_colors="active")
+    script_replies(tab.page, make_reply())
+    tab.page.route("**/v1/votes", lambda route: route.fulfill(headers={"Access-Control-Allow-Origin": "*"}, json=None))
+    page = tab.open(site.add("/forced", CONTENT, server))
+    tab.ask("Does it walk?")
+    page.get_by_role("button", name="Helpful", exact=True).click()
+    width = "(button) => getComputedStyle(button).borderTopWidth"
+    assert page.locator(".icon[aria-pressed=true]").evaluate(width) != page.locator(".icon").first.evaluate(width)
+
+
+def test_a_question_that_is_sent_twice_at_once_is_answered_once(tab: Tab, site: BookSite, server: str) -> None:
+    page = tab.open(site.add("/twice", CONTENT, server))
+    statuses = page.evaluate(
+        "Promise.all([1, 2].map(() => Bookbound.ask('Does it walk?'))).then((all) => all.map((each) => each?.status))"
+    )
+    assert statuses == [None, "answered"]
+    expect(page.locator(".stopped")).to_have_count(1)
+    expect(page.get_by_role("button", name="Send")).to_be_visible()

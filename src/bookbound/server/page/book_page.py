@@ -24,7 +24,7 @@ from bookbound.evaluation.html_report import render_template
 from bookbound.server.page import accepts_gzip
 from bookbound.server.page.book_links import BookLinks, page_path
 from bookbound.server.page.page_content import build_sections, list_chapters, split_list, split_table
-from bookbound.server.page.page_language import detect_page_language
+from bookbound.server.page.page_language import PageLanguage, detect_page_language
 from bookbound.server.page.page_search import find_sections
 
 START_PATH, READ_PATH, REPORT_PATH = "/", "/read", "/report"
@@ -154,7 +154,7 @@ def render_problem(problem: Problem, scope: Scope, headers: Mapping[str, str]) -
 
 
 def render_page_template(template: str, root: str, **values: Any) -> str:
-    return render_template(f"server/page/{template}", root=root, **values)
+    return render_template(f"server/page/{template}", root=root, **({"language": PageLanguage()} | values))
 
 
 def respond_with_page(request: Request, content: str) -> HTMLResponse:
