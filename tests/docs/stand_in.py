@@ -24,7 +24,8 @@ def run_bookbound(arguments: list[str]) -> int:
         return start_server(
             ["0" if before == "--port" else each for before, each in zip(["", *arguments], arguments, strict=False)]
         )
-    if "BOOKBOUND_QDRANT_URL" in os.environ:  # there is no Qdrant; the command and its options exist
+    # There is no Qdrant; the command and its options exist.
+    if "BOOKBOUND_QDRANT_URL" in os.environ or "--from-qdrant" in arguments:
         return subprocess.run([*BOOKBOUND, command, "--help"], check=False, capture_output=True).returncode
     if arguments[:2] == ["key", "revoke"]:
         listed = subprocess.run([*BOOKBOUND, "key", "list"], check=True, capture_output=True, text=True).stdout
@@ -53,6 +54,7 @@ def check_command(name: str, arguments: list[str]) -> int:
         targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
         return int(not set(arguments) <= targets)
     if name == "python":
+        sys.path.insert(0, str(REPOSITORY))
         return int(importlib.util.find_spec(arguments[1]) is None)
     pairs = itertools.pairwise(arguments)
     missing = [file for option, file in pairs if option in NAMES_A_FILE and file != "-" and not Path(file).exists()]

@@ -209,7 +209,7 @@ SETUPS = (
     Setup("embeddings", embeddings, immediate_cases("embeddings")),
     Setup(
         "qdrant",
-        lambda url: {"qdrant_url": url, "qdrant_key": KEY, "qdrant_timeout_seconds": 5.0},
+        lambda url: {"qdrant_url": url, "qdrant_key": KEY, "qdrant_timeout_seconds": 8.0},
         qdrant_cases(),
         backend=Qdrant,
     ),

@@ -130,13 +130,14 @@ async def _is_ready(node: AsyncQdrantClient) -> bool:
 
 
 class QdrantNodes:
-    """The clients of the URLs between commas; each is made at its first use, which takes longer than most requests."""
+    """The clients of the URLs between commas; all but the first are made at their first use."""
 
     def __init__(self, urls: str, key: str | None, seconds: float) -> None:
         self._urls = [validate_url(url, "qdrant_url") for url in urls.split(",")]
         self._key = validate_key(key, "qdrant_key") if key else None
         self._seconds = seconds
-        self._clients: dict[int, AsyncQdrantClient] = {}
+        # The first one is made now, because importing the package would use up the time of the first request.
+        self._clients = {0: _connect(self._urls[0], self._key, seconds)}
 
     def __len__(self) -> int:
         return len(self._urls)
