@@ -11,9 +11,12 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from tests.server.page.book_site import BookSite, run_site
 from tests.server.server_process import run_fast_server
+from tests.server.thread_server import run_in_thread
 
 from bookbound import bootstrap
+from bookbound.server.app import create_app
 from bookbound.settings import Settings
+from bookbound.testing import ScriptedBackend, make_answer, make_passage
 from evals import chromium
 
 TIMEOUT_MILLISECONDS = 30_000
@@ -27,6 +30,14 @@ NO_STORAGE = """for (const name of ["localStorage", "sessionStorage"]) {
 def site() -> Iterator[BookSite]:
     with run_site() as site:
         yield site
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """A server for pages of any origin, whose book always gives the same answer."""
+    backend = ScriptedBackend(make_answer([("It walks.", make_passage("It walks."))]))
+    with run_in_thread(create_app(backend, Settings(allowed_origins=("*",)))) as running:
+        yield running.url
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,23 +11,12 @@ from tests.server.page.conftest import NO_STORAGE, Tab
 from tests.server.page.replies import make_reply
 from tests.server.page.test_widget_is_safe import script_replies
 from tests.server.page.test_widget_module import MODULE
-from tests.server.thread_server import run_in_thread
 
 from bookbound.domain.question import MAX_SELECTION_CHARS
-from bookbound.server.app import create_app
-from bookbound.settings import Settings
-from bookbound.testing import ScriptedBackend, make_answer, make_passage
 
 CATCH = """async (code) => {
   try { return String(await (0, eval)(code)); } catch (error) { return `${error.name}: ${error.message}`; }
 }"""
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    backend = ScriptedBackend(make_answer([("It walks.", make_passage("It walks."))]))
-    with run_in_thread(create_app(backend, Settings(allowed_origins=("*",)))) as running:
-        yield running.url
 
 
 @pytest.fixture

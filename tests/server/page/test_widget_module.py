@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,6 @@ from tests.server.page.book_site import BookSite
 from tests.server.page.conftest import Tab
 from tests.server.page.site_generators import Addresses, read_snippets
 from tests.server.page.test_widget_file import SOURCES
-from tests.server.thread_server import run_in_thread
-
-from bookbound.server.app import create_app
-from bookbound.settings import Settings
-from bookbound.testing import ScriptedBackend, make_answer, make_passage
 
 MODULE = '<script type="module">import {{ mount }} from "{}/widget.mjs"; Object.assign(window, {{ mount }})</script>'
 REACT = """
@@ -39,13 +33,6 @@ mount({ key: "k" });
 stop();
 export const cleanUp: () => void = bookbound.unmount;
 """
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    backend = ScriptedBackend(make_answer([("It walks.", make_passage("It walks."))]))
-    with run_in_thread(create_app(backend, Settings(allowed_origins=("*",)))) as running:
-        yield running.url
 
 
 @pytest.fixture

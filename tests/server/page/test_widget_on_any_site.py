@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,11 +11,6 @@ from tests.server.page.conftest import Tab
 from tests.server.page.replies import make_block, make_place, make_reply
 from tests.server.page.test_widget_in_browser import HIGHLIGHTED
 from tests.server.page.test_widget_is_safe import script_replies
-from tests.server.thread_server import run_in_thread
-
-from bookbound.server.app import create_app
-from bookbound.settings import Settings
-from bookbound.testing import ScriptedBackend, make_answer, make_passage
 
 CONTENT = "<h1>Walking</h1><p>A first line.</p><h2 id=legs>Legs</h2><p>It walks on two legs.</p>"
 RENDERED_AGAIN = """<script>
@@ -40,13 +34,6 @@ FOLDED = {
     "<input type=radio name=x id=a checked><label for=a>One</label><div class=sd-tab-content>One</div>"
     f"<input type=radio name=x id=b><label for=b>Two</label><div class=sd-tab-content>{WORDS}</div>",
 }
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    backend = ScriptedBackend(make_answer([("It walks.", make_passage("It walks."))]))
-    with run_in_thread(create_app(backend, Settings(allowed_origins=("*",)))) as running:
-        yield running.url
 
 
 def cite(tab: Tab, url: str, *links: str) -> None:
