@@ -184,19 +184,11 @@ def read_book(
 
 def _build_source(source: Path | str, settings: Settings, kind: str | None, progress: ProgressCallback) -> BookSource:
     from bookbound.indexing.pipeline import BookSource
-    from bookbound.indexing.store.qdrant_reader import SOURCE_SCHEME
     from bookbound.sources import READER_VERSION, parse_book
 
-    if isinstance(source, str) and source.startswith(SOURCE_SCHEME):
-        return BookSource(
-            lambda: _read_collection(source, settings, kind, lambda done, of: progress("read", done, of)),
-            reader_version=READER_VERSION,
-        )
     if isinstance(source, str):
-        from bookbound.sources.crawl import crawl_site
-
         return BookSource(
-            lambda: crawl_site(source, settings.crawl_allowed_hosts, lambda done, of: progress("read", done, of)),
+            lambda: _read_address(source, settings, kind, lambda done, of: progress("read", done, of)),
             reader_version=READER_VERSION,
         )
     from bookbound.sources.fingerprints import fingerprint_source
@@ -206,6 +198,18 @@ def _build_source(source: Path | str, settings: Settings, kind: str | None, prog
         lambda outside_files: f"{kind} {settings.edition} {fingerprint_source(source, outside_files)}",
         READER_VERSION,
     )
+
+
+def _read_address(
+    source: str, settings: Settings, kind: str | None, progress: Callable[[int, int], None]
+) -> ParsedBook:
+    from bookbound.indexing.store.qdrant_reader import SOURCE_SCHEME
+
+    if source.startswith(SOURCE_SCHEME):
+        return _read_collection(source, settings, kind, progress)
+    from bookbound.sources.crawl import crawl_site
+
+    return crawl_site(source, settings.crawl_allowed_hosts, progress)
 
 
 def _read_collection(

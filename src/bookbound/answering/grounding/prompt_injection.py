@@ -37,9 +37,9 @@ _PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
 
 def is_prompt_injection(text: str) -> bool:
     """Returns whether a text gives a language model commands, instead of speaking about such commands."""
-    unquoted = _QUOTED.sub(" ", text)
     if len(_WORD.findall(text)) < MIN_COMMAND_WORDS:
         return False
+    unquoted = _QUOTED.sub(" ", text)
     return _INJECTION.match(unquoted if len(_WORD.findall(unquoted)) >= MIN_WORDS_AROUND_QUOTE else text) is not None
 
 
