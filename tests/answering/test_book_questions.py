@@ -45,11 +45,13 @@ ABOUT_THE_BOOK: dict[BookQuestionKind, list[str]] = {
         "how many chapters are in the book?",
         "What topics does this book cover?",
         "How is this book organised?",
+        "toc",
+    ],
+    "questions": [
         "what can I ask",
         "What can I ask you?",
         "what questions can I ask here?",
         "What questions can you answer?",
-        "toc",
     ],
 }
 CHAPTERS = {

@@ -77,11 +77,11 @@ def test_urls_are_relative_to_the_folder_of_the_summary(site: Site, folder: str)
     assert [page.url for page in book.pages] == ["/", "/pages/a"]
 
 
-def test_a_chapter_is_a_first_level_entry_or_the_part_of_an_entry_without_children(site: Site) -> None:
+def test_a_chapter_is_a_first_level_entry_or_a_part_in_which_no_entry_has_children(site: Site) -> None:
     names = "README alone led/README led/inner led/inmost leaf other after last".split()
     assert chapters(site({"SUMMARY.md": PARTS} | {f"{name}.md": "text" for name in names})) == {
         "README.md": "Before",
-        "alone.md": "One",
+        "alone.md": "Alone",
         "led/README.md": "Led",
         "led/inner.md": "Led",
         "led/inmost.md": "Led",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from bookbound.answering.book_questions import BookQuestion, BookQuestionKind, parse_book_question
 from bookbound.answering.run_state import RunState
+from bookbound.answering.small_talk import write_invitation
 from bookbound.domain.chunk import Chunk, Passage
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.outline import Outline, OutlineChapter
@@ -88,6 +89,8 @@ class OutlineReader:
             return None
         if asked.kind == "contents":
             return self._list_chapters()
+        if asked.kind == "questions":
+            return self._list_chapters(f"{write_invitation(self._index.manifest)}. Its chapters:")
         if asked.kind == "chapter":
             return await self._describe_chapter(asked)
         if answer := await self._quote_own_section(asked.kind):
@@ -107,11 +110,15 @@ class OutlineReader:
         _add_titles(answer, numbered)
         return answer
 
-    def _list_chapters(self) -> OutlineAnswer:
-        count = len(self._chapters)
+    def _list_chapters(self, note: str = "") -> OutlineAnswer:
+        """Lists the chapters without the title page of the book."""
+        own = self._index.manifest.title.casefold()
+        chapters = [each for each in self._chapters if each.title.casefold() != own] or self._chapters
+        count = len(chapters)
         which = f"the first {MAX_TITLES} of {count} chapters" if count > MAX_TITLES else f"{count} chapters"
-        answer = OutlineAnswer(f"From the table of contents, {which}:" if count > 1 else "The book has one chapter:")
-        _add_titles(answer, self._chapters[:MAX_TITLES])
+        counted = f"From the table of contents, {which}:" if count > 1 else "The book has one chapter:"
+        answer = OutlineAnswer(note or counted)
+        _add_titles(answer, chapters[:MAX_TITLES])
         return answer
 
     async def _quote_own_section(self, kind: BookQuestionKind) -> OutlineAnswer | None:

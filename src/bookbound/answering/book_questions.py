@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-BookQuestionKind = Literal["subject", "audience", "author", "contents", "chapter"]
+BookQuestionKind = Literal["subject", "audience", "author", "contents", "questions", "chapter"]
 MAX_BOOK_QUESTION_CHARS = 120
 _NUMBER_WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
@@ -71,6 +71,8 @@ _PATTERNS: dict[BookQuestionKind, tuple[str, ...]] = {
         rf"|(?:are|is) (?:there )?(?:covered )?in {_BOOK})",
         r"how many chapters(?: (?:are there|is it|does it have))?",
         rf"how is {_BOOK} (?:organi[sz]ed|structured|divided|arranged)",
+    ),
+    "questions": (
         rf"what(?: (?:questions?|things?|kind of questions?|sort of questions?))? (?:can|could|should|may)"
         rf" i ask(?: (?:you|it|here|{_BOOK}))?(?: (?:about|here|about {_BOOK}))?",
         r"what (?:kind of |sort of )?questions (?:can|do) you answer",

@@ -110,15 +110,14 @@ async def reply_to_small_talk(index: Index, run: RunState, retrieve: Retrieve) -
     kind = None if question.selection else recognize_small_talk(question.text)
     if kind is None:
         return None
-    run.note = write_invitation(kind, index.manifest)
+    run.note = f"{OPENINGS[kind]}{write_invitation(index.manifest)}"
     found = await retrieve(question, run)
     return replace(found, passages=found.passages[: question.k]), OFF_TOPIC
 
 
-def write_invitation(kind: SmallTalk, manifest: Manifest) -> str:
-    """Returns one line that says what can be asked, with a title from the middle of the book as an example."""
-    titles = [chapter.title for chapter in manifest.chapters]
-    example = (
-        f"What is in the chapter on {titles[len(titles) // 2]}?" if len(titles) > 1 else "What is this book about?"
-    )
-    return f"{OPENINGS[kind]}Ask me anything that {manifest.title} covers, for example: “{example}”"
+def write_invitation(manifest: Manifest) -> str:
+    """Returns one line that says what can be asked, with the chapter in the middle of the text as an example."""
+    titles = [chapter.title for chapter in manifest.chapters for _ in range(chapter.chunks)]
+    is_divided = len(manifest.chapters) > 1 and titles
+    example = f"What is in the chapter on {titles[len(titles) // 2]}?" if is_divided else "What is this book about?"
+    return f"Ask me anything that {manifest.title} covers, for example: “{example}”"

@@ -68,11 +68,12 @@ def find_summary_file(paths: list[Path]) -> TableOfContents | None:
 
 
 def read_summary_file(path: Path, paths: list[Path], title: str | None) -> TableOfContents:
-    """Read a SUMMARY.md; the chapter of a page is its first-level entry, or the part of an entry without children."""
+    """Read a SUMMARY.md; the chapter of a page is its first-level entry, or its part if no entry of it has children."""
     source = file_loader.load_text(path, path.name).value or ""
     lines = _parse_summary_lines(parse_markdown(strip_markup(source, PLAIN_MARKDOWN).text, indented_code=False))
     pages = {page.parent.resolve() / page.name: page for page in paths}
     sizes = Counter(line.branch for line in lines)
+    divided = {line.part for line in lines if sizes[line.branch] > 1}
     branches: dict[int, str] = {}
     folder = path.parent.resolve()
     entries: dict[Path, ContentsEntry] = {}
@@ -82,7 +83,7 @@ def read_summary_file(path: Path, paths: list[Path], title: str | None) -> Table
         target = files.resolve_relative_path(folder, unquote(line.target).partition("#")[0])
         page = pages.get(target) if target and line.target else None
         if page and page != path:
-            chapter = branch if sizes[line.branch] > 1 else line.part or line.label
+            chapter = branch if line.part in divided else line.part or line.label
             entries.setdefault(page, ContentsEntry(line.label, chapter))
         elif line.target.endswith(".md") and "://" not in line.target:
             missing.append(line.target)

@@ -63,7 +63,7 @@ def test_the_book_has_the_pages_of_its_summary_at_the_urls_of_mdbook(site: Site)
         ("src/one.md", "/the-book/one.html", "One"),
         ("src/deep/README.md", "/the-book/deep/index.html", "One"),
         ("src/deep/in most.md", "/the-book/deep/in%20most.html", "One"),
-        ("src/two.md", "/the-book/two.html", "First part"),
+        ("src/two.md", "/the-book/two.html", "Two"),
         ("src/three.md", "/the-book/three.html", "Second part"),
         ("src/after.md", "/the-book/after.html", "After"),
     ]
@@ -180,7 +180,7 @@ def test_the_real_mdbook_guide_is_read_in_its_order(shared: Path) -> None:
     assert (book.title, book.kind) == ("mdBook Documentation", "mdbook")
     assert [page.file for page in book.pages] == [f"guide/src/{name}.md" for name in GUIDE]
     assert list(dict.fromkeys(page.chapter for page in book.pages)) == [
-        *("Introduction", "User guide", "Command-line tool", "Format", "Reference guide", "For developers"),
+        *("Introduction", "User guide", "Command-line tool", "Format", "Continuous integration", "For developers"),
         "Contributors",
     ]
     # Headings of format/summary.md and of cli/init.md.
