@@ -14,7 +14,7 @@ from bookbound.answering.engine import Engine, OpenBook
 from bookbound.answering.follow_up import complete_follow_up
 from bookbound.answering.grounding.supported_sentences import keep_supported
 from bookbound.answering.question_wording import SpellingCorrector, judge_as_meant
-from bookbound.answering.reading.covering_block import prefer_covering_block
+from bookbound.answering.reading.covering_block import prefer_comparison_table, prefer_covering_block
 from bookbound.answering.reading.named_section import prefer_named_words
 from bookbound.answering.reading.question_parts import merge_part_readings, split_question
 from bookbound.answering.run_state import AgentSearches, RunState, rephrase_question
@@ -197,7 +197,8 @@ class Pipeline:
             read = []
             for part, each in zip(parts, found, strict=True):
                 named = prefer_named_words(part, each.passages, await assess(part, each.passages, run.deadline))
-                read.append(prefer_covering_block(part, each.passages, named))
+                covered = prefer_covering_block(part, each.passages, named)
+                read.append(prefer_comparison_table(question.text, each.passages, covered))
         return rank_passages(question, *merge_part_readings(found, read))
 
     async def _write(self, retrieval: Retrieval, judgement: Judgement, run: RunState) -> AsyncGenerator[AnswerSentence]:

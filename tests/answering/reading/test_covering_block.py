@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bookbound.answering.reading.covering_block import prefer_covering_block
+from bookbound.answering.reading.covering_block import prefer_comparison_table, prefer_covering_block
 from bookbound.answering.reading.named_section import NAMED_PROBABILITY
 from bookbound.domain.chunk import Chunk, Passage
 from bookbound.domain.judgement import AnswerSpan, Assessment, PassageAssessment
@@ -103,3 +103,40 @@ def test_the_block_with_more_words_of_its_own_answers(tmp_path: Path) -> None:
 
 def _mark(chunk: Chunk, words: str, chance: float) -> AnswerSpan:
     return AnswerSpan(start := chunk.text.index(words), start + len(words), chance)
+
+
+COMPARED = """# Gears
+
+| | Strain wave | Quasi-direct drive |
+|---|---|---|
+| Ratio | 100:1 | 6:1 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "is_answered"),
+    [
+        ("strain wave gear vs quasi-direct drive", True),
+        ("What is the difference between a strain wave and a quasi-direct drive?", True),
+        ("strain wave gear vs planetary gear", False),
+        ("What is the ratio of a strain wave gear?", False),
+    ],
+)
+def test_a_table_with_a_column_for_each_side_answers_a_comparison(
+    tmp_path: Path, question: str, is_answered: bool
+) -> None:
+    (tmp_path / "a.md").write_text(COMPARED)
+    (chunk,) = split_page(parse_book(tmp_path).pages[0], lambda text: len(text.split()), 400)
+    read = Assessment(0.2, (PassageAssessment(0.1),))
+    found = prefer_comparison_table(question, [Passage(chunk, 0.6)], read)
+    assert (found != read) == is_answered
+    if is_answered:
+        (span,) = found.readings[0].spans
+        assert (found.probability, chunk.text[span.start : span.end].count("\n")) == (NAMED_PROBABILITY, 1)
+
+
+def test_a_column_that_both_sides_share_compares_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Docs\n\n| Path | Version |\n|---|---|\n| a | 1 |\n")
+    (chunk,) = split_page(parse_book(tmp_path).pages[0], lambda text: len(text.split()), 400)
+    read = Assessment(0.2, (PassageAssessment(0.1),))
+    assert prefer_comparison_table("current version vs latest version", [Passage(chunk, 0.6)], read) is read

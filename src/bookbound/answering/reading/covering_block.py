@@ -1,4 +1,4 @@
-"""Finds the table, list or code that has every word of a question; a reader of sentences is seldom sure of one."""
+"""Finds the table, list or code that answers by its words alone; a reader of sentences is seldom sure of one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from bookbound.answering.reading.named_section import NAMED_PROBABILITY
+from bookbound.answering.reading.question_parts import split_comparison
 from bookbound.answering.writers.chunk_layout import ChunkLayout
 from bookbound.answering.writers.quote_context import is_exercise
 from bookbound.domain.chunk import Passage
@@ -37,6 +38,25 @@ def prefer_covering_block(question: str, passages: Sequence[Passage], assessment
     # A section names what all of its blocks are about, so the words of a block itself say more.
     count, at, spans = max(found, key=lambda each: each[:2], default=(0, 0, ()))
     return _answer_with(-at, spans, assessment) if count else assessment
+
+
+def prefer_comparison_table(question: str, passages: Sequence[Passage], assessment: Assessment) -> Assessment:
+    """Returns the assessment with the table alone that has a column for each side of a comparison, if there is one."""
+    sides = [frozenset(extract_terms(side)) for side in split_comparison(" ".join(question.split()))]
+    common = frozenset.intersection(*sides) if sides else frozenset()
+    for at, passage in enumerate(passages if sides else ()):
+        layout = ChunkLayout(passage.chunk)
+        for row in filter(layout.names_columns, range(len(layout))):
+            columns = [frozenset(extract_terms(cell)) for cell in passage.chunk.split_row(layout.units[row])]
+            if all(any(_names_side(column - common, side - common) for column in columns) for side in sides):
+                first, last = (layout.units[unit] for unit in (row, layout.table(row)[-1]))
+                return _answer_with(at, (AnswerSpan(first.start, last.end, NAMED_PROBABILITY),), assessment)
+    return assessment
+
+
+def _names_side(column: frozenset[str], side: frozenset[str]) -> bool:
+    """Returns whether a column is about one side of a comparison; its name may be shorter."""
+    return bool(column) and column <= side and 2 * len(column) >= len(side)
 
 
 def _find_blocks_with_words(
