@@ -38,6 +38,7 @@ def quote(page: Pages, words: str, asked_for: str = "") -> list[str]:
         "The value 42 solves this.",
         "Both are 42.",
         "However, the port is 42.",
+        "Now add 42.",
         "Contrary to a name, the port is 42.",
         "The port is 42 at this point.",
         "Set this property to 42.",
@@ -49,6 +50,11 @@ def quote(page: Pages, words: str, asked_for: str = "") -> list[str]:
 def test_a_sentence_with_a_reference_needs_the_one_before(make_pages: Make, opening: str) -> None:
     page = make_pages(f"# Ports\n\nPorts are numbers. The server has a default. {opening} More follows.")
     assert quote(page, "42") == ["The server has a default.", opening]
+
+
+def test_the_sentence_before_may_continue_an_earlier_one(make_pages: Make) -> None:
+    page = make_pages("# Ports\n\nPorts are numbers. The server has a default. Now add a port. It is 42. More follows.")
+    assert quote(page, "42") == ["The server has a default.", "Now add a port.", "It is 42."]
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,10 @@ _ASKS_YES_OR_NO = re.compile(
 )
 MIN_SHARE_SAME_PASSAGE, MIN_SHARE_OTHER_PASSAGE, MIN_NEW_TERM_SHARE = 0.1, 0.3, 0.3
 """Probability relative to the best that further words need, in a quoted passage and in another, and its new terms."""
+SURE_PROBABILITY = 0.7
+"""The only part of a question needs no second passage if the words from the first are that probable."""
 MAX_QUOTED_PASSAGES, MAX_ANNOUNCED_LINES = 3, 8
-MIN_QUOTED_UNITS, MIN_QUOTED_UNITS_OF_PART, MIN_QUOTED_WORDS, MAX_WIDENED_WORDS = 5, 2, 25, 120
+MIN_QUOTED_UNITS, MIN_QUOTED_UNITS_OF_PART, MIN_QUOTED_WORDS, MAX_WIDENED_WORDS = 5, 2, 25, 80
 """Answers with fewer units are widened, and so is the answer to each of several parts, but not to more prose."""
 
 
@@ -33,6 +35,7 @@ class Excerpt:
         self._chosen: dict[str, dict[int, Evidence]] = {}
         self._best: dict[int, float] = {}
         self._leads: dict[str, int] = {}
+        self._settled: set[int] = set()
         self._referring: set[Evidence] = set()
 
     def add(self, piece: Evidence) -> None:
@@ -53,8 +56,11 @@ class Excerpt:
             self._leads.setdefault(piece.chunk_id, min(fitting))
             if layout.kind(min(core)) == "sentence" and min(fitting) < min(core):
                 self._referring.add(piece)
-        if core:
-            self._best.setdefault(piece.part, piece.probability)
+        if core and piece.part not in self._best:
+            self._best[piece.part] = piece.probability
+            # What answers two parts at once, or is a table, is complete.
+            if not core & new or layout.kind(min(core)) == "row":
+                self._settled.add(piece.part)
 
     def widen(self) -> None:
         """Adds the prose after the best words for each part while their answer is short."""
@@ -66,8 +72,8 @@ class Excerpt:
                 for piece in chosen.values()
                 if piece.part == part
             ]
-            if pieces:
-                self._widen_around(*max(pieces, key=lambda pair: pair[0].probability), wanted)
+            if len(set(pieces)) == 1:
+                self._widen_around(*pieces[0], wanted)
 
     def _widen_around(self, best: Evidence, name: str, wanted: int) -> None:
         chosen, layout = self._chosen[name], self._layouts[name]
@@ -133,7 +139,7 @@ class Excerpt:
         return bool(self._question_terms.intersection(extract_terms(layout.words(at))) - said)
 
     def _is_long_with(self, name: str, at: int) -> bool:
-        return self._count_words() + len(self._layouts[name].words(at).split()) > MAX_WIDENED_WORDS
+        return self._count_words() + len(self._layouts[name].words(at).split()) > MAX_WIDENED_WORDS * len(self._best)
 
     def _count_words(self) -> int:
         """Returns the number of words in the chosen prose."""
@@ -192,12 +198,17 @@ class Excerpt:
         units = [(name, at) for name, chosen in self._chosen.items() for at in chosen]
         said = self._question_terms.union(*(extract_terms(self._layouts[name].words(at)) for name, at in units))
         is_quoted = piece.chunk_id in self._chosen
-        if len(self._chosen) + (not is_quoted) > MAX_QUOTED_PASSAGES or not set(extract_terms(piece.text)) - said:
+        is_full = not is_quoted and (len(self._chosen) == MAX_QUOTED_PASSAGES or self._is_settled(piece.part))
+        if is_full or not set(extract_terms(piece.text)) - said:
             return False
         own = set().union(*(extract_terms(layout.words(at)) for at in core)) - self._question_terms
         is_new = is_quoted or len(own - said) >= MIN_NEW_TERM_SHARE * len(own)
         share = MIN_SHARE_SAME_PASSAGE if is_quoted else MIN_SHARE_OTHER_PASSAGE
         return is_new and piece.probability >= share * self._best[piece.part]
+
+    def _is_settled(self, part: int) -> bool:
+        """Returns whether the words for a part need no other passage beside them."""
+        return part in self._settled or (len(self._best) == 1 and self._best[part] >= SURE_PROBABILITY)
 
     def _select_fitting(self, piece: Evidence, core: set[int], needed: set[int]) -> set[int]:
         """Returns all units if there is room; else nothing, but of the best for a part as much as fits."""

@@ -41,7 +41,7 @@ _ANAPHOR = re.compile(
     re.I,
 )
 _CONTINUATION = re.compile(
-    r"^(?:however|but|therefore|thus|hence|so|yet|still|then|conversely|nevertheless|contrary\s+to|in\s+contrast)\b"
+    r"^(?:however|but|therefore|thus|hence|so|yet|still|then|now|conversely|nevertheless|contrary\s+to|in\s+contrast)\b"
     r"(?!\s+(?:that|far|called)\b)|\bat\s+this\s+point\b",
     re.I,
 )
@@ -218,7 +218,7 @@ def _find_antecedents(layout: ChunkLayout, at: int, most: int = MAX_ANTECEDENTS)
     while len(found) < most and at > 0 and layout.kind(at) == "sentence":
         words = layout.words(at)
         continues = words[0].islower() and layout.kind(at - 1) == "formula"
-        refers = _ANAPHOR.match(words) or (not found and (_CONTINUATION.search(words) or _has_inner_reference(words)))
+        refers = _ANAPHOR.match(words) or _CONTINUATION.search(words) or (not found and _has_inner_reference(words))
         if not (continues or refers):
             break
         if not layout.follows(at):

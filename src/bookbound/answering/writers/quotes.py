@@ -102,10 +102,11 @@ def _order_by_part(question: str, evidence: Sequence[Evidence]) -> list[Evidence
     """Returns the best for each part in the order of the question, then the rest, best first.
 
     Of words that are nearly as probable, those in a passage that answers another part best are taken, or those in
-    a sentence instead of code.
+    a sentence instead of code; the others are left out.
     """
-    best = {piece.part: piece for piece in reversed(evidence)}
-    for part, leader in list(best.items()):
+    leaders = {piece.part: piece for piece in reversed(evidence)}
+    best = dict(leaders)
+    for part, leader in leaders.items():
         others = {piece.chunk_id for other, piece in best.items() if other != part}
         rivals = [p for p in evidence if p.part == part and p.probability >= MIN_RIVAL_SHARE * leader.probability]
         shared = next((rival for rival in rivals if rival.chunk_id in others), leader)
@@ -113,7 +114,7 @@ def _order_by_part(question: str, evidence: Sequence[Evidence]) -> list[Evidence
         said = [rival for rival in rivals if rival.chunk_id != shared.chunk_id and not _is_code(rival)]
         best[part] = said[0] if said and _is_code(shared) and not _ASKS_FOR_CODE.search(question) else shared
     first = [best[part] for part in sorted(best)]
-    return [*first, *(piece for piece in evidence if piece not in first)]
+    return [*first, *(piece for piece in evidence if piece not in [*first, *leaders.values()])]
 
 
 def _is_code(piece: Evidence) -> bool:
