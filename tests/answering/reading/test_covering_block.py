@@ -1,4 +1,4 @@
-"""A table, list or code that has every word of the question answers it."""
+"""A table, list, code or paragraph that has every word of the question answers it."""
 
 from __future__ import annotations
 
@@ -63,8 +63,9 @@ def assess(tmp_path: Path) -> Assess:
         (TABLE, "which category and bitmask does each entity get?", "sun"),
         (CODE, "example of slicing with a step", "shoplist"),
         (LIST, "which commands does mdbook have?", "mdbook init"),
+        (CODE, "may steps be negative?", "Steps"),
     ],
-    ids=["table", "code", "list"],
+    ids=["table", "code", "list", "paragraph"],
 )
 def test_a_block_with_every_word_of_the_question_answers(assess: Assess, page: str, question: str, words: str) -> None:
     found = assess(page, question, words)

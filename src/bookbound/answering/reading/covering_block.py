@@ -1,4 +1,4 @@
-"""Finds the table, list or code that answers by its words alone; a reader of sentences is seldom sure of one."""
+"""Finds the block that answers by its words alone, where the readers are not sure: a table, a list, code, a paragraph."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _find_blocks_with_words(
 
 
 def _find_blocks(layout: ChunkLayout) -> Iterator[range]:
-    """Yields the tables, lists and code of a chunk."""
+    """Yields the tables, lists, code and paragraphs of a chunk."""
     at = 0
     while at < len(layout):
         match layout.kind(at):
@@ -81,6 +81,9 @@ def _find_blocks(layout: ChunkLayout) -> Iterator[range]:
                 block = layout.listed(at)
             case "code":
                 block = range(at, at + 1)
+            case "sentence":
+                rest = range(at, layout.block(at).stop)
+                block = range(at, next((other for other in rest if layout.kind(other) != "sentence"), rest.stop))
             case _:
                 block = range(0)
         if block:
