@@ -52,6 +52,13 @@ def test_a_sentence_with_a_reference_needs_the_one_before(make_pages: Make, open
     assert quote(page, "42") == ["The server has a default.", opening]
 
 
+def test_an_introduction_that_says_nothing_is_left_out(make_pages: Make) -> None:
+    items = "\n".join(f"- Code {number} is one of the many codes that a server sends." for number in range(20))
+    assert quote(make_pages(f"# Codes\n\nIn short:\n\n{items}"), "Code 3 ") == [
+        "Code 3 is one of the many codes that a server sends."
+    ]
+
+
 def test_the_sentence_before_may_continue_an_earlier_one(make_pages: Make) -> None:
     page = make_pages("# Ports\n\nPorts are numbers. The server has a default. Now add a port. It is 42. More follows.")
     assert quote(page, "42") == ["The server has a default.", "Now add a port.", "It is 42."]

@@ -1,4 +1,4 @@
-"""Finds the block that answers by its words alone, where the readers are not sure: a table, a list, code, a paragraph."""
+"""Finds the table, list, code or paragraph that answers by its words alone, where the readers are not sure."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from bookbound.answering.writers.chunk_layout import ChunkLayout
 from bookbound.answering.writers.quote_context import begins_with_pronoun, expand_to_context, introduces_next_unit
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence
+from bookbound.domain.question import SELECTION_CHUNK_ID
 from bookbound.text.tokens import extract_terms
 
 _COMPARES = re.compile(r"\b(?:or|vs|versus|each|both|differ\w*|compare\w*)\b", re.I)
@@ -72,7 +73,8 @@ class Excerpt:
                 for piece in chosen.values()
                 if piece.part == part
             ]
-            if len(set(pieces)) == 1:
+            # Readers see the rest of what they selected.
+            if len(set(pieces)) == 1 and pieces[0][1] != SELECTION_CHUNK_ID:
                 self._widen_around(*pieces[0], wanted)
 
     def _widen_around(self, best: Evidence, name: str, wanted: int) -> None:

@@ -54,6 +54,7 @@ _INNER_REFERENCE = re.compile(
     r"|\bone[.!]$|^ok(?:ay)?,",
     re.I,
 )
+_EMPTY_LEAD = re.compile(r"(?:in\s+(?:short|summary|brief)|to\s+sum\s+up|summary|overview)\s*:", re.I)
 _PERSONAL_PRONOUN = re.compile(r"(?:it|its|they|their)\b", re.I)
 ANNOUNCES_TABLE = re.compile(r"\bfollowing\s+(?:table|list)|(?:table|list)\s+(?:below|that\s+follows)\b", re.I)
 _CODE_NOUN = r"(?:program|script|code|example|commands?|class|function|file|listing|snippet)"
@@ -194,7 +195,8 @@ def _find_introduction(layout: ChunkLayout, at: int) -> set[int]:
     before = at - 1
     if before > 0 and layout.is_label(before):
         before -= 1
-    if layout.kind(before) != "sentence" or layout.is_label(before) or layout.listed(before):
+    is_prose = layout.kind(before) == "sentence" and not (layout.is_label(before) or layout.listed(before))
+    if not is_prose or _EMPTY_LEAD.fullmatch(layout.words(before)):
         return set()
     return {before} | _find_antecedents(layout, before, MAX_ANTECEDENTS - 1)
 

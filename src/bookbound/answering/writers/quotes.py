@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Sequence
 
-from bookbound.answering.writers.excerpt import MAX_QUOTED_PASSAGES, MIN_SHARE_OTHER_PASSAGE, Excerpt
+from bookbound.answering.writers.excerpt import MAX_QUOTED_PASSAGES, Excerpt
 from bookbound.answering.writers.quote_context import is_exercise
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, Judgement
@@ -16,8 +16,8 @@ from bookbound.text.tokens import extract_terms
 MIN_RIVAL_SHARE = 0.8
 """Probability relative to the best for a part that words need to be taken instead, from a passage with another part."""
 MAX_CLOSEST_PIECES = 2
-MAX_CLOSEST_LINES, MAX_CLOSEST_WORDS = 12, 60
-"""An unsure reply shows no longer code, and no more words from a passage that is not the closest."""
+MIN_CLOSEST_SHARE, MAX_CLOSEST_LINES, MAX_CLOSEST_WORDS = 0.7, 12, 60
+"""An unsure reply shows a second passage that is nearly as probable and not longer, and no longer code."""
 # If a question asks for several things, the whole list that contains one of them may be the answer.
 _LIST_QUESTIONS = [
     re.compile(pattern, re.I)
@@ -84,7 +84,7 @@ def _is_long_code(quote: Evidence) -> bool:
 
 def _is_worth_showing(quotes: Sequence[Evidence], best: float) -> bool:
     """Returns whether the quotes from a further passage are nearly as probable as the best, and short."""
-    is_likely = max(quote.probability for quote in quotes) >= MIN_SHARE_OTHER_PASSAGE * best
+    is_likely = max(quote.probability for quote in quotes) >= MIN_CLOSEST_SHARE * best
     return is_likely and sum(len(quote.text.split()) for quote in quotes) <= MAX_CLOSEST_WORDS
 
 
@@ -110,13 +110,17 @@ def _order_by_part(question: str, evidence: Sequence[Evidence]) -> list[Evidence
         others = {piece.chunk_id for other, piece in best.items() if other != part}
         rivals = [p for p in evidence if p.part == part and p.probability >= MIN_RIVAL_SHARE * leader.probability]
         shared = next((rival for rival in rivals if rival.chunk_id in others), leader)
+        # A table may answer the other parts too.
+        tabled = [rival for rival in rivals if len(leaders) > 1 and _has_kind(rival, "row")]
+        shared = tabled[0] if tabled and shared is leader else shared
         # A sentence says what a line of code only shows.
-        said = [rival for rival in rivals if rival.chunk_id != shared.chunk_id and not _is_code(rival)]
-        best[part] = said[0] if said and _is_code(shared) and not _ASKS_FOR_CODE.search(question) else shared
+        said = [rival for rival in rivals if rival.chunk_id != shared.chunk_id and not _has_kind(rival, "code")]
+        best[part] = said[0] if said and _has_kind(shared, "code") and not _ASKS_FOR_CODE.search(question) else shared
     first = [best[part] for part in sorted(best)]
     return [*first, *(piece for piece in evidence if piece not in [*first, *leaders.values()])]
 
 
-def _is_code(piece: Evidence) -> bool:
+def _has_kind(piece: Evidence, kind: str) -> bool:
+    """Returns whether a piece begins in a unit of a kind."""
     units = piece.chunk.units if piece.chunk else ()
-    return any(unit.kind == "code" and unit.start <= piece.start < unit.end for unit in units)
+    return any(unit.kind == kind and unit.start <= piece.start < unit.end for unit in units)
