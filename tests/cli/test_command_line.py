@@ -69,6 +69,21 @@ def test_the_help_names_what_each_value_is_and_not_its_type() -> None:
     assert [each for each in found if set(re.split(r"\W+", each[2])) & types - {""} or not each[2]] == []
 
 
+def list_commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the words that name each command and each group of commands."""
+    yield path
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from list_commands(inner, (*path, name))
+
+
+@pytest.mark.parametrize("command", [*list_commands(typer.main.get_command(app))], ids=" ".join)
+def test_the_help_of_each_command_has_no_type_or_function_of_python(command: tuple[str, ...]) -> None:
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*command, "--help"], obj=bootstrap)
+    assert done.exit_code == 0
+    shown = re.findall(r"<([^<>=]*)>", done.stdout)
+    assert [name for name in shown if name not in ("path", "text") and "|" not in name] == []
+
+
 @pytest.mark.parametrize(("group", "named"), [((), (*COMMANDS, "log")), (("log",), LOG_COMMANDS)])
 def test_the_help_lists_each_command(group: tuple[str, ...], named: tuple[str, ...]) -> None:
     lines = CliRunner().invoke(app, [*group, "--help"], obj=bootstrap).stdout.splitlines()

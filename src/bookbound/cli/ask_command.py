@@ -31,6 +31,7 @@ from bookbound.cli.options import (
     OutputFormat,
     OutputFormatOption,
     TopKOption,
+    parse_text,
 )
 from bookbound.cli.terminal import StyledLine, escape_line_breaks, print_json, print_lines, styled
 from bookbound.contracts import serialization
@@ -132,7 +133,8 @@ def _serialize_agent_error(error: AgentError) -> JsonObject:
 
 
 QuestionArgument = Annotated[
-    list[str], typer.Argument(metavar="QUESTION", help="The question; - reads it from standard input.")
+    list[str],
+    typer.Argument(metavar="QUESTION", parser=parse_text, help="The question; - reads it from standard input."),
 ]
 SelectedTextOption = Annotated[
     str | None,
@@ -158,7 +160,10 @@ VerboseOption = Annotated[
     bool, typer.Option("--verbose", "-v", help="Also print the judgement, the passages and the timings.")
 ]
 SearchWordsArgument = Annotated[
-    list[str], typer.Argument(metavar="WORDS", help="The words to search for; - reads them from standard input.")
+    list[str],
+    typer.Argument(
+        metavar="WORDS", parser=parse_text, help="The words to search for; - reads them from standard input."
+    ),
 ]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bookbound.cli.exit_codes import exit_on_error, keep_index_option
-from bookbound.cli.options import IndexOption, JsonOption
+from bookbound.cli.options import IndexOption, JsonOption, parse_text
 from bookbound.cli.terminal import StyledLine, print_json, print_line, print_lines, print_to_stderr, styled
 from bookbound.domain.errors import ConfigError
 from bookbound.settings import load_settings
@@ -31,7 +31,7 @@ AdminOption = Annotated[
     bool, typer.Option("--admin", help="Make an admin key, which may change the index; keep it off web pages.")
 ]
 KeyNameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="A name that helps you recognize the key.")]
-KeyIdArgument = Annotated[str, typer.Argument(metavar="ID", help="The id of the key, as listed.")]
+KeyIdArgument = Annotated[str, typer.Argument(metavar="ID", parser=parse_text, help="The id of the key, as listed.")]
 key_app = typer.Typer(no_args_is_help=True, help="Make, list and revoke API keys.")
 
 

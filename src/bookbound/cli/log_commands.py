@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from bookbound.cli.exit_codes import exit_on_error
-from bookbound.cli.options import IndexOption, JsonOption, parse_duration
+from bookbound.cli.options import IndexOption, JsonOption, parse_duration, parse_text
 from bookbound.cli.terminal import format_count, format_table, print_json, print_line, print_lines
 from bookbound.domain.errors import ConfigError
 from bookbound.domain.judgement import ReplyStatus
@@ -25,7 +25,10 @@ OlderThanOption = Annotated[
     ),
 ]
 SchemaStepArgument = Annotated[
-    str, typer.Argument(metavar="STEP", help="An earlier schema step, such as 0001; nothing removes all tables.")
+    str,
+    typer.Argument(
+        metavar="STEP", parser=parse_text, help="An earlier schema step, such as 0001; nothing removes all tables."
+    ),
 ]
 ConfirmDowngradeOption = Annotated[
     bool, typer.Option("--yes", help="Confirm that data which the earlier step cannot store is deleted.")

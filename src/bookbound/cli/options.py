@@ -27,6 +27,15 @@ def parse_path(text: str) -> Path:
     return Path(text)
 
 
+def parse_text(text: str) -> str:
+    """The text of an argument as it is."""
+    return text
+
+
+# The help shows the names of these functions as the types of arguments.
+parse_path.__name__, parse_text.__name__ = "path", "text"
+
+
 def parse_duration(text: str) -> timedelta:
     """The duration of an argument such as 30d."""
     match = _DURATION.fullmatch(text.strip().lower())
