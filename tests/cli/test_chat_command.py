@@ -114,13 +114,13 @@ def test_ctrl_c_stops_the_answer_and_not_the_program(start: Start) -> None:
             assert session.process.wait(60) == 0
 
 
-def test_a_pipe_gets_replies_without_a_prompt(answering: Run, little_index: Path) -> None:
+def test_a_pipe_gets_each_question_and_its_reply_as_a_transcript(answering: Run, little_index: Path) -> None:
     lines = f"{ASKED}\n\n{FOLLOW_UP}\n"
     done = answering("chat", "--index", str(little_index), stdin=lines)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "> " not in done.stdout
-    first, _, second = done.stdout.partition(f"{UNDERSTOOD}\n")
-    assert first.startswith("A harmonic drive reduces the speed")
+    first, second = done.stdout.split(f"\n\n> {FOLLOW_UP}\n")
+    assert first.startswith(f"> {ASKED}\nA harmonic drive reduces the speed")
+    assert second.startswith(f"{UNDERSTOOD}\n")
     assert "wave generator" in second
 
 

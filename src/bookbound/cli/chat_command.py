@@ -89,7 +89,8 @@ class ChatSession:
 def chat(ctx: typer.Context, index: IndexOption = None, book: BookOption = None, edition: EditionOption = None) -> None:
     """Answer your questions at a prompt, also follow-ups such as "why?" or "what about on macOS?".
 
-    Ctrl-C stops an answer, Ctrl-D ends. Without a terminal it reads one question per line.
+    Ctrl-C stops an answer, Ctrl-D ends. Without a terminal it reads one question per line and repeats each
+    before its reply.
 
     Exit codes: 0; from a pipe or file, the highest of its questions: 0 answered, 1 unsure or refused, 3 a service could
     not be reached, 4 invalid input. 2 bad use or configuration.
@@ -117,6 +118,8 @@ def _run_session(session: ChatSession, is_interactive: bool) -> int:
             if command:
                 session.run_command(command["name"])
             elif line:
+                if not is_interactive:  # there the prompt shows the question
+                    print_line(("> ", "dim"), (line, "bold"))
                 code = max(code, session.ask(line))
         except KeyboardInterrupt:
             if not is_interactive:
