@@ -22,13 +22,16 @@ from bookbound.indexing.store.edge_store import EdgeStore
 from bookbound.sources import parse_book
 from bookbound.testing import ScriptedEmbedder
 
+ENTRY = "@book{robots,\n  author = {Ode, Ada},\n  title = {Robots for Everyone},\n  year = {2025},\n}"
 PAGES = {
     "index.md": "# Robots for Everyone\n\nThis book teaches you to build a robot. You need no experience.\n\n"
-    "## Who This Book Is For\n\nIt is for people who like to build things. Children can read it too.\n",
+    "## Who This Book Is For\n\nIt is for people who like to build things. Children can read it too.\n\n"
+    f"## Citing this book\n\nPlease use:\n\n```bibtex\n{ENTRY}\n```\n",
     "preface.md": "# Preface\n\nWe wrote this in a garage.\n",
     "motors.md": "# Motors\n\nA motor turns a shaft. A gear slows it down.\n\n## Gears\n\nGears have teeth.\n\n"
     "## Brakes\n\nBrakes stop a motor.\n",
-    "sensors.md": "# Sensors and Cameras\n\nA sensor measures something. A camera sees.\n",
+    "sensors.md": "# Sensors and Cameras\n\nA sensor measures something. A camera sees.\n\n"
+    "## Citation\n\n```bibtex\n@article{eyes, author = {Stranger, A.}, title = {How Cameras See}}\n```\n",
     "mkdocs.yml": "site_name: Robots for Everyone\nnav:\n  - index.md\n  - preface.md\n  - motors.md\n  - sensors.md\n",
 }
 
@@ -115,6 +118,15 @@ def test_a_section_in_which_the_book_speaks_about_itself_answers(runner: asyncio
         "Children can read it too."
     )
     assert answer.citations[0].place.link == "/#who-this-book-is-for"
+
+
+@pytest.mark.parametrize("text", ["Who wrote this book?", "How do I cite Robots for Everyone?"])
+def test_the_bibtex_entry_of_the_book_itself_names_its_authors(
+    runner: asyncio.Runner, pipeline: Pipeline, text: str
+) -> None:
+    answer = ask_answer(runner, pipeline, text)
+    assert answer.text == f"From the section “Citing this book”:\n\n```\n{ENTRY}\n```"
+    assert answer.citations[0].place.link == "/#citing-this-book"
 
 
 @pytest.mark.parametrize(

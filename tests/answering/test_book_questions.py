@@ -33,6 +33,12 @@ ABOUT_THE_BOOK: dict[BookQuestionKind, list[str]] = {
         "Is this book for beginners?",
     ],
     "author": ["who wrote this", "Who wrote this book?", "who is the author", "Who are the authors of this book?"],
+    "citation": [
+        "How do I cite this book?",
+        "how should we cite A Byte of Python",
+        "cite this book",
+        "What is the BibTeX entry for this book?",
+    ],
     "contents": [
         "list the chapters",
         "List all chapters of this book.",
@@ -113,6 +119,8 @@ ORDINARY = [
     "Is Python for beginners?",
     "A Byte of Python",
     "What is Python?",
+    "bibtex",
+    "How do I cite a paper?",
 ]
 
 

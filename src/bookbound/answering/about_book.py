@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bookbound.answering.book_questions import BookQuestion, BookQuestionKind, parse_book_question
 from bookbound.answering.run_state import RunState
 from bookbound.answering.small_talk import write_invitation
-from bookbound.domain.chunk import Chunk, Passage
+from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.outline import Outline, OutlineChapter
 from bookbound.domain.ports import Index
@@ -25,6 +25,8 @@ _OWN_SECTIONS: dict[BookQuestionKind, str] = {
     "author": r"(?:about )?(?:the )?authors?(?: and contributors)?",
 }
 """The headings under which a book speaks about itself."""
+_CITATION_SECTION = re.compile(r"(?:how to )?(?:cit(?:e|ing|ations?)|bibtex)\b", re.I)
+_BIBTEX_TITLE = re.compile(r"@\w+\s*\{[^@]*?\btitle\s*=\s*[{\"]+(?P<title>[^}\"]+)", re.I)
 _FRONT_MATTER = re.compile("dedication|preface|foreword|acknowledg|copyright|licen[sc]e|title page|cover", re.I)
 """Begins the title of a chapter that books do not number."""
 _SENTENCE_END = re.compile(r"[.!?…:][\"'”’)\]]*$")
@@ -60,7 +62,11 @@ class OutlineAnswer:
         units = [unit for unit in chunk.units if unit.kind in ("sentence", "item")]
         whole = [unit for unit in units if _SENTENCE_END.search(chunk.text[unit.start : unit.end])]
         for unit in whole[:MAX_OPENING_SENTENCES]:
-            self._add(chunk, Evidence.from_chunk(chunk, unit.start, unit.end, 1.0))
+            self.add_unit(chunk, unit)
+
+    def add_unit(self, chunk: Chunk, unit: QuotableUnit) -> None:
+        """Adds a unit as a whole."""
+        self._add(chunk, Evidence.from_chunk(chunk, unit.start, unit.end, 1.0))
 
     def __bool__(self) -> bool:
         return bool(self._sentences)
@@ -95,9 +101,9 @@ class OutlineReader:
             return await self._describe_chapter(asked)
         if answer := await self._quote_own_section(asked.kind):
             return answer
-        if asked.kind != "subject":
-            return None
-        return self._describe_book()
+        if asked.kind in ("author", "citation"):
+            return await self._quote_citation()
+        return self._describe_book() if asked.kind == "subject" else None
 
     def _describe_book(self) -> OutlineAnswer:
         """Quotes the opening of each book and lists chapters of a single book."""
@@ -124,12 +130,31 @@ class OutlineReader:
     async def _quote_own_section(self, kind: BookQuestionKind) -> OutlineAnswer | None:
         """Quotes the section in which the book itself speaks about its subject, its readers or its author."""
         for place in self._outline.sections:
-            if re.fullmatch(_OWN_SECTIONS[kind], place.section.strip(" ?.!:"), re.I):
+            if kind in _OWN_SECTIONS and re.fullmatch(_OWN_SECTIONS[kind], place.section.strip(" ?.!:"), re.I):
                 chunks = await self._index.chunks(place.file, self._deadline)
                 answer = OutlineAnswer(f"From the section “{place.section}”:")
                 answer.add_opening(next(chunk for chunk in chunks if chunk.place.headings == place.headings))
                 if answer:
                     return answer
+        return None
+
+    async def _quote_citation(self) -> OutlineAnswer | None:
+        """Quotes the BibTeX entry of the book itself, which names its authors; its title shares words with the book's.
+
+        The entries of other works do not.
+        """
+        words = set(extract_terms(self._index.manifest.title))
+        for place in self._outline.sections:
+            if not _CITATION_SECTION.match(place.section):
+                continue
+            chunks = await self._index.chunks(place.file, self._deadline)
+            for chunk in (chunk for chunk in chunks if chunk.place.headings == place.headings):
+                for unit in (unit for unit in chunk.units if unit.kind == "code"):
+                    entry = _BIBTEX_TITLE.search(chunk.text, unit.start, unit.end)
+                    if entry and words.intersection(extract_terms(entry["title"])):
+                        answer = OutlineAnswer(f"From the section “{place.section}”:")
+                        answer.add_unit(chunk, unit)
+                        return answer
         return None
 
     async def _describe_chapter(self, asked: BookQuestion) -> OutlineAnswer | None:

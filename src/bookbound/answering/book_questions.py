@@ -1,4 +1,4 @@
-"""Recognizes questions about the book itself: its subject, readers, author, contents and chapters."""
+"""Recognizes questions about the book itself: its subject, readers, author, citation, contents and chapters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-BookQuestionKind = Literal["subject", "audience", "author", "contents", "questions", "chapter"]
+BookQuestionKind = Literal["subject", "audience", "author", "citation", "contents", "questions", "chapter"]
 MAX_BOOK_QUESTION_CHARS = 120
 _NUMBER_WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
@@ -60,6 +60,11 @@ _PATTERNS: dict[BookQuestionKind, tuple[str, ...]] = {
         rf"who (?:is|are) the (?:authors?|writers?)(?: of (?:this|{_BOOK}))?",
         rf"who is {_BOOK}(?: written)? by",
         r"(?:about )?the author",
+    ),
+    "citation": (
+        rf"how (?:do|can|should|would|must) (?:i|we|you|one) (?:cite|reference) (?:this|it|{_BOOK})",
+        rf"(?:how to )?cite (?:this|{_BOOK})",
+        rf"(?:what is |(?:give|show) me )?(?:the |an? )?(?:bibtex|citation)(?: entry)? (?:of|for) {_BOOK}",
     ),
     "contents": (
         rf"{_LIST}?(?:the |its )?(?:chapters|contents|table of contents|toc|chapter (?:list|titles)"
