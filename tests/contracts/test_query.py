@@ -227,6 +227,13 @@ def test_a_link_that_is_not_a_url_is_null(url: str) -> None:
     assert list_retrieved_chunks(reply)[0].source_url is None
 
 
+def test_a_link_that_is_too_long_with_its_anchor_is_that_of_the_page() -> None:
+    reply = make_answer([("One.", make_passage("One.", url="https://book.example/a", anchor="b" * 3000))])
+    response = respond_from_book(reply)
+    assert response.answer is not None
+    assert str(response.answer.citations[0].source_url) == "https://book.example/a"
+
+
 def test_a_place_without_names_is_cited_by_its_file() -> None:
     response = respond_from_book(
         make_answer([("One.", make_passage("One.", chapter="", title="", section="", url=""))])

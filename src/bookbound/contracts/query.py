@@ -114,13 +114,17 @@ def _build_chunk(passage: Passage) -> RetrievedChunk:
 
 
 def _address_fields(place: Place) -> dict[str, Any]:
-    """Chapter, section and URL of a place; a link that is not an absolute URL is left out."""
+    """Chapter, section and URL of a place; if the URL is too long with its anchor, it is that of the page."""
     section = place.section or place.file or SELECTED_TEXT_SECTION
-    try:
-        url = _HTTP_URL.validate_python(place.link)
-    except ValidationError:
-        url = None
+    url = _parse_url(place.link) or _parse_url(place.url)
     return {"chapter": place.chapter or None, "section": section, "source_url": url}
+
+
+def _parse_url(link: str) -> HttpUrl | None:
+    try:
+        return _HTTP_URL.validate_python(link)
+    except ValidationError:
+        return None
 
 
 def _request_uuid(request_id: str) -> UUID:
