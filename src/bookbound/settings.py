@@ -42,6 +42,7 @@ class Settings:
     source_key: str | None = _setting(None, "Key of the server of `--from-qdrant`.", fallbacks=("QDRANT_API_KEY",))
     book: str | None = _setting(None, "The book, if the index holds several.")
     edition: str | None = _setting(None, "The edition of the book, such as `2.0`.")
+    title: str | None = _setting(None, "Title of a book that is indexed. Default: the one that its source gives it.")
     answer_threshold: float | None = _setting(
         None, "Lowest probability at which a question is answered. Default: as calibrated.", limits=(0, 1)
     )

@@ -87,6 +87,24 @@ def test_a_page_that_cannot_be_read_exits_with_5_and_the_rest_is_indexed(
     assert bookbound("status", cwd=tmp_path).returncode == 0
 
 
+def test_a_title_replaces_that_of_the_source_and_nothing_is_embedded_again(
+    bookbound: Run, little_book: Path, tmp_path: Path
+) -> None:
+    def index(*options: str) -> tuple[str, bool, int]:
+        found = json.loads(bookbound("index", str(little_book), "--json", *options, cwd=tmp_path).stdout)
+        return found["title"], found["published"], found["embedded"]
+
+    own, *_ = index()
+    titled = "--title", "  Robots for\nEveryone "
+    assert index(*titled) == ("Robots for Everyone", True, 0)
+    assert index(*titled) == ("Robots for Everyone", False, 0)
+    assert index("--title", "") == (own, True, 0)
+    (tmp_path / "bookbound.toml").write_text('title = "Machines"\n')
+    assert index()[0] == "Machines"
+    refused = bookbound("index", str(little_book), "--title", "x" * 1001, cwd=tmp_path)
+    assert (refused.returncode, "at most 1000 characters" in refused.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     "arguments", [("index",), ("index", "book", "--site", "http://x"), ("index", "--site", "http://x", "--watch")]
 )

@@ -186,18 +186,33 @@ def _build_source(source: Path | str, settings: Settings, kind: str | None, prog
     from bookbound.indexing.pipeline import BookSource
     from bookbound.sources import READER_VERSION, parse_book
 
+    title = _clean_title(settings.title or "")
     if isinstance(source, str):
         return BookSource(
-            lambda: _read_address(source, settings, kind, lambda done, of: progress("read", done, of)),
+            lambda: _retitle(_read_address(source, settings, kind, lambda done, of: progress("read", done, of)), title),
             reader_version=READER_VERSION,
         )
     from bookbound.sources.fingerprints import fingerprint_source
 
+    options = " ".join(filter(None, (str(kind), str(settings.edition), title)))
     return BookSource(
-        lambda: parse_book(source, kind, settings.edition),
-        lambda outside_files: f"{kind} {settings.edition} {fingerprint_source(source, outside_files)}",
+        lambda: _retitle(parse_book(source, kind, settings.edition), title),
+        lambda outside_files: f"{options} {fingerprint_source(source, outside_files)}",
         READER_VERSION,
     )
+
+
+def _clean_title(title: str) -> str:
+    from bookbound.sources.titles import MAX_TITLE_CHARS
+
+    words = " ".join(title.split())
+    if len(words) > MAX_TITLE_CHARS:
+        raise ConfigError(f"A title must have at most {MAX_TITLE_CHARS} characters; this one has {len(words)}.")
+    return words
+
+
+def _retitle(book: ParsedBook, title: str) -> ParsedBook:
+    return replace(book, title=title) if title else book
 
 
 def _read_address(

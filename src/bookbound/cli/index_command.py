@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 CHANGE_NAMES = ("added", "changed", "renamed", "removed")
 MAX_LISTED_PAGES = 20
 POLL_SECONDS = 1.0
+TitleOption = Annotated[
+    str | None, typer.Option("--title", metavar="TITLE", help="The title, if that of the source is missing or wrong.")
+]
 ForceIndexOption = Annotated[
     bool, typer.Option("--force", help="Index everything again, even if most of the book is gone.")
 ]
@@ -64,6 +67,7 @@ def index(
     index: IndexOption = None,
     book: BookOption = None,
     edition: EditionOption = None,
+    title: TitleOption = None,
     source_format: SourceFormatOption = None,
     force: ForceIndexOption = False,
     dry_run: DryRunOption = False,
@@ -76,7 +80,7 @@ def index(
     the rest is indexed.
     """
     with exit_on_error(as_json):
-        settings = load_settings(index=index, book=book, edition=edition)
+        settings = load_settings(index=index, book=book, edition=edition, title=title)
         target = choose_source(source, site, from_qdrant, fields, ctx.info_name)
         if watch and isinstance(target, str):
             raise ConfigError("Only a folder or file can be watched. Index it again from time to time.")
