@@ -74,7 +74,7 @@ CLI_NOTES = """\
 | 2 | bad use or configuration, an unreadable book, a full disk, or an index that cannot be used |
 | 3 | a service could not be reached, is late, rejects the key, sets a limit or gives an unusable answer |
 | 4 | invalid input: a question, selection, number of passages, threshold or question set that breaks a rule |
-| 5 | indexed or inspected, but some pages or words could not be read |
+| 5 | indexed or inspected, but some pages or words could not be read; also if nothing changed since the last time |
 | 70 | a bug in Bookbound |
 | 130, 141, 143 | interrupted; the reader of a pipe is gone; ended by SIGTERM (a server then exits with 0) |
 

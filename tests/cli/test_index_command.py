@@ -87,6 +87,22 @@ def test_a_page_that_cannot_be_read_exits_with_5_and_the_rest_is_indexed(
     assert bookbound("status", cwd=tmp_path).returncode == 0
 
 
+def test_a_missing_include_exits_with_5_each_time_until_it_is_there(bookbound: Run, tmp_path: Path) -> None:
+    (source := tmp_path / "book" / "src").mkdir(parents=True)
+    (tmp_path / "book" / "book.toml").write_text('[book]\ntitle = "Lamps"\n')
+    (source / "SUMMARY.md").write_text("- [Wicks](wicks.md)\n")
+    (source / "wicks.md").write_text("# Wicks\n\nA wick is trimmed every day.\n\n{{#include more.txt}}\n")
+    for changes in ("1 page added", "none; the published index stays as it is"):
+        done = bookbound("index", "book", cwd=tmp_path)
+        rows = dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if line)
+        assert (done.returncode, rows["Changes"]) == (5, changes)
+        assert rows["Missing"] == "words of 1 file; see the warnings (exit code 5)"
+        assert "more.txt" in done.stderr
+    (source / "more.txt").write_text("A lamp burns oil.\n")
+    done = bookbound("index", "book", cwd=tmp_path)
+    assert (done.returncode, done.stderr, "Missing" in done.stdout) == (0, "", False)
+
+
 def test_a_title_replaces_that_of_the_source_and_nothing_is_embedded_again(
     bookbound: Run, little_book: Path, tmp_path: Path
 ) -> None:

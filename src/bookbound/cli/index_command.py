@@ -76,8 +76,8 @@ def index(
 ) -> None:
     """Index a book. If it is indexed already, index only what changed.
 
-    Readers keep the old index until the new one is complete. The exit code is 5 if some pages could not be read and
-    the rest is indexed.
+    Readers keep the old index until the new one is complete. The exit code is 5 if the index lacks pages or words that
+    could not be read, each time until the source is mended.
     """
     with exit_on_error(as_json):
         settings = load_settings(index=index, book=book, edition=edition, title=title)
@@ -151,6 +151,7 @@ def _build_summary_rows(result: IndexingResult, seconds: float, settings: Settin
         ("Pages", f"{manifest.pages}{state}" if manifest.generation else ""),
         ("Chunks", f"{manifest.chunks}{embedded}{state}" if manifest.generation else ""),
         ("Changes", describe_changes(result)),
+        ("Missing", _describe_missing(result)),
         ("Seconds", f"{seconds:.1f}"),
         ("Index", describe_location(settings)),
     ]
@@ -166,6 +167,13 @@ def describe_changes(result: IndexingResult) -> str:
     if result.is_published:
         return summary or "none; indexed again"
     return f"{summary}; not published (dry run)" if summary else "none; the published index stays as it is"
+
+
+def _describe_missing(result: IndexingResult) -> str:
+    files = {notice.file for notice in result.notices if notice.lost}
+    return (
+        f"words of {format_count(len(files), 'file')}; see the warnings (exit code {EXIT_PAGES_LOST})" if files else ""
+    )
 
 
 def _format_pending_changes(result: IndexingResult) -> Iterator[StyledLine]:
