@@ -290,6 +290,18 @@ def test_each_part_of_a_question_about_a_selection_is_asked_of_the_selection(
     ]
 
 
+def test_of_too_many_questions_the_first_are_answered_and_the_reply_says_how_many_are_left(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    first = [GEAR_QUESTION, "What is the reality gap?", "What is a service in ROS 2?", "What is domain randomisation?"]
+    reply = runner.run(pipeline.ask(Question(" ".join([*first, "What is a quaternion?", "What is the zero moment?"]))))
+    assert isinstance(reply, Answer)
+    assert reply.full_text.startswith("A strain wave gear")
+    assert reply.full_text.endswith("I left out the last 2 of your questions. Ask them in another message.")
+    assert (reply.is_partial, reply.judgement.missing_parts) == (True, ())
+    assert {evidence.part for evidence in reply.judgement.evidence} == {0, 1, 2, 3}
+
+
 def test_a_question_with_a_part_that_the_book_lacks_is_answered_in_part(
     runner: asyncio.Runner, pipeline: Pipeline
 ) -> None:

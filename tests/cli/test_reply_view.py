@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from tests.cli.test_terminal import draw
 
 from bookbound.cli import reply_view
@@ -230,6 +231,18 @@ def test_a_partial_answer_says_so_before_its_citations() -> None:
     answer = Answer((AnswerSentence(words.text, (words,)),), (passage(),), found, trace(passage()))
     text = "\n".join(line.text for line in reply_view.format_reply(answer))
     assert text.startswith("First words. [1]\n\nOnly part of this is in the book.\n\n[1] Part")
+
+
+@pytest.mark.parametrize("is_unsure", [True, False])
+def test_a_reply_that_is_no_answer_says_how_many_questions_were_left_out(is_unsure: bool) -> None:
+    reason = RefusalReason.INSUFFICIENT_GROUNDING
+    found = replace(judgement(), refusal=reason, is_unsure=is_unsure, unread_parts=3)
+    closest = (evidence("First words."),)
+    reply = Unsure(reason, found, trace(passage()), closest) if is_unsure else Refusal(reason, found, trace(passage()))
+    lines = [line.text for line in reply_view.format_reply(reply)]
+    assert lines.count("I left out the last 3 of your questions. Ask them in another message.") == 1
+    whole = replace(reply, judgement=replace(found, unread_parts=0))
+    assert not any("left out" in line.text for line in reply_view.format_reply(whole))
 
 
 def test_an_answer_without_its_language_model_says_so() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from bookbound.answering.operating_point import OperatingPoint
-from bookbound.answering.reading.question_parts import split_question
+from bookbound.answering.reading.question_parts import count_unread_parts, split_question
 from bookbound.answering.run_state import RunState
 from bookbound.answering.writers.quote_context import is_exercise
 from bookbound.answering.writers.quotes import quote_closest
@@ -47,16 +47,18 @@ def decide(question: Question, retrieval: Retrieval, assessment: Assessment, poi
         {part for part, chance in enumerate(assessment.parts) if chance >= threshold}
         for threshold in (point.unsure_threshold, SHOWN_PART_SHARE * point.answer_threshold)
     )
-    is_partial = (refusal is None or is_unsure) and 0 < len(possible) < len(assessment.parts)
+    is_missing_part = (refusal is None or is_unsure) and 0 < len(possible) < len(assessment.parts)
+    unread_parts = count_unread_parts(question.text)
     mean = sum(reading.probability for _, reading in relevant) / len(relevant) if relevant else 0.0
     return Judgement(
         probability=probability,
         relevant_chunk_ids=tuple(passage.chunk.id for passage, _ in relevant),
-        evidence=tuple(_collect_evidence(relevant, possible if is_partial else None)),
+        evidence=tuple(_collect_evidence(relevant, possible if is_missing_part else None)),
         quality=_rate_quality(len(relevant), mean, refusal is None),
         refusal=refusal,
-        is_partial=is_partial,
+        is_partial=is_missing_part or (unread_parts > 0 and (refusal is None or is_unsure)),
         is_unsure=is_unsure,
+        unread_parts=unread_parts,
         unsure_parts=tuple(sorted(possible - shown)) if shown and refusal is None else (),
         answer_threshold=point.answer_threshold,
         unsure_threshold=point.unsure_threshold,

@@ -93,6 +93,7 @@ def format_reply(reply: Reply, verbose: bool = False, threshold: float = 0.0) ->
         yield from format_answer(reply)
     elif not trace.note:
         yield from format_unsure(reply) if isinstance(reply, Unsure) else format_refusal(reply, threshold)
+        yield from (BLANK_LINE, styled((reply.reservation, "bold yellow"))) if reply.reservation else ()
     yield from _format_selection(reply.trace.retrieval)
     if verbose:
         yield from _format_trace(reply)

@@ -49,7 +49,7 @@ def serialize_reply(reply: Reply) -> JsonObject:
         "note": reply.trace.note or None,
         "partial": answer.is_partial if answer else False,
         "sure": answer is not None,
-        "reservation": (answer.reservation or None) if answer else None,
+        "reservation": reply.reservation or None,
         "degraded": reply.trace.degraded,
         "completed_question": reply.trace.completed_question or None,
         "unsure": {"kind": reply.kind.value, "message": reply.text} if isinstance(reply, Unsure) else None,

@@ -119,7 +119,8 @@ class Judgement:
 
     With a `refusal` there is no answer; if it `is_unsure` too, the passages may answer. `is_partial`: only part of the
     question is answered, and `missing_parts` are the questions that are not. `unsure_parts` may be answered by their
-    evidence, which is not sure enough to be quoted. The thresholds are those that the probability was compared with.
+    evidence, which is not sure enough to be quoted. `unread_parts` counts the last parts of a question with too
+    many of them; nothing was searched for these. The thresholds are those that the probability was compared with.
     """
 
     probability: float
@@ -131,6 +132,7 @@ class Judgement:
     is_unsure: bool = False
     unsure_parts: tuple[int, ...] = ()
     missing_parts: tuple[str, ...] = ()
+    unread_parts: int = 0
     answer_threshold: float = 0.0
     unsure_threshold: float = 0.0
 

@@ -25,6 +25,7 @@ UNSURE_SELECTION_MESSAGE = "I am not sure the selected text answers this. The cl
 PARTIAL_ANSWER_MESSAGE = "Only part of this is in the book."
 PARTIAL_SELECTION_ANSWER_MESSAGE = "Only part of this is in the selected text."
 MISSING_PARTS_MESSAGE = "I found no sure answer to this: {}"
+UNREAD_PARTS_MESSAGE = "I left out the last {} of your questions. Ask them in another message."
 SEARCH_TOOL_NAME = "search_textbook"
 
 
@@ -114,7 +115,9 @@ class Answer:
         if not self.is_partial:
             return ""
         selected = all(passage.chunk.id == SELECTION_CHUNK_ID for passage in self.trace.retrieval.passages)
-        message = PARTIAL_SELECTION_ANSWER_MESSAGE if selected else PARTIAL_ANSWER_MESSAGE
+        message = _describe_unread_parts(self.judgement) or (
+            PARTIAL_SELECTION_ANSWER_MESSAGE if selected else PARTIAL_ANSWER_MESSAGE
+        )
         missing = " ".join(shorten(part, MAX_NAMED_PART_CHARS) for part in self.judgement.missing_parts)
         return f"{message} {MISSING_PARTS_MESSAGE.format(missing)}" if missing else message
 
@@ -149,6 +152,11 @@ class Refusal:
         return NOT_IN_SELECTION_MESSAGE if self.kind is RefusalReason.SELECTED_TEXT_MISSING else NOT_IN_BOOK_MESSAGE
 
     @property
+    def reservation(self) -> str:
+        """The statement that some parts of the question were left out, or an empty text."""
+        return _describe_unread_parts(self.judgement)
+
+    @property
     def citations(self) -> tuple[Evidence, ...]:
         return ()
 
@@ -171,6 +179,11 @@ class Unsure:
         return UNSURE_SELECTION_MESSAGE if self.kind is RefusalReason.SELECTED_TEXT_MISSING else UNSURE_MESSAGE
 
     @property
+    def reservation(self) -> str:
+        """The statement that some parts of the question were left out, or an empty text."""
+        return _describe_unread_parts(self.judgement)
+
+    @property
     def citations(self) -> tuple[Evidence, ...]:
         return ()
 
@@ -179,6 +192,10 @@ class Unsure:
         judgement = replace(self.judgement, is_unsure=False)
         sections = {each.place.link: each.place for each in self.closest}
         return Refusal(self.kind, judgement, self.trace, tuple(sections.values()))
+
+
+def _describe_unread_parts(judgement: Judgement) -> str:
+    return UNREAD_PARTS_MESSAGE.format(judgement.unread_parts) if judgement.unread_parts else ""
 
 
 Reply = Answer | Unsure | Refusal

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.answering.reading.question_parts import MAX_PARTS, split_question
+from bookbound.answering.reading.question_parts import MAX_PARTS, count_unread_parts, split_question
 
 
 @pytest.mark.parametrize(
@@ -143,6 +143,16 @@ def test_a_comparison_that_asks_more_is_not_split() -> None:
         "SAC vs PPO: which one needs fewer samples?",
         "SAC vs PPO: which one is easier to tune?",
     )
+
+
+MANY = [f"What does part {number} of the machine do?" for number in range(1, 10)]
+
+
+@pytest.mark.parametrize(("count", "read"), [(1, 1), (5, 5), (6, 4), (9, 4)])
+def test_of_too_many_questions_the_first_are_read_and_the_others_are_counted(count: int, read: int) -> None:
+    question = " ".join(MANY[:count])
+    assert split_question(question) == tuple(MANY[:read])
+    assert count_unread_parts(question) == count - read
 
 
 WORDS = st.sampled_from(

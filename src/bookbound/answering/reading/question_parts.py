@@ -69,10 +69,23 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def split_question(question: str) -> tuple[str, ...]:
-    """Returns the parts of a question, each understandable alone; one part unless it clearly asks several things."""
+    """Returns the parts of a question, each understandable alone; one part unless it clearly asks several things.
+
+    Of too many, it returns the first: one fewer than an answer has room for, because a sentence says what is left out.
+    """
+    found = _find_parts(question)
+    return found[: MAX_PARTS - 1] if len(found) > MAX_PARTS else found if len(found) > 1 else (question,)
+
+
+def count_unread_parts(question: str) -> int:
+    """Returns how many parts `split_question` leaves out."""
+    count = len(_find_parts(question))
+    return count - MAX_PARTS + 1 if count > MAX_PARTS else 0
+
+
+def _find_parts(question: str) -> tuple[str, ...]:
     whole = " ".join(question.split())
-    found = tuple(dict.fromkeys(split_comparison(whole) or _split_into_questions(whole)))
-    return found if 2 <= len(found) <= MAX_PARTS else (question,)
+    return tuple(dict.fromkeys(split_comparison(whole) or _split_into_questions(whole)))
 
 
 def _split_into_questions(question: str) -> list[str]:
