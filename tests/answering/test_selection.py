@@ -10,10 +10,12 @@ import pytest
 
 from bookbound import bootstrap
 from bookbound.answering.pipeline import Pipeline
-from bookbound.answering.selection import _find_on_page
+from bookbound.answering.selection import _find_on_page, can_answer_alone
 from bookbound.domain.chunk import Chunk, Place
 from bookbound.domain.document import SourceSpan
+from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
+from bookbound.domain.reply import Answer, Refusal
 from bookbound.settings import Settings
 from bookbound.text.sentences import split_sentences
 
@@ -153,3 +155,51 @@ def test_a_selected_word_is_found_as_a_whole_word() -> None:
     within = _find_on_page("acros", [chunk], chunk)
     assert within
     assert within.place.start == 1, "who selects a part of a word has it"
+
+
+@pytest.mark.parametrize(
+    ("question", "selection", "expected"),
+    [
+        ("Explain this", "Speed", False),
+        ("What is an accelerometer?", "accelerometer", False),
+        ("What is the capital of France?", "specific force", False),
+        ("Which port is it?", "port 8080", True),
+        ("Explain this", "Dogs bark.", True),
+        ("How fast is the trot?", "The trot reaches 2.5 m/s", True),
+    ],
+)
+def test_a_few_words_that_only_name_something_cannot_answer_alone(
+    question: str, selection: str, expected: bool
+) -> None:
+    assert can_answer_alone(question, selection) is expected
+
+
+@pytest.mark.parametrize("question", ["Explain this", "What is an accelerometer?", "What is this?"])
+def test_a_selected_name_is_not_repeated_as_its_own_explanation(
+    runner: asyncio.Runner, pipeline: Pipeline, question: str
+) -> None:
+    reply = runner.run(pipeline.ask(Question(question, "accelerometer", AnswerScope.SELECTION)))
+    assert isinstance(reply, Refusal)
+    assert reply.kind is RefusalReason.SELECTED_TEXT_MISSING
+
+
+@pytest.mark.parametrize(
+    ("question", "selection", "completed", "answer"),
+    [
+        (
+            "what does it measure",
+            "accelerometer",
+            "What does accelerometer measure?",
+            BOOK["sensing.md"].split("\n")[2],
+        ),
+        ("How much does it hold?", "battery", "How much does battery hold?", BOOK["power.md"].split("\n")[2]),
+    ],
+)
+def test_a_question_that_points_at_a_selected_name_is_answered_from_the_book(
+    runner: asyncio.Runner, pipeline: Pipeline, question: str, selection: str, completed: str, answer: str
+) -> None:
+    reply = runner.run(pipeline.ask(Question(question, selection, AnswerScope.SELECTION_THEN_BOOK)))
+    assert isinstance(reply, Answer)
+    assert reply.text == answer
+    assert reply.trace.completed_question == completed
+    assert SELECTION_CHUNK_ID not in {citation.chunk_id for citation in reply.citations}

@@ -8,6 +8,7 @@ from dataclasses import replace
 from bookbound.answering.operating_point import OperatingPoint
 from bookbound.answering.reading.question_parts import count_unread_parts, split_question
 from bookbound.answering.run_state import RunState
+from bookbound.answering.selection import can_answer_alone
 from bookbound.answering.writers.quote_context import is_exercise
 from bookbound.answering.writers.quotes import quote_closest
 from bookbound.domain.chunk import Passage, Place
@@ -37,10 +38,12 @@ def decide(question: Question, retrieval: Retrieval, assessment: Assessment, poi
     evidence.
     """
     read = list(zip(retrieval.passages, assessment.readings, strict=True))
+    is_from_selection = question.scope is AnswerScope.SELECTION
     # The reader chose a selection, so no search has to prove that it is relevant.
-    least = 0.0 if question.scope is AnswerScope.SELECTION else point.relevance_threshold
+    least = 0.0 if is_from_selection else point.relevance_threshold
     relevant = [(passage, reading) for passage, reading in read if reading.probability >= least]
-    probability = assessment.probability
+    can_answer = not is_from_selection or can_answer_alone(question.text, question.selection or "")
+    probability = assessment.probability if can_answer else 0.0
     refusal = _choose_refusal(question, retrieval.passages, bool(relevant), probability >= point.answer_threshold)
     is_unsure = bool(relevant) and refusal in UNSURE_REASONS and probability >= point.unsure_threshold
     possible, shown = (

@@ -18,7 +18,7 @@ from bookbound.answering.reading.covering_block import prefer_comparison_table, 
 from bookbound.answering.reading.named_section import prefer_named_words
 from bookbound.answering.reading.question_parts import merge_part_readings, split_question
 from bookbound.answering.run_state import AgentSearches, RunState, rephrase_question
-from bookbound.answering.selection import locate_selection
+from bookbound.answering.selection import ask_after_label, locate_selection
 from bookbound.answering.small_talk import reply_to_small_talk
 from bookbound.answering.writers.neighbour_chunks import join_neighbours
 from bookbound.domain.chunk import Passage
@@ -75,10 +75,12 @@ class Pipeline:
     async def steps(self, question: Question, clock: StageClock | None = None) -> AsyncGenerator[PipelineEvent]:
         """Yields the passages, the judgement, each supported sentence and the reply, as soon as each is known.
 
-        If the question is a follow-up, it is completed first, and the completed question comes before all others.
+        If the question is a follow-up, or points at a selected label, it is completed first, and the completed question
+        comes before all others.
         """
         run = self._start(question, clock)
-        if completed := await complete_follow_up(question, partial(self._compare, run), partial(self._estimate, run)):
+        asked = ask_after_label(question)
+        if completed := await complete_follow_up(asked, partial(self._compare, run), partial(self._estimate, run)):
             run.reword(completed.text)
             yield completed
         corrector = SpellingCorrector(self.book.index, self.engine.embedder, run.deadline)

@@ -45,7 +45,7 @@ REFUSAL_EXPLANATIONS = {
     RefusalReason.EMPTY_RETRIEVAL: "Nothing in the index is close to the question.",
     RefusalReason.LOW_RELEVANCE: "No passage of the book is about this.",
     RefusalReason.INSUFFICIENT_GROUNDING: "Some passages come close, but none states the answer clearly enough.",
-    RefusalReason.SELECTED_TEXT_MISSING: "Only the selected text was read.",
+    RefusalReason.SELECTED_TEXT_MISSING: "Only the selected text was read. Select more of it, or nothing.",
 }
 MODEL_FAILED_MESSAGE = "The language model gave no usable answer; this is the book's own wording."
 MODEL_INTERRUPTED_MESSAGE = "The language model stopped early; the end of the answer may be missing."
