@@ -25,11 +25,11 @@ from bookbound.text.tokens import asks_about_whole_text, extract_terms, stem
 
 MAX_COMPLETIONS = 4
 PREFERENCE = 0.4
-"""How much less probable the likeliest reading of the words may be than another one."""
+"""How much less probable the first completion may be than another one and still be taken."""
 SAME_FORM_BONUS = 0.1
 """How much more alike two phrases are if both begin with a word like "the", or neither does."""
 MAX_OWN_TERMS = 2
-"""A question after "and" that has more terms than these stands alone."""
+"""A question after "and" with more terms than this is complete."""
 _LEAD = re.compile(
     r"(?:(?:ok(?:ay)?|hi|hello|thanks?(?:\s+you)?|great|nice|i\s+see|h+m+|well|and|but|so|also|then|or|now)\b[\s,.!:;…–-]*)+",
     re.I,
@@ -82,7 +82,7 @@ _KEYWORD_PREPOSITIONS = frozenset("for while if with as in when than like".split
 
 
 class Completion(NamedTuple):
-    """A follow-up as a question that stands alone; if it replaces a phrase of the last question, both phrases."""
+    """A follow-up as a complete question; if it replaces a phrase of the last question, both phrases."""
 
     text: str
     replaced: str = ""
@@ -94,11 +94,11 @@ async def complete_follow_up(
     compare: Callable[[str, str], Awaitable[float]],
     estimate: Callable[[Question], Awaitable[float]],
 ) -> CompletedQuestion | None:
-    """Returns a follow-up as a question that stands alone, or None if it does already.
+    """Returns a follow-up as a complete question, or None if it is complete already.
 
-    Of several ways, the one that replaces the most similar phrase is taken, or else the first one, unless the book
-    clearly answers another one better. `compare` returns the similarity of two phrases, `estimate` how probable it is
-    that the book answers.
+    If there are several completions, it takes the one that replaces the most similar phrase, or else the first one,
+    unless the book clearly answers another one better. `compare` returns the similarity of two phrases, `estimate` how
+    probable it is that the book answers.
     """
     if not question.conversation or (question.selection and asks_about_whole_text(question.text)):
         return None
@@ -116,7 +116,7 @@ async def complete_follow_up(
 
 
 def propose_completions(question: str, conversation: Sequence[Turn]) -> list[Completion]:
-    """Returns ways to complete a question from the earlier turns, the likeliest first; none if it stands alone."""
+    """Returns completions of a question from the earlier turns, the likeliest first; none if it is complete."""
     state = ConversationState()
     turns = [(asked, turn.answer) for turn in conversation for asked in _QUESTION_END.split(turn.question)]
     for asked, answer in turns:
@@ -179,7 +179,7 @@ def _complete_question(body: str, state: ConversationState, after_and: bool) -> 
 
 
 def _append_owner(body: str, state: ConversationState) -> str:
-    """Says of what a request or a noun is: "Give me an example of a list", "What is the difference between …"."""
+    """Adds what a request or a noun refers to: "Give me an example of a list", "What is the difference between …"."""
     if re.search(r"\bdifferences?$", body, re.I) and state.pair:
         return f"{body} between {' and '.join(state.pair)}"
     if re.search(r"\b(?:explain|describe)$", body, re.I):

@@ -1,4 +1,4 @@
-"""Finds what a question is about by plain signs: word lists and word order."""
+"""Finds what a question is about with word lists and word order."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Phrase(NamedTuple):
 
 
 def is_verb(word: str) -> bool:
-    """Whether a word is mostly a verb; "walking" may be a noun."""
+    """Whether a word is usually a verb; "walking" may be a noun."""
     return stem(word.casefold()) in _VERBS and not word.endswith("ing")
 
 
