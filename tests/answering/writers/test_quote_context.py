@@ -55,7 +55,7 @@ def test_a_sentence_with_a_reference_needs_the_one_before(make_pages: Make, open
 def test_an_introduction_that_says_nothing_is_left_out(make_pages: Make) -> None:
     items = "\n".join(f"- Code {number} is one of the many codes that a server sends." for number in range(20))
     assert quote(make_pages(f"# Codes\n\nIn short:\n\n{items}"), "Code 3 ") == [
-        "Code 3 is one of the many codes that a server sends."
+        "- Code 3 is one of the many codes that a server sends."
     ]
 
 
