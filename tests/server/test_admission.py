@@ -20,8 +20,9 @@ from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import BookNotFoundError, IndexNotFoundError, OverloadedError, ServiceUnreachableError
 from bookbound.domain.judgement import Assessment
 from bookbound.domain.ports import Embedder
-from bookbound.domain.query_log_entry import QueryStatus
+from bookbound.domain.query_log_entry import QueryStatus, Requester
 from bookbound.domain.question import NO_DEADLINE, Deadline, Question, Retrieval
+from bookbound.domain.reply import Reply
 from bookbound.server.admission import AdmissionController
 from bookbound.server.book_pool import BookPool
 from bookbound.settings import Settings
@@ -94,6 +95,31 @@ def test_a_question_that_waits_too_long_is_rejected_and_frees_its_place_in_the_q
             text = (await first).text
             assert (await admission.ask(QUESTION, CONTEXT)).text == text
 
+    asyncio.run(run())
+
+
+def test_a_client_whose_questions_fill_the_queue_makes_room_for_another(example_index: Path) -> None:
+    def send_from(address: str, key: str | None = None) -> asyncio.Task[Reply]:
+        context = RequestContext(requester=Requester(address=address), key_id=key)
+        return asyncio.create_task(admission.ask(QUESTION, context))
+
+    async def run() -> None:
+        assessor, pool = await open_blocking(example_index)
+        async with admission.serve_books(pool):
+            greedy = []
+            for last in range(5):
+                greedy.append(send_from(f"2001:db8::{last}"))  # one household
+                await settle()
+            polite = [send_from("192.0.2.7"), send_from("2001:db8::1", "a key of its own")]
+            await settle()
+            assert [task.done() for task in greedy] == [False, False, False, True, True]
+            assessor.open.set()
+            assert len({(await task).text for task in (*greedy[:3], *polite)}) == 1
+            for task in greedy[3:]:
+                with pytest.raises(OverloadedError):
+                    await task
+
+    admission = AdmissionController(max_concurrency=1, max_queue=4)
     asyncio.run(run())
 
 

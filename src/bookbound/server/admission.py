@@ -11,32 +11,30 @@ from bookbound.answering.pipeline import Pipeline
 from bookbound.contracts.http_contract import HealthCheck
 from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
-from bookbound.domain.errors import IndexNotFoundError, OverloadedError
+from bookbound.domain.errors import IndexNotFoundError
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.ports import Index, QueryLog
 from bookbound.domain.question import Question, Retrieval
 from bookbound.domain.reply import PipelineEvent, Reply
 from bookbound.server.book_pool import NO_BOOK_OPEN, BookPool
+from bookbound.server.fair_queue import FairQueue
+from bookbound.server.middleware.client_identity import rate_limit_address
 from bookbound.server.query_log import NullQueryLog, record_question
 from bookbound.server.telemetry import QueueStats
 
-RETRY_AFTER_SECONDS = 1
-_RETRY_ADVICE = f"Try again in {RETRY_AFTER_SECONDS} second."
-QUEUE_FULL_MESSAGE = f"Too many questions are being answered. {_RETRY_ADVICE}"
-QUEUE_TIMEOUT_MESSAGE = f"No answer could be started in time. {_RETRY_ADVICE}"
 EMBEDDER_CHECK_SECONDS = 10.0
 
 
 class AdmissionController:
-    """Answers `max_concurrency` questions at once; `max_queue` more wait for at most `max_wait_seconds`."""
+    """Answers `max_concurrency` questions at once; `max_queue` more wait for at most `max_wait_seconds`.
+
+    Clients, which are addresses with their keys, take turns.
+    """
 
     def __init__(self, max_concurrency: int, max_queue: int, max_wait_seconds: float | None = None) -> None:
         self._open_pool: BookPool | None = None
         self._query_log: QueryLog = NullQueryLog()
-        self._slots = asyncio.Semaphore(max_concurrency)
-        self._max_concurrency, self._max_admitted = max_concurrency, max_concurrency + max_queue
-        self._max_wait_seconds = max_wait_seconds
-        self._admitted = 0
+        self._queue = FairQueue(max_concurrency, max_queue, max_wait_seconds)
         self._embedder_checked = float("-inf")
 
     @asynccontextmanager
@@ -73,10 +71,10 @@ class AdmissionController:
         return {"embedder": engine.embedder.name, "writer": engine.writer.name}
 
     def queue_stats(self) -> QueueStats:
-        running, query_log = min(self._admitted, self._max_concurrency), self._query_log
+        queue, query_log = self._queue, self._query_log
         books = self._open_pool.open_books if self._open_pool else {}
         counts = query_log.added_count, query_log.written_count, query_log.lost_count
-        return QueueStats(running, self._admitted - running, *counts, books)
+        return QueueStats(queue.running, queue.waiting, *counts, books)
 
     def health_checks(self) -> dict[str, HealthCheck]:
         index = self._pool.pipeline().book.index
@@ -136,26 +134,14 @@ class AdmissionController:
     @asynccontextmanager
     async def _slot(self, context: RequestContext) -> AsyncIterator[Pipeline]:
         """Wait for a free slot, and keep the book of the question open and unchanged."""
-        if self._admitted >= self._max_admitted:
-            raise OverloadedError(QUEUE_FULL_MESSAGE, retry_after=RETRY_AFTER_SECONDS)
-        self._admitted += 1
+        client = f"{rate_limit_address(context.requester.address)} {context.key_id or ''}"
+        with context.record.clock.measure("queue"):
+            acquired = await self._queue.acquire(client)
         try:
-            with context.record.clock.measure("queue"):
-                await self._acquire_slot()
-            try:
-                with self._pool.use(context.book) as pipeline:
-                    yield pipeline
-            finally:
-                self._slots.release()
+            with self._pool.use(context.book) as pipeline:
+                yield pipeline
         finally:
-            self._admitted -= 1
-
-    async def _acquire_slot(self) -> None:
-        try:
-            async with asyncio.timeout(self._max_wait_seconds):
-                await self._slots.acquire()
-        except TimeoutError:
-            raise OverloadedError(QUEUE_TIMEOUT_MESSAGE, retry_after=RETRY_AFTER_SECONDS) from None
+            self._queue.release(acquired)
 
 
 async def read_ahead(events: AsyncGenerator[PipelineEvent]) -> AsyncGenerator[PipelineEvent]:
