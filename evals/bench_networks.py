@@ -7,7 +7,9 @@ import statistics
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from bookbound.answering.reading.cross_encoder import CrossEncoder
+import numpy as np
+
+from bookbound.answering.reading.cross_encoder import READER_FILES, CrossEncoder
 from bookbound.domain.chunk import Chunk
 from bookbound.models import (
     DIGESTS_FILE,
@@ -15,15 +17,17 @@ from bookbound.models import (
     FAST_READER_FILE,
     MODELS_FOLDER,
     STRONG_READER_FILE,
+    find_model_file,
     load_constants,
 )
-from bookbound.models.onnx import ModelRuntime, OnnxEmbedder
+from bookbound.models.onnx import ModelRuntime, OnnxEmbedder, OnnxNetwork
 from bookbound.sources import parse_book
-from evals.bench_timing import median_seconds
+from evals.bench_timing import median_seconds, time_seconds
 from evals.sets import BOOK, split_book
 
 QUESTION = "Which joint of the leg carries the largest torque when the robot squats?"
 PASSAGE_COUNT, TOKEN_RANGE, RUNS, THREADS = 8, (180, 230), 5, 2
+ROW_TOKENS, WORD_PIECES = 200, (1000, 20000)
 NETWORKS = (STRONG_READER_FILE, FAST_READER_FILE, EMBEDDER_FILE)
 PassageReader = Callable[[Sequence[Chunk]], Coroutine[Any, Any, object]]
 
@@ -75,10 +79,32 @@ def measure_reading(models: ModelRuntime) -> dict[str, float]:
     return figures
 
 
+def measure_batches() -> dict[str, float]:
+    """The time of two rows of tokens as one batch by that of one after the other, median of interleaved runs."""
+    rows = np.random.default_rng(0).integers(*WORD_PIECES, (2, ROW_TOKENS))
+    types = np.repeat([[0, 1]], [ROW_TOKENS // 10, ROW_TOKENS - ROW_TOKENS // 10], axis=1).repeat(2, axis=0)
+    figures = {}
+    for reader, file in READER_FILES.items():
+        session = OnnxNetwork(find_model_file(file), THREADS)._session
+
+        def read(*batches: slice, session: Any = session) -> None:
+            for batch in batches:
+                session.run(None, {"input_ids": rows[batch], "token_type_ids": types[batch]})
+
+        def time_both(read: Callable[..., None] = read) -> float:
+            return time_seconds(lambda: read(slice(2))) / time_seconds(lambda: read(slice(1), slice(1, 2)))
+
+        figures[f"{reader} reader: 2 rows as a batch / one after the other"] = statistics.median(
+            time_both() for _ in range(RUNS)
+        )
+    return figures
+
+
 def measure() -> dict[str, float]:
     opening = median_seconds(lambda: open_networks().close(), RUNS)
     return {
         **measure_files(),
         "opening all networks, s (under 1 s)": opening,
         **measure_reading(open_networks()),
+        **measure_batches(),
     }

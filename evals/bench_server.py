@@ -10,19 +10,22 @@ import statistics
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import cycle
 from operator import sub
 from pathlib import Path
 from tempfile import TemporaryFile
+from threading import Event
 from time import perf_counter
 from typing import Any
 
 from evals.bench_timing import p95
 
 CLIENTS, ROUNDS = 16, 3
+POLITE_CLIENT, GREEDY_CLIENT, GREEDY_CONNECTIONS = "127.0.0.2", "127.0.0.3", 15
 UNLIMITED = {"BOOKBOUND_RATE_LIMITS": "off"}
 STAGES = ("retrieve", "judge", "answer")
 """The timings of a reply that together are its whole work."""
@@ -50,9 +53,10 @@ def run_server(index: Path, *options: str, **environment: str) -> Iterator[str]:
         assert process.returncode in (0, -15, 143)
 
 
-def ask(address: str, question: str) -> dict[str, Any]:
-    """Returns the reply to a question; an error status raises."""
-    with closing(http.client.HTTPConnection(address.removeprefix("http://"), timeout=120)) as connection:
+def ask(address: str, question: str, source: str = "127.0.0.1") -> dict[str, Any]:
+    """Returns the reply to a question that comes from an address; an error status raises."""
+    server = address.removeprefix("http://")
+    with closing(http.client.HTTPConnection(server, timeout=120, source_address=(source, 0))) as connection:
         body, headers = json.dumps({"question": question}), {"Content-Type": "application/json"}
         connection.request("POST", "/v1/answers", body, headers)
         response = connection.getresponse()
@@ -98,6 +102,38 @@ def ask_all(address: str, questions: Sequence[str], clients: int) -> LoadResult:
     with ThreadPoolExecutor(clients) as pool:
         list(pool.map(time_reply, questions))
     return LoadResult(perf_counter() - start, total_ms, wait_ms, failures)
+
+
+def measure_fairness(index: Path, questions: Sequence[str]) -> dict[str, float]:
+    """What a client with one connection gets while another asks all the time through many."""
+    polite_ms, greedy_ms, failures, is_over = list[float](), list[float](), Counter[str](), Event()
+
+    def ask_on(source: str, taken: list[float], texts: Iterable[str]) -> None:
+        for text in texts:
+            if is_over.is_set():
+                return
+            start = perf_counter()
+            try:
+                ask(address, text, source)
+                taken.append((perf_counter() - start) * 1000)
+            except (OSError, http.client.HTTPException):
+                failures[source] += 1
+
+    with run_server(index) as address, ThreadPoolExecutor(GREEDY_CONNECTIONS) as pool:
+        ask_all(address, questions[:10], 4)
+        for _ in range(GREEDY_CONNECTIONS):
+            pool.submit(ask_on, GREEDY_CLIENT, greedy_ms, cycle(questions))
+        ask_on(POLITE_CLIENT, polite_ms, questions)
+        is_over.set()
+    return {
+        "failures with 1 connection (none)": failures[POLITE_CLIENT],
+        "answers of the client with 1 connection": len(polite_ms),
+        f"the same / those of one of {GREEDY_CONNECTIONS} connections": len(polite_ms)
+        / (len(greedy_ms) / GREEDY_CONNECTIONS),
+        f"p50 with 1 connection / with {GREEDY_CONNECTIONS}": statistics.median(polite_ms)
+        / statistics.median(greedy_ms),
+        f"longest reply with 1 connection / with {GREEDY_CONNECTIONS}": max(polite_ms) / max(greedy_ms),
+    }
 
 
 def measure(index: Path, questions: Sequence[str]) -> dict[str, float]:

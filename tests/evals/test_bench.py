@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import platform
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Lock, Thread
 
 import pytest
 from evals.bench_server import ask_all
@@ -101,10 +102,10 @@ def test_each_table_has_the_machine_and_the_note_in_its_title(
     assert re.search(r"p50, ms \(at most 800 ms\) +│ +900 ", output)
 
 
-def test_the_memory_of_a_worker_is_told_with_and_without_the_supervisor(
+def test_the_memory_of_a_worker_is_told_with_and_without_what_all_share(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    processes = {"1": {1: 800.0}, "2": {1: 100.0, 2: 10.0, 3: 650.0, 4: 640.0}}
+    processes = {"1": {1: 800.0}, "2": {1: 100.0, 2: 570.0, 3: 10.0, 4: 110.0, 5: 105.0}}
     running: list[dict[int, float]] = []
 
     @contextmanager
@@ -116,7 +117,35 @@ def test_the_memory_of_a_worker_is_told_with_and_without_the_supervisor(
     monkeypatch.setattr(bench_server, "ask_all", lambda *_: None)
     monkeypatch.setattr(node, "child_processes", lambda: list(running[-1]))
     monkeypatch.setattr(node, "memory", lambda some, kind="Pss": sum(running[-1][each] for each in some))
-    assert list(bench.measure_memory(tmp_path, QUESTIONS).values()) == [800.0, 650.0, 100.0, 600.0]
+    assert list(bench.measure_memory(tmp_path, QUESTIONS).values()) == [800.0, 110.0, 570.0, 100.0, 95.0]
+
+
+def test_the_polite_client_asks_each_question_once_and_the_other_until_it_is_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    others_ask, lock, asked = Event(), Lock(), Counter[str]()
+
+    def ask(address: str, question: str, source: str) -> None:
+        with lock:
+            asked[source] += 1
+            number = asked[source]
+        if source == bench_server.POLITE_CLIENT:
+            others_ask.wait(60)
+        elif number > bench_server.GREEDY_CONNECTIONS:
+            others_ask.set()
+            raise OSError("refused")
+
+    @contextmanager
+    def run_server(index: Path) -> Iterator[str]:
+        yield "http://127.0.0.1:1"
+
+    monkeypatch.setattr(bench_server, "run_server", run_server)
+    monkeypatch.setattr(bench_server, "ask_all", lambda *_: None)
+    monkeypatch.setattr(bench_server, "ask", ask)
+    figures = bench_server.measure_fairness(tmp_path, QUESTIONS)
+    assert asked[bench_server.POLITE_CLIENT] == figures["answers of the client with 1 connection"] == len(QUESTIONS)
+    assert figures["failures with 1 connection (none)"] == 0
+    assert figures["the same / those of one of 15 connections"] == len(QUESTIONS)
 
 
 def test_a_question_is_measured_with_each_reader(book: Path, tmp_path: Path) -> None:
