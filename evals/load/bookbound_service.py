@@ -17,6 +17,7 @@ from evals.node import process_tree
 
 STOP_TIMEOUT_SECONDS = 90
 WORKER_MARKER = b"spawn_main"
+OTHER_ROLES = {b"resource_tracker": "tracker", b"network_process": "networks"}
 UNLIMITED = "1000000/minute"
 """Limits are counted but never reached."""
 
@@ -80,7 +81,8 @@ def _command(process: int) -> bytes:
 
 def _role(process: int) -> str:
     command = _command(process)
-    return "worker" if WORKER_MARKER in command else "tracker" if b"resource_tracker" in command else "supervisor"
+    roles = {WORKER_MARKER: "worker", **OTHER_ROLES}
+    return next((role for marker, role in roles.items() if marker in command), "supervisor")
 
 
 def _resident(process: int) -> float:

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from bookbound.models import EMBEDDER_FILE, FAST_READER_FILE, STRONG_READER_FILE
-from bookbound.models.onnx import ModelRuntime, OnnxNetwork
+from bookbound.models.onnx import ModelRuntime, Network
 
 FILE = Path(__file__).with_name("golden.json")
 
 
-def read_pair(models: ModelRuntime, network: OnnxNetwork, first: str, second: str) -> dict[str, float]:
+def read_pair(models: ModelRuntime, network: Network, first: str, second: str) -> dict[str, float]:
     """Returns the logits of a reader, and the tokens where the most probable answer begins and ends."""
     opening, closing = models.special_ids
     one, two = [opening, *models.ids(first), closing], [*models.ids(second), closing]
@@ -24,7 +24,7 @@ def read_pair(models: ModelRuntime, network: OnnxNetwork, first: str, second: st
     return logits | {name: int(outputs[name].argmax()) for name in ("start", "end")}
 
 
-def measure_cosine(models: ModelRuntime, network: OnnxNetwork, first: str, second: str) -> float:
+def measure_cosine(models: ModelRuntime, network: Network, first: str, second: str) -> float:
     opening, closing = models.special_ids
     one, two = (network.read([opening, *models.ids(text), closing])["embedding"] for text in (first, second))
     return round(float(one @ two), 4)

@@ -26,7 +26,7 @@ from bookbound.models import (
     STRONG_READER_FILE,
     TOKENIZER_FILE,
 )
-from bookbound.models.onnx import ModelRuntime, OnnxEmbedder, OnnxNetwork
+from bookbound.models.onnx import ModelRuntime, Network, OnnxEmbedder, OnnxNetwork
 
 MODELS = ModelRuntime()
 GOLDEN = json.loads(FILE.read_text("utf-8"))
@@ -200,7 +200,7 @@ MAX_COSINE_DIFFERENCE, MAX_MEAN_COSINE_DIFFERENCE = 0.02, 0.005
 """The embedder rounds activations: with AVX2 alone, cosines differ by 0.001 on average, and by 0.018 at most of 850."""
 
 
-def open_network(file: str, option: int) -> OnnxNetwork:
+def open_network(file: str, option: int) -> Network:
     """Opens a network as it is used, or with one of the options."""
     options = OPTIONS[option]
     return OnnxNetwork(MODELS_FOLDER / file, options=options) if options else MODELS.network(file)

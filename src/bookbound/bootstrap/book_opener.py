@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
@@ -57,11 +58,13 @@ async def open_engine(settings: Settings) -> Engine:
     """Opens the models and services of the settings; if one fails, those before it are closed."""
     from bookbound.models import EMBEDDER_FILE, FAST_READER_FILE, STRONG_READER_FILE
     from bookbound.models.onnx import ModelRuntime
+    from bookbound.models.remote_network import SOCKET_VARIABLE
 
     is_strong = settings.reader == "strong"
     networks = {STRONG_READER_FILE: is_strong, FAST_READER_FILE: True, EMBEDDER_FILE: settings.embedder == "local"}
     preload = [name for name, is_used in networks.items() if is_used]
-    models = ModelRuntime(threads=settings.model_threads, preload=preload)  # they load during the imports below
+    socket = os.environ.get(SOCKET_VARIABLE)
+    models = ModelRuntime(threads=settings.model_threads, preload=preload, socket=socket)  # during the imports below
 
     from bookbound.answering.grounding.verifier import CrossEncoderVerifier
     from bookbound.answering.reading.answerability import CrossEncoderAssessor

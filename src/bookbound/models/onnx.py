@@ -12,10 +12,9 @@ from functools import cached_property
 from math import exp
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import numpy as np
-import onnxruntime
 import tokenizers
 from numpy.typing import NDArray
 
@@ -33,8 +32,11 @@ from bookbound.models import (
     load_constants,
     missing_model_error,
 )
+from bookbound.models.remote_network import RemoteNetwork
 
 if TYPE_CHECKING:
+    import onnxruntime
+
     from bookbound.domain.ports import Vectors
 
 P = ParamSpec("P")
@@ -51,10 +53,19 @@ class TokenizedText(NamedTuple):
     words: list[int | None]
 
 
+class Network(Protocol):
+    """Reads rows of tokens."""
+
+    def read(self, ids: Sequence[int], **inputs: Sequence[int]) -> Mapping[str, NDArray[np.float32]]:
+        """Returns the outputs for a row by name."""
+
+
 class OnnxNetwork:
     """A network that reads one row of tokens per call, because dynamic quantization makes rows of a batch differ."""
 
     def __init__(self, file: Path, threads: int = 1, options: Mapping[str, str] | None = None) -> None:
+        import onnxruntime  # a process that reads with a remote network does not need it
+
         self._session = onnxruntime.InferenceSession(
             str(file),
             _build_session_options(threads, options or {}),
@@ -64,23 +75,31 @@ class OnnxNetwork:
         self._outputs = [output.name for output in self._session.get_outputs()]
 
     def read(self, ids: Sequence[int], **inputs: Sequence[int]) -> Mapping[str, NDArray[np.float32]]:
-        """Returns the outputs for a row by name."""
         arrays = {name: np.array([values], np.int64) for name, values in {"input_ids": ids, **inputs}.items()}
         found = self._session.run(None, arrays)
         return {name: np.asarray(rows, np.float32)[0] for name, rows in zip(self._outputs, found, strict=True)}
 
 
 class ModelRuntime:
-    """The networks of one folder and their tokenizer, on one bounded pool of threads; `preload` starts loading some."""
+    """The networks of one folder and their tokenizer, on one bounded pool of threads; `preload` starts loading some.
 
-    def __init__(self, folder: Path = MODELS_FOLDER, threads: int = 2, preload: Sequence[str] = ()) -> None:
-        self.folder = folder
+    With a socket, the networks are in the process at its other end.
+    """
+
+    def __init__(
+        self,
+        folder: Path = MODELS_FOLDER,
+        threads: int = 2,
+        preload: Sequence[str] = (),
+        socket: str | None = None,
+    ) -> None:
+        self.folder, self._socket = folder, socket
         self._lock, self._thread_count = Lock(), threads
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="models")
         self._preloaded = {name: self._threads.submit(self._load_network, name) for name in preload}
         self._token_counts: dict[str, int] = {}
 
-    def network(self, name: str) -> OnnxNetwork:
+    def network(self, name: str) -> Network:
         return self._preloaded[name].result() if name in self._preloaded else self._load_network(name)
 
     def digest(self, name: str) -> str:
@@ -122,7 +141,9 @@ class ModelRuntime:
     def close(self) -> None:
         self._threads.shutdown(wait=False)
 
-    def _load_network(self, name: str) -> OnnxNetwork:
+    def _load_network(self, name: str) -> Network:
+        if self._socket:
+            return RemoteNetwork(self._socket, name)
         for extra in EXTRA_FILES.get(name, ()):
             self._verify_file(extra)
         # The strong reader reads few passages, one after the other, so each reading takes all threads.
@@ -208,6 +229,8 @@ def return_free_memory() -> None:
 
 
 def _build_session_options(threads: int, entries: Mapping[str, str]) -> onnxruntime.SessionOptions:
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     # The fusions of the highest level and the one disabled above round differently on different CPUs.

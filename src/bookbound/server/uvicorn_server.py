@@ -21,6 +21,7 @@ from uvicorn.importer import import_from_string
 
 from bookbound.domain.errors import BookboundError, ConfigError
 from bookbound.server.bounded_connection import BoundedConnection, ConnectionLimits
+from bookbound.server.network_process import share_networks
 from bookbound.server.telemetry.log_format import configure_logging, describe_traceback
 from bookbound.server.worker_processes import STARTUP_FAILURE_EXIT_CODE, WorkerProcesses, share_metrics_folder
 from bookbound.settings import Settings
@@ -79,9 +80,15 @@ def serve(listener: socket.socket, workers: int, settings: Settings, app_factory
     if workers == 1:
         run_worker(listener)
         return
+    if sys.platform == "win32":  # which cannot pass a signal on, so running questions would be lost
+        raise ConfigError("Windows has one worker process: leave out --workers.")
     configure_logging(settings.log_format)
-    with share_metrics_folder() if settings.metrics == "on" else nullcontext():
-        WorkerProcesses(run_worker, listener, workers, GRACE_SECONDS + ABORT_SECONDS + CLEANUP_SECONDS).run()
+    stop_seconds = GRACE_SECONDS + ABORT_SECONDS + CLEANUP_SECONDS
+    with (
+        share_metrics_folder() if settings.metrics == "on" else nullcontext(),
+        share_networks(workers, settings) as keep_networks,
+    ):
+        WorkerProcesses(run_worker, listener, workers, stop_seconds, keep_networks).run()
 
 
 def _run_worker(app_factory: str, settings: Settings, listener: socket.socket) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context, resource_tracker
@@ -27,10 +26,20 @@ log = logging.getLogger("bookbound.server")
 
 
 class WorkerProcesses:
-    """Several processes that run `target` on one socket; after the first signal they have `stop_seconds` to end."""
+    """Several processes that run `target` on one socket; after the first signal they have `stop_seconds` to end.
 
-    def __init__(self, target: WorkerTarget, listener: socket, count: int, stop_seconds: float) -> None:
-        self._target, self._listener = target, listener
+    `keep_services` is called again and again as long as there are processes, and starts again what they need.
+    """
+
+    def __init__(
+        self,
+        target: WorkerTarget,
+        listener: socket,
+        count: int,
+        stop_seconds: float,
+        keep_services: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._target, self._listener, self._keep_services = target, listener, keep_services
         self._count, self._stop_seconds = count, stop_seconds
         self._processes: list[SpawnProcess] = []
         self._start_times: dict[int, float] = {}
@@ -46,6 +55,7 @@ class WorkerProcesses:
                 self._processes.append(self._start_process())
             while not self._signals:
                 sleep(POLL_SECONDS)
+                self._keep_services()
                 self._restart_dead()
         finally:
             self._stop()
@@ -55,8 +65,6 @@ class WorkerProcesses:
 
     def _start_process(self) -> SpawnProcess:
         """A process with Ctrl-C blocked, which a terminal sends to all processes: only we stop it."""
-        if sys.platform == "win32":  # which cannot pass a signal on, so running questions would be lost
-            raise ConfigError("Windows has one worker process: leave out --workers.")
         resource_tracker.ensure_running()  # it unblocks signals when it starts
         process = get_context("spawn").Process(target=self._target, args=(self._listener,))
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -90,6 +98,7 @@ class WorkerProcesses:
                 elif passed_on < signals:
                     process.terminate()
             passed_on = signals
+            self._keep_services()
             sleep(POLL_SECONDS)
 
 

@@ -35,7 +35,7 @@ REFUSED = {kind: f"refused_{kind.value}" for kind in RefusalReason}
 OUTCOMES = {ANSWERED, UNSURE, FOUND, SERVED, DISCONNECTED, LIMITED, *REFUSED.values(), *ProblemKind}
 EARLY_STATUS_OUTCOMES = {422: ProblemKind.INVALID.value, 429: LIMITED}
 """The outcomes of requests that ended before they reached the book."""
-KNOWN_SERVICES = frozenset({"cohere", "embeddings", "language model", "log", "qdrant"})
+KNOWN_SERVICES = frozenset({"cohere", "embeddings", "language model", "log", "networks", "qdrant"})
 FAILURE_KINDS: tuple[tuple[type[ServiceError], str], ...] = (
     (ServiceUnreachableError, "unreachable"),
     (ServiceTimeoutError, "timed_out"),
