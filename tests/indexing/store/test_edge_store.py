@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -394,11 +394,11 @@ def test_an_engine_error_is_damage(tmp_path: Path, vectors: Vectors) -> None:
         engine.update(qdrant_edge.UpdateOperation.upsert_points([point]))
         shard = EdgeShard(engine)
         words = qdrant_edge.SparseVector(indices=[1], values=[1.0])
-        requests: list[Coroutine[Any, Any, object]] = [
+        requests: list[Awaitable[object]] = [
             shard.fuse(vectors(1)[0].tolist(), words, 3),
             shard.match(words, 3),
             shard.fetch(["no id"]),
-            shard.scan(),
+            anext(shard.scan()),
         ]
         for each in requests:
             with pytest.raises(CorruptIndexError, match="ndex the book again"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
@@ -95,8 +95,14 @@ class EdgeShard:
             for point in points
         ]
 
-    async def scan(self, file: str | None = None) -> list[Chunk]:
-        return await asyncio.to_thread(self._scroll, file)
+    async def scan(self, file: str | None = None) -> AsyncIterator[list[Chunk]]:
+        only = None if file is None else edge.Filter(must=[edge.FieldCondition("file", edge.MatchValue(file))])
+        start, more = None, True
+        while more:
+            request = edge.ScrollRequest(start, _SCROLL_PAGE_SIZE, only, with_payload=True)
+            page, start = await asyncio.to_thread(self._scroll, request)
+            yield page
+            more = start is not None
 
     async def close(self) -> None:
         self._closed = True
@@ -104,16 +110,10 @@ class EdgeShard:
         with temp_copies.recreate_folders(self._removed_folders):
             self._shard.close()
 
-    def _scroll(self, file: str | None) -> list[Chunk]:
-        only = None if file is None else edge.Filter(must=[edge.FieldCondition("file", edge.MatchValue(file))])
-        chunks: list[Chunk] = []
-        start, more = None, True
-        while more:
-            with self._report_read_errors():
-                page, start = self._shard.scroll(edge.ScrollRequest(start, _SCROLL_PAGE_SIZE, only, with_payload=True))
-            chunks += [index_format.load_chunk(str(point.id), point.payload) for point in page]
-            more = start is not None
-        return chunks
+    def _scroll(self, request: edge.ScrollRequest) -> tuple[list[Chunk], edge.PointId | None]:
+        with self._report_read_errors():
+            page, start = self._shard.scroll(request)
+        return [index_format.load_chunk(str(point.id), point.payload) for point in page], start
 
     def _query(self, request: edge.QueryRequest) -> list[SearchHit]:
         with self._report_read_errors():

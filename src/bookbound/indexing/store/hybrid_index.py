@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -38,8 +38,8 @@ class EngineShard(Protocol):
     async def fetch(self, ids: list[str]) -> list[tuple[Chunk, Sequence[float]]]:
         """Returns chunks with their dense vectors, in any order."""
 
-    async def scan(self, file: str | None = None) -> list[Chunk]:
-        """Returns all chunks, or those of one file, in any order."""
+    def scan(self, file: str | None = None) -> AsyncIterator[list[Chunk]]:
+        """Yields all chunks, or those of one file, in pages and in any order."""
 
     async def close(self) -> None: ...
 
@@ -94,11 +94,12 @@ class HybridIndex:
         return [chunk for chunk, _ in await _fetch_best(shard, hits, k)]
 
     async def chunks(self, file: str, deadline: Deadline = NO_DEADLINE) -> list[Chunk]:
-        return sorted(await self._shard.within(deadline).scan(file), key=lambda chunk: (chunk.position, chunk.id))
+        found = [chunk async for page in self._shard.within(deadline).scan(file) for chunk in page]
+        return sorted(found, key=lambda chunk: (chunk.position, chunk.id))
 
     async def outline(self, deadline: Deadline = NO_DEADLINE) -> Outline:
         if self._outline is None:
-            chunks = await self._shard.within(deadline).scan()
+            chunks = [chunk async for page in self._shard.within(deadline).scan() for chunk in page]
             self._outline = await asyncio.to_thread(_build_outline, chunks, self._manifest)
         return self._outline
 
@@ -140,12 +141,16 @@ def check_vectors(vectors: Vectors, rows: int, dimension: int) -> Vectors:
 
 async def verify_contents(shard: EngineShard, manifest: Manifest) -> None:
     """Refuses a generation that contains other chunks than its manifest says, or whose search finds nothing."""
-    chunks = {chunk.id: chunk for chunk in await shard.scan()}
-    if index_format.digest_chunks({name: chunk.hash for name, chunk in chunks.items()}) != manifest.digest:
+    hashes: dict[str, str] = {}
+    last: list[Chunk] = []
+    async for page in shard.scan():
+        hashes |= {chunk.id: chunk.hash for chunk in page}
+        last = page[-1:] or last
+    if index_format.digest_chunks(hashes) != manifest.digest:
         raise CorruptIndexError("The index does not contain what was written to it. Index the book again.")
-    for name, chunk in [*chunks.items()][-1:]:
+    for chunk in last:
         words = make_bm25_encoder(manifest.average_words).embed_document(chunk.embedding_text)
-        near = [hit for _, dense in await shard.fetch([name]) for hit in await shard.fuse([*dense], words, 1)]
+        near = [hit for _, dense in await shard.fetch([chunk.id]) for hit in await shard.fuse([*dense], words, 1)]
         if not near or (words.indices and not await shard.match(words, 1)):
             raise CorruptIndexError("A search in the new index finds nothing. Index the book again.")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -82,14 +82,13 @@ class QdrantShard:
         )
         return [(_to_chunk(point), _dense_vector(point)) for point in points]
 
-    async def scan(self, file: str | None = None) -> list[Chunk]:
-        chunks: list[Chunk] = []
+    async def scan(self, file: str | None = None) -> AsyncIterator[list[Chunk]]:
         start: models.ExtendedPointId | None = None
         while True:
             page, start = await self._scroll(only_chunks(file), start)
-            chunks += map(_to_chunk, page)
+            yield [_to_chunk(point) for point in page]
             if start is None:
-                return chunks
+                return
 
     async def close(self) -> None:
         if self._resources:
