@@ -51,6 +51,7 @@ STAND_INS = {
     "pip": "needs a package index; tests/release builds the wheels and installs them",
     "pipx": "needs a package index",
     "python": "would measure for minutes: only its module is checked",
+    "qdrant": "needs the other nodes; tests/indexing/store starts real ones where the executable is installed",
     "uv": "needs a package index",
 }
 """The programs of commands that do not run, and why: a stand-in checks that the files they name exist."""

@@ -24,6 +24,7 @@ from tests.docs.blocks import (
     list_blocks,
     read_blocks,
 )
+from tests.docs.qdrant_node import NODE, run_node
 from tests.docs.sandbox import Sandbox, make_sandbox
 from tests.server.page.test_generated_sites import serve_folder
 from tests.server.server_process import run_fast_server
@@ -108,6 +109,12 @@ def server(example_index: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
+def node() -> Iterator[str]:
+    with run_node() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
 def website(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A website of two pages, for the commands that crawl."""
     folder = tmp_path_factory.mktemp("website")
@@ -125,11 +132,11 @@ def sandbox(example_book: Path, example_index: Path, tmp_path: Path) -> Sandbox:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", COMMANDS, ids=str)
-def test_commands_run(block: Block, sandbox: Sandbox, server: str, website: str) -> None:
+def test_commands_run(block: Block, sandbox: Sandbox, server: str, website: str, node: str) -> None:
     if "curl" in block.code and not shutil.which("curl"):
         pytest.skip("curl is not installed")
     code = re.sub(r"http://127\.0\.0\.1:80[08]0(?=/\S)", server, block.code).replace("/tmp/", f"{sandbox.folder}/")
-    variables = {}
+    code, variables = NODE.sub(node, code), {}
     if "--site" in code:
         host = website.removeprefix("http://")
         code = block.code.replace("https://book.example", website).replace("127.0.0.1:8000", host)

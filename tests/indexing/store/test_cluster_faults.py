@@ -12,12 +12,14 @@ from threading import Timer
 import pytest
 from evals.cluster.editions import PAGE, make_chunks, make_store, make_vectors, publish
 from evals.cluster.nodes import MISSING_MESSAGE, QdrantCluster, find_executable, run_cluster
+from tests.docs.blocks import list_blocks
 
 from bookbound.domain.errors import BookboundError, IndexLockedError
 from bookbound.domain.manifest import Manifest
 from bookbound.indexing.store.qdrant_store import QdrantStore
 
 pytestmark = pytest.mark.slow
+GUIDE = "docs/guides/operate-a-cluster.md"
 
 
 @pytest.fixture
@@ -120,12 +122,13 @@ def test_of_two_writers_at_two_nodes_the_published_one_is_complete(cluster: Qdra
 
 
 def test_a_node_with_an_empty_disk_is_replaced_by_removing_its_old_name_and_publishing(cluster: QdrantCluster) -> None:
-    first, node = cluster.nodes[0], cluster.nodes[2]
-    old = node.get("/cluster")["result"]["peer_id"]
+    node = cluster.nodes[2]
     node.kill()
     node.wipe()
     assert read(cluster.urls) == 1
-    assert first.send("DELETE", f"/cluster/peer/{old}?force=true")
+    (forget,) = (block.code for block in list_blocks() if block.document == GUIDE and "DELETE" in block.code)
+    commands = forget.replace("http://node-0:6333", cluster.nodes[0].url).replace("http://node-2:6335", node.peer_url)
+    subprocess.run(["bash", "-euo", "pipefail", "-c", commands], check=True)
     cluster.restart(2)
     node.wait_until_ready()
     asyncio.run(publish(make_store(cluster.urls), 2))
