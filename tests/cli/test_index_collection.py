@@ -60,9 +60,12 @@ def add(server: QdrantServer, payloads: Sequence[Mapping[str, Any]], name: str =
         server.client.upsert(name, points)
 
 
-@pytest.fixture
-def server() -> Iterator[QdrantServer]:
-    with run_server() as qdrant:
+@pytest.fixture(params=["local mode", "real server"])
+def server(request: pytest.FixtureRequest) -> Iterator[QdrantServer]:
+    real = request.getfixturevalue("qdrant_node") if request.param == "real server" else None
+    if real:
+        real.clear()
+    with run_server(upstream=real.urls if real else "") as qdrant:
         yield qdrant
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from qdrant_client import AsyncQdrantClient
+from tests.indexing.store.every_store import STORES, make_store
 
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.errors import (
@@ -25,7 +25,6 @@ from bookbound.indexing.archive import export_index, import_index
 from bookbound.indexing.archive_format import CHUNKS_MEMBER, MANIFEST_MEMBER, VECTORS_MEMBER
 from bookbound.indexing.pipeline import BookSource, build_index
 from bookbound.indexing.store.edge_store import EdgeStore
-from bookbound.indexing.store.qdrant_store import QdrantStore
 from bookbound.sources import parse_book
 from bookbound.testing import ScriptedEmbedder
 
@@ -44,22 +43,18 @@ def book(tmp_path: Path) -> Path:
     return folder
 
 
-def make_store(kind: str, folder: Path) -> IndexStore:
-    return EdgeStore(folder) if kind == "edge" else QdrantStore(AsyncQdrantClient(location=":memory:"))
-
-
-@pytest.fixture(params=["edge", "qdrant"])
+@pytest.fixture(params=STORES)
 def source_store(request: pytest.FixtureRequest, tmp_path: Path, book: Path) -> IndexStore:
-    store = make_store(request.param, tmp_path / "here")
+    store = make_store(request, tmp_path / "here")
     asyncio.run(
         build_index(BookSource(lambda: parse_book(book), lambda _: "m"), ScriptedEmbedder(), store, ignore_progress)
     )
     return store
 
 
-@pytest.fixture(params=["edge", "qdrant"])
+@pytest.fixture(params=STORES)
 def target_store(request: pytest.FixtureRequest, tmp_path: Path) -> IndexStore:
-    return make_store(request.param, tmp_path / "there")
+    return make_store(request, tmp_path / "there")
 
 
 async def read_contents(store: IndexStore) -> tuple[Manifest, list[tuple[Chunk, list[float]]]]:

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from qdrant_client import AsyncQdrantClient
+from tests.indexing.store.every_store import STORES, make_store
 
 from bookbound import bootstrap
 from bookbound.bootstrap import components
@@ -19,7 +19,6 @@ from bookbound.domain.manifest import ChapterSummary
 from bookbound.domain.ports import IndexStore
 from bookbound.indexing.pipeline import BookSource, IndexingResult, build_index
 from bookbound.indexing.store.edge_store import EdgeStore
-from bookbound.indexing.store.qdrant_store import QdrantStore
 from bookbound.settings import Settings
 from bookbound.sources import parse_book
 from bookbound.sources.fingerprints import fingerprint_source
@@ -44,12 +43,9 @@ def embedder() -> ScriptedEmbedder:
     return ScriptedEmbedder()
 
 
-@pytest.fixture(params=["edge", "qdrant"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[IndexStore]:
-    if request.param == "edge":
-        yield EdgeStore(tmp_path / "index")
-    else:
-        yield QdrantStore(AsyncQdrantClient(location=":memory:"))
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> IndexStore:
+    return make_store(request, tmp_path / "index")
 
 
 @pytest.fixture
