@@ -41,9 +41,12 @@ def make_vectors(edition: int) -> np.ndarray[tuple[int, int], np.dtype[np.float3
     return np.random.default_rng(edition).standard_normal((CHUNKS, DIMENSION)).astype(np.float32)
 
 
+def make_manifest(edition: int) -> Manifest:
+    return Manifest(str(edition), "markdown", "seeded", DIMENSION, "none", 5.0, 1, CHUNKS)
+
+
 async def publish(store: QdrantStore, edition: int) -> Manifest:
-    manifest = Manifest(str(edition), "markdown", "seeded", DIMENSION, "none", 5.0, 1, CHUNKS)
-    async with store.writer(manifest) as writer:
+    async with store.writer(make_manifest(edition)) as writer:
         chunks, vectors = make_chunks(edition), make_vectors(edition)
         for at in range(0, CHUNKS, 10):
             await writer.add(chunks[at : at + 10], vectors[at : at + 10])

@@ -6,11 +6,12 @@ import asyncio
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from threading import Timer
 
 import pytest
-from evals.cluster.editions import PAGE, make_chunks, make_store, make_vectors, publish
+from evals.cluster.editions import PAGE, make_chunks, make_manifest, make_store, make_vectors, publish
 from evals.cluster.nodes import MISSING_MESSAGE, QdrantCluster, find_executable, run_cluster
 from tests.docs.blocks import list_blocks
 
@@ -62,6 +63,26 @@ def test_answers_and_publishing_go_on_without_a_node(cluster: QdrantCluster, num
     assert [read(each.url) for each in cluster.nodes] == [2, 2, 2]
 
 
+@pytest.mark.parametrize("number", [0, 2])
+def test_a_node_killed_between_two_batches_costs_no_chunk_of_the_new_edition(
+    cluster: QdrantCluster, number: int
+) -> None:
+    chunks, vectors = make_chunks(2), make_vectors(2)
+
+    async def write() -> None:
+        async with make_store(cluster.urls).writer(make_manifest(2)) as writer:
+            await writer.add(chunks[:15], vectors[:15])
+            cluster.nodes[number].kill()
+            await writer.add(chunks[15:], vectors[15:])
+            await writer.publish()
+
+    asyncio.run(write())
+    assert read(cluster.urls) == 2
+    cluster.restart(number)
+    cluster.wait_until_healed()
+    assert [read(each.url) for each in cluster.nodes] == [2, 2, 2]
+
+
 def test_a_node_that_its_peers_reach_late_delays_answers_and_changes_none(cluster: QdrantCluster) -> None:
     cluster.delay(1, 0.05)
     assert read(cluster.urls) == 1
@@ -82,6 +103,19 @@ def test_a_partitioned_node_cannot_publish_and_follows_after_the_partition(clust
     assert [read(each.url) for each in cluster.nodes] == [2, 2, 2]
 
 
+def test_a_partitioned_node_answers_from_one_whole_edition_or_not_at_all(cluster: QdrantCluster) -> None:
+    cluster.partition(0)
+    others = ",".join(node.url for node in cluster.nodes[1:])
+    asyncio.run(publish(make_store(others), 2))
+    for urls in (cluster.nodes[0].url, cluster.urls):
+        with suppress(BookboundError):
+            assert asyncio.run(read_edition(make_store(urls))) in (1, 2)
+    assert read(others) == 2
+    cluster.heal_partition()
+    cluster.wait_until_healed()
+    assert read(cluster.nodes[0].url) == 2
+
+
 def test_a_switch_without_a_majority_happens_whole_or_not_at_all(cluster: QdrantCluster) -> None:
     store = make_store(cluster.urls)
 
@@ -90,8 +124,7 @@ def test_a_switch_without_a_majority_happens_whole_or_not_at_all(cluster: Qdrant
             node.resume()
 
     async def switch() -> Manifest:
-        manifest = Manifest("2", "markdown", "seeded", 16, "none", 5.0, 1, 30)
-        async with store.writer(manifest) as writer:
+        async with store.writer(make_manifest(2)) as writer:
             await writer.add(make_chunks(2), make_vectors(2))
             cluster.nodes[1].suspend()
             cluster.nodes[2].suspend()
