@@ -21,6 +21,8 @@ from evals.sets import OUT
 
 PAUSE_SECONDS, DOWNTIME_SECONDS = (0.2, 2.5), (0.2, 3.0)
 READERS = 3
+HEALING_SECONDS = 900.0
+"""A busy machine may need minutes until a killed node has caught up."""
 
 
 class WriterProcess:
@@ -46,7 +48,7 @@ class WriterProcess:
         self.kill()
         tries = len(self.tried)
         self.start()
-        wait_until(lambda: len(self.tried) > tries, 120)
+        wait_until(lambda: len(self.tried) > tries, HEALING_SECONDS)
 
     def _read(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout
@@ -81,7 +83,7 @@ def kill_at_random(cluster: QdrantCluster, writer: WriterProcess, kills: int, se
                 killed["writer"] += 1
                 writer.restart()
             cluster.restart(at)
-            cluster.wait_until_healed()
+            cluster.wait_until_healed(HEALING_SECONDS)
             slowest = max(slowest, monotonic() - start)
         print(f"kill {number + 1}: {victim}, {len(writer.confirmed) - 1} editions published", flush=True)
     return killed, slowest
@@ -123,14 +125,15 @@ def run(kills: int, seed: int, folder: Path) -> dict[str, object]:
     with run_cluster(folder, 3) as cluster:
         writer = WriterProcess(cluster.urls)
         try:
-            wait_until(lambda: writer.confirmed[-1] > 0, 120)
+            wait_until(lambda: writer.confirmed[-1] > 0, HEALING_SECONDS)
             urls = [node.url for node in cluster.nodes]
             start = monotonic()
             work = Thread(target=lambda: result.append(kill_at_random(cluster, writer, kills, seed)))
             asyncio.run(read_while(work, urls, counts, writer))
             seconds = monotonic() - start
+            assert result, "the cluster did not heal after a kill"
             more = len(writer.confirmed) + 2
-            wait_until(lambda: len(writer.confirmed) >= more, 120)
+            wait_until(lambda: len(writer.confirmed) >= more, HEALING_SECONDS)
         finally:
             writer.kill()
         cluster.wait_until_healed()

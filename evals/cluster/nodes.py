@@ -16,7 +16,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from evals.cluster.peer_proxy import PeerProxy
+from evals.cluster.peer_proxy import PeerProxy, open_sockets, socket_inodes
 
 HOST = "127.0.0.1"
 START_SECONDS = 180.0
@@ -83,7 +83,11 @@ class QdrantNode:
 
     def wait_until_ready(self) -> None:
         wait_until(lambda: self.get("/readyz") is not None or not self.is_running, START_SECONDS)
-        assert self.is_running, (self.folder / "output.log").read_text()[-3000:]
+        assert self.is_running, self.read_log()
+
+    def read_log(self) -> str:
+        """The last lines that the node printed."""
+        return (self.folder / "output.log").read_text()[-3000:]
 
     def kill(self) -> None:
         """Ends the process at once, as `kill -9` does."""
@@ -159,7 +163,10 @@ class QdrantCluster:
 
     def wait_until_healed(self, seconds: float = START_SECONDS) -> None:
         """Waits until every node is ready and every replica of every collection is active on every node."""
-        wait_until(self._is_healed, seconds)
+        end = monotonic() + seconds
+        while unhealed := self._find_unhealed():
+            assert monotonic() < end, f"After {seconds:.0f} s {unhealed}"
+            sleep(0.05)
 
     def clear(self) -> None:
         """Removes all collections."""
@@ -185,24 +192,23 @@ class QdrantCluster:
 
     def _find_number(self, port: int) -> int | None:
         """Returns the number of the node that has a connection from this local port."""
-        inodes = _socket_inodes(port)
+        inodes = socket_inodes(port)
         for number, node in enumerate(self.nodes):
-            if node.is_running and inodes & _open_sockets(node.process_id):
+            if node.is_running and inodes & open_sockets(node.process_id):
                 return number
         return None
 
-    def _is_healed(self) -> bool:
-        for node in self.nodes:
+    def _find_unhealed(self) -> str:
+        """Says what is not whole yet, with the last lines of that node's log; empty if everything is."""
+        for number, node in enumerate(self.nodes):
             if self._peer_count(node) != len(self.nodes) or node.get("/readyz") is None:
-                return False
+                return f"node {number} is not ready:\n{node.read_log()}"
             for name in self._collections(node):
                 found = (node.get(f"/collections/{name}/cluster") or {}).get("result")
-                if not found or found.get("shard_transfers"):
-                    return False
-                shards = [*found["local_shards"], *found["remote_shards"]]
-                if any(shard["state"] != "Active" for shard in shards):
-                    return False
-        return True
+                shards = [*found["local_shards"], *found["remote_shards"]] if found else []
+                if not found or found.get("shard_transfers") or any(each["state"] != "Active" for each in shards):
+                    return f"{name} is not whole at node {number}: {found}\n{node.read_log()}"
+        return ""
 
     def _peer_count(self, node: QdrantNode) -> int:
         if len(self.nodes) == 1:
@@ -229,20 +235,3 @@ def wait_until(condition: Any, seconds: float) -> None:
     while not condition():
         assert monotonic() < end, "the condition never became true"
         sleep(0.05)
-
-
-def _socket_inodes(port: int) -> set[str]:
-    """The sockets that are bound to a local port, from the table of the kernel. Linux only."""
-    rows = Path("/proc/net/tcp").read_text().splitlines()[1:]
-    return {row.split()[9] for row in rows if int(row.split()[1].rpartition(":")[2], 16) == port}
-
-
-def _open_sockets(process_id: int) -> set[str]:
-    found = set[str]()
-    with suppress(OSError):
-        for entry in Path(f"/proc/{process_id}/fd").iterdir():
-            with suppress(OSError):
-                name = str(entry.readlink())
-                if name.startswith("socket:["):
-                    found.add(name[8:-1])
-    return found

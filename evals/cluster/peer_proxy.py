@@ -6,6 +6,7 @@ import select
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from threading import Thread
 from time import sleep
 
@@ -64,3 +65,21 @@ class PeerProxy:
                 if self.delay:
                     sleep(self.delay)
                 other[source].sendall(content)
+
+
+def socket_inodes(port: int) -> set[str]:
+    """The sockets that are bound to a local port, from the table of the kernel. Linux only."""
+    rows = Path("/proc/net/tcp").read_text().splitlines()[1:]
+    return {row.split()[9] for row in rows if int(row.split()[1].rpartition(":")[2], 16) == port}
+
+
+def open_sockets(process_id: int) -> set[str]:
+    """The sockets that a process has open."""
+    found = set[str]()
+    with suppress(OSError):
+        for entry in Path(f"/proc/{process_id}/fd").iterdir():
+            with suppress(OSError):
+                name = str(entry.readlink())
+                if name.startswith("socket:["):
+                    found.add(name[8:-1])
+    return found
