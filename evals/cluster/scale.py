@@ -1,6 +1,7 @@
 """`python -m evals.cluster.scale`: measures search in many chunks on three Qdrant nodes. Linux only.
 
-The vectors are mixtures of two vectors of the example book with noise, and the texts are those of its chunks.
+The vectors are mixtures of two vectors of the example book with noise, and the texts are those of its chunks. Recall is
+the share of the ten nearest chunks by exact search that a search by meaning finds among its first ten.
 """
 
 from __future__ import annotations
@@ -27,13 +28,17 @@ from bookbound.domain.chunk import Chunk
 from bookbound.domain.manifest import Manifest
 from bookbound.indexing.store.edge_store import EdgeStore
 from bookbound.indexing.store.index_format import DENSE_VECTOR
-from bookbound.indexing.store.qdrant_shard import OVERSAMPLING
+from bookbound.indexing.store.qdrant_shard import SEARCH_BEAM, dense_search_params
 from bookbound.indexing.store.qdrant_store import QdrantStore
 from bookbound.settings import Settings
 from evals.cluster.nodes import MISSING_MESSAGE, QdrantCluster, find_executable, run_cluster, wait_until
 from evals.sets import BOOK, OUT
 
 BATCH, NAME, K, QUESTIONS = 2_000, "scale", 10, 200
+CANDIDATES = 50
+"""How many points a question for ten passages asks for."""
+PAGE_CHUNKS = 50
+BEAMS = (64, 100, 128, 256, 512)
 Rows = NDArray[np.float32]
 
 
@@ -57,39 +62,82 @@ def mix_vectors(real: Rows, count: int, seed: int) -> Rows:
     return np.asarray(mixed / np.linalg.norm(mixed, axis=1, keepdims=True), dtype=np.float32)
 
 
+def make_chunk(chunks: list[Chunk], number: int) -> Chunk:
+    """Returns a copy of a real chunk on a page that has some neighbours of it."""
+    real = chunks[number % len(chunks)]
+    place = replace(real.place, file=f"page-{number // PAGE_CHUNKS}.md")
+    return replace(real, id=str(UUID(int=number + 1)), place=place, position=number)
+
+
 def make_batches(chunks: list[Chunk], real: Rows, count: int) -> Iterator[tuple[list[Chunk], Rows]]:
     for start in range(0, count, BATCH):
         numbers = range(start, min(start + BATCH, count))
-        yield (
-            [replace(chunks[n % len(chunks)], id=str(UUID(int=n + 1)), position=n) for n in numbers],
-            mix_vectors(real, len(numbers), start + 1),
-        )
+        yield [make_chunk(chunks, number) for number in numbers], mix_vectors(real, len(numbers), start + 1)
 
 
-async def measure_recall(url: str, collection: str, questions: Rows) -> float:
-    """The share of the nearest points by exact search that the search by quantised vectors finds."""
-    client, found = AsyncQdrantClient(url=url, check_compatibility=False, timeout=60), 0
-    quantized = models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
-    for question in questions:
-        ids = []
-        for params in (models.SearchParams(exact=True), models.SearchParams(quantization=quantized)):
+def list_searches() -> dict[str, models.SearchParams]:
+    """Searches with wider and narrower beams, without the exact vectors, and without the quantised ones."""
+    quantized = {f"quantised, beam {beam}": dense_search_params(beam) for beam in BEAMS}
+    unchecked = models.QuantizationSearchParams(rescore=False)
+    plain = models.QuantizationSearchParams(ignore=True)
+    return {
+        **quantized,
+        "quantised alone": models.SearchParams(hnsw_ef=SEARCH_BEAM, quantization=unchecked),
+        **{f"plain, beam {beam}": models.SearchParams(hnsw_ef=beam, quantization=plain) for beam in BEAMS},
+    }
+
+
+async def compare_searches(url: str, collection: str, questions: Rows) -> dict[str, dict[str, float]]:
+    """Measures recall and time of each way to search by meaning."""
+    client = AsyncQdrantClient(url=url, check_compatibility=False, timeout=120)
+
+    async def search(params: models.SearchParams) -> tuple[list[set[models.ExtendedPointId]], dict[str, float]]:
+        found, times = list[set[models.ExtendedPointId]](), list[float]()
+        for question in questions:
+            start = perf_counter()
             reply = await client.query_points(
-                collection, query=question.tolist(), using=DENSE_VECTOR, limit=K, search_params=params
+                collection,
+                query=question.tolist(),
+                using=DENSE_VECTOR,
+                limit=CANDIDATES,
+                search_params=params,
+                with_payload=False,
             )
-            ids.append({point.id for point in reply.points})
-        found += len(ids[0] & ids[1])
+            times.append(perf_counter() - start)
+            found.append({point.id for point in reply.points[:K]})
+        return found, describe_times(times)
+
+    figures = dict[str, dict[str, float]]()
+    nearest, figures["exact"] = await search(models.SearchParams(exact=True))
+    for name, params in list_searches().items():
+        found, times = await search(params)
+        hits = sum(len(one & two) for one, two in zip(found, nearest, strict=True))
+        figures[name] = {"recall": round(hits / (K * len(questions)), 4), **times}
+        print(name, figures[name], flush=True)
     await client.close()
-    return found / (K * len(questions))
+    return figures
 
 
-async def time_searches(store: QdrantStore, chunks: list[Chunk], questions: Rows) -> list[float]:
-    index, milliseconds = await store.open(), []
+async def time_reads(
+    store: QdrantStore, chunks: list[Chunk], questions: Rows, count: int
+) -> dict[str, dict[str, float]]:
+    """Times what a server asks for a question: the hybrid search, and the chunks of a page."""
+    index, searches, pages = await store.open(), list[float](), list[float]()
     for number, question in enumerate(questions):
         start = perf_counter()
         await index.search(" ".join(chunks[number % len(chunks)].text.split()[:12]), question, K)
-        milliseconds.append((perf_counter() - start) * 1000)
+        searches.append(perf_counter() - start)
+        start = perf_counter()
+        found = await index.chunks(f"page-{number * count // QUESTIONS // PAGE_CHUNKS}.md")
+        pages.append(perf_counter() - start)
+        assert len(found) == PAGE_CHUNKS
     await index.close()
-    return milliseconds
+    return {"hybrid search": describe_times(searches), "chunks of a page": describe_times(pages)}
+
+
+def describe_times(seconds: list[float]) -> dict[str, float]:
+    p95 = statistics.quantiles(seconds, n=20)[-1]
+    return {"p50 ms": round(statistics.median(seconds) * 1000, 1), "p95 ms": round(p95 * 1000, 1)}
 
 
 def describe_node(cluster: QdrantCluster, number: int) -> dict[str, int]:
@@ -121,19 +169,21 @@ async def run(count: int, replicas: int, folder: Path, book: Path | None) -> dic
         optimising = perf_counter() - start
         print(f"published in {publishing:.0f} s, optimised in {optimising:.0f} s", flush=True)
         questions = mix_vectors(real, QUESTIONS, seed=0)
-        times = await time_searches(store, chunks, questions)
+        await time_reads(store, chunks, questions[::10], published.chunks)  # reads the files once
+        reads = await time_reads(store, chunks, questions, published.chunks)
         info = cluster.nodes[0].get(f"/collections/{collection}")["result"]
         return {
             "chunks": published.chunks,
             "replicas": replicas,
+            "segments": info["segments_count"],
             "indexed vectors": info["indexed_vectors_count"],
-            "recall at 10": round(await measure_recall(cluster.nodes[0].url, collection, questions), 4),
-            "search p50 ms": round(statistics.median(times), 1),
-            "search p95 ms": round(statistics.quantiles(times, n=20)[-1], 1),
+            **reads,
+            "MB per node": [describe_node(cluster, number) for number in range(3)],
+            "load at the reads": os.getloadavg()[0],
+            "by meaning": await compare_searches(cluster.nodes[0].url, collection, questions),
             "write s": round(written),
             "publish s": round(publishing),
             "optimise s": round(optimising),
-            "MB per node": [describe_node(cluster, number) for number in range(3)],
         }
 
 

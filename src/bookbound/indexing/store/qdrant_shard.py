@@ -26,6 +26,8 @@ BATCH_SIZE, MAX_BATCHES_IN_FLIGHT = 64, 4
 _SCROLL_PAGE_SIZE = 1_000
 OVERSAMPLING = 2.0
 """How many times the wanted points a search by quantised vectors finds, before the exact vectors choose among them."""
+SEARCH_BEAM = 512
+"""How many points a search in the graph of a large collection keeps as the nearest ones so far."""
 
 
 class QdrantShard:
@@ -60,9 +62,7 @@ class QdrantShard:
     async def fuse(self, dense: list[float], sparse: SparseVector, limit: int) -> list[SearchHit]:
         from qdrant_client import models
 
-        quantized = models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
-        params = models.SearchParams(quantization=quantized)
-        by_meaning = models.Prefetch(query=dense, using=DENSE_VECTOR, limit=limit, params=params)
+        by_meaning = models.Prefetch(query=dense, using=DENSE_VECTOR, limit=limit, params=dense_search_params())
         prefetches = [by_meaning] * DENSE_WEIGHT
         if sparse.indices:
             prefetches.append(models.Prefetch(query=_to_sparse_vector(sparse), using=SPARSE_VECTOR, limit=limit))
@@ -104,6 +104,14 @@ class QdrantShard:
     async def _query(self, **query: Any) -> list[SearchHit]:
         found = await self._connection.call(lambda client: client.query_points(self._name, with_payload=False, **query))
         return [SearchHit(str(hit.id), hit.score) for hit in found.points]
+
+
+def dense_search_params(beam: int = SEARCH_BEAM) -> models.SearchParams:
+    """How a search by dense vectors uses the quantised vectors and the graph."""
+    from qdrant_client import models
+
+    quantized = models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
+    return models.SearchParams(hnsw_ef=beam, quantization=quantized)
 
 
 def only_chunks(file: str | None = None) -> models.Filter:
