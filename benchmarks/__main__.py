@@ -14,6 +14,8 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ from bookbound.sources import parse_book
 
 BOOKS = ("example", "byte_of_python")
 TIMED_BOOK, ROUNDS, TIMED_QUESTIONS = "example", 3, 16
+STEP_TIMEOUT_S = 1_200
 SAMPLED_CHARACTERS = 15_000
 """How much of the timed book is indexed in each round; whole books are indexed once."""
 RESULTS = Path(__file__).resolve().parent / "results.json"
@@ -48,11 +51,8 @@ class Comparison:
         file = self._out / "steps" / f"{key}-{step}-{name}.json"
         if not file.exists():
             print(f"{time.strftime('%H:%M:%S')} {step} {key} {name}", flush=True)
-            command = (sys.executable, "-m", "benchmarks.worker", name, step)
-            text = json.dumps({**request, "started": time.time()})
-            done = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True)
+            figures = {**run_worker(name, step, request), "load": os.getloadavg()[0]}
             file.parent.mkdir(parents=True, exist_ok=True)
-            figures = {**json.loads(done.stdout), "load": os.getloadavg()[0]}
             partial = file.with_suffix(".partial")
             partial.write_text(json.dumps(figures), encoding="utf-8")
             partial.rename(file)
@@ -126,22 +126,66 @@ class Comparison:
         return [[tuple(FileSpan(*span) for span in spans) for spans in quotes] for quotes in found]
 
     def run(self, names: list[str], turns: int) -> Figures:
-        """Indexes and asks with each system, then rounds with all systems in turn, each starting with another one."""
-        graded = {name: {book.name: self.grade(name, book) for book in self.books} for name in names}
+        """Indexes and asks with each system, then rounds with all systems in turn, each starting with another one.
+
+        A system that fails has its error instead of figures, and the others go on; without Bookbound nothing can be
+        graded.
+        """
+        graded: dict[str, dict[str, tuple[Figures, list[GradedQuestion]]]] = {}
         rounds: dict[str, list[Figures]] = {name: [] for name in names}
+        errors: dict[str, str] = {}
+        for name in names:
+            with _note_failure(name, errors, fatal=name == BOOKBOUND):
+                graded[name] = {book.name: self.grade(name, book) for book in self.books}
         for turn in range(turns):
             shift = turn * len(names) // turns
             for name in names[shift:] + names[:shift]:
-                rounds[name].append(self.run_round(name, turn))
+                if name not in errors:
+                    with _note_failure(name, errors):
+                        rounds[name].append(self.run_round(name, turn))
         return {
-            name: {
-                "index": {book: figures for book, (figures, _) in books.items()},
-                "rounds": rounds[name],
-                "quality": summarize([each for _, questions in books.values() for each in questions]),
-                "by_book": {book: summarize(questions) for book, (_, questions) in books.items()},
-            }
-            for name, books in graded.items()
+            name: {"error": errors[name]} if name in errors else _summarize_system(graded[name], rounds[name])
+            for name in names
         }
+
+
+class SystemFailedError(Exception):
+    """A step of a system ended without figures."""
+
+
+def run_worker(name: str, step: str, request: Figures) -> Figures:
+    """Runs a step in a new process and returns its figures."""
+    command = (sys.executable, "-m", "benchmarks.worker", name, step)
+    text = json.dumps({**request, "started": time.time()})
+    try:
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=STEP_TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise SystemFailedError(f"{step} took longer than {STEP_TIMEOUT_S} s") from error
+    if done.returncode != 0:
+        print(done.stderr, file=sys.stderr, flush=True)
+        last = next((line.strip() for line in reversed(done.stderr.splitlines()) if line.strip()), "no message")
+        raise SystemFailedError(f"{step} ended with {done.returncode}: {last}")
+    figures: Figures = json.loads(done.stdout)
+    return figures
+
+
+@contextmanager
+def _note_failure(name: str, errors: dict[str, str], *, fatal: bool = False) -> Iterator[None]:
+    try:
+        yield
+    except SystemFailedError as error:
+        if fatal:
+            raise
+        errors[name] = str(error)
+
+
+def _summarize_system(books: dict[str, tuple[Figures, list[GradedQuestion]]], rounds: list[Figures]) -> Figures:
+    return {
+        "index": {book: figures for book, (figures, _) in books.items()},
+        "rounds": rounds,
+        "quality": summarize([each for _, questions in books.values() for each in questions]),
+        "by_book": {book: summarize(questions) for book, (_, questions) in books.items()},
+    }
 
 
 def main() -> None:

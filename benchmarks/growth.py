@@ -41,7 +41,7 @@ from bookbound.sources import parse_book
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 BATCH, EMBEDDED_SAMPLE, NOISE, SEED = 128, 200, 0.6, 7
 TEXTS = (BOOK, *(DATA / "books" / name for name in ("byte_of_python", "hf_deep_rl_course", "learn2love")))
-PUBLISHING_MB_PER_CHUNK = 0.025
+PUBLISHING_MB_PER_CHUNK = 0.010
 """Publishing reads all chunks back into memory to compare them; without room for it, a size is written unpublished."""
 RESULTS = Path(__file__).resolve().parent / "growth.json"
 Vectors = NDArray[np.float32]

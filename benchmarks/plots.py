@@ -22,8 +22,9 @@ Figures = dict[str, Any]
 def draw_plots(results: Figures, growth: Figures, suffix: str = "svg") -> None:
     """Draws quality against time, if times were measured, and cost against size."""
     PLOTS.mkdir(exist_ok=True)
-    if all(system["rounds"] for system in results["systems"].values()):
-        _draw_comparison(results["systems"], PLOTS / f"comparison.{suffix}")
+    measured = {name: system for name, system in results["systems"].items() if system.get("rounds")}
+    if measured:
+        _draw_comparison(measured, PLOTS / f"comparison.{suffix}")
     _draw_growth(growth, PLOTS / f"growth.{suffix}")
 
 

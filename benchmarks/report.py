@@ -16,7 +16,7 @@ from bookbound.evaluation import compute_percentile
 FOLDER = Path(__file__).resolve().parent
 RESULTS, GROWTH, REPORT = FOLDER / "results.json", FOLDER / "growth.json", FOLDER / "RESULTS.md"
 START, END = "<!-- {name}: from {file}, do not edit -->", "<!-- end of {name} -->"
-NOT_MEASURED = "–"
+NOT_MEASURED, FAILED = "–", "failed"
 Figures = dict[str, Any]
 Cell = Callable[[Figures], str]
 
@@ -105,7 +105,8 @@ def _build_table(systems: Figures, columns: dict[str, Cell]) -> str:
     rows = [["system", "embedding model", *columns]]
     for name, system in systems.items():
         entry = ENTRIES[name]
-        rows.append([entry.title, entry.model, *(cell(system) for cell in columns.values())])
+        cells = (FAILED if "error" in system else cell(system) for cell in columns.values())
+        rows.append([entry.title, entry.model, *cells])
     return format_rows(rows)
 
 
@@ -116,8 +117,14 @@ def format_rows(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _build_machine_list(results: Figures) -> str:
-    machine, systems = results["machine"], results["systems"].values()
-    loads = [each["load"] for system in systems for each in (*system["rounds"], *system["index"].values())]
+    machine, systems = results["machine"], results["systems"]
+    measured = [system for system in systems.values() if "error" not in system]
+    loads = [each["load"] for system in measured for each in (*system["rounds"], *system["index"].values())]
+    failures = [
+        f"- Failed: {ENTRIES[name].title} with {ENTRIES[name].model}: {system['error']}"
+        for name, system in systems.items()
+        if "error" in system
+    ]
     books = [
         f"{name} ({book['pages']} pages, {book['characters']:,} characters, {book['questions']} questions, "
         f"{book['answerable']} answerable)"
@@ -127,9 +134,10 @@ def _build_machine_list(results: Figures) -> str:
     return "\n".join(
         [
             f"- {machine['date']}, {machine['cpu']} at the start, {machine['memory_gb']} GB; "
-            f"load during the run {format_spread(loads)}",
+            f"load during the run {format_spread(loads) if loads else NOT_MEASURED}",
             f"- Python {machine['python']}, {versions}",
             f"- Books: {'; '.join(books)}",
+            *failures,
         ]
     )
 

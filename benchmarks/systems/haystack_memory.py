@@ -12,6 +12,7 @@ from haystack.components.retrievers.in_memory import InMemoryEmbeddingRetriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from benchmarks.system import MAX_PASSAGES, BestPassageSystem, Documents, Embedding, FoundPassage
+from benchmarks.weights import find_mpnet
 
 FILE_NAME = "store.json"
 
@@ -46,6 +47,8 @@ class HaystackMemory(BestPassageSystem):
 
     def __init__(self, embedding: Embedding) -> None:
         self.embedding = embedding
+        if embedding == "own":
+            import haystack_integrations.components.embedders.sentence_transformers  # noqa: F401
 
     def index(self, source: Path, documents: Documents, folder: Path) -> int:
         pages = [Document(content=text, meta={"file": file}) for file, text in documents.items()]
@@ -82,8 +85,6 @@ class HaystackMemory(BestPassageSystem):
         from haystack.utils import ComponentDevice
         from haystack_integrations.components.embedders.sentence_transformers import SentenceTransformersTextEmbedder
 
-        from benchmarks.weights import find_mpnet
-
         return SentenceTransformersTextEmbedder(
             model=str(find_mpnet()), device=ComponentDevice.from_str("cpu"), progress_bar=False
         )
@@ -95,8 +96,6 @@ class HaystackMemory(BestPassageSystem):
         from haystack_integrations.components.embedders.sentence_transformers import (
             SentenceTransformersDocumentEmbedder,
         )
-
-        from benchmarks.weights import find_mpnet
 
         embedder = SentenceTransformersDocumentEmbedder(
             model=str(find_mpnet()), device=ComponentDevice.from_str("cpu"), progress_bar=False

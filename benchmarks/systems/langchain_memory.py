@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
 from langchain_core.documents import Document
@@ -10,6 +11,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from benchmarks.system import MAX_PASSAGES, BestPassageSystem, Documents, Embedding, FoundPassage
+from benchmarks.weights import find_mpnet
 
 FILE_NAME = "store.json"
 
@@ -33,13 +35,17 @@ class LangChainMemory(BestPassageSystem):
     store: InMemoryVectorStore
 
     def __init__(self, embedding: Embedding) -> None:
-        self.embeddings: Embeddings = BookboundEmbeddings()
+        self.embedding = embedding
         if embedding == "own":
-            from langchain_huggingface import HuggingFaceEmbeddings
+            import langchain_huggingface  # noqa: F401
 
-            from benchmarks.weights import find_mpnet
+    @cached_property
+    def embeddings(self) -> Embeddings:
+        if self.embedding == "same":
+            return BookboundEmbeddings()
+        from langchain_huggingface import HuggingFaceEmbeddings
 
-            self.embeddings = HuggingFaceEmbeddings(model_name=str(find_mpnet()), model_kwargs={"device": "cpu"})
+        return HuggingFaceEmbeddings(model_name=str(find_mpnet()), model_kwargs={"device": "cpu"})
 
     def index(self, source: Path, documents: Documents, folder: Path) -> int:
         splitter = RecursiveCharacterTextSplitter(chunk_size=1000, chunk_overlap=200, add_start_index=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from llama_index.core import Document, StorageContext, VectorStoreIndex, load_in
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
 from benchmarks.system import MAX_PASSAGES, BestPassageSystem, Documents, Embedding, FoundPassage
+from benchmarks.weights import find_bge_small
 
 
 class BookboundEmbedding(BaseEmbedding):
@@ -36,13 +38,17 @@ class LlamaIndexVectors(BestPassageSystem):
     retriever: Any
 
     def __init__(self, embedding: Embedding) -> None:
-        self.embedding: BaseEmbedding = BookboundEmbedding()
+        self.choice = embedding
         if embedding == "own":
-            from llama_index.embeddings.fastembed import FastEmbedEmbedding
+            import llama_index.embeddings.fastembed  # noqa: F401
 
-            from benchmarks.weights import find_bge_small
+    @cached_property
+    def embedding(self) -> BaseEmbedding:
+        if self.choice == "same":
+            return BookboundEmbedding()
+        from llama_index.embeddings.fastembed import FastEmbedEmbedding
 
-            self.embedding = FastEmbedEmbedding(specific_model_path=str(find_bge_small()))
+        return FastEmbedEmbedding(specific_model_path=str(find_bge_small()))
 
     def index(self, source: Path, documents: Documents, folder: Path) -> int:
         pages = [

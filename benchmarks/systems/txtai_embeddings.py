@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from txtai import Embeddings
 from txtai.pipeline import Segmentation
 
 from benchmarks.system import MAX_PASSAGES, BestPassageSystem, Documents, Embedding, FoundPassage
+from benchmarks.weights import find_minilm
 
 SEPARATOR = "\x1f"
 
@@ -19,14 +21,15 @@ class TxtaiEmbeddings(BestPassageSystem):
     """`Embeddings` with its default index."""
 
     def __init__(self, embedding: Embedding) -> None:
-        if embedding == "own":
-            from benchmarks.weights import find_minilm
+        self.embedding = embedding
 
-            self.embeddings = Embeddings(path=str(find_minilm()), content=True, gpu=False)
-        else:
-            os.environ["ALLOW_RESOLVE_TRANSFORM"] = "True"
-            transform = "benchmarks.systems.bookbound_vectors.embed_texts"
-            self.embeddings = Embeddings(method="external", transform=transform, content=True)
+    @cached_property
+    def embeddings(self) -> Embeddings:
+        if self.embedding == "own":
+            return Embeddings(path=str(find_minilm()), content=True, gpu=False)
+        os.environ["ALLOW_RESOLVE_TRANSFORM"] = "True"
+        transform = "benchmarks.systems.bookbound_vectors.embed_texts"
+        return Embeddings(method="external", transform=transform, content=True)
 
     def index(self, source: Path, documents: Documents, folder: Path) -> int:
         segment = Segmentation(paragraphs=True)

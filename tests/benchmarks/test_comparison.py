@@ -7,10 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.__main__ import Comparison, SystemFailedError, run_worker
 from benchmarks.growth import make_batches
 from benchmarks.metrics import GradedQuestion, best_threshold_share, compute_auc, grade, summarize
-from benchmarks.report import build_growth_table, extrapolate, fit_exponent, format_spread, replace_tables
-from benchmarks.system import ENTRIES
+from benchmarks.report import (
+    build_growth_table,
+    build_tables,
+    extrapolate,
+    fit_exponent,
+    format_spread,
+    replace_tables,
+)
+from benchmarks.system import BOOKBOUND, ENTRIES
 
 from bookbound.domain.chunk import Chunk, Place
 from bookbound.evaluation.question_set import EvaluationQuestion, EvidenceQuote
@@ -88,6 +96,46 @@ def test_a_spread_is_shown_only_if_the_values_differ() -> None:
 def test_every_system_has_its_module() -> None:
     folder = Path(__file__).resolve().parents[2] / "benchmarks" / "systems"
     assert {entry.module for entry in ENTRIES.values()} <= {file.stem for file in folder.glob("*.py")}
+
+
+def test_a_step_that_ends_without_figures_says_why() -> None:
+    with pytest.raises(SystemFailedError, match="no-step ended with 1: KeyError: 'no-step'"):
+        run_worker("bookbound", "no-step", {})
+
+
+@pytest.mark.parametrize("step", ["grade", "run_round"])
+def test_a_system_that_fails_has_its_error_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    graded = make_graded(0.9, answerable=True, is_right=True)
+
+    def run(name: str, figures: Any) -> Any:
+        if name == "txtai-own":
+            raise SystemFailedError("round ended with 1: no weights")
+        return figures
+
+    others = {"grade": ({"load": 1.0}, [graded]), "run_round": {"load": 1.0}}
+    for each, figures in others.items():
+        monkeypatch.setattr(
+            Comparison,
+            each,
+            lambda _, name, __, step_name=each, figures=figures: run(name if step_name == step else "", figures),
+        )
+    systems = Comparison(tmp_path, ["example"], None).run([BOOKBOUND, "txtai-own", "langchain-same"], 2)
+    assert systems["txtai-own"] == {"error": "round ended with 1: no weights"}
+    assert [len(systems[name]["rounds"]) for name in (BOOKBOUND, "langchain-same")] == [2, 2]
+
+
+def test_a_system_that_failed_has_a_row_that_says_so() -> None:
+    results = {
+        "machine": {"date": "today", "cpu": "Some CPU", "memory_gb": 1, "python": "3", "versions": {}},
+        "characters_of_sample": 1,
+        "books": {},
+        "systems": {"txtai-own": {"error": "grade ended with 1: no weights"}},
+    }
+    tables = build_tables(results)
+    assert tables["answers"].endswith("| txtai | all-MiniLM-L6-v2 | failed | failed | failed | failed |")
+    assert "- Failed: txtai with all-MiniLM-L6-v2: grade ended with 1: no weights" in tables["machine"]
 
 
 def test_a_report_without_a_place_for_a_table_is_an_error() -> None:
