@@ -124,6 +124,7 @@ async def write(folder: Path, count: int) -> dict[str, Any]:
         "index_cpu_s": _processor_seconds() - spent,
         "memory_before_mb": before,
         "index_memory_mb": max(peaks),
+        "writer_memory_mb": peaks[0],
     }
 
 
