@@ -81,7 +81,7 @@ def test_data_can_be_parsed(block: Block) -> None:
 
 @pytest.mark.parametrize("block", [each for each in BLOCKS if each.language == "yaml"], ids=str)
 def test_configuration_can_be_parsed(block: Block) -> None:
-    assert isinstance(yaml.safe_load(block.code), dict)
+    assert isinstance(yaml.safe_load(block.code), dict | list)
 
 
 @pytest.mark.parametrize("block", [each for each in BLOCKS if each.language == "nginx"], ids=str)
