@@ -31,7 +31,7 @@ from bookbound.indexing.store.edge_store import EdgeStore
 from bookbound.sources import parse_book
 
 BOOKS = ("example", "byte_of_python")
-TIMED_BOOK, ROUNDS, TIMED_QUESTIONS = "example", 3, 16
+TIMED_BOOK, ROUNDS, TIMED_QUESTIONS = "example", 3, 32
 STEP_TIMEOUT_S = 1_200
 SAMPLED_CHARACTERS = 15_000
 """How much of the timed book is indexed in each round; whole books are indexed once."""
