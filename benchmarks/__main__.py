@@ -163,6 +163,8 @@ def run_worker(name: str, step: str, request: Figures) -> Figures:
         raise SystemFailedError(f"{step} took longer than {STEP_TIMEOUT_S} s") from error
     if done.returncode != 0:
         print(done.stderr, file=sys.stderr, flush=True)
+        if done.returncode < 0:
+            raise SystemFailedError(f"{step} was killed by signal {-done.returncode}")
         last = next((line.strip() for line in reversed(done.stderr.splitlines()) if line.strip()), "no message")
         raise SystemFailedError(f"{step} ended with {done.returncode}: {last}")
     figures: Figures = json.loads(done.stdout)

@@ -41,10 +41,19 @@ def describe_run() -> dict[str, Any]:
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "cpu": describe_machine(Path("/proc/cpuinfo").read_text()),
+        "priority": _read_group_priority(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "python": platform.python_version(),
         "versions": versions,
     }
+
+
+def _read_group_priority() -> int:
+    """The priority of this session over others, from -20 for the highest to 19; 0 is usual."""
+    try:
+        return int(Path("/proc/self/autogroup").read_text().split()[-1])
+    except OSError:
+        return 0
 
 
 def used_memory_mb() -> float:

@@ -167,14 +167,15 @@ GROWTH_ROWS: dict[str, Callable[[Figures, float], float]] = {
     "search, p95 ms": lambda row, _: row["search_ms"]["p95"],
 }
 TIMED_ROWS = {"write and publish, s", "open, s", "search, p50 ms", "search, p95 ms"}
-LARGEST_SIZE, MAX_LOAD_RATIO = 1_000_000, 2.0
-"""Times of sizes that were measured under very different loads say nothing about growth."""
+LARGEST_SIZE, MAX_LOAD_RATIO, HIGH_PRIORITY = 1_000_000, 2.0, -15
+"""Times of sizes that were measured under very different loads say nothing about growth, unless they had priority."""
 
 
 def list_growth_rows(growth: Figures) -> list[str]:
     """The rows that say something about growth: without times if the load differed much."""
     loads = [row["load"] for row in growth["sizes"]]
-    is_steady = max(loads) <= MAX_LOAD_RATIO * min(loads)
+    has_priority = growth["machine"].get("priority", 0) <= HIGH_PRIORITY
+    is_steady = has_priority or max(loads) <= MAX_LOAD_RATIO * min(loads)
     return [name for name in GROWTH_ROWS if is_steady or name not in TIMED_ROWS]
 
 
@@ -193,7 +194,8 @@ def build_growth_table(growth: Figures) -> str:
         table.append([name, *map(_format_number, values), *fitted[: 1 + is_extrapolated]])
     notes = [
         f"- {growth['machine']['date']}, {growth['machine']['cpu']} at the start; load after each size "
-        + ", ".join(f"{row['load']:.1f}" for row in rows),
+        + ", ".join(f"{row['load']:.1f}" for row in rows)
+        + f"; priority {growth['machine'].get('priority', 0)}",
         f"- Embedding takes {growth['embedding_s_per_chunk'] * 1000:.0f} ms per chunk "
         f"({growth['embedded_chunks']} of {growth['real_chunks']} real chunks embedded). Its row is that figure "
         "times the chunks.",

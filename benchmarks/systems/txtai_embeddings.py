@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 
 from txtai import Embeddings
 from txtai.pipeline import Segmentation
@@ -22,6 +23,7 @@ class TxtaiEmbeddings(BestPassageSystem):
 
     def __init__(self, embedding: Embedding) -> None:
         self.embedding = embedding
+        self.lock = Lock()
 
     @cached_property
     def embeddings(self) -> Embeddings:
@@ -43,7 +45,9 @@ class TxtaiEmbeddings(BestPassageSystem):
 
     def search(self, question: str) -> list[FoundPassage]:
         found = []
-        for row in self.embeddings.search(question, MAX_PASSAGES):
+        with self.lock:  # its own application does the same: threads must not share its database
+            rows = self.embeddings.search(question, MAX_PASSAGES)
+        for row in rows:
             file, start, end = row["id"].split(SEPARATOR)
             found.append(FoundPassage(file, int(start), int(end), row["text"], float(row["score"])))
         return found

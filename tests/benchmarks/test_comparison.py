@@ -152,15 +152,17 @@ def test_made_chunks_differ_in_text_and_vector_and_vectors_have_length_one() -> 
     assert (vectors[0] @ vectors[2]) < 0.999
 
 
-@pytest.mark.parametrize(("load", "exponent"), [(2.0, "1.00"), (9.0, "–")])
-def test_times_under_very_different_loads_have_no_exponent(load: float, exponent: str) -> None:
+@pytest.mark.parametrize(("load", "priority", "exponent"), [(2.0, 0, "1.00"), (9.0, 0, "–"), (9.0, -20, "1.00")])
+def test_times_under_very_different_loads_have_no_exponent_without_priority(
+    load: float, priority: int, exponent: str
+) -> None:
     row = {"write_s": 1.0, "publish_s": 0.0, "index_cpu_s": 1.0, "disk_mb": 1.0, "index_memory_mb": 2.0}
     row |= {"memory_before_mb": 1.0, "search_memory_mb": 1.0, "open_s": 1.0, "is_published": True, "load": 2.0}
     small = {**row, "chunks": 10, "search_ms": {"p50": 1.0, "p95": 1.0}}
     large = {**small, "chunks": 100, "write_s": 10.0, "load": load}
     table = build_growth_table(
         {
-            "machine": {"date": "today", "cpu": "Some CPU"},
+            "machine": {"date": "today", "cpu": "Some CPU", "priority": priority},
             "embedding_s_per_chunk": 0.1,
             "embedded_chunks": 1,
             "real_chunks": 2,
