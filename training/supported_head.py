@@ -28,13 +28,12 @@ SHIFT = 1.0
 """Added to the logit: the encoder knows its training claims, and is less sure of true claims that it never read."""
 
 
-@torch.inference_mode()
 def compute_first_vectors(reader: Reader, examples: Sequence[Example]) -> Tensor:
     """The vector of the first token of each example."""
     vectors = torch.empty(len(examples), reader.encoder.shape.hidden, device=DEVICE)
     for chosen in group_by_length([len(example.ids) for example in examples], TAUGHT_TOKENS):
         batch = collate([examples[i] for i in chosen], DEVICE)
-        with half_precision(torch.float16):
+        with torch.inference_mode(), half_precision(torch.float16):
             vectors[chosen] = reader.encoder(batch["ids"], batch["mask"], batch["types"])[:, 0].float()
     return vectors
 

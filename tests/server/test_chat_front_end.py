@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(shutil.which("llm") is None, reason="the front e
 
 def find_block(language: str, word: str) -> str:
     """The block of the guide that has a word."""
-    blocks = re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    blocks: list[str] = re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     return next(block for block in blocks if word in block)
 
 
