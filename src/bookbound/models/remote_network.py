@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from math import prod
-from multiprocessing.connection import Client, Connection
+from multiprocessing.connection import Client
 from typing import NamedTuple
 
 import numpy as np
@@ -84,7 +84,7 @@ class RemoteNetwork:
 
     def _exchange(self, message: bytes, deadline: Deadline) -> Outputs:
         """Sends a message and waits for the reply; a connection that failed or is late is not used again."""
-        connection: Connection = getattr(self._of_thread, "connection", None) or Client(self._socket, "AF_UNIX")
+        connection = getattr(self._of_thread, "connection", None) or Client(self._socket, "AF_UNIX")
         self._of_thread.connection = None
         connection.send_bytes(message)
         if not connection.poll(max(0.0, deadline.limit(TIMEOUT_SECONDS))):

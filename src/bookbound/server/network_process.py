@@ -60,6 +60,8 @@ class NetworkProcess:
 @contextmanager
 def share_networks(workers: int, settings: Settings) -> Iterator[Callable[[], None]]:
     """Run the networks for the processes started in this block; yield what starts them again if they died."""
+    if sys.platform == "win32":
+        raise RuntimeError("Windows has one process")
     with ExitStack() as stack:
         try:
             folder = stack.enter_context(TemporaryDirectory(prefix="bookbound-", ignore_cleanup_errors=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context, resource_tracker
@@ -65,6 +66,8 @@ class WorkerProcesses:
 
     def _start_process(self) -> SpawnProcess:
         """A process with Ctrl-C blocked, which a terminal sends to all processes: only we stop it."""
+        if sys.platform == "win32":
+            raise RuntimeError("Windows has one process")
         resource_tracker.ensure_running()  # it unblocks signals when it starts
         process = get_context("spawn").Process(target=self._target, args=(self._listener,))
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
