@@ -79,7 +79,7 @@ class Pipeline:
         comes before all others.
         """
         run = self._start(question, clock)
-        asked = ask_after_label(question)
+        asked = ask_after_label(question) if question.selection else question
         if completed := await complete_follow_up(asked, partial(self._compare, run), partial(self._estimate, run)):
             run.reword(completed.text)
             yield completed
