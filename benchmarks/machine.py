@@ -11,6 +11,9 @@ from typing import Any
 
 from evals.bench_timing import describe_machine
 
+import bookbound
+from bookbound.cli.source_commit import find_commit
+
 PACKAGES = (
     "langchain-core",
     "langchain-huggingface",
@@ -31,7 +34,7 @@ PACKAGES = (
 
 
 def describe_run() -> dict[str, Any]:
-    """The date, the machine with its load, Python and the versions of what is compared."""
+    """The date, the machine with its load, Python and the versions of what is compared, Bookbound's as its commit."""
     versions = {}
     for name in PACKAGES:
         try:
@@ -40,6 +43,7 @@ def describe_run() -> dict[str, Any]:
             continue
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "commit": find_commit(Path(bookbound.__file__).parent),
         "cpu": describe_machine(Path("/proc/cpuinfo").read_text()),
         "priority": _read_group_priority(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),

@@ -135,7 +135,7 @@ def _build_machine_list(results: Figures) -> str:
         [
             f"- {machine['date']}, {machine['cpu']} at the start, {machine['memory_gb']} GB; "
             f"load during the run {format_spread(loads) if loads else NOT_MEASURED}",
-            f"- Python {machine['python']}, {versions}",
+            f"- Bookbound {machine.get('commit')}, Python {machine['python']}, {versions}",
             f"- Books: {'; '.join(books)}",
             *failures,
         ]
