@@ -83,6 +83,9 @@ def main() -> None:
     reader.supported = train_head(reader.supported.requires_grad_(True), vectors, labels, balance(rows), options.steps)
     with torch.no_grad():
         reader.supported[-1].bias += SHIFT
+    if options.sample:
+        print(f"A head was trained on {len(rows)} claims as a trial and is not kept.")
+        return
     save_trained(reader, options.reader)
     print(f"{options.reader} has a new head, trained on {len(rows)} claims.")
 

@@ -94,8 +94,8 @@ def test_the_chapters_are_listed_in_reading_order_with_their_links_and_without_t
 def test_what_can_be_asked_is_told_with_an_example_and_the_chapters(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     answer = ask_answer(runner, pipeline, "What can I ask?")
     assert answer.trace.note == (
-        "Ask me anything that Robots for Everyone covers, for example: “What is in the chapter on Motors?”. "
-        "Its chapters:"
+        "Ask me anything that Robots for Everyone covers, for example: “What is in the chapter on Motors?” "
+        "From the table of contents, 3 chapters:"
     )
     assert [each.text for each in answer.sentences] == ["Preface", "Motors", "Sensors and Cameras"]
 

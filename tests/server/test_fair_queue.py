@@ -152,6 +152,20 @@ def test_a_question_that_is_cancelled_gives_its_place_and_its_slot_on() -> None:
     run(work())
 
 
+def test_room_is_made_where_a_question_is_cancelled_in_the_same_moment() -> None:
+    async def work() -> None:
+        clients = Clients(FairQueue(slots=1, max_waiting=3))
+        greedy = await clients.start(*["greedy"] * 4)
+        polite = asyncio.create_task(clients.ask("polite"))
+        greedy[-1].cancel()  # the other task runs before this one leaves the queue
+        await settle()
+        await clients.end(2)
+        assert polite.done()
+        assert not polite.exception()
+
+    run(work())
+
+
 def test_a_question_that_waited_too_long_leaves_the_queue() -> None:
     async def work() -> None:
         clients = Clients(FairQueue(slots=1, max_waiting=1, max_wait_seconds=0.001))

@@ -96,7 +96,7 @@ class OutlineReader:
         if asked.kind == "contents":
             return self._list_chapters()
         if asked.kind == "questions":
-            return self._list_chapters(f"{write_invitation(self._index.manifest)}. Its chapters:")
+            return self._list_chapters(f"{write_invitation(self._index.manifest)} ")
         if asked.kind == "chapter":
             return await self._describe_chapter(asked)
         if answer := await self._quote_own_section(asked.kind):
@@ -116,14 +116,14 @@ class OutlineReader:
         _add_titles(answer, numbered)
         return answer
 
-    def _list_chapters(self, note: str = "") -> OutlineAnswer:
+    def _list_chapters(self, invitation: str = "") -> OutlineAnswer:
         """Lists the chapters without the title page of the book."""
         own = self._index.manifest.title.casefold()
         chapters = [each for each in self._chapters if each.title.casefold() != own] or self._chapters
         count = len(chapters)
         which = f"the first {MAX_TITLES} of {count} chapters" if count > MAX_TITLES else f"{count} chapters"
         counted = f"From the table of contents, {which}:" if count > 1 else "The book has one chapter:"
-        answer = OutlineAnswer(note or counted)
+        answer = OutlineAnswer(f"{invitation}{counted}")
         _add_titles(answer, chapters[:MAX_TITLES])
         return answer
 
@@ -139,10 +139,7 @@ class OutlineReader:
         return None
 
     async def _quote_citation(self) -> OutlineAnswer | None:
-        """Quotes the BibTeX entry of the book itself, which names its authors; its title shares words with the book's.
-
-        The entries of other works do not.
-        """
+        """Quotes the BibTeX entry that names the authors of the book itself: one of both titles contains the other."""
         words = set(extract_terms(self._index.manifest.title))
         for place in self._outline.sections:
             if not _CITATION_SECTION.match(place.section):
@@ -151,7 +148,8 @@ class OutlineReader:
             for chunk in (chunk for chunk in chunks if chunk.place.headings == place.headings):
                 for unit in (unit for unit in chunk.units if unit.kind == "code"):
                     entry = _BIBTEX_TITLE.search(chunk.text, unit.start, unit.end)
-                    if entry and words.intersection(extract_terms(entry["title"])):
+                    terms = set(extract_terms(entry["title"])) if entry else set()
+                    if words & terms and (words <= terms or terms <= words):
                         answer = OutlineAnswer(f"From the section “{place.section}”:")
                         answer.add_unit(chunk, unit)
                         return answer

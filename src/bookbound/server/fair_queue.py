@@ -49,9 +49,9 @@ class FairQueue:
         if self._running < self._slots:
             self._running += 1
             return self._now()
+        self._check_expected_wait(client)
         if self.waiting >= self._max_waiting:
             self._make_room(client)
-        self._check_expected_wait(client)
         turn = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(client, deque()).append(turn)
         try:
@@ -98,7 +98,9 @@ class FairQueue:
         turns, own = self._waiting.get(greediest, ()), self._waiting.get(client, ())
         if len(turns) <= len(own) + 1:
             raise build_overloaded_error(QUEUE_FULL_MESSAGE)
-        self._waiting[greediest].pop().set_exception(build_overloaded_error(QUEUE_FULL_MESSAGE))
+        turn = self._waiting[greediest].pop()
+        if not turn.done():  # its client may have left in this moment
+            turn.set_exception(build_overloaded_error(QUEUE_FULL_MESSAGE))
 
     def _check_expected_wait(self, client: str) -> None:
         own = len(self._waiting.get(client, ()))

@@ -21,7 +21,7 @@ from select import select
 from tempfile import TemporaryDirectory, gettempdir
 from time import monotonic
 
-from bookbound.domain.errors import ConfigError
+from bookbound.domain.errors import BookboundError, ConfigError
 from bookbound.models.onnx import ModelRuntime, Network
 from bookbound.models.remote_network import MAX_REQUEST_BYTES, SOCKET_VARIABLE, ReadingRequest, encode_outputs
 from bookbound.server.telemetry.log_format import configure_logging, describe_traceback
@@ -46,7 +46,10 @@ class NetworkProcess:
         code = self._process.poll()
         if code is not None and monotonic() >= self._started + MIN_RESTART_SECONDS:
             log.error("the process of the networks died (%d) and is started again", code)
-            self._process = self._start()
+            try:
+                self._process = self._start()
+            except OSError as error:
+                log.error("the process of the networks cannot be started: %s", error.strerror or type(error).__name__)
 
     def kill(self) -> None:
         self._process.kill()
@@ -54,12 +57,13 @@ class NetworkProcess:
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._started = monotonic()
-        return subprocess.Popen(self._command, stdin=self._listener.fileno())
+        # In a session of its own, Ctrl-C does not reach it before it ignores signals.
+        return subprocess.Popen(self._command, stdin=self._listener.fileno(), start_new_session=True)
 
 
 @contextmanager
 def share_networks(workers: int, settings: Settings) -> Iterator[Callable[[], None]]:
-    """Run the networks for the processes started in this block; yield what starts them again if they died."""
+    """Run the networks for the processes started in this block; yield a function that restarts them if they died."""
     if sys.platform == "win32":
         raise RuntimeError("Windows has one process")
     with ExitStack() as stack:
@@ -94,14 +98,12 @@ class NetworkServer:
     def serve(self, listener: socket.socket, parent: int) -> None:
         """Serve as long as this process has this parent, and then the connected clients until they end."""
         clients = list[threading.Thread]()
-        while os.getppid() == parent:
+        while os.getppid() == parent or any(each.is_alive() for each in clients):
             if select([listener], [], [], PARENT_CHECK_SECONDS)[0]:
                 connection = Connection(listener.accept()[0].detach())
                 clients = [each for each in clients if each.is_alive()]
                 clients.append(threading.Thread(target=self._serve_client, args=(connection,), daemon=True))
                 clients[-1].start()
-        for client in clients:
-            client.join()
 
     def _serve_client(self, connection: Connection) -> None:
         with connection:
@@ -112,7 +114,8 @@ class NetworkServer:
             except (EOFError, ConnectionError):
                 return  # the client has ended
             except Exception as error:  # the client learns that the connection broke
-                log.error("a reading failed: %s in %s", type(error).__name__, describe_traceback(error))
+                reason = str(error) if isinstance(error, BookboundError) else type(error).__name__
+                log.error("a reading failed: %s in %s", reason, describe_traceback(error))
 
     def _read(self, request: ReadingRequest) -> bytes:
         network, inputs = self._open(request.network), dict(request.inputs)
@@ -124,7 +127,11 @@ class NetworkServer:
         with self._lock:
             if name not in self._networks:
                 self._networks[name] = self._threads.submit(self._models.network, name)
-        return self._networks[name].result()
+        try:
+            return self._networks[name].result()
+        except Exception:
+            self._networks.pop(name, None)  # the next reading tries again
+            raise
 
 
 def main() -> None:
