@@ -64,7 +64,7 @@ class Excerpt:
                 self._settled.add(piece.part)
 
     def widen(self) -> None:
-        """Adds the prose after the best words for each part while their answer is short."""
+        """Adds the prose after the words for each part that has them from one place, while its answer is short."""
         wanted = MIN_QUOTED_UNITS if len(self._best) == 1 else MIN_QUOTED_UNITS_OF_PART
         for part in self._best:
             pieces = [
@@ -209,7 +209,7 @@ class Excerpt:
         return is_new and piece.probability >= share * self._best[piece.part]
 
     def _is_settled(self, part: int) -> bool:
-        """Returns whether the words for a part need no other passage beside them."""
+        """Returns whether the words for a part need no other passage."""
         return part in self._settled or (len(self._best) == 1 and self._best[part] >= SURE_PROBABILITY)
 
     def _select_fitting(self, piece: Evidence, core: set[int], needed: set[int]) -> set[int]:

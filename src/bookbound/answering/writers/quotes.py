@@ -101,8 +101,8 @@ def _find_list_terms(question: str) -> set[str]:
 def _order_by_part(question: str, evidence: Sequence[Evidence]) -> list[Evidence]:
     """Returns the best for each part in the order of the question, then the rest, best first.
 
-    Of words that are nearly as probable, those in a passage that answers another part best are taken, or those in
-    a sentence instead of code; the others are left out.
+    Of words that are nearly as probable, those in a passage that answers another part best are taken, or in a table if
+    there are several parts, or in a sentence instead of code; the best that they replace are left out.
     """
     leaders = {piece.part: piece for piece in reversed(evidence)}
     best = dict(leaders)
