@@ -117,9 +117,7 @@ class OutlineReader:
         return answer
 
     def _list_chapters(self, invitation: str = "") -> OutlineAnswer:
-        """Lists the chapters without the title page of the book."""
-        own = self._index.manifest.title.casefold()
-        chapters = [each for each in self._chapters if each.title.casefold() != own] or self._chapters
+        chapters = self._without_title_page or self._chapters
         count = len(chapters)
         which = f"the first {MAX_TITLES} of {count} chapters" if count > MAX_TITLES else f"{count} chapters"
         counted = f"From the table of contents, {which}:" if count > 1 else "The book has one chapter:"
@@ -129,8 +127,8 @@ class OutlineReader:
 
     async def _quote_own_section(self, kind: BookQuestionKind) -> OutlineAnswer | None:
         """Quotes the section in which the book itself speaks about its subject, its readers or its author."""
-        for place in self._outline.sections:
-            if kind in _OWN_SECTIONS and re.fullmatch(_OWN_SECTIONS[kind], place.section.strip(" ?.!:"), re.I):
+        for place in self._outline.sections if kind in _OWN_SECTIONS else ():
+            if re.fullmatch(_OWN_SECTIONS[kind], place.section.strip(" ?.!:"), re.I):
                 chunks = await self._index.chunks(place.file, self._deadline)
                 answer = OutlineAnswer(f"From the section “{place.section}”:")
                 answer.add_opening(next(chunk for chunk in chunks if chunk.place.headings == place.headings))
@@ -190,8 +188,12 @@ class OutlineReader:
         """The chapters of a single book without its title page and front matter."""
         if len({page.opening.place.book for page in self._outline.pages}) > 1:
             return []
+        return [each for each in self._without_title_page if not _FRONT_MATTER.match(each.title)]
+
+    @property
+    def _without_title_page(self) -> list[OutlineChapter]:
         own = self._index.manifest.title.casefold()
-        return [each for each in self._chapters if each.title.casefold() != own and not _FRONT_MATTER.match(each.title)]
+        return [each for each in self._chapters if each.title.casefold() != own]
 
     def _find_by_name(self, name: str) -> OutlineChapter | None:
         """Returns the chapter, page or section whose title has all words of the name; the shortest title wins."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import cache
+from itertools import accumulate
 from typing import Literal
 
 from bookbound.answering.grounding.prompt_injection import is_prompt_injection
@@ -117,7 +119,9 @@ async def reply_to_small_talk(index: Index, run: RunState, retrieve: Retrieve) -
 
 def write_invitation(manifest: Manifest) -> str:
     """Returns one line that says what can be asked, with the chapter in the middle of the text as an example."""
-    titles = [chapter.title for chapter in manifest.chapters for _ in range(chapter.chunks)]
-    is_divided = len(manifest.chapters) > 1 and titles
-    example = f"What is in the chapter on {titles[len(titles) // 2]}?" if is_divided else "What is this book about?"
+    ends = [*accumulate(chapter.chunks for chapter in manifest.chapters)]
+    example = "What is this book about?"
+    if len(ends) > 1 and ends[-1]:
+        middle = manifest.chapters[bisect_right(ends, ends[-1] // 2)]
+        example = f"What is in the chapter on {middle.title}?"
     return f"Ask me anything that {manifest.title} covers, for example: “{example}”"

@@ -73,14 +73,18 @@ def split_question(question: str) -> tuple[str, ...]:
 
     Of too many, it returns the first: one fewer than an answer has room for, because a sentence says what is left out.
     """
-    found = _find_parts(question)
-    return found[: MAX_PARTS - 1] if len(found) > MAX_PARTS else found if len(found) > 1 else (question,)
+    read = _limit_parts(_find_parts(question))
+    return read if len(read) > 1 else (question,)
 
 
 def count_unread_parts(question: str) -> int:
     """Returns how many parts `split_question` leaves out."""
-    count = len(_find_parts(question))
-    return count - MAX_PARTS + 1 if count > MAX_PARTS else 0
+    found = _find_parts(question)
+    return len(found) - len(_limit_parts(found))
+
+
+def _limit_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
+    return parts[: MAX_PARTS - 1] if len(parts) > MAX_PARTS else parts
 
 
 def _find_parts(question: str) -> tuple[str, ...]:
