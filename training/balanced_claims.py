@@ -1,25 +1,23 @@
-"""The claims that the last stage of the strong reader's head learns from, and how often each is read.
-
-A true claim is read as often as a false one of its source, so that a logit of 0 is as far from both.
-"""
+"""The claims that the strong reader's adapter learns from, and how often each is read."""
 
 from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-import numpy as np
 from evals.hostile import build_claim_case
-from training.batches import Array, Row
+from training.batches import Row
 
 from bookbound.answering.grounding.supporting_units import CitedEvidence
 
 SOURCE_WEIGHTS = {
+    "twins": 16.0,
     "book_claims": 6.0,
     "contrasting": 3.0,
     "written": 1.0,
     "altered": 1.0,
+    "edited": 0.6,
     "begin": 0.4,
     "faithdial_audit": 0.3,
     "fever_dev": 0.5,
@@ -30,30 +28,39 @@ SOURCE_WEIGHTS = {
     "snli": 0.4,
     "summedits": 0.4,
 }
-"""How often a source is read; the edited claims, which are all false, count as altered."""
-SHORTENED_SHARES = {"book_claims": 1.0, "contrasting": 1.0, "written": 1.0, "altered": 0.12, "edited": 0.12}
-"""The share of a source's claims that is also read with a shortened premise."""
-SHORTENED_WEIGHT = 5.0
-"""A claim with a shortened premise is read so many times as often as one with a whole premise."""
+"""How often the true or the false claims of a source are read; twins are read together."""
+CONTEXT_SOURCES = frozenset({"twins", "book_claims", "contrasting", "written"})
+"""The sources that are also read with the context of a claim instead of the whole premise."""
+CONTEXT_SHARE = 0.5
 
 
-def shorten_premises(rows: Iterable[Row], rng: random.Random) -> Iterator[Row]:
-    """The claims with only those units of their premise that the verifier reads the second time."""
+def add_contexts(rows: Iterable[Row]) -> Iterator[Row]:
+    """The claims about books with those units of their premise that the verifier reads the second time."""
     for row in rows:
-        if rng.random() < SHORTENED_SHARES.get(row["source"], 0.0):
+        if row["source"] in CONTEXT_SOURCES:
             case = build_claim_case(row | {"book": "", "id": ""}, "", "")
-            context = CitedEvidence(case.text, case.evidence).context
-            if context and context != row["premise"]:
-                yield row | {"premise": context, "shortened": True}
+            yield row | {"context": CitedEvidence(case.text, case.evidence).context or row["premise"]}
+        else:
+            yield row
 
 
-def balance(rows: Sequence[Row]) -> Array:
-    """The probability of each row to be drawn."""
-    groups: dict[tuple[str, bool], list[int]] = defaultdict(list)
-    for number, row in enumerate(rows):
-        source = "altered" if row["source"] == "edited" else row["source"]
-        groups[source, row["supported"]].append(number)
-    weights = np.array([SHORTENED_WEIGHT if "shortened" in row else 1.0 for row in rows])
-    for (source, _), numbers in groups.items():
-        weights[numbers] *= SOURCE_WEIGHTS[source] / weights[numbers].sum()
-    return np.asarray(weights / weights.sum())
+class ClaimSampler:
+    """Draws as many true as false claims of a source, whatever it has more of, and twins together."""
+
+    def __init__(self, rows: Iterable[Row], rng: random.Random) -> None:
+        self._rng = rng
+        groups: dict[tuple[str, int], list[Row]] = defaultdict(list)
+        for number, row in enumerate(rows):
+            groups[row["source"], row.get("pair", -number)].append(row)
+        self._units: dict[tuple[str, bool], list[list[Row]]] = defaultdict(list)
+        for (source, _), unit in groups.items():
+            self._units[source, unit[0]["supported"]].append(unit)
+        self._weights = [SOURCE_WEIGHTS[source] for source, _ in self._units]
+
+    def draw(self) -> list[Row]:
+        """One claim or two twins, with the whole premise or the context."""
+        (key,) = self._rng.choices([*self._units], self._weights)
+        unit = self._rng.choice(self._units[key])
+        if self._rng.random() < CONTEXT_SHARE:
+            return [row | {"premise": row.get("context", row["premise"])} for row in unit]
+        return unit

@@ -9,6 +9,12 @@ IMPOSSIBLE_LOGIT = -1e4
 """The logit of a token that cannot be in an answer."""
 OUT = Path("training/out")
 BASE = OUT / "base"
+ADAPTER = "adapter.safetensors"
+"""The strong reader's low-rank changes for claims, next to its weights."""
+DOWN, UP = ".down", ".up"
+"""The endings of the two factors of such a change of a layer."""
+IS_CLAIM = "is_claim"
+"""The input of the strong reader that turns these changes on."""
 MODELS = Path("src/bookbound/models")
 TOKENIZER = MODELS / "tokenizer.json"
 STRONG_READER, STRONG_WORDS = "strong-reader.onnx", "strong-reader-words.bin"

@@ -15,6 +15,7 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,8 @@ DEV_BOOKS = ("byte_of_python", "hf_deep_rl_course", "ros2_docs")
 TEST_ONLY = ("squad2_dev_B", "fever_symmetric", "clapnq_dev")
 SEED = 7
 EDITS_PER_CLAIM = 2
-WRITTEN, CLAIMS, CONTRASTING_CLAIMS = (
-    Path(__file__).parent / name for name in ("written.jsonl", "claims.jsonl", "contrasting_claims.jsonl")
+WRITTEN, CLAIMS, CONTRASTING_CLAIMS, TWIN_CLAIMS = (
+    Path(__file__).parent / f"{name}.jsonl" for name in ("written", "claims", "contrasting_claims", "twin_claims")
 )
 Row = dict[str, Any]
 
@@ -195,6 +196,19 @@ def load_claims(table: PassageTable) -> Iterator[Row]:
             }
 
 
+def load_twins(table: PassageTable) -> Iterator[Row]:
+    """Pairs of a true and a false claim in nearly the same words; one premise in ten is held out."""
+    passages = {(row["group"], row["text"][:80]): row["text"] for row in table.rows}
+    numbers = count(1)
+    for row in map(json.loads, TWIN_CLAIMS.read_text(encoding="utf-8").splitlines()):
+        assert row["book"] not in (*HELD_OUT, *DEV_BOOKS)
+        premise = passages[row["book"], row["near"]]
+        same = {"source": "twins", "premise": premise, "part": "test" if is_held_out(premise) else "train"}
+        for (true, false), pair in zip(row["twins"], numbers, strict=False):
+            yield same | {"pair": pair, "claim": true, "supported": True}
+            yield same | {"pair": pair, "claim": false, "supported": False}
+
+
 def alter_claims(rows: Iterable[Row], table: PassageTable, rng: random.Random) -> Iterator[Row]:
     """Sentences of the book, and the same with a number, identifier or name replaced, or edited in another way."""
     rows = [r for r in rows if r["source"] in ("book_reading", "written") and r["part"] == "train" and r["sentence"]]
@@ -254,7 +268,7 @@ def main() -> None:
     rng, table = random.Random(SEED), PassageTable()
     read_rows = [*load_reading(data / "reading", table), *load_written(data / "books", table)]
     read_rows += alter_questions(read_rows, table, rng)
-    claims = [*load_support(data / "support"), *load_claims(table)]
+    claims = [*load_support(data / "support"), *load_claims(table), *load_twins(table)]
     write_rows("support", [*claims, *edit_claims(claims, rng), *alter_claims(read_rows, table, rng)])
     write_rows("reading", read_rows)
     write_rows("passages", table.rows)

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime
-from training.batches import Array, Example, ExampleBuilder, TokenCache, load_negatives, load_rows
+from training.batches import NO_LABEL, Array, Example, ExampleBuilder, TokenCache, load_negatives, load_rows
 from training.constants import (
     CLS,
     EMBEDDER,
     FAST_READER,
+    IS_CLAIM,
     MAX_TEXT_TOKENS,
     MODELS,
     SEP,
@@ -27,6 +28,8 @@ from training.constants import (
 )
 from training.reader_metrics import HeldOut, Logits, measure_reader
 from training.retrieval_metrics import measure_retrieval, measure_selection
+
+from bookbound.models.onnx import ERRORS_ONLY
 
 FILES = {"strong": STRONG_READER, "fast": FAST_READER, "embedder": EMBEDDER}
 Figures = dict[str, dict[str, float]]
@@ -38,12 +41,13 @@ class OnnxFile:
 
     def __init__(self, file: Path, threads: int = 1) -> None:
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
+        options.intra_op_num_threads, options.log_severity_level = 1, ERRORS_ONLY
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
         self._session = onnxruntime.InferenceSession(
             file, options, providers=["CPUExecutionProvider"], disabled_optimizers=["SkipLayerNormFusion"]
         )
         self._threads = ThreadPoolExecutor(threads)
+        self.switches = {each.name for each in self._session.get_overridable_initializers()}
 
     def run(self, inputs: Sequence[dict[str, Array]]) -> list[list[Array]]:
         """The outputs for each row of inputs."""
@@ -63,6 +67,7 @@ class OnnxReader:
     def __call__(self, examples: Sequence[Example]) -> Logits:
         rows = [
             {"input_ids": each.ids, "token_type_ids": np.arange(len(each.ids)) >= each.second_start}
+            | ({IS_CLAIM: np.array([1])} if IS_CLAIM in self._network.switches and each.supported != NO_LABEL else {})
             for each in examples
         ]
         starts, ends, answers, supported = zip(*self._network.run(rows), strict=True)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import onnx
 from onnx.external_data_helper import set_external_data
-from training.constants import BASE, EMBEDDER, FAST_READER, OUT, STRONG_READER, STRONG_WORDS
+from training.constants import ADAPTER, BASE, EMBEDDER, FAST_READER, OUT, STRONG_READER, STRONG_WORDS
 from training.onnx_graph import Graph
-from training.onnx_networks import build_embedder, build_reader
+from training.onnx_networks import add_strong_layer, build_embedder, build_reader
 from training.packed_weights import load_base_weights, load_weights
 from training.shapes import SHAPES
 from training.smoothing import measure_activations, sample_pairs, smooth_weights
@@ -22,9 +22,9 @@ WORD_TABLE = "encoder.words.weight"
 
 
 def export_strong(file: Path, base: Path, out: Path) -> Path:
-    """Writes the strong reader, with its word table in a file of its own, so that no file is over 95 MB."""
+    """Writes the strong reader with its adapter, and its word table in a file of its own: no file is over 95 MB."""
     weights = load_weights(file) | {WORD_TABLE: load_base_weights("mpnet", base)["words.weight"]}
-    model = build_reader(weights, SHAPES["mpnet"], Graph.float_linear)
+    model = build_reader(weights | load_weights(file.with_name(ADAPTER)), SHAPES["mpnet"], add_strong_layer)
     words = next(tensor for tensor in model.graph.initializer if tensor.name == WORD_TABLE)
     (out / STRONG_WORDS).write_bytes(words.raw_data)
     set_external_data(words, STRONG_WORDS, offset=0, length=len(words.raw_data))

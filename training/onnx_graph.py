@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from training.constants import DOWN, UP
 from training.packed_weights import MIN_PACKED_SIZE
 from training.quantization import LARGEST_7_BIT, LARGEST_8_BIT, Array, Weights, quantize_rows
 
@@ -23,6 +24,7 @@ class Graph:
         self._nodes: list[onnx.NodeProto] = []
         self._tensors: dict[str, onnx.TensorProto] = {}
         self._quantized: dict[str, tuple[str, str, str]] = {}
+        self._switches: dict[str, str] = {}
 
     def add(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
         output = output or f"v{len(self._nodes)}"
@@ -57,16 +59,39 @@ class Graph:
         return self.add("Mul", row, self.add("Unsqueeze", scale, self.integers(-1)))
 
     def float_linear(self, x: str, name: str) -> str:
-        """A layer that computes in full precision; large weights are stored in 8 bits and converted when opened."""
-        matrix = self.weights[f"{name}.weight"]
-        if matrix.size > MIN_PACKED_SIZE:
-            rows, scales = quantize_rows(matrix, LARGEST_8_BIT)
-            stored = self.tensor(f"{name}.weight", rows.T)
-            scale = self.tensor(f"{name}.weight.scale", scales[None])
-            weight = self.add("Mul", self.add("Cast", stored, to=TensorProto.FLOAT), scale)
-        else:
-            weight = self.tensor(f"{name}.weight", matrix.astype(np.float32).T)
-        return self.add("Add", self.add("MatMul", x, weight), self.weight(f"{name}.bias"))
+        """A layer that computes in full precision."""
+        return self.add("Add", self.add("MatMul", x, self._float_matrix(f"{name}.weight")), self.weight(f"{name}.bias"))
+
+    def _float_matrix(self, name: str, min_packed_size: int = MIN_PACKED_SIZE) -> str:
+        """A transposed matrix in full precision; a large one is stored in 8 bits and converted when it is opened."""
+        matrix = self.weights[name]
+        if matrix.size <= min_packed_size:
+            return self.tensor(name, matrix.astype(np.float32).T)
+        rows, scales = quantize_rows(matrix, LARGEST_8_BIT)
+        stored, scale = self.tensor(name, rows.T), self.tensor(f"{name}.scale", scales[None])
+        return self.add("Mul", self.add("Cast", stored, to=TensorProto.FLOAT), scale)
+
+    def adapted_linear(self, x: str, name: str, switch: str) -> str:
+        """The same, with a low-rank change if the switch is on."""
+        y = self.float_linear(x, name)
+        if name + DOWN not in self.weights:
+            return y
+        down, up = (self._float_matrix(name + ending, min_packed_size=0) for ending in (DOWN, UP))
+        inner, change = f"{y}.inner", f"{y}.change"
+        adapted = _make_branch(
+            helper.make_node("MatMul", [x, down], [inner]),
+            helper.make_node("MatMul", [inner, up], [change]),
+            helper.make_node("Add", [y, change], [f"{y}.adapted"]),
+        )
+        plain = _make_branch(helper.make_node("Identity", [y], [f"{y}.plain"]))
+        return self.add("If", self._switch(switch), then_branch=adapted, else_branch=plain)
+
+    def _switch(self, name: str) -> str:
+        """An input of one number, 0 if it is not given, as a truth value."""
+        if name not in self._switches:
+            self.tensor(name, np.zeros((1, 1), np.int64))
+            self._switches[name] = self.add("Squeeze", self.add("Cast", name, to=TensorProto.BOOL))
+        return self._switches[name]
 
     def integer_linear(self, x: str, name: str) -> str:
         """A layer that multiplies integers: 7-bit weights and activations that are quantised to 8 bits on the way."""
@@ -89,7 +114,14 @@ class Graph:
 
     def model(self, inputs: list[str], outputs: dict[str, list[str | int]]) -> onnx.ModelProto:
         given = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"]) for name in inputs]
+        given += [helper.make_tensor_value_info(name, TensorProto.INT64, [1, 1]) for name in self._switches]
         made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in outputs.items()]
         graph = helper.make_graph(self._nodes, "bookbound", given, made, list(self._tensors.values()))
         opsets = [helper.make_opsetid("", OPSET)]
         return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
+
+
+def _make_branch(*nodes: onnx.NodeProto) -> onnx.GraphProto:
+    """A branch that returns what its last node computes."""
+    output = nodes[-1].output[0]
+    return helper.make_graph(nodes, output, [], [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import onnx
 from onnx import TensorProto
-from training.constants import CLS, IMPOSSIBLE_LOGIT, SEP
+from training.constants import CLS, IMPOSSIBLE_LOGIT, IS_CLAIM, SEP
 from training.onnx_graph import Graph
 from training.quantization import Weights
 from training.shapes import MPNET_CLS, MPNET_ID_SHIFT, MPNET_SEP, EncoderShape, relative_buckets
@@ -32,6 +32,11 @@ def build_reader(weights: Weights, shape: EncoderShape, linear: Linear) -> onnx.
     _add_head(graph, first, "supported")
     rows: list[str | int] = ["batch", "length"]
     return graph.model([IDS, TYPES], {"start": rows, "end": rows, "answers": ["batch"], "supported": ["batch"]})
+
+
+def add_strong_layer(graph: Graph, x: str, name: str) -> str:
+    """A linear layer of the strong reader, which reads claims with low-rank changes."""
+    return graph.adapted_linear(x, name, IS_CLAIM)
 
 
 def build_embedder(weights: Weights, shape: EncoderShape, linear: Linear) -> onnx.ModelProto:

@@ -9,18 +9,21 @@ import json
 from pathlib import Path
 from typing import Any
 
+from bookbound.answering.reading.cross_encoder import CLAIM_INPUTS
 from bookbound.models import EMBEDDER_FILE, FAST_READER_FILE, STRONG_READER_FILE
 from bookbound.models.onnx import ModelRuntime, Network
 
 FILE = Path(__file__).with_name("golden.json")
 
 
-def read_pair(models: ModelRuntime, network: Network, first: str, second: str) -> dict[str, float]:
+def read_pair(models: ModelRuntime, network: Network, reader: str, first: str, second: str) -> dict[str, float]:
     """Returns the logits of a reader, and the tokens where the most probable answer begins and ends."""
     opening, closing = models.special_ids
     one, two = [opening, *models.ids(first), closing], [*models.ids(second), closing]
-    outputs = network.read(one + two, token_type_ids=[0] * len(one) + [1] * len(two))
-    logits = {name: round(float(outputs[name]), 4) for name in ("answers", "supported")}
+    types = [0] * len(one) + [1] * len(two)
+    outputs = network.read(one + two, token_type_ids=types)
+    supported = network.read(one + two, token_type_ids=types, **CLAIM_INPUTS[reader])["supported"]
+    logits = {"answers": round(float(outputs["answers"]), 4), "supported": round(float(supported), 4)}
     return logits | {name: int(outputs[name].argmax()) for name in ("start", "end")}
 
 
@@ -37,7 +40,7 @@ def compute(golden: dict[str, Any], models: ModelRuntime) -> dict[str, Any]:
     embedder = models.network(EMBEDDER_FILE)
     for pair in golden["pairs"]:
         texts = pair["text"], passages[pair["passage"]]
-        pair |= {name: read_pair(models, reader, *texts) for name, reader in readers.items()}
+        pair |= {name: read_pair(models, reader, name, *texts) for name, reader in readers.items()}
     for pair in golden["similarities"]:
         pair["cosine"] = measure_cosine(models, embedder, pair["question"], passages[pair["passage"]])
     return golden

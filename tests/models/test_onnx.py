@@ -217,7 +217,7 @@ def test_the_golden_passages_differ_in_length_and_kind() -> None:
 def test_the_strong_reader_gives_the_same_logits_on_every_cpu(option: int) -> None:
     network = open_network(STRONG_READER_FILE, option)
     for pair in GOLDEN["pairs"]:
-        found = read_pair(MODELS, network, pair["text"], GOLDEN["passages"][pair["passage"]])
+        found = read_pair(MODELS, network, "strong", pair["text"], GOLDEN["passages"][pair["passage"]])
         assert found == pytest.approx(pair["strong"], abs=MAX_STRONG_DIFFERENCE), pair["text"]
 
 
@@ -226,7 +226,7 @@ def test_the_fast_reader_gives_nearly_the_same_logits_on_every_cpu(option: int) 
     network = open_network(FAST_READER_FILE, option)
     differences = []
     for pair in GOLDEN["pairs"]:
-        found = read_pair(MODELS, network, pair["text"], GOLDEN["passages"][pair["passage"]])
+        found = read_pair(MODELS, network, "fast", pair["text"], GOLDEN["passages"][pair["passage"]])
         differences += [abs(found[name] - pair["fast"][name]) for name in ("answers", "supported")]
     assert max(differences) < MAX_FAST_DIFFERENCE
     assert mean(differences) < MAX_MEAN_FAST_DIFFERENCE
@@ -241,6 +241,12 @@ def test_the_embedder_gives_nearly_the_same_similarities_on_every_cpu(option: in
     ]
     assert max(differences) < MAX_COSINE_DIFFERENCE
     assert mean(differences) < MAX_MEAN_COSINE_DIFFERENCE
+
+
+def test_opening_the_strong_reader_prints_nothing() -> None:
+    code = f"from bookbound.models.onnx import ModelRuntime; ModelRuntime().network({STRONG_READER_FILE!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_a_higher_cosine_has_a_higher_score_from_0_to_1() -> None:

@@ -1,53 +1,55 @@
-"""The last stage of the strong reader's head reads true and false claims equally often, as the verifier reads them."""
+"""The adapter for claims reads true and false claims equally often, twins together, and as the verifier reads them."""
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
-from training.balanced_claims import SHORTENED_WEIGHT, SOURCE_WEIGHTS, balance, shorten_premises
+from training.balanced_claims import SOURCE_WEIGHTS, ClaimSampler, add_contexts
 from training.batches import Row
 
 PREMISE = (
     "The robot has two legs. Each leg has six joints. The battery holds 1.2 kWh. "
     "A full charge takes 90 minutes. The cameras see in the dark."
 )
+CONTEXT = ["The battery holds 1.2 kWh.", "A full charge takes 90 minutes.", "The cameras see in the dark."]
 
 
-def claim(source: str, supported: bool, text: str = "Charging takes 90 minutes.") -> Row:
-    return {"source": source, "claim": text, "premise": PREMISE, "supported": supported}
+def claim(source: str, supported: bool, text: str = "Charging takes 90 minutes.", **more: object) -> Row:
+    return {"source": source, "claim": text, "premise": PREMISE, "supported": supported, **more}
 
 
-def test_a_true_claim_of_a_source_is_drawn_as_often_as_a_false_one() -> None:
-    rows = [claim("book_claims", True), *[claim("book_claims", False)] * 3, *[claim("snli", True)] * 2]
-    rows += [claim("snli", False)]
-    drawn = balance(rows)
-    assert drawn.sum() == pytest.approx(1)
-    assert drawn[0] == pytest.approx(drawn[1:4].sum())
-    assert drawn[4:6].sum() == pytest.approx(drawn[6])
-    assert drawn[0] / drawn[6] == pytest.approx(SOURCE_WEIGHTS["book_claims"] / SOURCE_WEIGHTS["snli"])
+def draw(rows: list[Row], count: int = 4000) -> list[list[Row]]:
+    sampler = ClaimSampler(rows, random.Random(1))
+    return [sampler.draw() for _ in range(count)]
 
 
-def test_edited_claims_are_the_false_ones_of_the_altered() -> None:
-    drawn = balance([claim("altered", True), claim("altered", False), *[claim("edited", False)] * 3])
-    assert drawn[0] == pytest.approx(drawn[1:].sum())
+def test_a_true_claim_of_a_source_is_drawn_as_often_as_all_its_false_ones() -> None:
+    drawn = Counter(row["supported"] for (row,) in draw([claim("snli", True), *[claim("snli", False)] * 3]))
+    assert drawn[True] == pytest.approx(drawn[False], rel=0.1)
 
 
-def test_a_claim_with_a_shortened_premise_is_drawn_more_often() -> None:
-    whole = claim("contrasting", True)
-    drawn = balance([whole, whole | {"shortened": True}, claim("contrasting", False)])
-    assert drawn[1] == pytest.approx(SHORTENED_WEIGHT * drawn[0])
+def test_a_source_is_drawn_as_often_as_its_weight_says() -> None:
+    drawn = Counter(row["source"] for (row,) in draw([claim("book_claims", True), claim("contrasting", True)]))
+    expected = SOURCE_WEIGHTS["book_claims"] / SOURCE_WEIGHTS["contrasting"]
+    assert drawn["book_claims"] / drawn["contrasting"] == pytest.approx(expected, rel=0.1)
 
 
-def test_a_shortened_premise_has_the_units_that_support_the_claim_and_their_neighbours() -> None:
-    (short,) = shorten_premises([claim("contrasting", True, "A charge takes 90 minutes.")], random.Random(1))
-    assert short["premise"].split("\n") == [
-        "The battery holds 1.2 kWh.",
-        "A full charge takes 90 minutes.",
-        "The cameras see in the dark.",
+def test_twins_are_drawn_together_with_the_true_one_first() -> None:
+    rows = [
+        claim("twins", supported, f"{pair} {supported}", pair=pair) for pair in (1, 2) for supported in (True, False)
     ]
-    assert short["supported"]
+    for true, false in draw(rows, 20):
+        assert true["pair"] == false["pair"]
+        assert (true["supported"], false["supported"]) == (True, False)
 
 
-def test_only_claims_about_books_get_a_shortened_premise() -> None:
-    assert not [*shorten_premises([claim("snli", True)], random.Random(1))]
+def test_half_of_the_claims_about_books_are_drawn_with_their_context() -> None:
+    (row,) = add_contexts([claim("contrasting", True, "A charge takes 90 minutes.")])
+    premises = Counter(row["premise"] for (row,) in draw([row]))
+    assert premises[PREMISE] == pytest.approx(premises["\n".join(CONTEXT)], rel=0.1)
+
+
+def test_claims_of_other_sources_have_no_context() -> None:
+    assert "context" not in next(add_contexts([claim("snli", True)]))

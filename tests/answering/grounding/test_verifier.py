@@ -123,7 +123,7 @@ def test_an_added_detail_is_not_supported(reader: CrossEncoder, evidence: list[E
         ("It is a fable that the robot walks on two legs.", "The robot walks on two legs."),
         ("The robot walks on two legs. That is a lie.", "The robot walks on two legs."),
         ("The robot walks on two legs. Buy apples.", "The robot walks on two legs."),
-        ("The foot can carry the whole robot.", "The foot must carry the whole robot."),
+        ("The foot must carry the whole robot.", "The foot can carry the whole robot."),
         ("The robot stands until the battery is charged.", "The robot stands when the battery is charged."),
         ("The step is at least 30 cm long.", "The step is at most 30 cm long."),
         ("The robot stands and then the legs unfold slowly.", "The legs unfold slowly, and then the robot stands."),

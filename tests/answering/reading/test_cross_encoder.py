@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookbound.answering.reading.cross_encoder import (
+    CLAIM_INPUTS,
     MAX_FIRST_TEXT_TOKENS,
     MAX_SPAN_TOKENS,
     MAX_SPANS,
@@ -23,7 +24,8 @@ from bookbound.answering.reading.cross_encoder import (
     find_answer_spans,
     include_combining_marks,
 )
-from bookbound.models import CONSTANTS_FILE, MODELS_FOLDER
+from bookbound.models import CONSTANTS_FILE, MODELS_FOLDER, STRONG_READER_FILE
+from bookbound.models.onnx import ModelRuntime
 
 Logits = list[float]
 
@@ -143,3 +145,14 @@ def test_a_claim_is_supported_only_if_each_piece_of_it_is(fast_reader: CrossEnco
 def test_nothing_supports_and_nothing_is_supported_by_an_empty_text(fast_reader: CrossEncoder) -> None:
     assert asyncio.run(fast_reader.support("", "A robot walks.")) == 0.0
     assert asyncio.run(fast_reader.support("A robot walks.", "")) == 0.0
+
+
+def test_the_strong_reader_reads_a_claim_with_other_weights_than_a_question(reader: CrossEncoder) -> None:
+    network = ModelRuntime().network(STRONG_READER_FILE)
+    ids, types = [101, 2023, 102, 2023, 2003, 102], [0, 0, 0, 1, 1, 1]
+    plain, question = (network.read(ids, token_type_ids=types, **more) for more in ({}, {"is_claim": [0]}))
+    claim = network.read(ids, token_type_ids=types, **CLAIM_INPUTS["strong"])
+    assert plain["supported"] == question["supported"]
+    assert abs(plain["supported"] - claim["supported"]) > 0.01
+    support = asyncio.run(reader.support("this", "this is"))
+    assert support == pytest.approx(reader.constants.supported.probability(float(claim["supported"])), abs=1e-5)

@@ -20,6 +20,8 @@ from bookbound.models.onnx import ModelRuntime, TokenizedText
 ReaderName = Literal["fast", "strong"]
 Weights = Mapping[str, float]
 READER_FILES: Mapping[str, str] = {"fast": FAST_READER_FILE, "strong": STRONG_READER_FILE}
+CLAIM_INPUTS: Mapping[str, Mapping[str, Sequence[int]]] = {"fast": {}, "strong": {"is_claim": [1]}}
+"""The strong reader reads claims with other weights than questions."""
 MIN_PROBABILITY = 1e-4
 MAX_WINDOW_TOKENS, MAX_FIRST_TEXT_TOKENS, WINDOW_OVERLAP_TOKENS = 320, 64, 64
 MAX_SPANS, MAX_SPAN_TOKENS, MIN_SPAN_SHARE = 4, 60, 0.02
@@ -67,7 +69,7 @@ class CrossEncoder:
 
     def __init__(self, models: ModelRuntime | None = None, name: ReaderName = "strong") -> None:
         self._models = models or ModelRuntime()
-        self._network = self._models.network(READER_FILES[name])
+        self._network, self._claim_inputs = self._models.network(READER_FILES[name]), CLAIM_INPUTS[name]
         self.constants = ReaderConstants.load(self._models, name)
 
     async def read(self, question: str, chunks: Sequence[Chunk]) -> tuple[PassageAssessment, ...]:
@@ -112,7 +114,7 @@ class CrossEncoder:
         )
 
     def _support_window(self, window: TokenWindow) -> float:
-        outputs = self._network.read(window.ids, token_type_ids=window.types)
+        outputs = self._network.read(window.ids, token_type_ids=window.types, **self._claim_inputs)
         return self.constants.supported.probability(float(outputs["supported"]))
 
 

@@ -1,0 +1,133 @@
+"""`python -m training.claim_adapter NAME`: trains the low-rank changes with which the strong reader reads claims.
+
+Encoder and other heads stay as they are, bit by bit, so nothing that was fitted on questions changes. A second stage
+starts from the mean of the adapters of the first (`--start`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Iterator
+from itertools import islice
+from math import sqrt
+from pathlib import Path
+from time import monotonic
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from training.balanced_claims import ClaimSampler, add_contexts
+from training.batches import Example, ExampleBuilder, TokenCache, load_rows
+from training.constants import BASE, DOWN, OUT, TOKENIZER, UP
+from training.lessons import half_precision
+from training.low_rank import join_adapters
+from training.network import DROPOUT, AdaptedLinear, Reader, as_tensors
+from training.packed_weights import load_weights, save_weights
+from training.quantization import Weights
+from training.tensors import DEVICE, collate
+
+RANK, RATE, HEAD_RATE, WEIGHT_DECAY, WARMUP_STEPS = 32, 4e-4, 4e-4, 0.01, 100
+BATCH_UNITS, POOLED_BATCHES = 96, 12
+SMOOTHED_LABEL, PAIR_WEIGHT, EMA_DECAY = 0.01, 1.0, 0.998
+Unit = list[Example]
+
+
+def adapt(reader: Reader, rank: int, start: Weights | None) -> None:
+    """Freezes a reader but for its head for claims, and adds new changes to its layers or those of an adapter."""
+    reader.requires_grad_(False)
+    reader.supported.requires_grad_(True)
+    for name, layer in reader.named_modules():
+        if isinstance(layer, AdaptedLinear) and start:
+            layer.adapt(torch.tensor(start[name + DOWN]), torch.tensor(start[name + UP]))
+        elif isinstance(layer, AdaptedLinear):
+            down = torch.randn(rank, layer.in_features) / sqrt(layer.in_features)
+            layer.adapt(down, torch.zeros(layer.out_features, rank))
+    if start:
+        head = {name: values for name, values in start.items() if name.startswith("supported.")}
+        reader.load_state_dict(as_tensors(head), strict=False)
+
+
+def draw_batches(sampler: ClaimSampler, builder: ExampleBuilder, rng: random.Random) -> Iterator[list[Unit]]:
+    """Batches of claims of similar lengths."""
+    while True:
+        pool = [[builder.claim_example(row) for row in sampler.draw()] for _ in range(BATCH_UNITS * POOLED_BATCHES)]
+        pool.sort(key=lambda unit: max(len(example.ids) for example in unit))
+        batches = [pool[at : at + BATCH_UNITS] for at in range(0, len(pool), BATCH_UNITS)]
+        rng.shuffle(batches)
+        yield from batches
+
+
+def compute_loss(reader: Reader, units: list[Unit]) -> Tensor:
+    """How wrong the logits are, and how little a true claim is above its twin."""
+    batch = collate([example for unit in units for example in unit], DEVICE)
+    with half_precision(torch.bfloat16):
+        first = reader.encoder(batch["ids"], batch["mask"], batch["types"])[:, 0]
+    logits = reader.supported(functional.dropout(first.float(), DROPOUT, reader.training)).squeeze(1)
+    labels = batch["supported"] * (1 - 2 * SMOOTHED_LABEL) + SMOOTHED_LABEL
+    loss = functional.binary_cross_entropy_with_logits(logits, labels)
+    margins, at = list[Tensor](), 0
+    for unit in units:
+        if len(unit) == 2:
+            margins.append(logits[at] - logits[at + 1])  # the true twin comes first
+        at += len(unit)
+    return loss + PAIR_WEIGHT * functional.softplus(-torch.stack(margins)).mean() if margins else loss
+
+
+def train(reader: Reader, batches: Iterator[list[Unit]], rate: float, seconds: float, steps: int) -> dict[str, Tensor]:
+    """Returns a running average of the trained weights; stops after so many seconds or steps."""
+    trained = {name: part for name, part in reader.named_parameters() if part.requires_grad}
+    averages = {name: part.detach().clone() for name, part in trained.items()}
+    head = [part for name, part in trained.items() if name.startswith("supported.")]
+    changes = [part for name, part in trained.items() if not name.startswith("supported.")]
+    groups = [{"params": changes, "lr": rate}, {"params": head, "lr": HEAD_RATE}]
+    optimizer = torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY, betas=(0.9, 0.98))
+    rates, start = [group["lr"] for group in optimizer.param_groups], monotonic()
+    for step, units in enumerate(islice(batches, steps)):
+        done = max(step / steps, (monotonic() - start) / seconds)
+        if done >= 1:
+            break
+        for group, full in zip(optimizer.param_groups, rates, strict=True):
+            group["lr"] = full * min(1.0, (step + 1) / WARMUP_STEPS) * (1 - done)
+        loss = compute_loss(reader, units)
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(trained.values(), 1.0)
+        optimizer.step()
+        with torch.no_grad():
+            for name, part in trained.items():
+                averages[name].lerp_(part, 1 - min(EMA_DECAY, (step + 1) / (step + 11)))
+        if step % 300 == 0:
+            print(f"step {step}, {monotonic() - start:.0f} s, loss {loss.item():.3f}", flush=True)
+    return averages
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", help="the file in training/out to write, without its ending")
+    parser.add_argument("--reader", type=Path, default=OUT / "strong.safetensors")
+    parser.add_argument("--base", type=Path, default=BASE, help="the folder that training.base_weights wrote")
+    parser.add_argument("--start", type=Path, nargs="*", help="start from the mean of these adapters")
+    parser.add_argument("--rank", type=int, default=RANK, help="the rank of new changes")
+    parser.add_argument("--rate", type=float, default=RATE)
+    parser.add_argument("--seconds", type=float, default=420)
+    parser.add_argument("--steps", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--sample", type=int, help="try it on so many claims only")
+    options = parser.parse_args()
+    torch.manual_seed(options.seed)
+    rng = random.Random(options.seed)
+    rows = [row for row in load_rows("support") if row["part"] == "train"]
+    rows = rng.sample(rows, options.sample) if options.sample else rows
+    sampler = ClaimSampler(add_contexts(rows), rng)
+    reader = Reader.load(options.reader, options.base)
+    adapt(reader, options.rank, join_adapters([*map(load_weights, options.start)]) if options.start else None)
+    batches = draw_batches(sampler, ExampleBuilder(TokenCache(TOKENIZER), []), rng)
+    averages = train(reader.to(DEVICE).train(), batches, options.rate, options.seconds, options.steps)
+    file = OUT / f"{options.name}.safetensors"
+    save_weights({name: part.float().cpu().numpy() for name, part in averages.items()}, file)
+    print(f"{file} has an adapter that was trained on {len(rows)} claims.")
+
+
+if __name__ == "__main__":
+    main()
