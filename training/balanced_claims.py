@@ -52,15 +52,16 @@ class ClaimSampler:
         groups: dict[tuple[str, int], list[Row]] = defaultdict(list)
         for number, row in enumerate(rows):
             groups[row["source"], row.get("pair", -number)].append(row)
-        self._units: dict[tuple[str, bool], list[list[Row]]] = defaultdict(list)
-        for (source, _), unit in groups.items():
-            self._units[source, unit[0]["supported"]].append(unit)
-        self._weights = [SOURCE_WEIGHTS[source] for source, _ in self._units]
+        self._groups: dict[tuple[str, bool], list[list[Row]]] = defaultdict(list)
+        for (source, _), group in groups.items():
+            group.sort(key=lambda row: not row["supported"])
+            self._groups[source, group[0]["supported"]].append(group)
+        self._weights = [SOURCE_WEIGHTS[source] for source, _ in self._groups]
 
     def draw(self) -> list[Row]:
-        """One claim or two twins, with the whole premise or the context."""
-        (key,) = self._rng.choices([*self._units], self._weights)
-        unit = self._rng.choice(self._units[key])
+        """One claim, or two twins with the true one first; with the whole premise or the context."""
+        (key,) = self._rng.choices([*self._groups], self._weights)
+        group = self._rng.choice(self._groups[key])
         if self._rng.random() < CONTEXT_SHARE:
-            return [row | {"premise": row.get("context", row["premise"])} for row in unit]
-        return unit
+            return [row | {"premise": row.get("context", row["premise"])} for row in group]
+        return group

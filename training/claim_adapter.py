@@ -28,9 +28,10 @@ from training.quantization import Weights
 from training.tensors import DEVICE, collate
 
 RANK, RATE, HEAD_RATE, WEIGHT_DECAY, WARMUP_STEPS = 32, 4e-4, 4e-4, 0.01, 100
-BATCH_UNITS, POOLED_BATCHES = 96, 12
+BATCH_GROUPS, POOLED_BATCHES = 96, 12
 SMOOTHED_LABEL, PAIR_WEIGHT, EMA_DECAY = 0.01, 1.0, 0.998
-Unit = list[Example]
+ClaimGroup = list[Example]
+"""One claim, or two twins."""
 
 
 def adapt(reader: Reader, rank: int, start: Weights | None) -> None:
@@ -48,48 +49,50 @@ def adapt(reader: Reader, rank: int, start: Weights | None) -> None:
         reader.load_state_dict(as_tensors(head), strict=False)
 
 
-def draw_batches(sampler: ClaimSampler, builder: ExampleBuilder, rng: random.Random) -> Iterator[list[Unit]]:
+def draw_batches(sampler: ClaimSampler, builder: ExampleBuilder, rng: random.Random) -> Iterator[list[ClaimGroup]]:
     """Batches of claims of similar lengths."""
     while True:
-        pool = [[builder.claim_example(row) for row in sampler.draw()] for _ in range(BATCH_UNITS * POOLED_BATCHES)]
-        pool.sort(key=lambda unit: max(len(example.ids) for example in unit))
-        batches = [pool[at : at + BATCH_UNITS] for at in range(0, len(pool), BATCH_UNITS)]
+        pool = [[builder.claim_example(row) for row in sampler.draw()] for _ in range(BATCH_GROUPS * POOLED_BATCHES)]
+        pool.sort(key=lambda group: max(len(example.ids) for example in group))
+        batches = [pool[at : at + BATCH_GROUPS] for at in range(0, len(pool), BATCH_GROUPS)]
         rng.shuffle(batches)
         yield from batches
 
 
-def compute_loss(reader: Reader, units: list[Unit]) -> Tensor:
+def compute_loss(reader: Reader, groups: list[ClaimGroup]) -> Tensor:
     """How wrong the logits are, and how little a true claim is above its twin."""
-    batch = collate([example for unit in units for example in unit], DEVICE)
+    batch = collate([example for group in groups for example in group], DEVICE)
     with half_precision(torch.bfloat16):
         first = reader.encoder(batch["ids"], batch["mask"], batch["types"])[:, 0]
     logits = reader.supported(functional.dropout(first.float(), DROPOUT, reader.training)).squeeze(1)
     labels = batch["supported"] * (1 - 2 * SMOOTHED_LABEL) + SMOOTHED_LABEL
     loss = functional.binary_cross_entropy_with_logits(logits, labels)
     margins, at = list[Tensor](), 0
-    for unit in units:
-        if len(unit) == 2:
+    for group in groups:
+        if len(group) == 2:
             margins.append(logits[at] - logits[at + 1])  # the true twin comes first
-        at += len(unit)
+        at += len(group)
     return loss + PAIR_WEIGHT * functional.softplus(-torch.stack(margins)).mean() if margins else loss
 
 
-def train(reader: Reader, batches: Iterator[list[Unit]], rate: float, seconds: float, steps: int) -> dict[str, Tensor]:
+def train(
+    reader: Reader, batches: Iterator[list[ClaimGroup]], rate: float, seconds: float, steps: int
+) -> dict[str, Tensor]:
     """Returns a running average of the trained weights; stops after so many seconds or steps."""
     trained = {name: part for name, part in reader.named_parameters() if part.requires_grad}
     averages = {name: part.detach().clone() for name, part in trained.items()}
     head = [part for name, part in trained.items() if name.startswith("supported.")]
     changes = [part for name, part in trained.items() if not name.startswith("supported.")]
-    groups = [{"params": changes, "lr": rate}, {"params": head, "lr": HEAD_RATE}]
-    optimizer = torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY, betas=(0.9, 0.98))
+    parameters = [{"params": changes, "lr": rate}, {"params": head, "lr": HEAD_RATE}]
+    optimizer = torch.optim.AdamW(parameters, weight_decay=WEIGHT_DECAY, betas=(0.9, 0.98))
     rates, start = [group["lr"] for group in optimizer.param_groups], monotonic()
-    for step, units in enumerate(islice(batches, steps)):
+    for step, groups in enumerate(islice(batches, steps)):
         done = max(step / steps, (monotonic() - start) / seconds)
         if done >= 1:
             break
         for group, full in zip(optimizer.param_groups, rates, strict=True):
             group["lr"] = full * min(1.0, (step + 1) / WARMUP_STEPS) * (1 - done)
-        loss = compute_loss(reader, units)
+        loss = compute_loss(reader, groups)
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(trained.values(), 1.0)

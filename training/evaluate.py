@@ -29,7 +29,7 @@ from training.constants import (
 from training.reader_metrics import HeldOut, Logits, measure_reader
 from training.retrieval_metrics import measure_retrieval, measure_selection
 
-from bookbound.models.onnx import ERRORS_ONLY
+from bookbound.models.onnx import ONNX_LOG_ERRORS
 
 FILES = {"strong": STRONG_READER, "fast": FAST_READER, "embedder": EMBEDDER}
 Figures = dict[str, dict[str, float]]
@@ -41,7 +41,7 @@ class OnnxFile:
 
     def __init__(self, file: Path, threads: int = 1) -> None:
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.log_severity_level = 1, ERRORS_ONLY
+        options.intra_op_num_threads, options.log_severity_level = 1, ONNX_LOG_ERRORS
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
         self._session = onnxruntime.InferenceSession(
             file, options, providers=["CPUExecutionProvider"], disabled_optimizers=["SkipLayerNormFusion"]

@@ -1,4 +1,4 @@
-"""Builds an ONNX graph node by node, with the two ways to store and compute a linear layer."""
+"""Builds an ONNX graph node by node, with the ways to store and compute a linear layer."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Graph:
     def adapted_linear(self, x: str, name: str, switch: str) -> str:
         """The same, with a low-rank change if the switch is on."""
         y = self.float_linear(x, name)
-        if name + DOWN not in self.weights:
+        if not self.weights.get(name + DOWN, np.empty(0)).size:
             return y
         down, up = (self._float_matrix(name + ending, min_packed_size=0) for ending in (DOWN, UP))
         inner, change = f"{y}.inner", f"{y}.change"

@@ -20,8 +20,8 @@ from evals.cluster.peer_proxy import PeerProxy, open_sockets, socket_inodes
 
 HOST = "127.0.0.1"
 START_SECONDS = 180.0
-READY_SECONDS = 0.1
-"""A restarted node gets ready when nothing was committed between two requests: they do not wait for its reply."""
+READY_TIMEOUT_SECONDS = 0.1
+"""A restarted node becomes ready when the cluster committed nothing between two requests, so they follow quickly."""
 MISSING_MESSAGE = (
     "There is no Qdrant server. Name its executable in BOOKBOUND_TEST_QDRANT, or put `qdrant` on the path."
 )
@@ -203,7 +203,7 @@ class QdrantCluster:
     def _find_unhealed(self) -> str:
         """Says what is not whole yet, with the last lines of that node's log; empty if everything is."""
         for number, node in enumerate(self.nodes):
-            if self._peer_count(node) != len(self.nodes) or node.get("/readyz", READY_SECONDS) is None:
+            if self._peer_count(node) != len(self.nodes) or node.get("/readyz", READY_TIMEOUT_SECONDS) is None:
                 return f"node {number} is not ready:\n{node.read_log()}"
         for number, node in enumerate(self.nodes):
             for name in self._collections(node):

@@ -16,13 +16,13 @@ from bookbound.models.onnx import ModelRuntime, Network
 FILE = Path(__file__).with_name("golden.json")
 
 
-def read_pair(models: ModelRuntime, network: Network, reader: str, first: str, second: str) -> dict[str, float]:
+def read_pair(models: ModelRuntime, network: Network, name: str, first: str, second: str) -> dict[str, float]:
     """Returns the logits of a reader, and the tokens where the most probable answer begins and ends."""
     opening, closing = models.special_ids
     one, two = [opening, *models.ids(first), closing], [*models.ids(second), closing]
     types = [0] * len(one) + [1] * len(two)
     outputs = network.read(one + two, token_type_ids=types)
-    supported = network.read(one + two, token_type_ids=types, **CLAIM_INPUTS[reader])["supported"]
+    supported = network.read(one + two, token_type_ids=types, **CLAIM_INPUTS[name])["supported"]
     logits = {"answers": round(float(outputs["answers"]), 4), "supported": round(float(supported), 4)}
     return logits | {name: int(outputs[name].argmax()) for name in ("start", "end")}
 

@@ -38,7 +38,7 @@ def test_a_source_is_drawn_as_often_as_its_weight_says() -> None:
 
 def test_twins_are_drawn_together_with_the_true_one_first() -> None:
     rows = [
-        claim("twins", supported, f"{pair} {supported}", pair=pair) for pair in (1, 2) for supported in (True, False)
+        claim("twins", supported, f"{pair} {supported}", pair=pair) for pair in (1, 2) for supported in (False, True)
     ]
     for true, false in draw(rows, 20):
         assert true["pair"] == false["pair"]

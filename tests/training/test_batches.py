@@ -20,6 +20,7 @@ from training.batches import (
     make_batches,
     token_range,
 )
+from training.data import DEV_BOOKS, HELD_OUT
 from training.reader_metrics import auc, best_span, word_f1
 
 from bookbound.answering.reading import cross_encoder
@@ -123,9 +124,9 @@ def test_word_overlap_ignores_articles_and_punctuation() -> None:
 
 def test_our_questions_are_not_about_evaluation_books() -> None:
     folder = Path(__file__).resolve().parents[2] / "training"
-    for name in ("written.jsonl", "claims.jsonl"):
-        text = (folder / name).read_text(encoding="utf-8")
-        for book in ("byte_of_python", "hf_deep_rl_course", "ros2_docs", "moveit2_tutorials", "typescript_handbook"):
+    for name in ("written", "claims", "contrasting_claims", "twin_claims"):
+        text = (folder / f"{name}.jsonl").read_text(encoding="utf-8")
+        for book in (*DEV_BOOKS, *HELD_OUT):
             assert f'"book": "{book}"' not in text
 
 
@@ -137,3 +138,10 @@ def test_a_pass_about_claims_reads_contrasting_ones_three_times_and_half_of_the_
     questions = [example for example in examples if example.answers == 1.0]
     assert len(claims) == 3
     assert 100 < len(questions) < 300
+
+
+def test_a_pass_of_a_reader_reads_no_twins() -> None:
+    builder, _ = make_row("It runs at 40 Hz.", "40 Hz")
+    twin = {"source": "twins", "claim": "It runs.", "premise": "It runs at 40 Hz.", "supported": True, "pair": 1}
+    for about_claims in (False, True):
+        assert not build_epoch(builder, [], [twin], random.Random(1), about_claims=about_claims)

@@ -43,8 +43,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 TOKEN_COUNT_CACHE_SIZE = 1 << 15
 EMBEDDING_SIZE, EMBEDDER_MAX_TOKENS = 384, 256
-ERRORS_ONLY = 3
-"""onnxruntime warns of the strong reader's optional input whenever it is opened."""
+ONNX_LOG_ERRORS = 3
+"""The severity from which onnxruntime prints: otherwise it warns of the strong reader's optional input."""
 
 
 class TokenizedText(NamedTuple):
@@ -235,7 +235,7 @@ def _build_session_options(threads: int, entries: Mapping[str, str]) -> onnxrunt
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    options.log_severity_level = ERRORS_ONLY
+    options.log_severity_level = ONNX_LOG_ERRORS
     # The fusions of the highest level and the one disabled above round differently on different CPUs.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     for name, value in {"session.intra_op.allow_spinning": "0", **entries}.items():

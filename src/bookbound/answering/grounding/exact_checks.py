@@ -11,7 +11,8 @@ from bookbound.answering.grounding.supporting_units import CitedEvidence, extrac
 from bookbound.text.tokens import STOP_WORDS, extract_identifiers, normalize_text, split_words, stem
 
 _CITATION_MARK = re.compile(r"[\[【(]\s*(?:passages?\s+)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*[^\]】)]{0,20}[\]】)]", re.I)
-_NEGATION = re.compile(r"\b(?:not|never|no|none|nor|neither|nothing|cannot|without|only)\b|\b\w+n['’]t\b", re.I)
+_NEGATION = re.compile(r"\b(?:not|never|no|none|nor|neither|nothing|cannot|without)\b|\b\w+n['’]t\b", re.I)
+_ONLY = re.compile(r"\bonly\b", re.I)
 
 
 def passes_exact_checks(sentence: str, evidence: CitedEvidence) -> bool:
@@ -34,11 +35,13 @@ def passes_exact_checks(sentence: str, evidence: CitedEvidence) -> bool:
 def only_negates(sentence: str, book: str) -> bool:
     """Returns whether a sentence has the terms of the book's words and another number of negations.
 
-    "Only" counts as one: it denies what it leaves out.
+    An "only" that the book does not have is one: it denies what it leaves out.
     """
-    return extract_term_set(_NEGATION.sub(" ", sentence)) == extract_term_set(_NEGATION.sub(" ", book)) and len(
-        _NEGATION.findall(sentence)
-    ) != len(_NEGATION.findall(book))
+    said, there = (len(_ONLY.findall(text)) for text in (sentence, book))
+    sentence, book = (_ONLY.sub(" ", text) for text in (sentence, book))
+    if extract_term_set(_NEGATION.sub(" ", sentence)) != extract_term_set(_NEGATION.sub(" ", book)):
+        return False
+    return said > there or len(_NEGATION.findall(sentence)) != len(_NEGATION.findall(book))
 
 
 def only_swaps_terms(sentence: str, book: str) -> bool:
