@@ -99,6 +99,7 @@ export class Citations {
     const quotes = citation.quotes.map((quote) => el("blockquote", { dir: "auto" }, shorten(quote)));
     this.popover.replaceChildren(el("p", { class: "popover-path" }, this.path(citation)), ...quotes.slice(0, 3));
     this.popover.hidden = false;
+    this.dropQuotesThatDoNotFit();
     this.shownFor = element;
     element.setAttribute("aria-describedby", this.popover.id);
     const anchor = element.getBoundingClientRect();
@@ -107,6 +108,12 @@ export class Citations {
     const top = anchor.top - height - EDGE >= 0 ? anchor.top - height - EDGE : anchor.bottom + EDGE;
     this.popover.style.left = `${left}px`;
     this.popover.style.top = `${top}px`;
+  }
+
+  /** Removes the last quotes while there is too little room: who has only a keyboard cannot scroll them. */
+  private dropQuotesThatDoNotFit(): void {
+    const { popover } = this;
+    while (popover.scrollHeight > popover.clientHeight && popover.childElementCount > 2) popover.lastElementChild?.remove();
   }
 
   private scheduleHide(): void {

@@ -361,6 +361,17 @@ def test_a_vote_is_stored_and_can_be_changed(tab: Tab, anatomy: str) -> None:
     expect(page.get_by_role("button", name="Not helpful")).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.parametrize("height", [1000, 720])
+def test_the_words_behind_a_citation_need_no_scrolling(tab: Tab, site: BookSite, book_server: str, height: int) -> None:
+    page = tab.open(site.add("/popover", "<h1>A chapter</h1>", book_server, attributes={"language": "ur"}))
+    page.set_viewport_size({"width": 900, "height": height})
+    tab.ask(QUESTION)
+    page.locator("a.cite").first.hover()
+    popover = page.locator("#bb-popover")
+    expect(popover.locator("blockquote").first).to_be_visible()
+    assert popover.evaluate("(box) => box.scrollHeight <= box.clientHeight")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("language", ["en", "ur"])
 def test_axe_finds_no_violation(
