@@ -31,6 +31,7 @@ DEV_BOOKS = ("byte_of_python", "hf_deep_rl_course", "ros2_docs")
 TEST_ONLY = ("squad2_dev_B", "fever_symmetric", "clapnq_dev")
 SEED = 7
 EDITS_PER_CLAIM = 2
+OPENING_CHARACTERS = 80
 WRITTEN, CLAIMS, CONTRASTING_CLAIMS, TWIN_CLAIMS = (
     Path(__file__).parent / f"{name}.jsonl" for name in ("written", "claims", "contrasting_claims", "twin_claims")
 )
@@ -55,6 +56,10 @@ class PassageTable:
             self._seen[key] = len(self.rows)
             self.rows.append({"text": text, "group": group, "path": path})
         return self._seen[key]
+
+    def texts_by_opening(self) -> dict[tuple[str, str], str]:
+        """The passages by their group and first characters, as our own claims name them."""
+        return {(row["group"], row["text"][:OPENING_CHARACTERS]): row["text"] for row in self.rows}
 
 
 def read_gzipped_rows(file: Path) -> Iterator[Row]:
@@ -182,7 +187,7 @@ def is_held_out(premise: str) -> bool:
 
 def load_claims(table: PassageTable) -> Iterator[Row]:
     """Our own claims about passages of the training books; contrasting ones are partly held out."""
-    passages = {(row["group"], row["text"][:80]): row["text"] for row in table.rows}
+    passages = table.texts_by_opening()
     for file, source in ((CLAIMS, "written"), (CONTRASTING_CLAIMS, "contrasting")):
         for row in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
             assert row["book"] not in HELD_OUT
@@ -198,7 +203,7 @@ def load_claims(table: PassageTable) -> Iterator[Row]:
 
 def load_twins(table: PassageTable) -> Iterator[Row]:
     """Pairs of a true and a false claim in nearly the same words; one premise in ten is held out."""
-    passages = {(row["group"], row["text"][:80]): row["text"] for row in table.rows}
+    passages = table.texts_by_opening()
     numbers = count(1)
     for row in map(json.loads, TWIN_CLAIMS.read_text(encoding="utf-8").splitlines()):
         assert row["book"] not in (*HELD_OUT, *DEV_BOOKS)
