@@ -109,6 +109,15 @@ def test_terms_in_each_others_places_fail(check: Check) -> None:
     assert check("The wave generator moves the cup.", book)
 
 
+@pytest.mark.parametrize(
+    ("further", "passes"),
+    [("That is a lie.", False), ("Buy apples.", False), ("It has two of them.", True), ("The legs are long.", True)],
+)
+def test_a_further_sentence_must_have_a_term_of_the_evidence(check: Check, further: str, passes: bool) -> None:
+    evidence = "The robot walks on two legs, and both are long."
+    assert check(f"The robot walks on two legs. {further}", evidence) == passes
+
+
 def test_a_name_may_come_from_a_heading(check: Check) -> None:
     assert not check("The speed of the Cassie robot is 4 m/s.", "It walks at 4 m/s.")
     assert check("The speed of the Cassie robot is 4 m/s.", "It walks at 4 m/s.", "Robots", "Cassie")

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from bookbound.answering.grounding.quantities import convert_number_words, has_only_known_quantities
 from bookbound.answering.grounding.supporting_units import CitedEvidence, extract_term_set
+from bookbound.text.sentences import split_sentences
 from bookbound.text.tokens import STOP_WORDS, extract_identifiers, normalize_text, split_words, stem
 
 _CITATION_MARK = re.compile(r"[\[【(]\s*(?:passages?\s+)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*[^\]】)]{0,20}[\]】)]", re.I)
@@ -26,10 +27,18 @@ def passes_exact_checks(sentence: str, evidence: CitedEvidence) -> bool:
         and has_only_known_letters(sentence, words)
         and has_only_known_names(sentence, words)
         and all(mark in words for mark in _CITATION_MARK.findall(sentence))
+        and has_only_known_additions(sentence, words)
         and not any(
             only_negates(sentence, piece.text) or only_swaps_terms(sentence, piece.text) for piece in evidence.stretches
         )
     )
+
+
+def has_only_known_additions(sentence: str, evidence: str) -> bool:
+    """Returns whether no sentence after the first has only terms that are not in the evidence."""
+    further = [extract_term_set(sentence[unit.start : unit.end]) for unit in split_sentences(sentence)[1:]]
+    known = extract_term_set(evidence) if any(further) else set()
+    return all(terms & known for terms in further if terms)
 
 
 def only_negates(sentence: str, book: str) -> bool:
