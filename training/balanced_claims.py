@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from evals.hostile import build_claim_case
 from training.batches import Row
 
-from bookbound.answering.grounding.supporting_units import CitedEvidence
-
 SOURCE_WEIGHTS = {
-    "twins": 16.0,
-    "book_claims": 6.0,
-    "contrasting": 3.0,
+    "twins": 30.0,
+    "book_claims": 3.0,
+    "contrasting": 2.0,
     "written": 1.0,
-    "altered": 1.0,
-    "edited": 0.6,
+    "altered": 2.0,
+    "edited": 3.0,
     "begin": 0.4,
     "faithdial_audit": 0.3,
     "fever_dev": 0.5,
@@ -29,19 +26,8 @@ SOURCE_WEIGHTS = {
     "summedits": 0.4,
 }
 """How often the true or the false claims of a source are read; twins are read together."""
-CONTEXT_SOURCES = frozenset({"twins", "book_claims", "contrasting", "written"})
-"""The sources that are also read with the context of a claim instead of the whole premise."""
 CONTEXT_SHARE = 0.5
-
-
-def add_contexts(rows: Iterable[Row]) -> Iterator[Row]:
-    """The claims about books with those units of their premise that the verifier reads the second time."""
-    for row in rows:
-        if row["source"] in CONTEXT_SOURCES:
-            case = build_claim_case(row | {"book": "", "id": ""}, "", "")
-            yield row | {"context": CitedEvidence(case.text, case.evidence).context or row["premise"]}
-        else:
-            yield row
+"""How many of the claims that have a context are read with it instead of the whole premise."""
 
 
 class ClaimSampler:

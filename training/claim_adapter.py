@@ -17,7 +17,7 @@ from time import monotonic
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from training.balanced_claims import ClaimSampler, add_contexts
+from training.balanced_claims import ClaimSampler
 from training.batches import Example, ExampleBuilder, TokenCache, load_rows
 from training.constants import BASE, DOWN, OUT, TOKENIZER, UP
 from training.lessons import half_precision
@@ -28,7 +28,7 @@ from training.quantization import Weights
 from training.tensors import DEVICE, collate
 
 RANK, RATE, HEAD_RATE, WEIGHT_DECAY, WARMUP_STEPS = 32, 4e-4, 4e-4, 0.01, 100
-BATCH_GROUPS, POOLED_BATCHES = 96, 12
+BATCH_GROUPS, POOLED_BATCHES = 64, 12
 SMOOTHED_LABEL, PAIR_WEIGHT, EMA_DECAY = 0.01, 1.0, 0.998
 ClaimGroup = list[Example]
 """One claim, or two twins."""
@@ -122,7 +122,7 @@ def main() -> None:
     rng = random.Random(options.seed)
     rows = [row for row in load_rows("support") if row["part"] == "train"]
     rows = rng.sample(rows, options.sample) if options.sample else rows
-    sampler = ClaimSampler(add_contexts(rows), rng)
+    sampler = ClaimSampler(rows, rng)
     reader = Reader.load(options.reader, options.base)
     adapt(reader, options.rank, join_adapters([*map(load_weights, options.start)]) if options.start else None)
     batches = draw_batches(sampler, ExampleBuilder(TokenCache(TOKENIZER), []), rng)

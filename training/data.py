@@ -19,9 +19,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from evals.hostile import build_claim_case
 from training.constants import OUT
 from training.edited_claims import edit_claim
 
+from bookbound.answering.grounding.supporting_units import CitedEvidence
 from bookbound.indexing.split import split_page
 from bookbound.models.onnx import OnnxEmbedder
 from bookbound.sources import parse_book
@@ -29,6 +31,8 @@ from bookbound.sources import parse_book
 HELD_OUT = ("moveit2_tutorials", "openstax_philosophy", "raspberrypi_docs", "typescript_handbook")
 DEV_BOOKS = ("byte_of_python", "hf_deep_rl_course", "ros2_docs")
 TEST_ONLY = ("squad2_dev_B", "fever_symmetric", "clapnq_dev")
+CONTEXT_SOURCES = ("book_claims", "contrasting", "twins", "written")
+"""The claims that are also read with their context, as the verifier does."""
 SEED = 7
 EDITS_PER_CLAIM = 2
 OPENING_CHARACTERS = 80
@@ -244,6 +248,16 @@ def edit_claims(rows: Iterable[Row], rng: random.Random) -> Iterator[Row]:
                 yield row | {"source": "edited", "claim": edited, "supported": False}
 
 
+def add_contexts(rows: Iterable[Row]) -> Iterator[Row]:
+    """The claims about books with those units of their premise that the verifier reads the second time."""
+    for row in rows:
+        if row["source"] in CONTEXT_SOURCES:
+            case = build_claim_case(row | {"book": "", "id": ""}, "", "")
+            yield row | {"context": CitedEvidence(case.text, case.evidence).context or row["premise"]}
+        else:
+            yield row
+
+
 def load_pairs(folder: Path) -> Iterator[Row]:
     for file in sorted(folder.glob("pairs_*.jsonl.gz")):
         for row in read_gzipped_rows(file):
@@ -274,7 +288,8 @@ def main() -> None:
     read_rows = [*load_reading(data / "reading", table), *load_written(data / "books", table)]
     read_rows += alter_questions(read_rows, table, rng)
     claims = [*load_support(data / "support"), *load_claims(table), *load_twins(table)]
-    write_rows("support", [*claims, *edit_claims(claims, rng), *alter_claims(read_rows, table, rng)])
+    claims += [*edit_claims(claims, rng), *alter_claims(read_rows, table, rng)]
+    write_rows("support", add_contexts(claims))
     write_rows("reading", read_rows)
     write_rows("passages", table.rows)
     write_rows("pairs", load_pairs(data / "reading"))

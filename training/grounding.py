@@ -1,7 +1,8 @@
 """`python -m training.grounding`: fits when a paraphrase counts as supported, from what the strong reader says of it.
 
-The data are held-out claims about books, and the development part of `evals/hostile.jsonl`. The constant is such that
-at most `--passed` of the false sentences pass. The readings are stored, so that a second fit takes seconds.
+The data are held-out claims about books, those of `evals/claims.jsonl` and the development part of
+`evals/hostile.jsonl`. The constant is such that at most `--passed` of the false sentences pass. The readings are
+stored, so that a second fit takes seconds.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from evals.hostile import Case, build_claim_case, load_cases
+from evals.hostile import Case, build_claim_case, load_cases, load_claims
+from evals.sets import ROOT
 from training.batches import load_rows
 from training.calibrate import MODELS, fit_logistic, name_weights
 from training.constants import OUT
@@ -26,12 +28,13 @@ from bookbound.answering.reading.cross_encoder import CrossEncoder
 
 FEATURES = ("whole", "context")
 SOURCES = ("contrasting", "book_claims")
+CLAIMS = ROOT / "evals" / "claims.jsonl"
 READINGS = OUT / "paraphrases.json"
 SEED = 7
 
 
 def load_paraphrases(sample: int) -> list[Case]:
-    """Held-out claims and hostile sentences of part `dev`, at most `sample` of each source."""
+    """Held-out claims, those of `evals/claims.jsonl` and hostile sentences of part `dev`; at most `sample` of each."""
     rng, cases = random.Random(SEED), list[Case]()
     rows = [row for row in load_rows("support") if row["part"] == "test"]
     for source in SOURCES:
@@ -39,7 +42,8 @@ def load_paraphrases(sample: int) -> list[Case]:
         for number, row in enumerate(rng.sample(found, min(sample, len(found)))):
             cases.append(build_claim_case(row | {"book": source, "id": str(number)}, source, source))
     hostile = [case for case in load_cases() if case.part == "dev" and case.evidence]
-    cases += rng.sample(hostile, min(sample, len(hostile)))
+    for written in (hostile, load_claims(CLAIMS)):
+        cases += rng.sample(written, min(sample, len(written)))
     return [case for case in cases if not find_verbatim(case.text, case.evidence)]
 
 

@@ -97,7 +97,9 @@ class Encoder(nn.Module):
         places = torch.arange(ids.shape[1], device=ids.device) + self.shape.first_position
         x = self.norm(self.words(ids) + self.places(places) + self.types(types))
         x = functional.dropout(x, DROPOUT, self.training)
-        bias = self._attention_bias(ids, mask, x.dtype)
+        half = torch.is_autocast_enabled(ids.device.type)
+        # Converted once here, not again in every layer.
+        bias = self._attention_bias(ids, mask, torch.get_autocast_dtype(ids.device.type) if half else x.dtype)
         for layer in self.layers:
             x = layer(x, bias)
         return x

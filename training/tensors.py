@@ -9,12 +9,15 @@ from training.batches import Array, Example
 from training.constants import CLS, MAX_TEXT_TOKENS, SEP
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+LENGTH_STEP = 8
+"""The fast kernels of a GPU for attention need lengths that are multiples of this."""
 Batch = dict[str, torch.Tensor]
 
 
 def collate(chosen: list[Example], device: str) -> Batch:
     """Stacks examples into one batch; if their lengths differ, the mask is zero at the padding."""
     length = max(len(example.ids) for example in chosen)
+    length += -length % LENGTH_STEP if device == "cuda" else 0
     shape = (len(chosen), length)
     ids, mask, types = np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     starts, ends = np.zeros(shape, bool), np.zeros(shape, bool)

@@ -6,8 +6,9 @@ import random
 from collections import Counter
 
 import pytest
-from training.balanced_claims import SOURCE_WEIGHTS, ClaimSampler, add_contexts
+from training.balanced_claims import SOURCE_WEIGHTS, ClaimSampler
 from training.batches import Row
+from training.data import add_contexts
 
 PREMISE = (
     "The robot has two legs. Each leg has six joints. The battery holds 1.2 kWh. "
