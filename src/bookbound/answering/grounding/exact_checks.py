@@ -94,10 +94,15 @@ def has_only_known_letters(sentence: str, evidence: str) -> bool:
 
 def has_only_known_names(sentence: str, evidence: str) -> bool:
     """Returns whether the evidence has every name of the sentence, ignoring case, accents and punctuation."""
-    wanted = {_strip_punctuation(re.sub(r"['’]s$", "", normalize_text(name))) for name in find_proper_names(sentence)}
+    wanted = {re.sub(r"['’]s$", "", normalize_text(name)) for name in find_proper_names(sentence)}
+    known, text = _collect_possible_names(evidence), _strip_punctuation(normalize_text(evidence))
+    # A quoted command may have more words than a possible name, and "Siberia" may be there as "Siberian".
     return all(
-        name in known or name.removesuffix("s") in known
-        for known in [_collect_possible_names(evidence)]
+        _strip_punctuation(name) in text
+        if " " in name
+        else not known.isdisjoint(
+            {bare := _strip_punctuation(name), bare.removesuffix("s"), bare.removesuffix("n"), bare + "n"}
+        )
         for name in wanted
     )
 
