@@ -28,10 +28,13 @@ def cut_adapter(adapter: Weights, max_weights: int) -> Weights:
     layers = [name.removesuffix(DOWN) for name in adapter if name.endswith(DOWN)]
     parts = {name: _split_directions(adapter[name + UP], adapter[name + DOWN]) for name in layers}
     ranked = sorted(
-        ((strength**2 / (len(ups) + len(downs)), name) for name, (ups, downs, strengths) in parts.items()
-         for strength in strengths),
+        (
+            (strength**2 / (len(ups) + len(downs)), name)
+            for name, (ups, downs, strengths) in parts.items()
+            for strength in strengths
+        ),
         reverse=True,
-    )  # fmt: skip
+    )
     ranks, left = dict.fromkeys(layers, 0), max_weights
     for _, name in ranked:
         left -= len(parts[name][0]) + len(parts[name][1])
