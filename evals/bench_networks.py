@@ -12,6 +12,7 @@ import numpy as np
 from bookbound.answering.reading.cross_encoder import READER_FILES, CrossEncoder
 from bookbound.domain.chunk import Chunk
 from bookbound.models import (
+    CLAIM_WEIGHTS_FILE,
     DIGESTS_FILE,
     EMBEDDER_FILE,
     FAST_READER_FILE,
@@ -85,7 +86,8 @@ def measure_batches() -> dict[str, float]:
     types = np.repeat([[0, 1]], [ROW_TOKENS // 10, ROW_TOKENS - ROW_TOKENS // 10], axis=1).repeat(2, axis=0)
     figures = {}
     for reader, file in READER_FILES.items():
-        session = OnnxNetwork(find_model_file(file), THREADS)._session
+        claim_weights = find_model_file(CLAIM_WEIGHTS_FILE) if file == STRONG_READER_FILE else None
+        session = OnnxNetwork(find_model_file(file), claim_weights=claim_weights, threads=THREADS)._session
 
         def read(*batches: slice, session: Any = session) -> None:
             for batch in batches:

@@ -78,11 +78,13 @@ def shared_networks() -> Iterator[None]:
     open_network, lock = onnx.OnnxNetwork, Lock()
     opened: dict[tuple[Path, int], onnx.OnnxNetwork] = {}
 
-    def open_once(file: Path, threads: int = 1) -> onnx.OnnxNetwork:
+    def open_once(file: Path, *, claim_weights: Path | None = None, threads: int = 1) -> onnx.OnnxNetwork:
         if file.parent != MODELS_FOLDER:
-            return open_network(file, threads)
+            return open_network(file, claim_weights=claim_weights, threads=threads)
         with lock:
-            return opened.get((file, threads)) or opened.setdefault((file, threads), open_network(file, threads))
+            if (file, threads) not in opened:
+                opened[file, threads] = open_network(file, claim_weights=claim_weights, threads=threads)
+            return opened[file, threads]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx, "OnnxNetwork", open_once)

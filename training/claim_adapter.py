@@ -1,7 +1,8 @@
-"""`python -m training.claim_adapter NAME`: trains the low-rank changes with which the strong reader reads claims.
+"""`python -m training.claim_adapter NAME`: trains the weights with which the strong reader reads claims.
 
-Encoder and other heads stay as they are, bit by bit, so nothing that was fitted on questions changes. A second stage
-starts from the mean of the adapters of the first (`--start`).
+It trains the matrices of all linear layers of a copy of the encoder, and writes their differences from the encoder
+(deltas), which stays as it is: nothing that was fitted on questions changes. A second stage starts from the mean of the
+deltas of the first (`--start`); `training.build_adapter` makes an adapter of them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import argparse
 import random
 from collections.abc import Iterator
 from itertools import islice
-from math import sqrt
 from pathlib import Path
 from time import monotonic
 
@@ -19,34 +19,37 @@ from torch import Tensor, nn
 from torch.nn import functional
 from training.balanced_claims import ClaimSampler
 from training.batches import Example, ExampleBuilder, TokenCache, load_rows
-from training.constants import BASE, DOWN, OUT, TOKENIZER, UP
+from training.constants import BASE, DELTA, OUT, TOKENIZER
 from training.lessons import half_precision
-from training.low_rank import join_adapters
-from training.network import DROPOUT, AdaptedLinear, Reader, as_tensors
+from training.low_rank import average_deltas, multiply_factors
+from training.network import DROPOUT, Reader, as_tensors
 from training.packed_weights import load_weights, save_weights
 from training.quantization import Weights
 from training.tensors import DEVICE, collate
 
-RANK, RATE, HEAD_RATE, WEIGHT_DECAY, WARMUP_STEPS = 32, 4e-4, 4e-4, 0.01, 100
+RATE, HEAD_RATE, WEIGHT_DECAY, WARMUP_STEPS = 4e-5, 4e-4, 0.01, 100
 BATCH_GROUPS, POOLED_BATCHES = 64, 12
 SMOOTHED_LABEL, PAIR_WEIGHT, EMA_DECAY = 0.01, 1.0, 0.998
+HEAD_PREFIX = "supported."
 ClaimGroup = list[Example]
 """One claim, or two twins."""
 
 
-def adapt(reader: Reader, rank: int, start: Weights | None) -> None:
-    """Freezes a reader but for its head for claims, and adds new changes to its layers or those of an adapter."""
+def prepare_reader(reader: Reader, start: Weights | None) -> Weights:
+    """Adds deltas to a reader, freezes all but its matrices and its head for claims, and returns the old matrices."""
     reader.requires_grad_(False)
     reader.supported.requires_grad_(True)
+    before: Weights = {}
     for name, layer in reader.named_modules():
-        if isinstance(layer, AdaptedLinear) and start:
-            layer.adapt(torch.tensor(start[name + DOWN]), torch.tensor(start[name + UP]))
-        elif isinstance(layer, AdaptedLinear):
-            down = torch.randn(rank, layer.in_features) / sqrt(layer.in_features)
-            layer.adapt(down, torch.zeros(layer.out_features, rank))
+        if isinstance(layer, nn.Linear) and name.startswith("encoder."):
+            before[name] = layer.weight.detach().numpy().copy()
+            layer.weight.requires_grad_(True)
+            if start:
+                layer.weight.data += torch.tensor(start[name + DELTA])
     if start:
-        head = {name: values for name, values in start.items() if name.startswith("supported.")}
+        head = {name: values for name, values in start.items() if name.startswith(HEAD_PREFIX)}
         reader.load_state_dict(as_tensors(head), strict=False)
+    return before
 
 
 def draw_batches(sampler: ClaimSampler, builder: ExampleBuilder, rng: random.Random) -> Iterator[list[ClaimGroup]]:
@@ -81,10 +84,10 @@ def train(
     """Returns a running average of the trained weights; stops after so many seconds or steps."""
     trained = {name: part for name, part in reader.named_parameters() if part.requires_grad}
     averages = {name: part.detach().clone() for name, part in trained.items()}
-    head = [part for name, part in trained.items() if name.startswith("supported.")]
-    changes = [part for name, part in trained.items() if not name.startswith("supported.")]
-    parameters = [{"params": changes, "lr": rate}, {"params": head, "lr": HEAD_RATE}]
-    optimizer = torch.optim.AdamW(parameters, weight_decay=WEIGHT_DECAY, betas=(0.9, 0.98))
+    head = [part for name, part in trained.items() if name.startswith(HEAD_PREFIX)]
+    layers = [part for name, part in trained.items() if not name.startswith(HEAD_PREFIX)]
+    parameters = [{"params": layers, "lr": rate}, {"params": head, "lr": HEAD_RATE}]
+    optimizer = torch.optim.AdamW(parameters, weight_decay=WEIGHT_DECAY, betas=(0.9, 0.98), fused=DEVICE == "cuda")
     rates, start = [group["lr"] for group in optimizer.param_groups], monotonic()
     for step, groups in enumerate(islice(batches, steps)):
         done = max(step / steps, (monotonic() - start) / seconds)
@@ -110,8 +113,7 @@ def main() -> None:
     parser.add_argument("name", help="the file in training/out to write, without its ending")
     parser.add_argument("--reader", type=Path, default=OUT / "strong.safetensors")
     parser.add_argument("--base", type=Path, default=BASE, help="the folder that training.base_weights wrote")
-    parser.add_argument("--start", type=Path, nargs="*", help="start from the mean of these adapters")
-    parser.add_argument("--rank", type=int, default=RANK, help="the rank of new changes")
+    parser.add_argument("--start", type=Path, nargs="*", help="start from the mean of these deltas or adapters")
     parser.add_argument("--rate", type=float, default=RATE)
     parser.add_argument("--seconds", type=float, default=420)
     parser.add_argument("--steps", type=int, default=20_000)
@@ -124,12 +126,15 @@ def main() -> None:
     rows = rng.sample(rows, options.sample) if options.sample else rows
     sampler = ClaimSampler(rows, rng)
     reader = Reader.load(options.reader, options.base)
-    adapt(reader, options.rank, join_adapters([*map(load_weights, options.start)]) if options.start else None)
+    start = [multiply_factors(load_weights(file)) for file in options.start or ()]
+    before = prepare_reader(reader, average_deltas(start) if start else None)
     batches = draw_batches(sampler, ExampleBuilder(TokenCache(TOKENIZER), []), rng)
     averages = train(reader.to(DEVICE).train(), batches, options.rate, options.seconds, options.steps)
     file = OUT / f"{options.name}.safetensors"
-    save_weights({name: part.float().cpu().numpy() for name, part in averages.items()}, file)
-    print(f"{file} has an adapter that was trained on {len(rows)} claims.")
+    after = {name: part.float().cpu().numpy() for name, part in averages.items()}
+    head = {name: values for name, values in after.items() if name.startswith(HEAD_PREFIX)}
+    save_weights(head | {name + DELTA: after[f"{name}.weight"] - values for name, values in before.items()}, file)
+    print(f"{file} has deltas that were trained on {len(rows)} claims.")
 
 
 if __name__ == "__main__":

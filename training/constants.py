@@ -11,13 +11,13 @@ OUT = Path("training/out")
 BASE = OUT / "base"
 ADAPTER = "adapter.safetensors"
 """The strong reader's low-rank changes for claims, next to its weights."""
-DOWN, UP = ".down", ".up"
-"""The endings of the two factors of such a change of a layer."""
+DELTA, DOWN, UP = ".delta", ".down", ".up"
+"""The endings of a change of a layer, and of the two factors of a low-rank one."""
 IS_CLAIM = "is_claim"
 """The input of the strong reader that turns these changes on."""
 MODELS = Path("src/bookbound/models")
 TOKENIZER = MODELS / "tokenizer.json"
-STRONG_READER, STRONG_WORDS = "strong-reader.onnx", "strong-reader-words.bin"
+STRONG_READER, STRONG_WORDS, CLAIM_WEIGHTS = "strong-reader.onnx", "strong-reader-words.bin", "claim-weights.npz"
 FAST_READER, EMBEDDER = "fast-reader.onnx", "embedder.onnx"
-NETWORK_FILES = (STRONG_READER, STRONG_WORDS, FAST_READER, EMBEDDER)
+NETWORK_FILES = (STRONG_READER, STRONG_WORDS, CLAIM_WEIGHTS, FAST_READER, EMBEDDER)
 MAX_FILE_BYTES = 95_000_000

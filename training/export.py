@@ -9,9 +9,22 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import numpy as np
 import onnx
+from onnx import numpy_helper
 from onnx.external_data_helper import set_external_data
-from training.constants import ADAPTER, BASE, EMBEDDER, FAST_READER, OUT, STRONG_READER, STRONG_WORDS
+from training.constants import (
+    ADAPTER,
+    BASE,
+    CLAIM_WEIGHTS,
+    DOWN,
+    EMBEDDER,
+    FAST_READER,
+    OUT,
+    STRONG_READER,
+    STRONG_WORDS,
+    UP,
+)
 from training.onnx_graph import Graph
 from training.onnx_networks import add_strong_layer, build_embedder, build_reader
 from training.packed_weights import load_base_weights, load_weights
@@ -22,14 +35,26 @@ WORD_TABLE = "encoder.words.weight"
 
 
 def export_strong(file: Path, base: Path, out: Path) -> Path:
-    """Writes the strong reader with its adapter, and its word table in a file of its own: no file is over 95 MB."""
+    """Writes the strong reader; its word table and its adapter are in files of their own: no file is over 95 MB."""
     weights = load_weights(file) | {WORD_TABLE: load_base_weights("mpnet", base)["words.weight"]}
     model = build_reader(weights | load_weights(file.with_name(ADAPTER)), SHAPES["mpnet"], add_strong_layer)
+    onnx.checker.check_model(model)
     words = next(tensor for tensor in model.graph.initializer if tensor.name == WORD_TABLE)
     (out / STRONG_WORDS).write_bytes(words.raw_data)
-    set_external_data(words, STRONG_WORDS, offset=0, length=len(words.raw_data))
-    words.ClearField("raw_data")
-    return write_model(model, out / STRONG_READER)
+    move_values(words, STRONG_WORDS)
+    factors = [tensor for tensor in model.graph.initializer if tensor.name.endswith((DOWN, UP))]
+    np.savez(out / CLAIM_WEIGHTS, **{tensor.name: numpy_helper.to_array(tensor) for tensor in factors})
+    for tensor in factors:
+        # Not a file: who opens the network gives it these values.
+        move_values(tensor, f"{CLAIM_WEIGHTS}/{tensor.name}")
+    onnx.save(model, out / STRONG_READER)
+    return out / STRONG_READER
+
+
+def move_values(tensor: onnx.TensorProto, place: str) -> None:
+    """Removes the values of a tensor and says where they are."""
+    set_external_data(tensor, place, offset=0, length=len(tensor.raw_data))
+    tensor.ClearField("raw_data")
 
 
 def export_fast(file: Path, base: Path, out: Path) -> Path:

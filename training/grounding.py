@@ -1,8 +1,8 @@
 """`python -m training.grounding`: fits when a paraphrase counts as supported, from what the strong reader says of it.
 
 The data are held-out claims about books, those of `evals/claims.jsonl` and the development part of
-`evals/hostile.jsonl`. The constant is such that at most `--passed` of the false sentences pass. The readings are
-stored, so that a second fit takes seconds.
+`evals/hostile.jsonl`. The constant is such that at most `--passed` of the false sentences pass. The readings of
+a network are stored, so that a second fit takes seconds.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from training.reader_metrics import kept_share
 
 from bookbound.answering.grounding.verifier import CrossEncoderVerifier, check_paraphrase, find_verbatim
 from bookbound.answering.reading.cross_encoder import CrossEncoder
+from bookbound.models import STRONG_READER_FILE
+from bookbound.models.onnx import ModelRuntime
 
 FEATURES = ("whole", "context")
 SOURCES = ("contrasting", "book_claims")
 CLAIMS = ROOT / "evals" / "claims.jsonl"
-READINGS = OUT / "paraphrases.json"
 SEED = 7
 
 
@@ -84,10 +85,11 @@ def main() -> None:
     parser.add_argument("--passed", type=float, default=0.015, help="the share of the false sentences that may pass")
     parser.add_argument("--out", type=Path, default=MODELS / "reader.json", help="the JSON to update")
     options = parser.parse_args()
-    if not READINGS.exists():
+    readings = OUT / f"paraphrases-{ModelRuntime().digest(STRONG_READER_FILE)[:12]}.json"
+    if not readings.exists():
         rows = asyncio.run(read_paraphrases(load_paraphrases(options.sample)))
-        READINGS.write_text(json.dumps(rows) + "\n", encoding="utf-8")
-    weights = fit(json.loads(READINGS.read_text(encoding="utf-8")), options.passed)
+        readings.write_text(json.dumps(rows) + "\n", encoding="utf-8")
+    weights = fit(json.loads(readings.read_text(encoding="utf-8")), options.passed)
     constants = json.loads(options.out.read_text(encoding="utf-8"))
     constants["strong"]["paraphrase"] = weights
     options.out.write_text(json.dumps(constants, indent=1) + "\n", encoding="utf-8")

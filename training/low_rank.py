@@ -1,56 +1,49 @@
-"""Low-rank changes of layers: their mean, and the part of them that fits into a number of weights."""
+"""Deltas of layers: their mean, and their truncated singular value decomposition, which is an adapter (LoRA)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from training.constants import DOWN, UP
+from training.constants import DELTA, DOWN, UP
 from training.quantization import Array, Weights
 
 
-def join_adapters(adapters: Sequence[Weights]) -> Weights:
-    """The mean of all changes and of all heads; the rank of a change is the sum of theirs."""
-    joined: Weights = {}
-    for name in adapters[0]:
-        parts = [adapter[name] for adapter in adapters]
-        if name.endswith(DOWN):
-            joined[name] = np.concatenate(parts, 0)
-        elif name.endswith(UP):
-            joined[name] = np.concatenate(parts, 1) / len(parts)
-        else:
-            joined[name] = np.mean(parts, 0)
-    return joined
-
-
-def cut_adapter(adapter: Weights, max_weights: int) -> Weights:
-    """Keeps the directions of all layers that change most for their size."""
+def multiply_factors(adapter: Weights) -> Weights:
+    """Multiplies the two factors of each layer of an adapter into a delta; deltas stay as they are."""
     layers = [name.removesuffix(DOWN) for name in adapter if name.endswith(DOWN)]
-    parts = {name: _split_directions(adapter[name + UP], adapter[name + DOWN]) for name in layers}
+    others = {name: values for name, values in adapter.items() if not name.endswith((DOWN, UP))}
+    return others | {name + DELTA: adapter[name + UP] @ adapter[name + DOWN] for name in layers}
+
+
+def average_deltas(parts: Sequence[Weights]) -> Weights:
+    """The mean of all deltas and of all heads."""
+    return {name: np.mean([part[name] for part in parts], 0) for name in parts[0]}
+
+
+def truncate_deltas(deltas: Weights, max_weights: int) -> Weights:
+    """An adapter with the strongest directions of all layers, for the number of their weights."""
+    layers = [name.removesuffix(DELTA) for name in deltas if name.endswith(DELTA)]
+    parts = {name: np.linalg.svd(deltas[name + DELTA], full_matrices=False) for name in layers}
     ranked = sorted(
-        (
-            (strength**2 / (len(ups) + len(downs)), name)
-            for name, (ups, downs, strengths) in parts.items()
-            for strength in strengths
-        ),
+        ((strength**2 / _direction_size(part), name) for name, part in parts.items() for strength in part[1]),
         reverse=True,
     )
     ranks, left = dict.fromkeys(layers, 0), max_weights
     for _, name in ranked:
-        left -= len(parts[name][0]) + len(parts[name][1])
+        left -= _direction_size(parts[name])
         if left < 0:
             break
         ranks[name] += 1
-    cut = {name: values for name, values in adapter.items() if not name.endswith((DOWN, UP))}
-    for name, (ups, downs, strengths) in parts.items():
+    cut = {name: values for name, values in deltas.items() if not name.endswith(DELTA)}
+    for name, (ups, strengths, downs) in parts.items():
         roots = np.sqrt(strengths[: ranks[name]])
-        cut[name + DOWN] = (downs[:, : ranks[name]] * roots).T
+        cut[name + DOWN] = downs[: ranks[name]] * roots[:, None]
         cut[name + UP] = ups[:, : ranks[name]] * roots
     return cut
 
 
-def _split_directions(up: Array, down: Array) -> tuple[Array, Array, Array]:
-    """The orthogonal directions of a change in its output and its input, and their strengths, strongest first."""
-    (left, one), (right, two) = np.linalg.qr(up.astype(np.float64)), np.linalg.qr(down.astype(np.float64).T)
-    turned, strengths, back = np.linalg.svd(one @ two.T)
-    return left @ turned, right @ back.T, strengths
+def _direction_size(part: tuple[Array, Array, Array]) -> int:
+    """How many weights one direction of a delta has."""
+    ups, _, downs = part
+    return len(ups) + len(downs.T)

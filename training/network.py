@@ -25,36 +25,14 @@ WORD_TABLE = "words.weight"
 TABLES = (WORD_TABLE, "places.weight", "types.weight")
 
 
-class AdaptedLinear(nn.Linear):
-    """A linear layer, with a low-rank change once it is adapted: only claims are read with it."""
-
-    down: nn.Parameter | None
-    up: nn.Parameter | None
-
-    def __init__(self, inputs: int, outputs: int) -> None:
-        super().__init__(inputs, outputs)
-        self.register_parameter("down", None)
-        self.register_parameter("up", None)
-
-    def adapt(self, down: Tensor, up: Tensor) -> None:
-        self.down, self.up = nn.Parameter(down), nn.Parameter(up)
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = super().forward(x)
-        if self.down is None or self.up is None:
-            return y
-        inner = functional.linear(functional.dropout(x, DROPOUT, self.training), self.down)
-        return y + functional.linear(inner, self.up)
-
-
 class Layer(nn.Module):
     """One layer: attention and a feed-forward network, each with a residual connection and normalisation."""
 
     def __init__(self, shape: EncoderShape) -> None:
         super().__init__()
         hidden, self.heads = shape.hidden, shape.heads
-        self.qkv, self.out = AdaptedLinear(hidden, 3 * hidden), AdaptedLinear(hidden, hidden)
-        self.inner, self.outer = AdaptedLinear(hidden, shape.feed_forward), AdaptedLinear(shape.feed_forward, hidden)
+        self.qkv, self.out = nn.Linear(hidden, 3 * hidden), nn.Linear(hidden, hidden)
+        self.inner, self.outer = nn.Linear(hidden, shape.feed_forward), nn.Linear(shape.feed_forward, hidden)
         self.norm1, self.norm2 = (nn.LayerNorm(hidden, shape.norm_epsilon) for _ in range(2))
 
     def forward(self, x: Tensor, bias: Tensor | None) -> Tensor:

@@ -68,8 +68,7 @@ class Graph:
         if matrix.size <= min_packed_size:
             return self.tensor(name, matrix.astype(np.float32).T)
         rows, scales = quantize_rows(matrix, LARGEST_8_BIT)
-        stored, scale = self.tensor(name, rows.T), self.tensor(f"{name}.scale", scales[None])
-        return self.add("Mul", self.add("Cast", stored, to=TensorProto.FLOAT), scale)
+        return self.add("DequantizeLinear", self.tensor(name, rows.T), self.tensor(f"{name}.scale", scales), axis=1)
 
     def adapted_linear(self, x: str, name: str, switch: str) -> str:
         """The same, with a low-rank change if the switch is on."""

@@ -11,8 +11,17 @@ from pathlib import Path
 import pytest
 
 from bookbound import models
+from bookbound.answering.reading.cross_encoder import CLAIM_INPUTS
 from bookbound.domain.errors import ConfigError
-from bookbound.models import DIGESTS_FILE, FAST_READER_FILE, LARGE_FILES, MODELS_FOLDER, find_model_file
+from bookbound.models import (
+    CLAIM_WEIGHTS_FILE,
+    DIGESTS_FILE,
+    FAST_READER_FILE,
+    LARGE_FILES,
+    MODELS_FOLDER,
+    TOKENIZER_FILE,
+    find_model_file,
+)
 from bookbound.models.onnx import ModelRuntime
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -58,6 +67,23 @@ def test_an_installation_finds_the_large_files_in_the_distribution(
 def test_a_folder_that_was_chosen_is_not_completed_from_the_distribution(distribution: Path, tmp_path: Path) -> None:
     assert distribution.is_dir()
     assert find_model_file(STRONG_READER, tmp_path) == tmp_path / STRONG_READER
+
+
+def test_an_installation_reads_claims_with_the_weights_of_both_packages(installed: Path, distribution: Path) -> None:
+    def read_claim(models: ModelRuntime) -> float:
+        (claim, premise), (opening, closing) = (
+            (models.ids("A dog barks."), models.ids("A dog is loud.")),
+            models.special_ids,
+        )
+        ids = [opening, *claim, closing, *premise, closing]
+        types = [0] * (len(claim) + 2) + [1] * (len(premise) + 1)
+        outputs = models.network(STRONG_READER).read(ids, token_type_ids=types, **CLAIM_INPUTS["strong"])
+        return float(outputs["supported"])
+
+    assert distribution.is_dir()
+    for name in (CLAIM_WEIGHTS_FILE, TOKENIZER_FILE):
+        (installed / name).symlink_to(MODELS_FOLDER / name)
+    assert read_claim(ModelRuntime(installed)) == read_claim(ModelRuntime())
 
 
 def test_a_damaged_file_of_the_distribution_is_refused(installed: Path, distribution: Path) -> None:

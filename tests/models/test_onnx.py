@@ -17,6 +17,7 @@ from tests.models.golden import FILE, measure_cosine, read_pair
 from bookbound.answering.reading.cross_encoder import ReaderConstants
 from bookbound.domain.errors import ConfigError
 from bookbound.models import (
+    CLAIM_WEIGHTS_FILE,
     CONSTANTS_FILE,
     DIGESTS_FILE,
     EMBEDDER_FILE,
@@ -31,14 +32,14 @@ from bookbound.models.onnx import ModelRuntime, Network, OnnxEmbedder, OnnxNetwo
 MODELS = ModelRuntime()
 GOLDEN = json.loads(FILE.read_text("utf-8"))
 NETWORKS = (EMBEDDER_FILE, FAST_READER_FILE, STRONG_READER_FILE)
-(WORDS_FILE,) = EXTRA_FILES[STRONG_READER_FILE]
+STRONG_EXTRA_FILES = EXTRA_FILES[STRONG_READER_FILE]
 ANY = st.characters(exclude_categories=["Cs"])
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder of models whose files a test may replace."""
-    for name in (*NETWORKS, WORDS_FILE, TOKENIZER_FILE, DIGESTS_FILE, CONSTANTS_FILE):
+    for name in (*NETWORKS, *STRONG_EXTRA_FILES, TOKENIZER_FILE, DIGESTS_FILE, CONSTANTS_FILE):
         (tmp_path / name).symlink_to(MODELS_FOLDER / name)
     return tmp_path
 
@@ -54,10 +55,10 @@ def load_file(folder: Path, name: str) -> None:
     if name == TOKENIZER_FILE:
         models.ids("a")
     else:
-        models.network(STRONG_READER_FILE if name == WORDS_FILE else name)
+        models.network(STRONG_READER_FILE if name in STRONG_EXTRA_FILES else name)
 
 
-@pytest.mark.parametrize("file", [*NETWORKS, WORDS_FILE, TOKENIZER_FILE])
+@pytest.mark.parametrize("file", [*NETWORKS, *STRONG_EXTRA_FILES, TOKENIZER_FILE])
 def test_a_damaged_model_file_is_refused(folder: Path, file: str) -> None:
     data = bytearray((folder / file).read_bytes())
     data[len(data) // 2] ^= 1
@@ -66,14 +67,14 @@ def test_a_damaged_model_file_is_refused(folder: Path, file: str) -> None:
         load_file(folder, file)
 
 
-@pytest.mark.parametrize("file", [*NETWORKS, WORDS_FILE, TOKENIZER_FILE])
+@pytest.mark.parametrize("file", [*NETWORKS, *STRONG_EXTRA_FILES, TOKENIZER_FILE])
 def test_a_missing_model_file_is_reported(folder: Path, file: str) -> None:
     (folder / file).unlink()
     with pytest.raises(ConfigError, match=f"^The model file {file} is missing. Install bookbound again.*\\.$"):
         load_file(folder, file)
 
 
-@pytest.mark.parametrize("file", [*NETWORKS, WORDS_FILE, TOKENIZER_FILE])
+@pytest.mark.parametrize("file", [*NETWORKS, *STRONG_EXTRA_FILES, TOKENIZER_FILE])
 def test_a_file_without_a_digest_is_refused(folder: Path, file: str) -> None:
     digests = json.loads((folder / DIGESTS_FILE).read_text())
     del digests[file]
@@ -126,7 +127,7 @@ def list_shipped_files() -> dict[str, Path]:
 
 def test_every_shipped_file_has_its_digest_and_no_other_is_shipped() -> None:
     digests = json.loads((MODELS_FOLDER / DIGESTS_FILE).read_text())
-    assert {*digests} == {*NETWORKS, WORDS_FILE, TOKENIZER_FILE}
+    assert {*digests} == {*NETWORKS, *STRONG_EXTRA_FILES, TOKENIZER_FILE}
     assert {*list_shipped_files()} == {*digests, DIGESTS_FILE, CONSTANTS_FILE}
     assert {name: hashlib.sha256((MODELS_FOLDER / name).read_bytes()).hexdigest() for name in digests} == digests
 
@@ -140,8 +141,8 @@ def test_no_shipped_file_is_too_large_for_a_forge() -> None:
 def test_the_strong_reader_uses_all_threads_and_the_others_one_each(monkeypatch: pytest.MonkeyPatch) -> None:
     threads: dict[str, int] = {}
 
-    def open_network(file: Path, threads_per_reading: int = 1) -> None:
-        threads[file.name] = threads_per_reading
+    def open_network(file: Path, **options: int) -> None:
+        threads[file.name] = options["threads"]
 
     monkeypatch.setattr("bookbound.models.onnx.OnnxNetwork", open_network)
     models = ModelRuntime(threads=3)
@@ -203,7 +204,10 @@ MAX_COSINE_DIFFERENCE, MAX_MEAN_COSINE_DIFFERENCE = 0.02, 0.005
 def open_network(file: str, option: int) -> Network:
     """Opens a network as it is used, or with one of the options."""
     options = OPTIONS[option]
-    return OnnxNetwork(MODELS_FOLDER / file, options=options) if options else MODELS.network(file)
+    claim_weights = MODELS_FOLDER / CLAIM_WEIGHTS_FILE if file == STRONG_READER_FILE else None
+    if not options:
+        return MODELS.network(file)
+    return OnnxNetwork(MODELS_FOLDER / file, claim_weights=claim_weights, options=options)
 
 
 def test_the_golden_passages_differ_in_length_and_kind() -> None:

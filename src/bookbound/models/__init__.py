@@ -14,10 +14,11 @@ from bookbound.domain.errors import ConfigError
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 MODELS_FOLDER = Path(__file__).parent
 EMBEDDER_FILE, FAST_READER_FILE, STRONG_READER_FILE = "embedder.onnx", "fast-reader.onnx", "strong-reader.onnx"
-EXTRA_FILES = {STRONG_READER_FILE: ("strong-reader-words.bin",)}
-"""Files that a network loads itself; no file may be so large that a forge refuses it."""
-LARGE_FILES = (STRONG_READER_FILE, *EXTRA_FILES[STRONG_READER_FILE])
-"""Too large for the wheel of this package: in an installation they are in another, next to each other."""
+WORDS_FILE, CLAIM_WEIGHTS_FILE = "strong-reader-words.bin", "claim-weights.npz"
+EXTRA_FILES = {STRONG_READER_FILE: (WORDS_FILE, CLAIM_WEIGHTS_FILE)}
+"""Weights of a network outside its own file; no file may be so large that a forge refuses it."""
+LARGE_FILES = (STRONG_READER_FILE, WORDS_FILE)
+"""Too large for the wheel of this package: an installation has them in another, next to each other."""
 LARGE_FILES_PACKAGE, LARGE_FILES_DISTRIBUTION = "bookbound_models", "bookbound-models"
 TOKENIZER_FILE, CONSTANTS_FILE, DIGESTS_FILE = "tokenizer.json", "reader.json", "digests.json"
 

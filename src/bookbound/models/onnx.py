@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.models import (
+    CLAIM_WEIGHTS_FILE,
     CONSTANTS_FILE,
     DIGESTS_FILE,
     EMBEDDER_FILE,
@@ -65,12 +66,26 @@ class Network(Protocol):
 class OnnxNetwork:
     """A network that reads one row of tokens per call, because dynamic quantization makes rows of a batch differ."""
 
-    def __init__(self, file: Path, threads: int = 1, options: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        file: Path,
+        *,
+        claim_weights: Path | None = None,
+        threads: int = 1,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
         import onnxruntime  # a process that reads with a remote network does not need it
 
+        session_options = _build_session_options(threads, options or {})
+        if claim_weights:
+            # Given as arrays, because onnxruntime opens files only next to that of the network. It does not keep them
+            # alive: `values` must live until the session has copied them.
+            with np.load(claim_weights) as arrays:
+                values = {name: onnxruntime.OrtValue.ortvalue_from_numpy(arrays[name]) for name in arrays.files}
+            session_options.add_external_initializers([*values], [*values.values()])
         self._session = onnxruntime.InferenceSession(
             str(file),
-            _build_session_options(threads, options or {}),
+            session_options,
             providers=["CPUExecutionProvider"],
             disabled_optimizers=["SkipLayerNormFusion"],
         )
@@ -146,10 +161,13 @@ class ModelRuntime:
     def _load_network(self, name: str) -> Network:
         if self._socket:
             return RemoteNetwork(self._socket, name)
-        for extra in EXTRA_FILES.get(name, ()):
-            self._verify_file(extra)
-        # The strong reader reads few passages, one after the other, so each reading takes all threads.
-        network = OnnxNetwork(self._verify_file(name), self._thread_count if name == STRONG_READER_FILE else 1)
+        files = {file: self._verify_file(file) for file in (name, *EXTRA_FILES.get(name, ()))}
+        network = OnnxNetwork(
+            files[name],
+            claim_weights=files.get(CLAIM_WEIGHTS_FILE),
+            # The strong reader reads few passages, one after the other, so each reading takes all threads.
+            threads=self._thread_count if name == STRONG_READER_FILE else 1,
+        )
         return_free_memory()
         return network
 
@@ -224,7 +242,7 @@ class OnnxEmbedder:
 
 
 def return_free_memory() -> None:
-    """Gives memory back that opening a network needed for a moment: 300 MB, which glibc would keep."""
+    """Gives memory back that opening a network needed for a moment: 40 MB, which glibc would keep."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim:
         trim(0)
@@ -238,6 +256,8 @@ def _build_session_options(threads: int, entries: Mapping[str, str]) -> onnxrunt
     options.log_severity_level = ONNX_LOG_ERRORS
     # The fusions of the highest level and the one disabled above round differently on different CPUs.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-    for name, value in {"session.intra_op.allow_spinning": "0", **entries}.items():
+    # Weights of 8 bits become full precision when a network is opened, and no CPU multiplies them in 8 bits.
+    settings = {"session.intra_op.allow_spinning": "0", "session.disable_quant_qdq": "1"}
+    for name, value in {**settings, **entries}.items():
         options.add_session_config_entry(name, value)
     return options
