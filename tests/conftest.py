@@ -72,22 +72,22 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="session", autouse=True)
 def shared_networks() -> Iterator[None]:
-    """Opens each shipped network once per process: every copy of the strong reader takes 400 MB and 2 seconds."""
-    from bookbound.models import MODELS_FOLDER, onnx
+    """Opens each shipped network once per process: every copy of the strong reader takes 450 MB and a second."""
+    from bookbound.models import MODELS_FOLDER
+    from bookbound.models.onnx import OnnxNetwork
 
-    open_network, lock = onnx.OnnxNetwork, Lock()
-    opened: dict[tuple[Path, int], onnx.OnnxNetwork] = {}
+    opened, lock = dict[tuple[Path, int], OnnxNetwork](), Lock()
 
-    def open_once(file: Path, *, claim_weights: Path | None = None, threads: int = 1) -> onnx.OnnxNetwork:
+    def open_once(file: Path, *, claim_weights: Path | None = None, threads: int = 1) -> OnnxNetwork:
         if file.parent != MODELS_FOLDER:
-            return open_network(file, claim_weights=claim_weights, threads=threads)
+            return OnnxNetwork(file, claim_weights=claim_weights, threads=threads)
         with lock:
             if (file, threads) not in opened:
-                opened[file, threads] = open_network(file, claim_weights=claim_weights, threads=threads)
+                opened[file, threads] = OnnxNetwork(file, claim_weights=claim_weights, threads=threads)
             return opened[file, threads]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(onnx, "OnnxNetwork", open_once)
+        patch.setattr("bookbound.models.onnx.OnnxNetwork", open_once)
         yield
 
 

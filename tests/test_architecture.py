@@ -27,7 +27,7 @@ LAYERS = [
 DOMAIN, STAGES, CONTRACTS = "domain", {"sources", "indexing", "answering"}, "contracts"
 # A product and the files that may import it.
 PRODUCTS = {
-    "onnxruntime": {"models/onnx.py"},
+    "onnxruntime": {"models/networks.py"},
     "tokenizers": {"models/onnx.py"},
     "qdrant_edge": {"indexing/store/edge"},
     "qdrant_client": {"indexing/store/qdrant"},

@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 from training.batches import NO_LABEL, Array, Example, ExampleBuilder, TokenCache, load_negatives, load_rows
 from training.constants import (
+    CLAIM_WEIGHTS,
     CLS,
     EMBEDDER,
     FAST_READER,
@@ -29,60 +29,56 @@ from training.constants import (
 from training.reader_metrics import HeldOut, Logits, measure_reader
 from training.retrieval_metrics import measure_retrieval, measure_selection
 
-from bookbound.models.onnx import ONNX_LOG_ERRORS
+from bookbound.models.networks import Outputs
+from bookbound.models.onnx import OnnxNetwork
 
 FILES = {"strong": STRONG_READER, "fast": FAST_READER, "embedder": EMBEDDER}
+OUTPUTS = ("start", "end", "answers", "supported")
 Figures = dict[str, dict[str, float]]
 """The figures of each network."""
 
 
-class OnnxFile:
-    """An exported network with one thread per call and several calls at once."""
+class ParallelNetwork:
+    """A network as the product opens it, with one thread per call and several calls at once."""
 
     def __init__(self, file: Path, threads: int = 1) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads, options.log_severity_level = 1, ONNX_LOG_ERRORS
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-        self._session = onnxruntime.InferenceSession(
-            file, options, providers=["CPUExecutionProvider"], disabled_optimizers=["SkipLayerNormFusion"]
-        )
+        self.has_claim_weights = file.name == STRONG_READER
+        claim_weights = file.with_name(CLAIM_WEIGHTS) if self.has_claim_weights else None
+        self._network = OnnxNetwork(file, claim_weights=claim_weights)
         self._threads = ThreadPoolExecutor(threads)
-        self.switches = {each.name for each in self._session.get_overridable_initializers()}
 
-    def run(self, inputs: Sequence[dict[str, Array]]) -> list[list[Array]]:
+    def read(self, rows: Sequence[dict[str, list[int]]]) -> list[Outputs]:
         """The outputs for each row of inputs."""
-        return list(self._threads.map(self._run_row, inputs))
-
-    def _run_row(self, row: dict[str, Array]) -> list[Array]:
-        found = self._session.run(None, {name: values[None].astype(np.int64) for name, values in row.items()})
-        return [output[0] for output in found]
+        return list(self._threads.map(lambda row: self._network.read(**row), rows))
 
 
 class OnnxReader:
     """Reads examples with an exported reader."""
 
     def __init__(self, file: Path, threads: int = 1) -> None:
-        self._network = OnnxFile(file, threads)
+        self._network = ParallelNetwork(file, threads)
 
     def __call__(self, examples: Sequence[Example]) -> Logits:
-        rows = [
-            {"input_ids": each.ids, "token_type_ids": np.arange(len(each.ids)) >= each.second_start}
-            | ({IS_CLAIM: np.array([1])} if IS_CLAIM in self._network.switches and each.supported != NO_LABEL else {})
-            for each in examples
-        ]
-        starts, ends, answers, supported = zip(*self._network.run(rows), strict=True)
-        return list(starts), list(ends), np.array(answers), np.array(supported)
+        found = self._network.read([self._build_row(example) for example in examples])
+        starts, ends, answers, supported = ([each[name] for each in found] for name in OUTPUTS)
+        return starts, ends, np.array(answers), np.array(supported)
+
+    def _build_row(self, example: Example) -> dict[str, list[int]]:
+        types = [int(at >= example.second_start) for at in range(len(example.ids))]
+        row = {"ids": example.ids.tolist(), "token_type_ids": types}
+        is_claim = self._network.has_claim_weights and example.supported != NO_LABEL
+        return row | {IS_CLAIM: [1]} if is_claim else row
 
 
 class OnnxTextEmbedder:
     """Embeds tokenized texts with an exported embedder."""
 
     def __init__(self, file: Path, threads: int = 1) -> None:
-        self._network = OnnxFile(file, threads)
+        self._network = ParallelNetwork(file, threads)
 
     def __call__(self, texts: list[Array]) -> Array:
-        rows = [{"input_ids": np.concatenate([[CLS], ids[:MAX_TEXT_TOKENS], [SEP]])} for ids in texts]
-        return np.array([vector for (vector,) in self._network.run(rows)])
+        rows = [{"ids": [CLS, *ids[:MAX_TEXT_TOKENS].tolist(), SEP]} for ids in texts]
+        return np.array([outputs["embedding"] for outputs in self._network.read(rows)])
 
 
 def evaluate(networks: Sequence[str], folder: Path, sample: int | None, threads: int) -> Figures:

@@ -21,8 +21,8 @@ from tests.server.test_shutdown import wait_until, worker_pids
 
 from bookbound.domain.errors import ConfigError, ServiceUnreachableError
 from bookbound.models import EMBEDDER_FILE, FAST_READER_FILE, STRONG_READER_FILE
+from bookbound.models.networks import SOCKET_VARIABLE, RemoteNetwork
 from bookbound.models.onnx import ModelRuntime
-from bookbound.models.remote_network import SOCKET_VARIABLE, RemoteNetwork
 from bookbound.server.network_process import share_networks
 from bookbound.settings import Settings
 
@@ -98,7 +98,7 @@ def refuse(_: socket.socket) -> None:
 def test_a_process_that_does_not_answer_is_a_503_with_the_time_to_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behaviour: Callable[[socket.socket], None]
 ) -> None:
-    monkeypatch.setattr("bookbound.models.remote_network.TIMEOUT_SECONDS", 0.0 if behaviour is refuse else 60.0)
+    monkeypatch.setattr("bookbound.models.networks.TIMEOUT_SECONDS", 0.0 if behaviour is refuse else 60.0)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "networks"))
         listener.listen()

@@ -57,8 +57,8 @@ def writer_name(settings: Settings) -> str:
 async def open_engine(settings: Settings) -> Engine:
     """Opens the models and services of the settings; if one fails, those before it are closed."""
     from bookbound.models import EMBEDDER_FILE, FAST_READER_FILE, STRONG_READER_FILE
+    from bookbound.models.networks import SOCKET_VARIABLE
     from bookbound.models.onnx import ModelRuntime
-    from bookbound.models.remote_network import SOCKET_VARIABLE
 
     is_strong = settings.reader == "strong"
     networks = {STRONG_READER_FILE: is_strong, FAST_READER_FILE: True, EMBEDDER_FILE: settings.embedder == "local"}

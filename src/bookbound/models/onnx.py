@@ -1,4 +1,4 @@
-"""Runs the shipped networks with onnxruntime, tokenizes text for them, and embeds text."""
+"""Loads the shipped networks, tokenizes text for them, and embeds text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 import tokenizers
-from numpy.typing import NDArray
 
 from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.models import (
@@ -33,19 +32,15 @@ from bookbound.models import (
     load_constants,
     missing_model_error,
 )
-from bookbound.models.remote_network import RemoteNetwork
+from bookbound.models.networks import Outputs, RemoteNetwork, open_session
 
 if TYPE_CHECKING:
-    import onnxruntime
-
     from bookbound.domain.ports import Vectors
 
 P = ParamSpec("P")
 T = TypeVar("T")
 TOKEN_COUNT_CACHE_SIZE = 1 << 15
 EMBEDDING_SIZE, EMBEDDER_MAX_TOKENS = 384, 256
-ONNX_LOG_ERRORS = 3
-"""The severity from which onnxruntime prints: otherwise it warns of the strong reader's optional input."""
 
 
 class TokenizedText(NamedTuple):
@@ -59,7 +54,7 @@ class TokenizedText(NamedTuple):
 class Network(Protocol):
     """Reads rows of tokens."""
 
-    def read(self, ids: Sequence[int], **inputs: Sequence[int]) -> Mapping[str, NDArray[np.float32]]:
+    def read(self, ids: Sequence[int], **inputs: Sequence[int]) -> Outputs:
         """Returns the outputs for a row by name."""
 
 
@@ -74,24 +69,10 @@ class OnnxNetwork:
         threads: int = 1,
         options: Mapping[str, str] | None = None,
     ) -> None:
-        import onnxruntime  # a process that reads with a remote network does not need it
-
-        session_options = _build_session_options(threads, options or {})
-        if claim_weights:
-            # Given as arrays, because onnxruntime opens files only next to that of the network. It does not keep them
-            # alive: `values` must live until the session has copied them.
-            with np.load(claim_weights) as arrays:
-                values = {name: onnxruntime.OrtValue.ortvalue_from_numpy(arrays[name]) for name in arrays.files}
-            session_options.add_external_initializers([*values], [*values.values()])
-        self._session = onnxruntime.InferenceSession(
-            str(file),
-            session_options,
-            providers=["CPUExecutionProvider"],
-            disabled_optimizers=["SkipLayerNormFusion"],
-        )
+        self._session = open_session(file, claim_weights, threads, options or {})
         self._outputs = [output.name for output in self._session.get_outputs()]
 
-    def read(self, ids: Sequence[int], **inputs: Sequence[int]) -> Mapping[str, NDArray[np.float32]]:
+    def read(self, ids: Sequence[int], **inputs: Sequence[int]) -> Outputs:
         arrays = {name: np.array([values], np.int64) for name, values in {"input_ids": ids, **inputs}.items()}
         found = self._session.run(None, arrays)
         return {name: np.asarray(rows, np.float32)[0] for name, rows in zip(self._outputs, found, strict=True)}
@@ -246,18 +227,3 @@ def return_free_memory() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim:
         trim(0)
-
-
-def _build_session_options(threads: int, entries: Mapping[str, str]) -> onnxruntime.SessionOptions:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    options.log_severity_level = ONNX_LOG_ERRORS
-    # The fusions of the highest level and the one disabled above round differently on different CPUs.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
-    # Weights of 8 bits become full precision when a network is opened, and no CPU multiplies them in 8 bits.
-    settings = {"session.intra_op.allow_spinning": "0", "session.disable_quant_qdq": "1"}
-    for name, value in {**settings, **entries}.items():
-        options.add_session_config_entry(name, value)
-    return options

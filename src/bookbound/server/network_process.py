@@ -22,8 +22,8 @@ from tempfile import TemporaryDirectory, gettempdir
 from time import monotonic
 
 from bookbound.domain.errors import BookboundError, ConfigError
+from bookbound.models.networks import MAX_REQUEST_BYTES, SOCKET_VARIABLE, ReadingRequest, encode_outputs
 from bookbound.models.onnx import ModelRuntime, Network
-from bookbound.models.remote_network import MAX_REQUEST_BYTES, SOCKET_VARIABLE, ReadingRequest, encode_outputs
 from bookbound.server.telemetry.log_format import configure_logging, describe_traceback
 from bookbound.server.worker_processes import MIN_RESTART_SECONDS
 from bookbound.settings import Settings

@@ -1,4 +1,4 @@
-"""Reads with the networks of another process, over a local socket."""
+"""Opens networks with onnxruntime, and reads with those of another process, over a local socket."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ import threading
 from collections.abc import Mapping, Sequence
 from math import prod
 from multiprocessing.connection import Client
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bookbound.domain.errors import ServiceUnreachableError
 from bookbound.domain.question import Deadline
+
+if TYPE_CHECKING:
+    import onnxruntime
 
 SOCKET_VARIABLE = "BOOKBOUND_NETWORK_SOCKET"
 """Names the socket of the process that has the networks; the supervisor of several workers sets it for them."""
@@ -24,7 +28,45 @@ RETRY_AFTER_SECONDS = 5
 UNREACHABLE_MESSAGE = (
     f"The process that computes the networks does not answer. Try again in {RETRY_AFTER_SECONDS} seconds."
 )
+ONNX_LOG_ERRORS = 3
+"""The severity from which onnxruntime prints: otherwise it warns of the strong reader's optional input."""
 Outputs = Mapping[str, NDArray[np.float32]]
+
+
+def open_session(
+    file: Path, claim_weights: Path | None, threads: int, options: Mapping[str, str]
+) -> onnxruntime.InferenceSession:
+    """Opens the file of a network; the weights for claims of the strong reader are in a file of their own."""
+    import onnxruntime  # a process that reads with a remote network does not need it
+
+    session_options = _build_session_options(threads, options)
+    if claim_weights:
+        # Given as arrays, because onnxruntime opens files only next to that of the network. It does not keep them
+        # alive: `values` must live until the session has copied them.
+        with np.load(claim_weights) as arrays:
+            values = {name: onnxruntime.OrtValue.ortvalue_from_numpy(arrays[name]) for name in arrays.files}
+        session_options.add_external_initializers([*values], [*values.values()])
+    return onnxruntime.InferenceSession(
+        str(file),
+        session_options,
+        providers=["CPUExecutionProvider"],
+        disabled_optimizers=["SkipLayerNormFusion"],
+    )
+
+
+def _build_session_options(threads: int, entries: Mapping[str, str]) -> onnxruntime.SessionOptions:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.log_severity_level = ONNX_LOG_ERRORS
+    # The fusions of the highest level and the one disabled above round differently on different CPUs.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    # Weights of 8 bits become full precision when a network is opened, and no CPU multiplies them in 8 bits.
+    settings = {"session.intra_op.allow_spinning": "0", "session.disable_quant_qdq": "1"}
+    for name, value in {**settings, **entries}.items():
+        options.add_session_config_entry(name, value)
+    return options
 
 
 class ReadingRequest(NamedTuple):
