@@ -25,8 +25,7 @@ from training.reader_metrics import kept_share
 
 from bookbound.answering.grounding.verifier import CrossEncoderVerifier, check_paraphrase, find_verbatim
 from bookbound.answering.reading.cross_encoder import CrossEncoder
-from bookbound.models import STRONG_READER_FILE
-from bookbound.models.onnx import ModelRuntime
+from bookbound.models import DIGESTS_FILE, STRONG_READER_FILE, load_constants
 
 FEATURES = ("whole", "context")
 SOURCES = ("contrasting", "book_claims")
@@ -85,7 +84,8 @@ def main() -> None:
     parser.add_argument("--passed", type=float, default=0.015, help="the share of the false sentences that may pass")
     parser.add_argument("--out", type=Path, default=MODELS / "reader.json", help="the JSON to update")
     options = parser.parse_args()
-    readings = OUT / f"paraphrases-{ModelRuntime().digest(STRONG_READER_FILE)[:12]}.json"
+    digest = load_constants(MODELS / DIGESTS_FILE)[STRONG_READER_FILE]
+    readings = OUT / f"paraphrases-{digest[:12]}.json"
     if not readings.exists():
         rows = asyncio.run(read_paraphrases(load_paraphrases(options.sample)))
         readings.write_text(json.dumps(rows) + "\n", encoding="utf-8")
