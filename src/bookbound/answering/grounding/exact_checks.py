@@ -68,6 +68,8 @@ def _split_function_words(text: str) -> tuple[list[str], list[str]]:
 
 
 _CAPITALIZED = re.compile(r"(?<=[\w,;:)] )(?:[A-Z][\w'’-]*\w)")
+_PLURAL_NAME = re.compile(r"\b([A-Z]{2,}|[A-Z][a-z]+[a-rt-z])s\b")
+"""A name or an acronym in the plural: not HTTPS, and not an identifier such as `keys`."""
 _COMMON_CAPITALIZED = frozenset("It The An This That These Those In On At If When".split())
 _ALLOWED_SIGNS = "°μ×≤≥−"
 _NON_WORD = re.compile(r"[\W_]+")
@@ -93,18 +95,25 @@ def has_only_known_letters(sentence: str, evidence: str) -> bool:
 
 
 def has_only_known_names(sentence: str, evidence: str) -> bool:
-    """Returns whether the evidence has every name of the sentence, ignoring case, accents and punctuation."""
+    """Returns whether the evidence has every name of the sentence, ignoring case, accents, punctuation and plurals."""
     wanted = {re.sub(r"['’]s$", "", normalize_text(name)) for name in find_proper_names(sentence)}
-    known, text = _collect_possible_names(evidence), _strip_punctuation(normalize_text(evidence))
+    singular, singular_there = _find_plural_names(sentence), _find_plural_names(evidence).values()
+    known = _collect_possible_names(evidence).union(singular_there)
+    text = _strip_punctuation(normalize_text(evidence))
     # A quoted command may have more words than a possible name, and "Siberia" may be there as "Siberian".
     return all(
         _strip_punctuation(name) in text
         if " " in name
         else not known.isdisjoint(
-            {bare := _strip_punctuation(name), bare.removesuffix("s"), bare.removesuffix("n"), bare + "n"}
+            {bare := _strip_punctuation(name), singular.get(bare, bare), bare.removesuffix("n"), bare + "n"}
         )
         for name in wanted
     )
+
+
+def _find_plural_names(text: str) -> dict[str, str]:
+    """Returns each name in the plural with its singular."""
+    return {normalize_text(found[0]): normalize_text(found[1]) for found in _PLURAL_NAME.finditer(text)}
 
 
 def _collect_possible_names(evidence: str) -> set[str]:

@@ -24,7 +24,10 @@ _IMPLIED_NUMBERS = {
     "both": "2",
     "twice": "2",
     "double": "2",
+    "doubles": "2",
+    "doubled": "2",
     "pair": "2",
+    "pairs": "2",
 }
 """Words that imply a number."""
 _NUMBER_WORD_PATTERN = "|".join((*_WORDS_BELOW_TWENTY, *_WORDS_FOR_TENS))
@@ -90,7 +93,7 @@ _UNIT_AFTER_NUMBER = re.compile(
     re.I,
 )
 _POWERS = {"²": "2", "³": "3", "squared": "2", "cubed": "3"}
-_IMPLIED_NUMBER_PATTERN = re.compile(rf"\b(?:{'|'.join(_IMPLIED_NUMBERS)})", re.I)
+_IMPLIED_NUMBER_PATTERN = re.compile(rf"(?<!\d[\s-])(?<!\bper )\b(?:{'|'.join(_IMPLIED_NUMBERS)})\b", re.I)
 
 
 def find_quantities(text: str) -> Iterator[tuple[str, str]]:
