@@ -1,7 +1,8 @@
 """`python -m training.claim_adapter NAME`: trains the weights with which the strong reader reads claims.
 
 It trains the matrices of all linear layers of a copy of the encoder, and writes their differences from the encoder
-(deltas), which stays as it is: nothing that was fitted on questions changes. A second stage starts from the mean of the
+(deltas), which stays as it is: nothing that was fitted on questions changes. Half of the loss is adversarial: it is
+computed with the embeddings moved to where it is larger. A second stage starts from the mean of the
 deltas of the first (`--start`); `training.build_adapter` makes an adapter of them.
 """
 
@@ -25,11 +26,12 @@ from training.low_rank import average_deltas, multiply_factors
 from training.network import DROPOUT, Reader, as_tensors
 from training.packed_weights import load_weights, save_weights
 from training.quantization import Weights
-from training.tensors import DEVICE, collate
+from training.tensors import DEVICE, Batch, collate
 
 RATE, HEAD_RATE, WEIGHT_DECAY, WARMUP_STEPS = 4e-5, 4e-4, 0.01, 100
 BATCH_GROUPS, POOLED_BATCHES = 64, 12
 SMOOTHED_LABEL, PAIR_WEIGHT, EMA_DECAY = 0.01, 1.0, 0.998
+ADVERSARIAL_STEP, EPSILON = 0.3, 1e-12
 HEAD_PREFIX = "supported."
 ClaimGroup = list[Example]
 """One claim, or two twins."""
@@ -62,11 +64,29 @@ def draw_batches(sampler: ClaimSampler, builder: ExampleBuilder, rng: random.Ran
         yield from batches
 
 
-def compute_loss(reader: Reader, groups: list[ClaimGroup]) -> Tensor:
-    """How wrong the logits are, and how little a true claim is above its twin."""
+def backpropagate(reader: Reader, groups: list[ClaimGroup], adversarial_step: float) -> Tensor:
+    """Adds the gradients of the mean of the loss and the adversarial loss, and returns this mean."""
     batch = collate([example for group in groups for example in group], DEVICE)
+    # The tables of the encoder are frozen, so no gradient must reach them.
+    embeddings = reader.encoder.embed_tokens(batch["ids"], batch["types"]).detach().requires_grad_()
+    loss = compute_loss(reader, groups, batch, embeddings)
+    if not adversarial_step:
+        loss.backward()
+        return loss.detach()
+    (loss / 2).backward()
+    gradient = embeddings.grad
+    assert gradient is not None
+    direction = gradient / (gradient.flatten(1).norm(dim=1)[:, None, None] + EPSILON)
+    distance = adversarial_step * embeddings.detach().norm(dim=2).mean()
+    adversarial_loss = compute_loss(reader, groups, batch, embeddings.detach() + distance * direction)
+    (adversarial_loss / 2).backward()
+    return (loss + adversarial_loss).detach() / 2
+
+
+def compute_loss(reader: Reader, groups: list[ClaimGroup], batch: Batch, embeddings: Tensor) -> Tensor:
+    """How wrong the logits are, and how little a true claim is above its twin."""
     with half_precision(torch.bfloat16):
-        first = reader.encoder(batch["ids"], batch["mask"], batch["types"])[:, 0]
+        first = reader.encoder.run_layers(embeddings, batch["mask"])[:, 0]
     logits = reader.supported(functional.dropout(first.float(), DROPOUT, reader.training)).squeeze(1)
     labels = batch["supported"] * (1 - 2 * SMOOTHED_LABEL) + SMOOTHED_LABEL
     loss = functional.binary_cross_entropy_with_logits(logits, labels)
@@ -79,7 +99,13 @@ def compute_loss(reader: Reader, groups: list[ClaimGroup]) -> Tensor:
 
 
 def train(
-    reader: Reader, batches: Iterator[list[ClaimGroup]], rate: float, seconds: float, steps: int
+    reader: Reader,
+    batches: Iterator[list[ClaimGroup]],
+    *,
+    rate: float,
+    adversarial_step: float,
+    seconds: float,
+    steps: int,
 ) -> dict[str, Tensor]:
     """Returns a running average of the trained weights; stops after so many seconds or steps."""
     trained = {name: part for name, part in reader.named_parameters() if part.requires_grad}
@@ -95,9 +121,8 @@ def train(
             break
         for group, full in zip(optimizer.param_groups, rates, strict=True):
             group["lr"] = full * min(1.0, (step + 1) / WARMUP_STEPS) * (1 - done)
-        loss = compute_loss(reader, groups)
         optimizer.zero_grad()
-        loss.backward()
+        loss = backpropagate(reader, groups, adversarial_step)
         nn.utils.clip_grad_norm_(trained.values(), 1.0)
         optimizer.step()
         with torch.no_grad():
@@ -115,6 +140,12 @@ def main() -> None:
     parser.add_argument("--base", type=Path, default=BASE, help="the folder that training.base_weights wrote")
     parser.add_argument("--start", type=Path, nargs="*", help="start from the mean of these deltas or adapters")
     parser.add_argument("--rate", type=float, default=RATE)
+    parser.add_argument(
+        "--adversarial-step",
+        type=float,
+        default=ADVERSARIAL_STEP,
+        help="how far the embeddings of an example move together, as a share of the length of one; 0 for none",
+    )
     parser.add_argument("--seconds", type=float, default=420)
     parser.add_argument("--steps", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
@@ -129,7 +160,14 @@ def main() -> None:
     start = [multiply_factors(load_weights(file)) for file in options.start or ()]
     before = prepare_reader(reader, average_deltas(start) if start else None)
     batches = draw_batches(sampler, ExampleBuilder(TokenCache(TOKENIZER), []), rng)
-    averages = train(reader.to(DEVICE).train(), batches, options.rate, options.seconds, options.steps)
+    averages = train(
+        reader.to(DEVICE).train(),
+        batches,
+        rate=options.rate,
+        adversarial_step=options.adversarial_step,
+        seconds=options.seconds,
+        steps=options.steps,
+    )
     file = OUT / f"{options.name}.safetensors"
     after = {name: part.float().cpu().numpy() for name, part in averages.items()}
     head = {name: values for name, values in after.items() if name.startswith(HEAD_PREFIX)}

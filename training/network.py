@@ -69,25 +69,32 @@ class Encoder(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor | None, types: Tensor) -> Tensor:
         """One vector per token; without a mask all tokens are read."""
+        return self.run_layers(self.embed_tokens(ids, types), mask)
+
+    def embed_tokens(self, ids: Tensor, types: Tensor) -> Tensor:
+        """The vectors of the tokens before the first layer."""
         if self.shape.is_mpnet:
             shifted = torch.where(ids == SEP, MPNET_SEP, ids + MPNET_ID_SHIFT)
             ids = torch.where(ids == CLS, MPNET_CLS, shifted)
         places = torch.arange(ids.shape[1], device=ids.device) + self.shape.first_position
-        x = self.norm(self.words(ids) + self.places(places) + self.types(types))
+        return self.norm(self.words(ids) + self.places(places) + self.types(types))
+
+    def run_layers(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        """Drops some of the input and runs all layers on it."""
         x = functional.dropout(x, DROPOUT, self.training)
-        half = torch.is_autocast_enabled(ids.device.type)
+        half = torch.is_autocast_enabled(x.device.type)
         # Converted once here, not again in every layer.
-        bias = self._attention_bias(ids, mask, torch.get_autocast_dtype(ids.device.type) if half else x.dtype)
+        bias = self._attention_bias(x, mask, torch.get_autocast_dtype(x.device.type) if half else x.dtype)
         for layer in self.layers:
             x = layer(x, bias)
         return x
 
-    def _attention_bias(self, ids: Tensor, mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    def _attention_bias(self, x: Tensor, mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:
         """What is added to the attention scores: MPNet's bias by distance, and a large negative one at padding."""
-        rows, length = ids.shape
+        rows, length, _ = x.shape
         bias = None
         if self.shape.is_mpnet:
-            at = torch.arange(length, device=ids.device)
+            at = torch.arange(length, device=x.device)
             buckets = self.buckets[at[:, None] - at[None, :] + self.shape.max_positions]
             bias = self.rel(buckets).permute(2, 0, 1)[None].to(dtype).expand(rows, -1, -1, -1)
         if mask is None:
