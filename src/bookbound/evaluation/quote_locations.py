@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from bookbound.answering.selection import iterate_page_texts
+from bookbound.answering.writers.neighbour_chunks import join_chunk
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.judgement import Evidence
 from bookbound.domain.ports import Index
@@ -63,14 +64,19 @@ class QuoteLocator:
         return located
 
     async def is_verbatim(self, citation: Evidence) -> bool:
-        """Whether the index has the words of a citation at its offsets, and these belong to its place."""
+        """Whether the index has the words of a citation at its offsets, and these belong to its place.
+
+        The chunk of a citation may be joined with the neighbours in which it goes on.
+        """
         place, ends = citation.place, (citation.start, citation.end)
-        chunk = (await self._read(place.file)).chunks.get(citation.chunk_id)
-        return (
-            chunk is not None
-            and bool(citation.text)
-            and chunk.text[slice(*ends)] == citation.text
-            and chunk.source_span(*ends) == (place.start, place.end)
+        chunks = (await self._read(place.file)).chunks
+        chunk = chunks.get(citation.chunk_id)
+        if chunk is None or not citation.text:
+            return False
+        joined, _ = join_chunk(chunk, [*chunks.values()])
+        return any(
+            each.text[slice(*ends)] == citation.text and each.source_span(*ends) == (place.start, place.end)
+            for each in (chunk, joined)
         )
 
     async def _read(self, file: str) -> _IndexedText:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -12,9 +13,10 @@ from bookbound.answering.writers.neighbour_chunks import join_neighbours
 from bookbound.domain.chunk import Chunk, Passage
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.ports import Index
-from bookbound.domain.question import Deadline, Retrieval
+from bookbound.domain.question import NO_DEADLINE, Deadline, Retrieval
 from bookbound.domain.reply import AnswerSentence
 from bookbound.domain.reply_blocks import ReplyBlock, build_blocks
+from bookbound.evaluation.quote_locations import QuoteLocator
 
 CODE = "\n".join(f"step_{number} = {number}" for number in range(30))
 ROWS = "\n".join(f"| row{number} | {number} |" for number in range(20))
@@ -26,7 +28,7 @@ class PageIndex:
     def __init__(self, chunks: list[Chunk]) -> None:
         self._chunks = chunks
 
-    async def chunks(self, file: str, deadline: Deadline) -> list[Chunk]:
+    async def chunks(self, file: str, deadline: Deadline = NO_DEADLINE) -> list[Chunk]:
         return [chunk for chunk in self._chunks if chunk.place.file == file]
 
 
@@ -103,6 +105,15 @@ def test_a_joined_chunk_keeps_its_id_and_place(tmp_path: Path) -> None:
     passage, evidence, before = join(tmp_path, f"# A\n\n```\n{CODE}\n```\n", "step_20")
     assert (passage.chunk.id, passage.chunk.place) == (before.id, before.place)
     assert evidence.chunk_id == before.id
+
+
+def test_a_citation_that_goes_on_in_the_next_chunk_is_verbatim(tmp_path: Path) -> None:
+    passage, _, before = join(tmp_path, f"# A\n\n```\n{CODE}\n```\n", "step_20")
+    whole = Evidence.from_chunk(passage.chunk, 0, len(passage.chunk.text), 1.0)
+    assert len(whole.text) > len(before.text)
+    locator = QuoteLocator(cast(Index, PageIndex(Pages(tmp_path, 40).chunks)))
+    assert asyncio.run(locator.is_verbatim(whole))
+    assert not asyncio.run(locator.is_verbatim(replace(whole, text=f"{whole.text}!")))
 
 
 def test_nested_items_that_were_cut_apart_keep_their_levels(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ async def join_neighbours(
             file = chunk.place.file
             if file not in pages:
                 pages[file] = await index.chunks(file, deadline)
-            joined[chunk.id] = _join(chunk, pages[file])
+            joined[chunk.id] = join_chunk(chunk, pages[file])
     passages = tuple(_replace_chunk(passage, joined) for passage in retrieval.passages)
     evidence = tuple(
         _move(piece, *joined[piece.chunk_id]) if piece.chunk_id in joined else piece for piece in judgement.evidence
@@ -53,8 +53,8 @@ def _leads_on(chunk: Chunk) -> bool:
     return chunk.cut_end or chunk.text.rstrip().endswith((":", "："))
 
 
-def _join(chunk: Chunk, page: Sequence[Chunk]) -> tuple[Chunk, int]:
-    """Returns a chunk with the neighbours in which it goes on, and by how much its words have moved."""
+def join_chunk(chunk: Chunk, page: Sequence[Chunk]) -> tuple[Chunk, int]:
+    """Returns a chunk with the neighbours on its page in which it goes on, and by how much its words have moved."""
     at = next((at for at, each in enumerate(page) if each.id == chunk.id), None)
     if at is None:
         return chunk, 0
