@@ -6,6 +6,7 @@ import type { Reply } from "./types";
 export function replyAsMarkdown(question: string, reply: Reply): string {
   const lines = [`**${question}**`];
   if (reply.status === "answered") {
+    if (reply.note) lines.push(reply.note);
     for (const block of reply.blocks) {
       const numbers = block.sources.map((number) => `[${number}]`).join("");
       const isInline = block.kind === "paragraph" || block.kind === "heading";
@@ -14,7 +15,7 @@ export function replyAsMarkdown(question: string, reply: Reply): string {
     if (reply.reservation) lines.push(reply.reservation);
     lines.push(reply.sources.map((each) => `[${each.number}] ${pathText(each)}${each.url && `: ${each.url}`}`).join("\n"));
   } else {
-    lines.push(reply.unsure?.message ?? reply.refusal?.message ?? "");
+    lines.push(reply.note ?? reply.unsure?.message ?? reply.refusal?.message ?? "");
     lines.push(...reply.closest.map((each) => `> ${each.quote.replaceAll("\n", "\n> ")}\n\n${pathText(each)}${each.url && `: ${each.url}`}`));
   }
   return `${lines.filter(Boolean).join("\n\n")}\n`;

@@ -75,6 +75,7 @@ export class TurnView {
     const notes = [reservation, reply.degraded && strings.degraded];
     return [
       label("book", strings.answered),
+      reply.note && el("p", { class: "note", dir: "auto" }, reply.note),
       ...reply.blocks.map((block) => renderBlock(block, this.blockContext(reply))),
       ...notes.map((note) => note && el("p", { class: "note", dir: "auto" }, note)),
       reply.sources.length > 0 && el("h3", {}, strings.sources),
@@ -100,6 +101,7 @@ export class TurnView {
   }
 
   private renderRefusal(reply: Reply): Child[] {
+    if (reply.note) return [el("p", { dir: "auto" }, reply.note)];
     const sections = reply.refusal?.sections ?? [];
     const links = sections.map((place) => el("li", {}, this.citations.place({ ...place, link: place.url, quotes: [] })));
     return [

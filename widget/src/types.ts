@@ -47,6 +47,7 @@ export interface Reply {
   reservation: string | null;
   degraded: boolean;
   completed_question?: string | null;
+  note?: string | null;
   unsure: { message: string } | null;
   closest: ClosePassage[];
   refusal: { message: string; sections: Place[] } | null;

@@ -129,6 +129,16 @@ def test_a_refusal_does_not_look_like_an_answer(tab: Tab, anatomy: str) -> None:
     assert tab.page.locator(".reply.answered, a.cite").count() == 0
 
 
+def test_a_note_comes_before_an_answer_about_the_book_and_instead_of_the_refusal_of_a_greeting(
+    tab: Tab, anatomy: str
+) -> None:
+    page = tab.open(anatomy)
+    tab.ask("hello")
+    assert page.locator(".reply").inner_text().startswith("Hello! Ask me anything that")
+    tab.ask("What is this book about?")
+    assert page.locator(".reply.answered .note").first.inner_text().startswith("From the opening of")
+
+
 def test_everything_works_with_the_keyboard_alone(tab: Tab, anatomy: str) -> None:
     page = tab.page
     page.goto(anatomy)

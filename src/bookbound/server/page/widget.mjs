@@ -1,4 +1,4 @@
-/* Bookbound widget, Apache-2.0. Sources: sha256 a38bfbd93c7239d6a08fbebfecec850e3aae69eaca96dbf7abe6e518bd32f278 */
+/* Bookbound widget, Apache-2.0. Sources: sha256 88e0072e13338197e84e1fcf138f9ff0bb0d5b1dac754bca82c8fd2de1146b50 */
 // src/folded.ts
 function e(e) {
 	let i = [];
@@ -1286,12 +1286,13 @@ function at(e, t) {
 function ot(e, t) {
 	let n = [`**${e}**`];
 	if (t.status === "answered") {
+		t.note && n.push(t.note);
 		for (let e of t.blocks) {
 			let t = e.sources.map((e) => `[${e}]`).join(""), r = e.kind === "paragraph" || e.kind === "heading";
 			n.push(e.markdown + (t && (r ? ` ${t}` : `\n\n${t}`)));
 		}
 		t.reservation && n.push(t.reservation), n.push(t.sources.map((e) => `[${e.number}] ${F(e)}${e.url && `: ${e.url}`}`).join("\n"));
-	} else n.push(t.unsure?.message ?? t.refusal?.message ?? ""), n.push(...t.closest.map((e) => `> ${e.quote.replaceAll("\n", "\n> ")}\n\n${F(e)}${e.url && `: ${e.url}`}`));
+	} else n.push(t.note ?? t.unsure?.message ?? t.refusal?.message ?? ""), n.push(...t.closest.map((e) => `> ${e.quote.replaceAll("\n", "\n> ")}\n\n${F(e)}${e.url && `: ${e.url}`}`));
 	return `${n.filter(Boolean).join("\n\n")}\n`;
 }
 // src/turn_view.ts
@@ -1355,6 +1356,10 @@ var st = 2e3, ct = class {
 		let { strings: t } = this, n = [e.reservation ? C(t, e.reservation) : e.partial && t.partial, e.degraded && t.degraded];
 		return [
 			Q("book", t.answered),
+			e.note && O("p", {
+				class: "note",
+				dir: "auto"
+			}, e.note),
 			...e.blocks.map((t) => Y(t, this.blockContext(e))),
 			...n.map((e) => e && O("p", {
 				class: "note",
@@ -1379,6 +1384,7 @@ var st = 2e3, ct = class {
 		];
 	}
 	renderRefusal(e) {
+		if (e.note) return [O("p", { dir: "auto" }, e.note)];
 		let t = (e.refusal?.sections ?? []).map((e) => O("li", {}, this.citations.place({
 			...e,
 			link: e.url,
