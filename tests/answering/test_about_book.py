@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -36,11 +36,28 @@ PAGES = {
 }
 
 
-def write_book(folder: Path) -> Path:
+LONG_BOOK = {
+    "index.md": "# Trains\n\nProgress so far:\n\nSome chapters are missing.\n\n## Readers\n\n"
+    "## Who should read it\n\nIt is for:\n\n- drivers\n- guards\n- cooks\n- clerks\n- guests\n",
+    "rails.md": "# Rails\n\nRails are long.\n" + "".join(f"\n## Rail {n}\n\nIt is rail {n}.\n" for n in range(14)),
+    **{f"train{n}.md": f"# Train {n}\n\nIt is train {n}.\n" for n in range(13)},
+    "mkdocs.yml": "site_name: Trains\nnav:\n  - index.md\n  - rails.md\n"
+    + "".join(f"  - train{n}.md\n" for n in range(13)),
+}
+
+
+def write_book(folder: Path, pages: Mapping[str, str]) -> Path:
     (folder / "docs").mkdir(parents=True)
-    for name, text in PAGES.items():
+    for name, text in pages.items():
         (folder / name if name.endswith(".yml") else folder / "docs" / name).write_text(text)
     return folder
+
+
+def index_book(runner: asyncio.Runner, folder: Path, pages: Mapping[str, str]) -> EdgeStore:
+    store = EdgeStore(folder / "index")
+    source = BookSource(partial(parse_book, write_book(folder / "book", pages)))
+    runner.run(build_index(source, ScriptedEmbedder(), store, lambda *_: None))
+    return store
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +68,7 @@ def runner() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory, runner: asyncio.Runner) -> EdgeStore:
-    folder = tmp_path_factory.mktemp("robots")
-    store = EdgeStore(folder / "index")
-    source = BookSource(partial(parse_book, write_book(folder / "book")))
-    runner.run(build_index(source, ScriptedEmbedder(), store, lambda *_: None))
-    return store
+    return index_book(runner, tmp_path_factory.mktemp("robots"), PAGES)
 
 
 class NamedWriter:
@@ -91,6 +104,27 @@ def test_the_chapters_are_listed_in_reading_order_with_their_links_and_without_t
     assert (answer.judgement.probability, answer.judgement.answer_present) == (1.0, True)
 
 
+def test_of_a_long_book_whole_lists_and_the_number_of_missing_titles_are_shown(
+    runner: asyncio.Runner, tmp_path: Path
+) -> None:
+    pipeline = make_pipeline(runner.run(index_book(runner, tmp_path, LONG_BOOK).open()))
+    subject = ask_answer(runner, pipeline, "What is this book about?")
+    assert subject.trace.note == "From the opening of the book and the first 12 of 14 titles of its chapters:"
+    assert [each.text for each in subject.sentences][:2] == ["Some chapters are missing.", "Rails"]
+    readers = ask_answer(runner, pipeline, "Who is this book for?")
+    assert readers.text.endswith("It is for:\n\n- drivers\n- guards\n- cooks\n- clerks\n- guests")
+    chapter = ask_answer(runner, pipeline, "What is in the chapter on rails?")
+    assert chapter.trace.note == "From the opening of “Rails” and its first 12 of 14 headings:"
+    assert [each.text for each in chapter.sentences] == ["Rails are long.", *(f"Rail {n}" for n in range(12))]
+
+
+def test_a_section_named_what_is_this_book_tells_its_subject(runner: asyncio.Runner, tmp_path: Path) -> None:
+    pages = {**LONG_BOOK, "rails.md": "# Rails\n\n## What is this book?\n\nIt is a book on rails.\n"}
+    pipeline = make_pipeline(runner.run(index_book(runner, tmp_path, pages).open()))
+    answer = ask_answer(runner, pipeline, "What is this book about?")
+    assert answer.text == "From the section “What is this book?”:\n\nIt is a book on rails."
+
+
 def test_what_can_be_asked_is_told_with_an_example_and_the_chapters(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     answer = ask_answer(runner, pipeline, "What can I ask?")
     assert answer.trace.note == (
@@ -102,7 +136,7 @@ def test_what_can_be_asked_is_told_with_an_example_and_the_chapters(runner: asyn
 
 def test_the_subject_is_quoted_from_the_opening(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     answer = ask_answer(runner, pipeline, "What is this book about?")
-    assert answer.trace.note == "From the opening of the book and titles of its chapters:"
+    assert answer.trace.note == "From the opening of the book and the titles of its chapters:"
     assert [each.text for each in answer.sentences] == [
         "This book teaches you to build a robot.",
         "You need no experience.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from bookbound.answering.book_questions import BookQuestion, BookQuestionKind, parse_book_question
 from bookbound.answering.run_state import RunState
@@ -19,7 +20,7 @@ from bookbound.text.tokens import extract_terms
 MAX_TITLES, MAX_TITLES_AFTER_OPENING, MAX_OPENING_SENTENCES = 40, 12, 3
 _BOOK_WORD = r"(?:book|textbook|guide|course|manual|handbook|tutorial|documentation)"
 _OWN_SECTIONS: dict[BookQuestionKind, str] = {
-    "subject": rf"about (?:this|the) {_BOOK_WORD}|what (?:is )?this {_BOOK_WORD} (?:is )?(?:about|covers|is)",
+    "subject": rf"about (?:this|the) {_BOOK_WORD}|what (?:is )?this {_BOOK_WORD}(?: (?:is )?(?:about|covers|is))?",
     "audience": rf"who (?:is )?(?:(?:this|the) {_BOOK_WORD}|it|this) (?:is )?(?:for|aimed at)"
     r"|who should (?:read|use) .*|(?:target |intended )?audience|for whom .*|(?:target|intended) readers?",
     "author": r"(?:about )?(?:the )?authors?(?: and contributors)?",
@@ -29,7 +30,7 @@ _CITATION_SECTION = re.compile(r"(?:how to )?(?:cit(?:e|ing|ations?)|bibtex)\b",
 _BIBTEX_TITLE = re.compile(r"@\w+\s*\{[^@]*?\btitle\s*=\s*[{\"]+(?P<title>[^}\"]+)", re.I)
 _FRONT_MATTER = re.compile("dedication|preface|foreword|acknowledg|copyright|licen[sc]e|title page|cover", re.I)
 """Begins the title of a chapter that books do not number."""
-_SENTENCE_END = re.compile(r"[.!?…:][\"'”’)\]]*$")
+_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
 
 
 async def answer_about_book(index: Index, run: RunState) -> tuple[Retrieval, Judgement] | None:
@@ -58,11 +59,20 @@ class OutlineAnswer:
         self._add(chunk, Evidence(chunk.id, title, chunk.place, 0, 0, 1.0, "heading"))
 
     def add_opening(self, chunk: Chunk) -> None:
-        """Adds the first whole sentences of a chunk, if it has any."""
+        """Adds the first whole sentences of a chunk, if it has any, and all items of a list that is among them."""
         units = [unit for unit in chunk.units if unit.kind in ("sentence", "item")]
-        whole = [unit for unit in units if _SENTENCE_END.search(chunk.text[unit.start : unit.end])]
-        for unit in whole[:MAX_OPENING_SENTENCES]:
+        count, in_list = 0, False
+        for unit, after in zip_longest(units, units[1:]):
+            words = chunk.text[unit.start : unit.end]
+            announces_list = words.endswith(":") and after is not None and after.kind == "item"
+            if not (unit.kind == "item" and in_list):
+                if count == MAX_OPENING_SENTENCES:
+                    break
+                if not (announces_list or _SENTENCE_END.search(words)):
+                    continue
+                count += 1
             self.add_unit(chunk, unit)
+            in_list = announces_list or unit.kind == "item"
 
     def add_unit(self, chunk: Chunk, unit: QuotableUnit) -> None:
         """Adds a unit as a whole."""
@@ -108,12 +118,12 @@ class OutlineReader:
     def _describe_book(self) -> OutlineAnswer:
         """Quotes the opening of each book and lists chapters of a single book."""
         openings = {page.opening.place.book: page.opening for page in reversed(self._outline.pages)}
-        numbered = self._numbered_chapters[:MAX_TITLES_AFTER_OPENING]
-        where = "each book" if len(openings) > 1 else "the book and titles of its chapters" if numbered else "the book"
-        answer = OutlineAnswer(f"From the opening of {where}:")
+        numbered = self._numbered_chapters
+        titles = f" and the {_describe_cut(len(numbered))}titles of its chapters" if numbered else ""
+        answer = OutlineAnswer(f"From the opening of {'each book' if len(openings) > 1 else f'the book{titles}'}:")
         for opening in reversed(openings.values()):
             answer.add_opening(opening)
-        _add_titles(answer, numbered)
+        _add_titles(answer, numbered[:MAX_TITLES_AFTER_OPENING])
         return answer
 
     def _list_chapters(self, invitation: str = "") -> OutlineAnswer:
@@ -158,18 +168,15 @@ class OutlineReader:
         if not (chapter := self._find_chapter(asked)):
             return self._list_chapters() if asked.number and asked.unit == "chapter" else None
         first = chapter.pages[0].opening
-        answer = OutlineAnswer(f"From the opening of “{chapter.title}” and its headings:")
+        titles = {page.opening.place.title: page.opening for page in chapter.pages}
+        if len(chapter.pages) == 1:
+            page = await self._index.chunks(first.place.file, self._deadline)
+            titles = {chunk.place.headings[0]: chunk for chunk in reversed(page) if chunk.place.headings}
+            titles = dict(reversed(titles.items()))
+        answer = OutlineAnswer(f"From the opening of “{chapter.title}” and its {_describe_cut(len(titles))}headings:")
         answer.add_opening(first)
-        if len(chapter.pages) > 1:
-            for page in chapter.pages[:MAX_TITLES_AFTER_OPENING]:
-                answer.add_title(page.opening.place.title, page.opening)
-            return answer
-        sections: dict[str, Chunk] = {}
-        for chunk in await self._index.chunks(first.place.file, self._deadline):
-            if chunk.place.headings:
-                sections.setdefault(chunk.place.headings[0], chunk)
-        for heading, chunk in list(sections.items())[:MAX_TITLES_AFTER_OPENING]:
-            answer.add_title(heading, chunk)
+        for title, chunk in list(titles.items())[:MAX_TITLES_AFTER_OPENING]:
+            answer.add_title(title, chunk)
         return answer
 
     def _find_chapter(self, asked: BookQuestion) -> OutlineChapter | None:
@@ -205,6 +212,11 @@ class OutlineReader:
         ]
         found = [pair for pair in titles if words and words <= set(extract_terms(pair[0]))]
         return min(found, key=lambda pair: len(pair[0]))[1] if found else None
+
+
+def _describe_cut(count: int) -> str:
+    """Says in a note how many titles follow if these are not all."""
+    return f"first {MAX_TITLES_AFTER_OPENING} of {count} " if count > MAX_TITLES_AFTER_OPENING else ""
 
 
 def _add_titles(answer: OutlineAnswer, chapters: Sequence[OutlineChapter]) -> None:
