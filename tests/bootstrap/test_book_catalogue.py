@@ -48,7 +48,9 @@ def test_a_book_name_means_its_newest_edition(name: BookRef, ref: BookRef) -> No
 
 
 def test_an_unknown_book_is_reported_with_the_options_of_those_that_exist() -> None:
-    with pytest.raises(BookNotFoundError, match=r"no such book or edition\. .*--book robots --edition 1\.9"):
+    with pytest.raises(
+        BookNotFoundError, match=r"no such book or edition\. .*\(leave out --book\).*--book robots --edition 1\.9"
+    ):
         find_book(BookRef("bees"), BOOKS)
     with pytest.raises(BookNotFoundError, match=r"no unnamed book\. .*--book ants$"):
         find_book(UNNAMED_BOOK, [BookRef("ants")])

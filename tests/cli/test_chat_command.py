@@ -144,6 +144,12 @@ def test_commands_forget_the_conversation_show_sources_and_quit(answering: Run, 
     assert done.stdout.endswith("/help, /quit.\n")
 
 
+def test_small_talk_has_no_sources(answering: Run, little_index: Path) -> None:
+    done = answering("chat", "--index", str(little_index), stdin="hello\n/sources\n")
+    assert "No passage of the book was read for this reply." in done.stdout
+    assert "1. Drives" not in done.stdout
+
+
 def test_commands_may_be_in_capitals_and_an_unknown_one_is_reported_with_the_list(
     answering: Run, little_index: Path
 ) -> None:

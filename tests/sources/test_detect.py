@@ -40,11 +40,11 @@ def test_the_error_for_an_unknown_kind_lists_the_known_ones(site: Site) -> None:
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("docusaurus", r"format docusaurus was found.*docusaurus\.config"),
-        ("mkdocs", r"format mkdocs was found.*mkdocs\.yml: is neither"),
-        ("mdbook", r"format mdbook was found.*SUMMARY\.md"),
-        ("hugo", "format hugo was found.*Hugo"),
-        ("text", "format text was found"),
+        ("docusaurus", r"read as docusaurus.*docusaurus\.config"),
+        ("mkdocs", r"read as mkdocs.*mkdocs\.yml: is neither"),
+        ("mdbook", r"read as mdbook.*SUMMARY\.md"),
+        ("hugo", "read as hugo.*Hugo"),
+        ("text", "read as text"),
         ("pdf", "format pdf is one file"),
         ("epub", "format epub is one file"),
     ],

@@ -35,7 +35,7 @@ def find_book(wanted: BookRef, books: Sequence[BookRef]) -> BookRef:
         return found
     if not books:
         raise IndexNotFoundError(NO_INDEX_MESSAGE)
-    listed = "; ".join(ref.cli_options or "the unnamed book" for ref in books)
+    listed = "; ".join(ref.cli_options or "the book without a name (leave out --book)" for ref in books)
     missing = "such book or edition" if wanted.book else "unnamed book"
     names = [str(ref) for ref in books if ref != UNNAMED_BOOK]
     raise BookNotFoundError(f"This index has no {missing}. Choose one of: {listed}", names)

@@ -75,6 +75,8 @@ class ChatSession:
             case "/clear":
                 self._turns, self._last_reply = [], None
                 print_line(("The conversation is forgotten.", "dim"))
+            case "/sources" if self._last_reply and self._last_reply.trace.note and not self._last_reply.citations:
+                print_line("No passage of the book was read for this reply.")
             case "/sources" if self._last_reply:
                 print_lines(format_passages(self._last_reply.trace.retrieval.passages))
             case "/sources":

@@ -42,8 +42,8 @@ def parse_book(
         book = reader.read(source, edition if edition in editions else None)
     if not book.pages:
         raise SourceError(
-            f"No page in the format {book.kind} was found. Name the folder that contains its pages,"
-            f" not a hidden or built one.{files.summarize_notices(book.notices)}"
+            f"No page was found; the source was read as {book.kind}. Name the folder that contains the book's pages,"
+            f" not a hidden or built one, or its --source-format.{files.summarize_notices(book.notices)}"
         )
     return replace(book, outside_files=fingerprints.list_outside_files(source, opened))
 
