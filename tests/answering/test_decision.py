@@ -241,7 +241,9 @@ def test_the_section_whose_heading_shares_words_with_the_question_is_the_closest
     assert [place.section for place in reply.closest] == ["Gear ratios", "Feet", "Arms"]
 
 
-def reply_with(passages: list[Passage], question: str, *cited: Passage, is_partial: bool = False) -> Reply:
+def reply_with(
+    passages: list[Passage], question: str, *cited: Passage, is_partial: bool = False, is_missing_part: bool = False
+) -> Reply:
     """Returns the reply to a question whose parts are each answered by the passage of their number."""
     evidence = tuple(Evidence.from_chunk(each.chunk, 0, 4, 0.9, part) for part, each in enumerate(passages))
     judgement = Judgement(0.9, (), evidence, "Good", is_partial=is_partial)
@@ -250,6 +252,7 @@ def reply_with(passages: list[Passage], question: str, *cited: Passage, is_parti
         for each in cited
     ]
     run = RunState(Question(question), NO_DEADLINE, StageClock(), "quotes", sentences=sentences)
+    run.is_missing_part = is_missing_part
     retrieval = Retrieval(tuple(passages))
     return build_reply(retrieval, judgement, run, Trace(retrieval, "g", "e", "quotes", {}))
 
@@ -283,7 +286,7 @@ def test_an_answer_to_one_question_has_no_missing_parts(passage: Make) -> None:
 def test_the_closest_sections_of_a_refusal_are_near_the_question(passage: Make) -> None:
     near, far = passage("Walk on.", "a", score=0.31), passage("Rest.", "b", score=0.29)
     near = replace(near, chunk=replace(near.chunk, place=replace(near.chunk.place, anchor="near")))
-    refusal = reply_with([near, far], "How?")
+    refusal = reply_with([near, far], "How?", is_missing_part=True)
     assert isinstance(refusal, Refusal)
     assert [place.anchor for place in refusal.closest] == ["near"]
 
@@ -295,7 +298,9 @@ def test_an_answer_that_only_an_exercise_has_is_unsure(passage: Make) -> None:
     assert isinstance(reply, Unsure)
     assert [quote.text for quote in reply.closest] == ["Show that the gait is a trot."]
     assert (reply.judgement.is_unsure, reply.judgement.refusal) == (True, RefusalReason.INSUFFICIENT_GROUNDING)
-    assert isinstance(reply_with([task, passage("A trot.", "b")], "What is the gait?"), Refusal)
+    other = reply_with([task, passage("A trot.", "b")], "What is the gait?")
+    assert isinstance(other, Unsure)
+    assert [quote.text for quote in other.closest] == ["A trot."]
 
 
 def test_no_evidence_is_not_an_exercise(passage: Make) -> None:

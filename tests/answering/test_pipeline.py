@@ -211,14 +211,19 @@ def test_a_threshold_above_every_score_refuses(runner: asyncio.Runner, pipeline:
     assert reply.kind is RefusalReason.LOW_RELEVANCE
 
 
-def test_an_unsupported_draft_becomes_a_refusal(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+def test_if_no_sentence_of_a_draft_is_supported_the_closest_passages_are_shown(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
     class RejectingVerifier:
         async def support(self, sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport:
             return SentenceSupport(0.49, tuple(evidence))
 
     reply = runner.run(with_engine(pipeline, verifier=RejectingVerifier()).ask(Question(GEAR_QUESTION)))
-    assert isinstance(reply, Refusal)
+    assert isinstance(reply, Unsure)
     assert reply.kind is RefusalReason.INSUFFICIENT_GROUNDING
+    assert reply.judgement.is_unsure
+    assert not reply.judgement.answer_present
+    assert "harmonic" in reply.closest[0].text.lower()
 
 
 def test_a_missing_index_is_reported_with_the_command_that_makes_one(tmp_path: Path) -> None:
@@ -535,9 +540,9 @@ def test_the_writer_is_not_called_if_the_book_does_not_answer(runner: asyncio.Ru
     assert isinstance(reply, Refusal)
 
 
-def test_an_empty_draft_is_a_refusal_without_a_fallback(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+def test_an_empty_draft_is_unsure_without_a_fallback(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     reply = ask_gear_question(runner, with_fallback(pipeline, FakeWriter(0)))
-    assert isinstance(reply, Refusal)
+    assert isinstance(reply, Unsure)
     assert (reply.kind, reply.trace.degraded) == (RefusalReason.INSUFFICIENT_GROUNDING, False)
 
 

@@ -140,7 +140,8 @@ def build_reply(retrieval: Retrieval, judgement: Judgement, run: RunState, trace
         found, evidenced = run.quotable or (retrieval, judgement)
         # An exercise is not quoted as an answer, but it may be the closest that the book has.
         is_exercise_only = judgement.answer_present and has_only_exercises(evidenced.evidence)
-        if judgement.is_unsure or is_exercise_only:
+        # A draft without a supported sentence does not show that the book says nothing; a writer who says so does.
+        if judgement.is_unsure or (judgement.answer_present and not run.is_missing_part):
             quotes = quote_closest(run.question, found.passages, evidenced, with_exercises=is_exercise_only)
             if quotes:
                 return Unsure(reason, replace(judgement, refusal=reason, is_unsure=True), trace, quotes)
