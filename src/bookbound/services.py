@@ -6,12 +6,12 @@ import logging
 import random
 import re
 from asyncio import sleep, timeout
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from math import isfinite
 from time import monotonic, time
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from bookbound.domain.errors import (
@@ -132,6 +132,24 @@ def build_response_error(service: str) -> ServiceResponseError:
     return ServiceResponseError(
         f"{get_service_label(service)} gave an answer that cannot be used. Try again in a moment.", service=service
     )
+
+
+MAX_REPLY_BYTES = 32_000_000
+
+
+async def bound_reply(response: Any) -> None:
+    """Ends a reply that is too long, whatever its length in transit; a hook for the clients of httpx and httpx2."""
+    read = response.aiter_bytes
+
+    async def read_bounded(chunk_size: int | None = None) -> AsyncGenerator[bytes]:
+        size = 0
+        async for data in read(chunk_size):
+            size += len(data)
+            if size > MAX_REPLY_BYTES:
+                raise ValueError(f"a reply of more than {MAX_REPLY_BYTES} bytes")
+            yield data
+
+    response.aiter_bytes = read_bounded
 
 
 MAX_ATTEMPTS, FIRST_RETRY_SECONDS = 3, 0.25

@@ -11,6 +11,7 @@ import httpx
 
 from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.services import (
+    bound_reply,
     build_response_error,
     build_status_error,
     build_timeout_error,
@@ -35,7 +36,7 @@ class CohereClient:
     def __init__(self, key: str, url: str | None = None, seconds: float = REQUEST_TIMEOUT_SECONDS) -> None:
         self._seconds = seconds
         quiet_loggers("httpx", "httpcore", "cohere")
-        self._connections = httpx.AsyncClient()
+        self._connections = httpx.AsyncClient(event_hooks={"response": [bound_reply]})
         self._client = cohere.AsyncClientV2(
             validate_key(key, "cohere_key"),
             base_url=validate_url(url or DEFAULT_URL, "cohere_url"),

@@ -519,6 +519,18 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 @pytest.mark.parametrize("api", APIS)
+def test_a_reply_that_is_too_long_is_an_error_after_bounded_attempts(
+    services: ScriptedServices, api: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bookbound.services.MAX_REPLY_BYTES", 100)
+    for _ in range(MAX_ATTEMPTS):
+        services.reply_with(reply(GAP))
+    with pytest.raises(ServiceResponseError):
+        run_writer(services, api)
+    assert len(services.requests) == MAX_ATTEMPTS
+
+
+@pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("fault", TROUBLES, ids=lambda fault: fault.name)
 @pytest.mark.parametrize("way", ["writer", "agent"])
 def test_every_fault_becomes_our_error_after_bounded_attempts(

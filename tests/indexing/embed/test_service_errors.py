@@ -65,6 +65,13 @@ def test_a_failure_becomes_our_error_without_secrets(
         assert hidden not in text
 
 
+def test_a_reply_that_is_too_long_is_an_error(
+    kind: str, services: ScriptedServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bookbound.services.MAX_REPLY_BYTES", 100)
+    assert type(ask_and_fail(make_embedder(kind, services.url))) is ServiceResponseError
+
+
 def test_a_closed_port_is_unreachable(kind: str, services: ScriptedServices) -> None:
     assert type(ask_and_fail(make_embedder(kind, services.refused_url))) is ServiceUnreachableError
 

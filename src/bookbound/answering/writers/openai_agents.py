@@ -47,6 +47,7 @@ from bookbound.domain.errors import ServiceError
 from bookbound.domain.reply import SEARCH_TOOL_NAME
 from bookbound.domain.trace import TokenUsage
 from bookbound.services import (
+    bound_reply,
     build_response_error,
     build_status_error,
     build_timeout_error,
@@ -86,7 +87,7 @@ class LanguageModel:
             api_key=key or "none",
             max_retries=0,
             timeout=Timeout(timeout_seconds, connect=CONNECT_TIMEOUT_SECONDS),
-            http_client=DefaultAsyncHttpxClient(follow_redirects=False),
+            http_client=DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [bound_reply]}),
         )
         self._client.organization = self._client.project = self._client.admin_api_key = None
         self._client._custom_headers = {}

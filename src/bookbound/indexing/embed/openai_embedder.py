@@ -14,6 +14,7 @@ from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.indexing.embed import embed_in_batches, normalize_vectors
 from bookbound.models.onnx import EMBEDDER_MAX_TOKENS, ModelRuntime
 from bookbound.services import (
+    bound_reply,
     build_response_error,
     build_status_error,
     build_timeout_error,
@@ -103,7 +104,7 @@ class OpenAIEmbedder:
             admin_api_key="",
             base_url=self._url,
             max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [bound_reply]}),
         )
         client.organization = client.project = None
         client._custom_headers = {}  # the only way to drop headers that come from the environment
@@ -141,7 +142,7 @@ class OpenAIEmbedder:
         except openai.APITimeoutError:
             raise build_timeout_error(SERVICE) from None
         except openai.APIConnectionError as error:
-            raise (build_response_error if _is_truncated_reply(error) else build_unreachable_error)(SERVICE) from None
+            raise (build_response_error if _is_unusable(error) else build_unreachable_error)(SERVICE) from None
         except openai.APIStatusError as error:
             raise build_status_error(error.status_code, error.response.headers, SERVICE) from None
         except (openai.OpenAIError, ValueError, TypeError, AttributeError, LookupError, RecursionError):
@@ -149,6 +150,6 @@ class OpenAIEmbedder:
             raise build_response_error(SERVICE) from None
 
 
-def _is_truncated_reply(error: openai.APIConnectionError) -> bool:
-    """Whether a reply had begun; the SDK uses several HTTP clients, whose errors only share their name."""
-    return any(kind.__name__ == "ProtocolError" for kind in type(error.__cause__).__mro__)
+def _is_unusable(error: openai.APIConnectionError) -> bool:
+    """Whether a reply was cut or too long; the SDK uses several HTTP clients, whose errors only share their name."""
+    return any(kind.__name__ in ("ProtocolError", "ValueError") for kind in type(error.__cause__).__mro__)
