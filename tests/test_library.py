@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import aclosing
@@ -248,6 +250,43 @@ def test_a_closed_book_reports_it_and_can_be_closed_again(folder: Path) -> None:
         book.search("wick")
     with pytest.raises(BookIndexError, match="closed"):
         book.converse("How long does the horn sound in fog?", lambda _: ())
+
+
+FORK = """
+import os, sys, bookbound
+book = bookbound.open(sys.argv[1])
+if not (child := os.fork()):
+    try:
+        book.ask("Why?")
+    except Exception as error:
+        print(type(error).__name__, error, flush=True)
+        book.close()
+    finally:
+        os._exit(0)
+os.waitpid(child, 0)
+print(type(book.ask("How often is the wick of the lamp trimmed?")).__name__)
+"""
+
+
+def test_a_book_that_a_fork_inherits_says_that_it_must_be_opened_there(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORK, folder], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.splitlines() == [
+        "BookIndexError This book was opened in another process. Open it in this one with bookbound.open().",
+        "Answer",
+    ]
+
+
+@pytest.mark.parametrize("conversation", [5, "Why?", [None], ["Why?"], [{"question": "Why?"}], [("a", "b", "c")]])
+def test_a_conversation_of_another_shape_is_invalid_input(book: Book, conversation: Any) -> None:
+    with pytest.raises(InvalidInputError, match="list of turns"):
+        book.ask("Why?", conversation=conversation)
+
+
+def test_a_source_that_is_no_path_is_invalid_input() -> None:
+    with pytest.raises(InvalidInputError, match="must be a path"):
+        bookbound.index(cast(Any, 5))
 
 
 def test_closing_a_book_tells_a_thread_that_asks_that_the_book_is_closed() -> None:

@@ -33,5 +33,8 @@ def index(source: str | Path, index: str | Path | None = None) -> IndexingResult
     from pathlib import Path
 
     from bookbound import bootstrap, settings
+    from bookbound.domain.errors import InvalidInputError
 
+    if not isinstance(source, str | Path):
+        raise InvalidInputError("The source must be a path: text or a pathlib.Path.")
     return bootstrap.index_book(Path(source), settings.load_settings(index=index))

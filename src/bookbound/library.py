@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import aclosing
@@ -13,7 +14,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.chunk import Passage
-from bookbound.domain.errors import BookIndexError
+from bookbound.domain.errors import BookIndexError, InvalidInputError
 from bookbound.domain.judgement import Judgement
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.ports import PassageFormatter
@@ -58,7 +59,7 @@ class Book:
     def __init__(self, pipeline: Pipeline, runner: CoroutineRunner, variants: PipelineFactory | None = None) -> None:
         self.pipeline = pipeline
         self._runner, self._variants = runner, variants
-        self._is_closed = False
+        self._is_closed, self._process_id = False, os.getpid()
 
     @property
     def manifest(self) -> Manifest:
@@ -81,7 +82,7 @@ class Book:
         answer quotes the book; without `allow_fallback` the error is raised. A follow-up is completed from
         `conversation`, the earlier questions and the texts of their replies. `on_event` gets each event as it happens.
         """
-        turns = tuple(Turn(*turn) for turn in conversation)
+        turns = _parse_conversation(conversation)
         checked = Question(question, selection, AnswerScope.SELECTION, k, threshold, allow_fallback, turns)
         return self._run(lambda: self.pipeline.ask(checked, on_event=on_event))
 
@@ -122,7 +123,7 @@ class Book:
 
     def close(self) -> None:
         """Closes the index and the models, and ends the questions of other threads; closing twice does nothing."""
-        if not self._is_closed:
+        if not self._is_closed and not self._is_inherited:
             self._is_closed = True
             if self._variants:
                 self._runner.run(self._variants.close())
@@ -147,7 +148,14 @@ class Book:
                     return passages[: question.k] if step.answer_present else ()
         raise AssertionError("every question is judged")
 
+    @property
+    def _is_inherited(self) -> bool:
+        """Whether the process was forked after the book was opened: it has the book, but not its thread."""
+        return os.getpid() != self._process_id
+
     def _run(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        if self._is_inherited:
+            raise BookIndexError("This book was opened in another process. Open it in this one with bookbound.open().")
         try:
             if not self._is_closed:
                 return self._runner.run(start())
@@ -155,6 +163,14 @@ class Book:
             if not self._is_closed:  # otherwise it failed because another thread closed the book
                 raise
         raise BookIndexError("This book is closed. Open it again with bookbound.open().")
+
+
+def _parse_conversation(conversation: object) -> tuple[Turn, ...]:
+    if isinstance(conversation, list | tuple):
+        turns = [Turn(*turn) for turn in conversation if isinstance(turn, list | tuple) and 1 <= len(turn) <= 2]
+        if len(turns) == len(conversation):
+            return tuple(turns)
+    raise InvalidInputError("A conversation must be a list of turns: (question, text of its reply), oldest first.")
 
 
 class EventLoopThread:

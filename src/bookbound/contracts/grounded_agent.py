@@ -111,6 +111,8 @@ def ask(question: str, book: Book, config: AgentConfig | None = None) -> AgentRe
 
 def require_valid_config(config: AgentConfig) -> AgentConfig:
     """The configuration; breaking a rule raises `InvalidInputError`."""
+    if not isinstance(config, AgentConfig):
+        raise InvalidInputError("The configuration must be an AgentConfig.")
     _, problem = validate_config(config)
     if problem:
         raise InvalidInputError(problem)
