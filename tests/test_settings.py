@@ -150,6 +150,14 @@ def test_no_other_variable_is_a_warning() -> None:
         warn_unknown_variables(dict.fromkeys([*names, "BOOKBOUND_DEBUG", "PATH", "BOOKBOUND_SOMETHING_ELSE"], "x"))
 
 
+@pytest.mark.parametrize("kind", ["folder", "link to nothing", "link to itself"])
+def test_settings_that_are_no_file_are_rejected(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "bookbound.toml"
+    file.mkdir() if kind == "folder" else file.symlink_to(file if kind == "link to itself" else tmp_path / "x")
+    with pytest.raises(ConfigError, match="is no file"):
+        load_settings({}, tmp_path)
+
+
 @pytest.mark.parametrize("content", [b"index = ", b"index = '\xff'", b"model_threads = " + b"9" * 5000])
 def test_a_file_that_is_not_toml_is_rejected(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "bookbound.toml").write_bytes(content)

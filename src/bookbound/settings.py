@@ -214,7 +214,11 @@ def _belongs_to_service(variable: str, url: str) -> bool:
 def _read_settings_file(folder: Path | None) -> dict[str, Any]:
     try:
         file = (folder or Path.cwd()) / SETTINGS_FILE
-        return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        if not os.path.lexists(file):
+            return {}
+        if not file.is_file():
+            raise ConfigError(f"{SETTINGS_FILE} is no file. Remove it, or make it a file with settings.")
+        return tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ConfigError("The working directory was removed. Change to one that exists.") from error
     except RecursionError:
