@@ -151,6 +151,15 @@ def test_a_message_that_is_no_json_is_rejected_by_the_protocol(client: httpx.Cli
     assert response.json()["error"]["code"] == -32700
 
 
+@pytest.mark.parametrize("message", ['"secret"', '["secret"]', '{"jsonrpc": "1.0", "id": 1, "method": "secret"}'])
+def test_a_message_of_another_shape_is_rejected_without_its_words(client: httpx.Client, message: str) -> None:
+    response = client.post("/mcp", content=message, headers=ACCEPT | {"Content-Type": "application/json"})
+    assert response.status_code == 400
+    assert response.json()["error"]["code"] == -32600
+    assert "Send one JSON-RPC 2.0 message" in response.text
+    assert "secret" not in response.text
+
+
 def test_the_metrics_name_the_contract_and_the_outcome(client: httpx.Client) -> None:
     call(client, "ask_book", question=LEGS)
     wait_for_outcome(client, "answered")

@@ -8,8 +8,10 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Request
 from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, jsonrpc_message_adapter
+from pydantic import ValidationError
+from starlette.responses import JSONResponse, Response
+from starlette.types import Message, Receive, Scope, Send
 
 from bookbound import __version__
 from bookbound.contracts.book_list import BookLister
@@ -28,6 +30,7 @@ from bookbound.server.startup_checks import is_loopback
 from bookbound.settings import Settings
 
 MCP_PATH = "/mcp"
+INVALID_MESSAGE = "This is no message of MCP. Send one JSON-RPC 2.0 message, such as a tools/call request."
 ORIGIN_REFUSED = (
     "A web page of this origin may not use MCP here. To allow it, add its origin to `allowed_origins`, or use a key "
     "that was made for it."
@@ -49,7 +52,13 @@ def mcp_routes(
     @router.post(MCP_PATH, include_in_schema=False)
     async def mcp(request: Request) -> Response:
         check_caller(request, origins)
-        return McpResponse(server)
+        try:
+            jsonrpc_message_adapter.validate_json(body := await request.body(), by_name=False)
+        except ValidationError as invalid:  # the SDK would repeat what was sent
+            is_json = invalid.errors()[0]["type"] != "json_invalid"
+            error = {"code": INVALID_REQUEST if is_json else PARSE_ERROR, "message": INVALID_MESSAGE}
+            return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 400)
+        return McpResponse(server, body)
 
     return router
 
@@ -78,13 +87,18 @@ async def _count_question(request: Request) -> None:
 
 
 class McpResponse(Response):
-    """Lets the SDK read the message of a request and answer it."""
+    """Lets the SDK answer the message of a request, whose body is read already."""
 
-    def __init__(self, server: Server[Any]) -> None:
+    def __init__(self, server: Server[Any], message: bytes) -> None:
         super().__init__()
-        self._server = server
+        self._server, self._message = server, message
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        messages = [{"type": "http.request", "body": self._message, "more_body": False}]
+
+        async def receive_again() -> Message:
+            return messages.pop() if messages else await receive()
+
         manager = StreamableHTTPSessionManager(self._server, json_response=True, stateless=True)
         async with manager.run():
-            await manager.handle_request(scope, receive, send)
+            await manager.handle_request(scope, receive_again, send)
