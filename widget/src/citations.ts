@@ -8,6 +8,8 @@ import type { Place } from "./types";
 const MAX_QUOTE_CHARS = 320;
 const LEAVE_MILLISECONDS = 200;
 const EDGE = 8;
+const EDGE_WORDS = 6;
+const RENDERED_DIFFERENTLY = /(?:^|\n)\s*(?:[-*+•]|\d+[.)])\s|\s\|\s|\S*(?:['"`]|--|\.\.\.)\S*|(?<=\s)[-–—](?=\s)/u;
 
 /** Where a link goes, and the words that it is about. */
 export interface Citation extends Place {
@@ -72,10 +74,11 @@ export class Citations {
   }
 
   /** Where a citation leads: to the pages of the server if it shows them, else to the book's site. */
-  private address({ link, url, file, anchor = "" }: Citation): string {
+  private address({ link, url, file, anchor = "", quotes }: Citation): string {
     if (!this.pages || !file) return link || url;
     const path = file.split("/").map(encodeURIComponent).join("/");
-    const words = link.split(":~:")[1];
+    // The link of a book that is no site, such as a PDF, has no words.
+    const words = link.split(":~:")[1] ?? textFragment(quotes[0] ?? "");
     return `${this.pages}${path}#${encodeURIComponent(anchor)}${words ? `:~:${words}` : ""}`;
   }
 
@@ -127,6 +130,16 @@ export class Citations {
     const page = place.label || place.page;
     return el("span", { class: "path" }, ...parts, page ? ` · ${fill(this.strings.page, page)}` : null);
   }
+}
+
+/** The end of an address with which a browser highlights words; without marks that a page may render differently. */
+function textFragment(quote: string): string {
+  const phrases = quote.split(RENDERED_DIFFERENTLY).map((each) => each.trim().split(/\s+/)).filter(([word]) => word);
+  const [first, last] = [phrases[0], phrases.at(-1)];
+  if (!first || !last) return "";
+  const isShort = phrases.length === 1 && first.length <= 2 * EDGE_WORDS;
+  const ends = isShort ? [first] : [first.slice(0, EDGE_WORDS), last.slice(-EDGE_WORDS)];
+  return `text=${ends.map((words) => encodeURIComponent(words.join(" ")).replaceAll("-", "%2D")).join(",")}`;
 }
 
 export function pathText(place: Place): string {

@@ -201,6 +201,19 @@ def test_a_citation_stays_on_the_pages_of_the_server(tab: Tab, public_server: st
     assert tab.problems == []
 
 
+def test_a_citation_of_a_book_without_a_site_highlights_the_words_on_another_page(tab: Tab, tmp_path: Path) -> None:
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "lamps.md").write_text("# Lamps\n\nThe wick of the lamp is trimmed every 12 hours.\n")
+    (tmp_path / "book" / "boats.md").write_text("# Boats\n\nParaffin is delivered by boat in spring.\n")
+    bootstrap.index_book(tmp_path / "book", Settings(index=tmp_path / "index"))
+    with run_fast_server(tmp_path / "index") as address:
+        page = tab.open(f"{address}/read/boats.md")
+        tab.ask("How often is the wick of the lamp trimmed?")
+        link = page.locator("a.cite").first.get_attribute("href") or ""
+    words = "The%20wick%20of%20the%20lamp%20is%20trimmed%20every%2012%20hours."
+    assert link == f"{address}/read/lamps.md#:~:text={words}"
+
+
 def test_a_panel_that_the_reader_closed_stays_closed(new_tab: Any, public_server: str) -> None:
     page = new_tab(viewport={"width": 1440, "height": 900}).page
     page.goto(public_server)
