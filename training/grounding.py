@@ -27,7 +27,7 @@ from bookbound.answering.grounding.verifier import CrossEncoderVerifier, check_p
 from bookbound.answering.reading.cross_encoder import CrossEncoder
 from bookbound.models import DIGESTS_FILE, STRONG_READER_FILE, load_constants
 
-FEATURES = ("whole", "context")
+FEATURES = ("whole", "context", "quantifiers")
 SOURCES = ("contrasting", "book_claims")
 CLAIMS = ROOT / "evals" / "claims.jsonl"
 SEED = 7
@@ -56,7 +56,7 @@ async def read_paraphrases(cases: Sequence[Case], readings: dict[str, dict[str, 
             texts = "\n\n".join((case.text, checked.whole, checked.context))
             if texts not in readings:
                 readings[texts] = await verifier.compute_features(case.text, checked)
-            features = readings[texts]
+            features = readings[texts] | {"quantifiers": checked.quantifiers}
         rows.append({"source": case.part, "true": case.true, "text": case.text, "features": features})
         if number % 100 == 0:
             print(f"{number} of {len(cases)} sentences are read", flush=True)
@@ -91,8 +91,10 @@ def main() -> None:
     digest = load_constants(MODELS / DIGESTS_FILE)[STRONG_READER_FILE]
     file = OUT / f"paraphrases-{digest[:12]}.json"
     readings = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    rows = asyncio.run(read_paraphrases(load_paraphrases(options.sample), readings))
-    file.write_text(json.dumps(readings) + "\n", encoding="utf-8")
+    try:
+        rows = asyncio.run(read_paraphrases(load_paraphrases(options.sample), readings))
+    finally:
+        file.write_text(json.dumps(readings) + "\n", encoding="utf-8")
     weights = fit(rows, options.passed)
     constants = json.loads(options.out.read_text(encoding="utf-8"))
     constants["strong"]["paraphrase"] = weights

@@ -14,6 +14,10 @@ from bookbound.text.tokens import STOP_WORDS, extract_identifiers, normalize_tex
 _CITATION_MARK = re.compile(r"[\[【(]\s*(?:passages?\s+)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*[^\]】)]{0,20}[\]】)]", re.I)
 _NEGATION = re.compile(r"\b(?:not|never|no|none|nor|neither|nothing|cannot|without)\b|\b\w+n['’]t\b", re.I)
 _ONLY = re.compile(r"\bonly\b", re.I)
+_QUANTIFIERS = frozenset(
+    "all always any both completely each either enough entire every exactly least most must never no".split()
+)
+"""Words that say how many, how often or how far: the network hardly sees that a sentence adds one."""
 
 
 def passes_exact_checks(sentence: str, evidence: CitedEvidence) -> bool:
@@ -39,6 +43,11 @@ def has_only_known_additions(sentence: str, evidence: str) -> bool:
     further = [extract_term_set(sentence[unit.start : unit.end]) for unit in split_sentences(sentence)[1:]]
     known = extract_term_set(evidence) if any(further) else set()
     return all(terms & known for terms in further if terms)
+
+
+def count_added_quantifiers(sentence: str, evidence: str) -> int:
+    """Returns how many different quantifiers a sentence has that the evidence has not."""
+    return len(_QUANTIFIERS.intersection(split_words(sentence)).difference(split_words(evidence)))
 
 
 def only_negates(sentence: str, book: str) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bookbound.text.tokens import extract_terms
-
 _WORDS_BELOW_TWENTY = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
@@ -86,7 +84,6 @@ _NUMBER = re.compile(
     re.I | re.X,
 )
 _SPELLED_NUMBER = re.compile(rf"\b(?:{'|'.join(word for word in _WORD_VALUES if word != 'one')})\b", re.I)
-_COUNTED_NOUN = re.compile(r"\s+(?:(?:at|in|on|of|the)\s+)*([a-z]{3,})", re.I)
 _UNIT_AFTER_NUMBER = re.compile(
     r"\$?[\s-]?(?P<unit>[a-zµμ]+|[%°])(?:(?:/|\s+per\s+)(?P<of>[a-zµμ]+))?"
     r"(?P<power>\^?[²³23]|\s+(?:squared|cubed))?(?![\w])",
@@ -109,14 +106,6 @@ def _parse_quantities(text: str) -> Iterator[tuple[re.Match[str], str, str]]:
 def convert_number_words(text: str) -> str:
     """Writes small numbers as digits, except "one", which is usually an article."""
     return _SPELLED_NUMBER.sub(lambda found: str(_WORD_VALUES[found.group().lower()]), text)
-
-
-def find_counts(text: str) -> Iterator[tuple[str, str]]:
-    """Yields each number that counts something, and the term of what it counts."""
-    for found in _NUMBER.finditer(text):
-        thing = _COUNTED_NOUN.match(text, found.end())
-        if thing and thing[1].lower() not in _UNIT_BY_NAME and (term := "".join(extract_terms(thing[1])[:1])):
-            yield _parse_value(found), term
 
 
 def _parse_unit(found: re.Match[str] | None) -> str:
@@ -145,19 +134,18 @@ def _parse_value(found: re.Match[str]) -> str:
 def has_only_known_quantities(sentence: str, evidence: str) -> bool:
     """Returns whether the evidence has every number of the sentence, in the same unit if both have one.
 
-    A spelled number may count what the evidence lists, unless the evidence counts the same things otherwise.
+    "one" is usually an article, and "two" may count what the evidence names.
     """
     there: dict[str, set[str]] = {}
     for value, unit in find_quantities(evidence):
         there.setdefault(value, set()).add(unit)
     for value in find_implied_numbers(evidence):
         there.setdefault(value, set()).add("")
-    counted = {thing for value, thing in find_counts(evidence) if value != "1"}
     for found, value, unit in _parse_quantities(sentence):
-        # "one" is usually an article.
-        if value != "1" and value not in there and (unit or not found["word"]):
+        may_be_new = value == "1" or (value == "2" and found["word"] and not unit)
+        if value not in there and not may_be_new:
             return False
         units = there.get(value, {""})
         if unit and "" not in units and unit not in units:
             return False
-    return all(value in there or thing not in counted for value, thing in find_counts(sentence) if value != "1")
+    return True

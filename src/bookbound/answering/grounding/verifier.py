@@ -16,11 +16,15 @@ MAX_PARAPHRASE_CHARACTERS = 1000
 
 
 class CheckedParaphrase(NamedTuple):
-    """A sentence that passes the exact checks: the evidence that supports it, and the two texts to read it with."""
+    """A sentence that passes the exact checks: the evidence that supports it, and the two texts to read it with.
+
+    `quantifiers` counts those that the sentence adds, such as "all" or "at least".
+    """
 
     evidence: tuple[Evidence, ...]
     whole: str
     context: str
+    quantifiers: int
 
 
 class CrossEncoderVerifier:
@@ -42,11 +46,11 @@ class CrossEncoderVerifier:
         return SentenceSupport(logistic_probability(self._reader.constants.paraphrase, features), found.evidence)
 
     async def compute_features(self, sentence: str, checked: CheckedParaphrase) -> dict[str, float]:
-        """Returns the log-odds that each of the two texts supports a paraphrase."""
+        """Returns the log-odds that each of the two texts supports a paraphrase, and how many quantifiers it adds."""
         whole = await self._reader.support(sentence, checked.whole)
         # A short text is its own context.
         context = whole if checked.context == checked.whole else await self._reader.support(sentence, checked.context)
-        return {"whole": log_odds(whole), "context": log_odds(context)}
+        return {"whole": log_odds(whole), "context": log_odds(context), "quantifiers": checked.quantifiers}
 
 
 def _check_words(sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport | CheckedParaphrase:
@@ -60,13 +64,14 @@ def check_paraphrase(sentence: str, evidence: Sequence[Evidence]) -> CheckedPara
     if len(sentence) > MAX_PARAPHRASE_CHARACTERS or not all(is_english(piece.text) for piece in evidence):
         return None
     # Answers that quote the book never need these modules.
-    from bookbound.answering.grounding.exact_checks import passes_exact_checks
+    from bookbound.answering.grounding.exact_checks import count_added_quantifiers, passes_exact_checks
     from bookbound.answering.grounding.supporting_units import CitedEvidence
 
     cited = CitedEvidence(sentence, evidence)
     if not cited.stretches or not passes_exact_checks(sentence, cited):
         return None
-    return CheckedParaphrase(cited.stretches, cited.supporting_text, cited.context)
+    whole = cited.supporting_text
+    return CheckedParaphrase(cited.stretches, whole, cited.context, count_added_quantifiers(sentence, whole))
 
 
 _LIST_MARKER = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+")
