@@ -7,7 +7,8 @@ of part `dev` were written to develop the checks, those of part `test` afterward
 `python -m evals.hostile --claims FILE` counts the claims of a file instead. Each line is a JSON object with `id`,
 `book`, `premise`, `claim`, `supported` and `kind`; the premise is the passage that the claim cites. A claim with `near`
 instead cites the passage of the training data that begins so: `evals/unseen_claims.jsonl` has claims about books
-that no network was trained on, written after the weights were trained; those of `evals/claims.jsonl` are older.
+that no network was trained on, written after the weights were trained; those of `evals/claims.jsonl` are older. The
+sentences of `evals/drafts.jsonl` were written with the product's prompt, by an honest model and by one that lies.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def test_every_passage_of_the_real_books_is_found(shared: Path) -> None:
     assert {case.book for case in load_cases()} >= {"example", "hf_deep_rl_course", "ros2_docs"}
 
 
-@pytest.mark.parametrize("name", ["claims.jsonl", "unseen_claims.jsonl"])
+@pytest.mark.parametrize("name", ["claims.jsonl", "unseen_claims.jsonl", "drafts.jsonl"])
 def test_the_claims_have_enough_sentences_of_many_kinds(shared: Path, name: str) -> None:
     cases = load_claims(ROOT / "evals" / name)
     kinds = Counter((case.true, case.kind) for case in cases)

@@ -139,7 +139,10 @@ def test_a_name_may_come_from_a_heading(check: Check) -> None:
     assert check("The speed of the Cassie robot is 4 m/s.", "It walks at 4 m/s.", "Robots", "Cassie")
 
 
-def test_of_new_numbers_only_a_spelled_one_or_two_passes(check: Check) -> None:
+def test_of_new_numbers_only_a_spelled_one_up_to_two_passes(check: Check) -> None:
+    assert check("It has zero wheels.", "It has no wheels.")
+    assert not check("It runs at 1 V.", "It runs at 5 V.")
+    assert not check("It waits one second.", "It waits four seconds.")
     assert check("It has two gaits.", "It can walk and gallop.")
     assert not check("It has 2 gaits.", "It can walk and gallop.")
     assert not check("It has three gaits.", "It can walk, trot and gallop.")

@@ -17,7 +17,7 @@ _ONLY = re.compile(r"\bonly\b", re.I)
 _QUANTIFIERS = frozenset(
     "all always any both completely each either enough entire every exactly least most must never no".split()
 )
-"""Words that say how many, how often or how far: the network hardly sees that a sentence adds one."""
+"""Words with which a sentence may say more than the book: the network hardly sees that one is added."""
 
 
 def passes_exact_checks(sentence: str, evidence: CitedEvidence) -> bool:

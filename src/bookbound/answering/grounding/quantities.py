@@ -134,7 +134,7 @@ def _parse_value(found: re.Match[str]) -> str:
 def has_only_known_quantities(sentence: str, evidence: str) -> bool:
     """Returns whether the evidence has every number of the sentence, in the same unit if both have one.
 
-    "one" is usually an article, and "two" may count what the evidence names.
+    A spelled number up to two may be new: "one" is usually an article, and "two" may count what the evidence names.
     """
     there: dict[str, set[str]] = {}
     for value, unit in find_quantities(evidence):
@@ -142,7 +142,7 @@ def has_only_known_quantities(sentence: str, evidence: str) -> bool:
     for value in find_implied_numbers(evidence):
         there.setdefault(value, set()).add("")
     for found, value, unit in _parse_quantities(sentence):
-        may_be_new = value == "1" or (value == "2" and found["word"] and not unit)
+        may_be_new = found["word"] and float(value) <= 2 and not unit
         if value not in there and not may_be_new:
             return False
         units = there.get(value, {""})
