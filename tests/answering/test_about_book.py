@@ -38,7 +38,7 @@ PAGES = {
 
 LONG_BOOK = {
     "index.md": "# Trains\n\nProgress so far:\n\nSome chapters are missing.\n\n## Readers\n\n"
-    "## Who should read it\n\nIt is for:\n\n- drivers\n- guards\n- cooks\n- clerks\n- guests\n",
+    "## Who should read it\n\nIt is for:\n\n- drivers\n- guards\n- cooks\n- clerks\n- guests\n\nand others\n\n- mice\n",
     "rails.md": "# Rails\n\nRails are long.\n" + "".join(f"\n## Rail {n}\n\nIt is rail {n}.\n" for n in range(14)),
     **{f"train{n}.md": f"# Train {n}\n\nIt is train {n}.\n" for n in range(13)},
     "mkdocs.yml": "site_name: Trains\nnav:\n  - index.md\n  - rails.md\n"
@@ -116,6 +116,13 @@ def test_of_a_long_book_whole_lists_and_the_number_of_missing_titles_are_shown(
     chapter = ask_answer(runner, pipeline, "What is in the chapter on rails?")
     assert chapter.trace.note == "From the opening of “Rails” and its first 12 of 14 headings:"
     assert [each.text for each in chapter.sentences] == ["Rails are long.", *(f"Rail {n}" for n in range(12))]
+
+
+def test_headings_are_listed_once_at_their_first_place(runner: asyncio.Runner, tmp_path: Path) -> None:
+    page = "# Rails\n\nRails are long.\n" + "".join(f"\n## {name}\n\nWords.\n" for name in ("A", "Tasks", "B", "Tasks"))
+    pipeline = make_pipeline(runner.run(index_book(runner, tmp_path, {**LONG_BOOK, "rails.md": page}).open()))
+    chapter = ask_answer(runner, pipeline, "What is in the chapter on rails?")
+    assert [each.text for each in chapter.sentences] == ["Rails are long.", "A", "Tasks", "B"]
 
 
 def test_a_section_named_what_is_this_book_tells_its_subject(runner: asyncio.Runner, tmp_path: Path) -> None:

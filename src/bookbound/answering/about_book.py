@@ -60,15 +60,16 @@ class OutlineAnswer:
 
     def add_opening(self, chunk: Chunk) -> None:
         """Adds the first whole sentences of a chunk, if it has any, and all items of a list that is among them."""
-        units = [unit for unit in chunk.units if unit.kind in ("sentence", "item")]
         count, in_list = 0, False
-        for unit, after in zip_longest(units, units[1:]):
+        for unit, after in zip_longest(chunk.units, chunk.units[1:]):
             words = chunk.text[unit.start : unit.end]
             announces_list = words.endswith(":") and after is not None and after.kind == "item"
             if not (unit.kind == "item" and in_list):
                 if count == MAX_OPENING_SENTENCES:
                     break
-                if not (announces_list or _SENTENCE_END.search(words)):
+                is_whole = announces_list or bool(_SENTENCE_END.search(words))
+                if unit.kind not in ("sentence", "item") or not is_whole:
+                    in_list = False
                     continue
                 count += 1
             self.add_unit(chunk, unit)
@@ -168,14 +169,16 @@ class OutlineReader:
         if not (chapter := self._find_chapter(asked)):
             return self._list_chapters() if asked.number and asked.unit == "chapter" else None
         first = chapter.pages[0].opening
-        titles = {page.opening.place.title: page.opening for page in chapter.pages}
-        if len(chapter.pages) == 1:
-            page = await self._index.chunks(first.place.file, self._deadline)
-            titles = {chunk.place.headings[0]: chunk for chunk in reversed(page) if chunk.place.headings}
-            titles = dict(reversed(titles.items()))
+        titles = [(page.opening.place.title, page.opening) for page in chapter.pages]
+        if len(titles) == 1:
+            sections: dict[str, Chunk] = {}
+            for chunk in await self._index.chunks(first.place.file, self._deadline):
+                if chunk.place.headings:
+                    sections.setdefault(chunk.place.headings[0], chunk)
+            titles = [*sections.items()]
         answer = OutlineAnswer(f"From the opening of “{chapter.title}” and its {_describe_cut(len(titles))}headings:")
         answer.add_opening(first)
-        for title, chunk in list(titles.items())[:MAX_TITLES_AFTER_OPENING]:
+        for title, chunk in titles[:MAX_TITLES_AFTER_OPENING]:
             answer.add_title(title, chunk)
         return answer
 
