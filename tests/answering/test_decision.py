@@ -242,7 +242,12 @@ def test_the_section_whose_heading_shares_words_with_the_question_is_the_closest
 
 
 def reply_with(
-    passages: list[Passage], question: str, *cited: Passage, is_partial: bool = False, is_missing_part: bool = False
+    passages: list[Passage],
+    question: str,
+    *cited: Passage,
+    is_partial: bool = False,
+    is_missing_part: bool = False,
+    has_draft: bool = False,
 ) -> Reply:
     """Returns the reply to a question whose parts are each answered by the passage of their number."""
     evidence = tuple(Evidence.from_chunk(each.chunk, 0, 4, 0.9, part) for part, each in enumerate(passages))
@@ -252,7 +257,7 @@ def reply_with(
         for each in cited
     ]
     run = RunState(Question(question), NO_DEADLINE, StageClock(), "quotes", sentences=sentences)
-    run.is_missing_part = is_missing_part
+    run.is_missing_part, run.has_draft = is_missing_part, has_draft
     retrieval = Retrieval(tuple(passages))
     return build_reply(retrieval, judgement, run, Trace(retrieval, "g", "e", "quotes", {}))
 
@@ -289,6 +294,16 @@ def test_the_closest_sections_of_a_refusal_are_near_the_question(passage: Make) 
     refusal = reply_with([near, far], "How?", is_missing_part=True)
     assert isinstance(refusal, Refusal)
     assert [place.anchor for place in refusal.closest] == ["near"]
+
+
+def test_a_writer_refuses_only_if_it_writes_no_sentence(passage: Make) -> None:
+    pages = [passage("A gait is a pattern.")]
+    assert isinstance(reply_with(pages, "What is a gait?", is_missing_part=True), Refusal)
+    assert isinstance(reply_with(pages, "What is a gait?", is_missing_part=True, has_draft=True), Unsure)
+    task = replace(
+        pages[0], chunk=replace(pages[0].chunk, place=replace(pages[0].chunk.place, headings=("Exercises",)))
+    )
+    assert isinstance(reply_with([task], "What is a gait?", is_missing_part=True), Unsure)
 
 
 def test_an_answer_that_only_an_exercise_has_is_unsure(passage: Make) -> None:

@@ -226,6 +226,20 @@ def test_if_no_sentence_of_a_draft_is_supported_the_closest_passages_are_shown(
     assert "harmonic" in reply.closest[0].text.lower()
 
 
+def test_an_unsupported_draft_about_a_selection_shows_what_is_closest_in_it(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    class RejectingVerifier:
+        async def support(self, sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport:
+            return SentenceSupport(0.0)
+
+    selection = "A harmonic drive consists of a wave generator, a flexspline and a circular spline."
+    asked = Question("What does a harmonic drive consist of?", selection, AnswerScope.SELECTION)
+    reply = runner.run(with_engine(pipeline, verifier=RejectingVerifier()).ask(asked))
+    assert isinstance(reply, Unsure)
+    assert reply.kind is RefusalReason.SELECTED_TEXT_MISSING
+
+
 def test_a_missing_index_is_reported_with_the_command_that_makes_one(tmp_path: Path) -> None:
     with pytest.raises(IndexNotFoundError, match="bookbound index"):
         asyncio.run(bootstrap.open_pipeline(Settings(index=tmp_path)))

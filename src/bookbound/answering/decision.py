@@ -136,12 +136,17 @@ def _rank_by_probability(
 def build_reply(retrieval: Retrieval, judgement: Judgement, run: RunState, trace: Trace) -> Reply:
     """Returns an answer of the supported sentences; if there are none, an unsure reply or a refusal."""
     if not run.sentences:
-        reason = judgement.refusal or RefusalReason.INSUFFICIENT_GROUNDING
+        reason = judgement.refusal or (
+            RefusalReason.SELECTED_TEXT_MISSING
+            if run.question.scope is AnswerScope.SELECTION
+            else RefusalReason.INSUFFICIENT_GROUNDING
+        )
         found, evidenced = run.quotable or (retrieval, judgement)
         # An exercise is not quoted as an answer, but it may be the closest that the book has.
         is_exercise_only = judgement.answer_present and has_only_exercises(evidenced.evidence)
         # A draft without a supported sentence does not show that the book says nothing; a writer who says so does.
-        if judgement.is_unsure or (judgement.answer_present and not run.is_missing_part):
+        is_denied = run.is_missing_part and not run.has_draft
+        if judgement.is_unsure or is_exercise_only or (judgement.answer_present and not is_denied):
             quotes = quote_closest(run.question, found.passages, evidenced, with_exercises=is_exercise_only)
             if quotes:
                 return Unsure(reason, replace(judgement, refusal=reason, is_unsure=True), trace, quotes)

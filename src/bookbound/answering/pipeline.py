@@ -225,7 +225,7 @@ class Pipeline:
                 return
 
     async def _verify(self, draft: AsyncGenerator[WriterEvent], run: RunState) -> AsyncGenerator[AnswerSentence]:
-        async with aclosing(keep_supported(draft, self.engine.verifier, run.clock)) as events:
+        async with aclosing(keep_supported(run.note_draft(draft), self.engine.verifier, run.clock)) as events:
             async for event in events:
                 if isinstance(event, TokenUsage):
                     run.usage += event

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from bookbound.domain.errors import InvalidInputError
 from bookbound.domain.judgement import Judgement, RefusalReason
 from bookbound.domain.question import Deadline, Question, Retrieval
-from bookbound.domain.reply import AnswerSentence
+from bookbound.domain.reply import AnswerSentence, WriterEvent
 from bookbound.domain.trace import StageClock, TokenUsage, Trace
 
 NOTHING_FOUND = Judgement(0.0, (), (), "Poor", RefusalReason.EMPTY_RETRIEVAL)
@@ -18,7 +20,8 @@ OFF_TOPIC = Judgement(0.0, (), (), "Poor", RefusalReason.LOW_RELEVANCE)
 class RunState:
     """A question on its way to a reply: its deadline and clock, and the supported sentences so far.
 
-    `quotable` are the passages with what goes on next to them, and the judgement whose evidence is in these.
+    `has_draft` says whether a sentence was written, supported or not. `quotable` are the passages with what goes on
+    next to them, and the judgement whose evidence is in these.
     """
 
     question: Question
@@ -31,6 +34,7 @@ class RunState:
     usage: TokenUsage = field(default_factory=TokenUsage)
     tool_calls: tuple[str, ...] = ()
     is_missing_part: bool = False
+    has_draft: bool = False
     degraded: bool = False
     quotable: tuple[Retrieval, Judgement] | None = None
     note: str = ""
@@ -40,6 +44,13 @@ class RunState:
         """Replaces the text of the question by what it means."""
         if text != self.question.text:
             self.question, self.completed_question = replace(self.question, text=text), text
+
+    async def note_draft(self, draft: AsyncGenerator[WriterEvent]) -> AsyncGenerator[WriterEvent]:
+        """Yields the events of a draft, and notes whether it has a sentence."""
+        async with aclosing(draft):
+            async for event in draft:
+                self.has_draft |= isinstance(event, AnswerSentence)
+                yield event
 
     def build_trace(self, retrieval: Retrieval, generation: str, edition: str, embedder: str) -> Trace:
         """Returns how the reply was made, from these passages of this generation and edition of the book."""
