@@ -9,7 +9,8 @@ const MAX_QUOTE_CHARS = 320;
 const LEAVE_MILLISECONDS = 200;
 const EDGE = 8;
 const EDGE_WORDS = 6;
-const RENDERED_DIFFERENTLY = /(?:^|\n)\s*(?:[-*+•]|\d+[.)])\s|\s\|\s|\S*(?:['"`]|--|\.\.\.)\S*|(?<=\s)[-–—](?=\s)/u;
+const MAX_EDGE_CHARS = 400;
+const RENDERED_DIFFERENTLY = /(?:^|\n)\s*(?:[-*+•]|\d+[.)])\s|\s\|\s|\S*(?:['"`]|--|\.\.\.)\S*|\s[-–—](?=\s)/u;
 
 /** Where a link goes, and the words that it is about. */
 export interface Citation extends Place {
@@ -132,12 +133,17 @@ export class Citations {
   }
 }
 
+function splitPhrases(text: string): string[][] {
+  return text.split(RENDERED_DIFFERENTLY).map((each) => each.trim().split(/\s+/)).filter(([word]) => word);
+}
+
 /** The end of an address with which a browser highlights words; without marks that a page may render differently. */
 function textFragment(quote: string): string {
-  const phrases = quote.split(RENDERED_DIFFERENTLY).map((each) => each.trim().split(/\s+/)).filter(([word]) => word);
-  const [first, last] = [phrases[0], phrases.at(-1)];
+  const text = quote.replace(/\p{Surrogate}/gu, " ");
+  const [start, end] = [splitPhrases(text.slice(0, MAX_EDGE_CHARS)), splitPhrases(text.slice(-MAX_EDGE_CHARS))];
+  const [first, last] = [start[0], end.at(-1)];
   if (!first || !last) return "";
-  const isShort = phrases.length === 1 && first.length <= 2 * EDGE_WORDS;
+  const isShort = text.length <= MAX_EDGE_CHARS && start.length === 1 && first.length <= 2 * EDGE_WORDS;
   const ends = isShort ? [first] : [first.slice(0, EDGE_WORDS), last.slice(-EDGE_WORDS)];
   return `text=${ends.map((words) => encodeURIComponent(words.join(" ")).replaceAll("-", "%2D")).join(",")}`;
 }

@@ -1,4 +1,4 @@
-/* Bookbound widget, Apache-2.0. Sources: sha256 d9c4d6a9bb51a7df444eb0b5faa5f7d71d2e64eff9fc59382a144815a6d6aa21 */
+/* Bookbound widget, Apache-2.0. Sources: sha256 e4376328958721d344d0f2dfbd3ef886050f3f26db93a2ef0b5cbd800e323023 */
 // src/folded.ts
 function e(e) {
 	let i = [];
@@ -67,24 +67,24 @@ function f(e) {
 		return e;
 	}
 }
-function ee(n, r, i) {
+function p(n, r, i) {
 	let a = f(n.hash.slice(1).split(":~:")[0] ?? ""), o = a ? document.getElementById(a) : null;
 	o && f(location.hash.slice(1)) !== a && history.pushState(history.state, "", `#${encodeURIComponent(a)}`);
-	let s = ae(i), c = o ? Math.max(0, s.nodes.findIndex((e) => ie(o, e))) : 0, l = r.map((e) => oe(s, e, c)).filter((e) => e !== null);
-	re(l);
+	let s = ie(i), c = o ? Math.max(0, s.nodes.findIndex((e) => re(o, e))) : 0, l = r.map((e) => ae(s, e, c)).filter((e) => e !== null);
+	ne(l);
 	let u = l[0]?.startContainer.parentElement;
 	u && e(u), requestAnimationFrame(() => {
-		u && t(u) ? p(u, "center") : o ? p(o, "start") : a || p(document.body, "start");
+		u && t(u) ? m(u, "center") : o ? m(o, "start") : a || m(document.body, "start");
 	});
 }
-function p(e, t) {
+function m(e, t) {
 	let n = matchMedia("(prefers-reduced-motion: reduce)").matches;
 	e.scrollIntoView({
 		block: t,
 		behavior: n ? "auto" : "smooth"
 	});
 }
-function te(e, t, n) {
+function ee(e, t, n) {
 	let r = new MutationObserver(() => {
 		e.isConnected || setTimeout(a);
 	}), i = () => [document.documentElement, document.body].forEach((e) => r.observe(e, { childList: !0 })), a = () => {
@@ -92,26 +92,26 @@ function te(e, t, n) {
 	};
 	n.addEventListener("abort", () => r.disconnect()), i();
 }
-function ne(e, t) {
+function te(e, t) {
 	e.isConnected && e.showPopover && !e.matches(":popover-open") && e.showPopover(), t.style.setProperty("zoom", String(1 / (e.currentCSSZoom || 1)));
 }
-function m() {
+function h() {
 	"highlights" in CSS && CSS.highlights.delete(a);
 }
-var h = !1;
-function re(e) {
+var g = !1;
+function ne(e) {
 	if ("highlights" in CSS) {
-		if (!h) {
+		if (!g) {
 			let e = new CSSStyleSheet();
-			e.replaceSync(`::highlight(${a}) { background-color: #ffe08a; color: #1b1b1d; }`), document.adoptedStyleSheets = [...document.adoptedStyleSheets, e], h = !0;
+			e.replaceSync(`::highlight(${a}) { background-color: #ffe08a; color: #1b1b1d; }`), document.adoptedStyleSheets = [...document.adoptedStyleSheets, e], g = !0;
 		}
 		CSS.highlights.set(a, new Highlight(...e));
 	}
 }
-function ie(e, t) {
+function re(e, t) {
 	return !!(e.compareDocumentPosition(t) & Node.DOCUMENT_POSITION_FOLLOWING);
 }
-function ae(e) {
+function ie(e) {
 	let t = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, (t) => t instanceof Element ? t === e || o.has(t.tagName) || t.classList.contains("katex-mathml") ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP : NodeFilter.FILTER_ACCEPT), n = {
 		text: "",
 		nodes: [],
@@ -119,35 +119,35 @@ function ae(e) {
 	}, r = [];
 	for (; t.nextNode();) {
 		let e = t.currentNode;
-		g(e.data, (t, i) => {
+		_(e.data, (t, i) => {
 			r.push(t), n.nodes.push(e), n.offsets.push(i);
 		});
 	}
 	return n.text = r.join(""), n;
 }
-function g(e, t) {
+function _(e, t) {
 	for (let n = 0; n < e.length; n++) {
 		let r = e[n] ?? "";
 		/[\p{L}\p{N}]/u.test(r) && t(r.toLowerCase()[0] ?? r, n);
 	}
 }
-function _(e) {
+function v(e) {
 	let t = "";
-	return g(e.replace(s, ""), (e) => t += e), t;
+	return _(e.replace(s, ""), (e) => t += e), t;
 }
-function oe(e, t, n) {
-	let r = _(t);
+function ae(e, t, n) {
+	let r = v(t);
 	if (!r) return null;
 	let i = r.slice(0, 30), a = r.slice(-30);
 	for (let t of n ? [n, 0] : [0]) {
 		let n = e.text.indexOf(r, t);
-		if (n >= 0) return v(e, n, n + r.length - 1);
+		if (n >= 0) return y(e, n, n + r.length - 1);
 		let o = e.text.indexOf(i, t), s = o < 0 ? -1 : e.text.indexOf(a, o);
-		if (s >= 0 && s - o < 2 * r.length) return v(e, o, s + a.length - 1);
+		if (s >= 0 && s - o < 2 * r.length) return y(e, o, s + a.length - 1);
 	}
 	return null;
 }
-function v(e, t, n) {
+function y(e, t, n) {
 	let r = e.nodes[t], i = e.nodes[n];
 	if (!r || !i) return null;
 	let a = document.createRange();
@@ -156,7 +156,7 @@ function v(e, t, n) {
 	return a.setEnd(i, o + s.length), a;
 }
 // src/strings.ts
-var y = {
+var b = {
 	open: "Ask the book",
 	title: "Ask the book",
 	close: "Close",
@@ -218,8 +218,8 @@ var y = {
 		server: "Something went wrong on the server. Try again in a moment."
 	},
 	replies: {}
-}, se = {
-	en: y,
+}, x = {
+	en: b,
 	de: {
 		open: "Das Buch befragen",
 		title: "Das Buch befragen",
@@ -433,36 +433,36 @@ var y = {
 			"I found no sure answer to this: ": "اس کا کوئی یقینی جواب نہیں ملا: "
 		}
 	}
-}, ce = /* @__PURE__ */ new Set(["ur"]);
-function le(e) {
-	let t = e.map((e) => e.toLowerCase().split("-")[0] ?? "").find((e) => Object.hasOwn(se, e)) ?? "en";
+}, oe = /* @__PURE__ */ new Set(["ur"]);
+function se(e) {
+	let t = e.map((e) => e.toLowerCase().split("-")[0] ?? "").find((e) => Object.hasOwn(x, e)) ?? "en";
 	return {
 		code: t,
-		direction: ce.has(t) ? "rtl" : "ltr",
-		strings: se[t] ?? y
+		direction: oe.has(t) ? "rtl" : "ltr",
+		strings: x[t] ?? b
 	};
 }
-function b(e) {
+function ce(e) {
 	return /\p{Script=Latin}/u.test(e);
 }
-var [x, S] = ["⁨", "⁩"];
-function C(e, t) {
-	return e.replace("{0}", () => typeof t == "number" ? String(t) : x + t + S);
+var [le, ue] = ["⁨", "⁩"];
+function S(e, t) {
+	return e.replace("{0}", () => typeof t == "number" ? String(t) : le + t + ue);
 }
-function w(e, t) {
+function C(e, t) {
 	let n = Object.keys(e.replies).find((e) => t.startsWith(e));
 	if (!n) return t;
 	let r = t.slice(n.length);
-	return (e.replies[n] ?? "") + (r && x + r + S);
+	return (e.replies[n] ?? "") + (r && le + r + ue);
 }
 // src/options.ts
-function ue(e) {
-	de(e);
-	let t = le(e.language ? [e.language] : [document.documentElement.lang, ...navigator.languages]);
+function de(e) {
+	fe(e);
+	let t = se(e.language ? [e.language] : [document.documentElement.lang, ...navigator.languages]);
 	return {
-		server: fe(e.server),
+		server: pe(e.server),
 		book: e.book?.trim() ?? "",
-		key: pe(e.key?.trim() ?? ""),
+		key: me(e.key?.trim() ?? ""),
 		color: e.color?.trim() ?? "",
 		position: e.position ?? "right",
 		language: t,
@@ -472,28 +472,28 @@ function ue(e) {
 		open: e.open?.trim() ?? ""
 	};
 }
-function de({ questions: e, ...t }) {
+function fe({ questions: e, ...t }) {
 	for (let [e, n] of Object.entries(t)) if (typeof (n ?? "") != "string") throw TypeError(`Bookbound: set \`${e}\` to text.`);
 	if (!(Array.isArray(e ?? []) && (e ?? []).every((e) => typeof e == "string"))) throw TypeError("Bookbound: set `questions` to a list of texts.");
 }
-function fe(e) {
+function pe(e) {
 	let t = c(e?.trim());
 	if (t) return t.href.replace(/\/*$/, "/");
 	throw TypeError("Bookbound needs the address of its server: set `server` (in a script tag `data-server`) to an https:// address.");
 }
-function pe(e) {
-	return e && !T(e) && console.error("Bookbound: `key` (in a script tag `data-key`) is not valid: keys have only letters, digits and signs of ASCII. Copy it again."), e;
+function me(e) {
+	return e && !w(e) && console.error("Bookbound: `key` (in a script tag `data-key`) is not valid: keys have only letters, digits and signs of ASCII. Copy it again."), e;
 }
-function T(e) {
+function w(e) {
 	return /^[\x21-\x7e]*$/.test(e);
 }
 // src/client.ts
-var E = 6e4, me = 1e4, D = class extends Error {
+var T = 6e4, he = 1e4, E = class extends Error {
 	problem;
 	constructor(e) {
 		super(e.kind), this.problem = e;
 	}
-}, he = {
+}, ge = {
 	401: "denied",
 	403: "denied",
 	404: "missing",
@@ -503,19 +503,19 @@ var E = 6e4, me = 1e4, D = class extends Error {
 	429: "limit",
 	503: "busy",
 	504: "timeout"
-}, ge = {
+}, _e = {
 	timed_out: "timeout",
 	limit_reached: "limit",
 	busy: "busy",
 	unreachable: "busy",
 	index_unavailable: "busy"
-}, _e = class {
+}, ve = class {
 	options;
 	constructor(e) {
 		this.options = e;
 	}
 	async *ask(e, t, n) {
-		let r = e.selection ? [] : t.filter((e) => e.reply).slice(-5).map(ve), i = {
+		let r = e.selection ? [] : t.filter((e) => e.reply).slice(-5).map(ye), i = {
 			question: e.question,
 			...e.selection && {
 				selection: e.selection,
@@ -528,7 +528,7 @@ var E = 6e4, me = 1e4, D = class extends Error {
 				...r.length && { conversation: r }
 			}, n);
 		} catch (e) {
-			if (!r.length || !(e instanceof D) || e.problem.kind !== "invalid") throw e;
+			if (!r.length || !(e instanceof E) || e.problem.kind !== "invalid") throw e;
 			yield* this.stream(i, n);
 		}
 	}
@@ -537,7 +537,7 @@ var E = 6e4, me = 1e4, D = class extends Error {
 			headers: this.headers(),
 			credentials: "omit"
 		});
-		if (!e.ok) throw new D({ kind: "server" });
+		if (!e.ok) throw new E({ kind: "server" });
 		return await e.json();
 	}
 	async vote(e, t) {
@@ -545,21 +545,21 @@ var E = 6e4, me = 1e4, D = class extends Error {
 			request_id: e,
 			vote: t
 		});
-		if (!n.ok) throw new D(await O(n));
+		if (!n.ok) throw new E(await D(n));
 	}
 	async *stream(e, t) {
-		let n = new AbortController(), r = setTimeout(() => n.abort(), E), i = AbortSignal.any([t, n.signal]), a = !1;
+		let n = new AbortController(), r = setTimeout(() => n.abort(), T), i = AbortSignal.any([t, n.signal]), a = !1;
 		try {
 			let t = await this.post("v1/answers", e, "text/event-stream", i);
-			if (!t.ok) throw new D(await O(t));
+			if (!t.ok) throw new E(await D(t));
 			a = !0;
-			for await (let e of ye(t)) {
-				if (clearTimeout(r), r = setTimeout(() => n.abort(), E), e.name === "error") throw new D(xe(e.data));
+			for await (let e of be(t)) {
+				if (clearTimeout(r), r = setTimeout(() => n.abort(), T), e.name === "error") throw new E(Se(e.data));
 				if (yield e, e.name === "reply") return;
 			}
-			throw new D({ kind: "interrupted" });
+			throw new E({ kind: "interrupted" });
 		} catch (e) {
-			throw e instanceof D || t.aborted ? e : n.signal.aborted ? new D({ kind: "timeout" }) : navigator.onLine ? new D({ kind: a ? "interrupted" : "unreachable" }) : new D({ kind: "offline" });
+			throw e instanceof E || t.aborted ? e : n.signal.aborted ? new E({ kind: "timeout" }) : navigator.onLine ? new E({ kind: a ? "interrupted" : "unreachable" }) : new E({ kind: "offline" });
 		} finally {
 			clearTimeout(r);
 		}
@@ -583,18 +583,18 @@ var E = 6e4, me = 1e4, D = class extends Error {
 	}
 	headers() {
 		let { key: e } = this.options;
-		if (!T(e)) throw new D({ kind: "denied" });
+		if (!w(e)) throw new E({ kind: "denied" });
 		return e ? { "X-API-Key": e } : {};
 	}
 };
-function ve(e) {
+function ye(e) {
 	let t = e.reply?.answer;
 	return {
 		question: e.question,
-		...t && { answer: t.slice(0, me) }
+		...t && { answer: t.slice(0, he) }
 	};
 }
-async function* ye(e) {
+async function* be(e) {
 	if (!e.body) return;
 	let t = e.body.pipeThrough(new TextDecoderStream()).getReader(), n = "";
 	for (;;) {
@@ -604,12 +604,12 @@ async function* ye(e) {
 		let i = n.split(/\r?\n\r?\n/);
 		n = i.pop() ?? "";
 		for (let e of i) {
-			let t = be(e);
+			let t = xe(e);
 			t && (yield t);
 		}
 	}
 }
-function be(e) {
+function xe(e) {
 	let t = "", n = "";
 	for (let r of e.split(/\r?\n/)) r.startsWith("event:") ? t = r.slice(6).trim() : r.startsWith("data:") && (n += r.slice(5));
 	return t && n ? {
@@ -617,8 +617,8 @@ function be(e) {
 		data: JSON.parse(n)
 	} : null;
 }
-async function O(e) {
-	let t = he[e.status] ?? "server", n = Number.parseInt(e.headers.get("Retry-After") ?? "", 10);
+async function D(e) {
+	let t = ge[e.status] ?? "server", n = Number.parseInt(e.headers.get("Retry-After") ?? "", 10);
 	if (Number.isFinite(n)) return {
 		kind: t,
 		retryAfter: n
@@ -629,22 +629,22 @@ async function O(e) {
 		retryAfter: r
 	} : { kind: t };
 }
-function xe(e) {
-	let t = ge[e.error?.type ?? ""] ?? "server", n = e.error?.retry_after;
+function Se(e) {
+	let t = _e[e.error?.type ?? ""] ?? "server", n = e.error?.retry_after;
 	return typeof n == "number" ? {
 		kind: t,
 		retryAfter: n
 	} : { kind: t };
 }
 // src/conversation.ts
-var Se = [
+var Ce = [
 	"open",
 	"close",
 	"ask",
 	"reply",
 	"error",
 	"vote"
-], Ce = class {
+], we = class {
 	client;
 	turns;
 	listener;
@@ -697,19 +697,19 @@ var Se = [
 			}), this.listener.changed(e);
 			e.reply && this.listener.emit("reply", e.reply);
 		} catch (n) {
-			t.signal.aborted ? e.isStopped = !0 : e.problem = n instanceof D ? n.problem : { kind: "server" }, this.listener.changed(e), e.problem && this.listener.emit("error", e.problem);
+			t.signal.aborted ? e.isStopped = !0 : e.problem = n instanceof E ? n.problem : { kind: "server" }, this.listener.changed(e), e.problem && this.listener.emit("error", e.problem);
 		} finally {
 			(this.running === t || this.running === null) && (this.running = null, this.listener.busy(!1));
 		}
 	}
 };
 // src/dom.ts
-function k(e, t = {}, ...n) {
+function O(e, t = {}, ...n) {
 	let r = document.createElement(e);
 	for (let [e, n] of Object.entries(t)) typeof n == "function" ? r.addEventListener(e, n) : n === !0 ? r.setAttribute(e, "") : n != null && n !== !1 && r.setAttribute(e, String(n));
 	return r.append(...n.filter((e) => e != null && e !== !1)), r;
 }
-var we = {
+var Te = {
 	ask: "M21 12a8 8 0 0 1-8 8H4l2-3.2A8 8 0 1 1 21 12zM10 10a2.5 2.5 0 1 1 3.4 2.3c-.6.3-.9.7-.9 1.4M12.5 16.4v.1",
 	book: "M4 5.5A2.5 2.5 0 0 1 6.5 3H20v15H6.5A2.5 2.5 0 0 0 4 20.5zM4 20.5A2.5 2.5 0 0 0 6.5 21H20v-3M9 7.5h7",
 	close: "M6 6l12 12M18 6L6 18",
@@ -725,30 +725,30 @@ var we = {
 	refused: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM8 12h8",
 	problem: "M12 4l9 16H3zM12 10v4.5M12 17.2v.1",
 	quote: "M5 17c2.5-1 4-3 4-6H5V6h5v5c0 4-2 6.5-5 7.5M14 17c2.5-1 4-3 4-6h-4V6h5v5c0 4-2 6.5-5 7.5"
-}, A = "http://www.w3.org/2000/svg";
-function j(e) {
-	let t = document.createElementNS(A, "svg"), n = document.createElementNS(A, "path");
-	return n.setAttribute("d", we[e]), t.setAttribute("viewBox", "0 0 24 24"), t.setAttribute("aria-hidden", "true"), t.append(n), t;
+}, k = "http://www.w3.org/2000/svg";
+function A(e) {
+	let t = document.createElementNS(k, "svg"), n = document.createElementNS(k, "path");
+	return n.setAttribute("d", Te[e]), t.setAttribute("viewBox", "0 0 24 24"), t.setAttribute("aria-hidden", "true"), t.append(n), t;
 }
-function M(e, t, n, r = "icon") {
-	return k("button", {
+function j(e, t, n, r = "icon") {
+	return O("button", {
 		type: "button",
 		class: r,
 		"aria-label": t,
 		title: t,
 		click: n
-	}, j(e));
+	}, A(e));
 }
-function N(e, t, n) {
-	e.replaceChildren(j(t)), e.setAttribute("aria-label", n), e.title = n;
+function M(e, t, n) {
+	e.replaceChildren(A(t)), e.setAttribute("aria-label", n), e.title = n;
 }
 // src/citations.ts
-var P = 320, Te = 200, F = 8, Ee = 6, De = /(?:^|\n)\s*(?:[-*+•]|\d+[.)])\s|\s\|\s|\S*(?:['"`]|--|\.\.\.)\S*|(?<=\s)[-–—](?=\s)/u, Oe = class {
+var N = 320, Ee = 200, P = 8, De = 6, F = 400, Oe = /(?:^|\n)\s*(?:[-*+•]|\d+[.)])\s|\s\|\s|\S*(?:['"`]|--|\.\.\.)\S*|\s[-–—](?=\s)/u, ke = class {
 	host;
 	strings;
 	pages;
 	onLeave;
-	popover = k("div", {
+	popover = O("div", {
 		class: "popover",
 		id: "bb-popover",
 		role: "tooltip",
@@ -761,7 +761,7 @@ var P = 320, Te = 200, F = 8, Ee = 6, De = /(?:^|\n)\s*(?:[-*+•]|\d+[.)])\s|\s
 		this.host = e, this.strings = t, this.pages = n, this.onLeave = r, this.popover.addEventListener("pointerenter", () => clearTimeout(this.timer)), this.popover.addEventListener("pointerleave", () => this.scheduleHide());
 	}
 	number(e, t) {
-		let n = `${C(this.strings.source, e)}: ${I(t)}`;
+		let n = `${S(this.strings.source, e)}: ${L(t)}`;
 		return this.describe(this.link(t, {
 			class: "cite",
 			"aria-label": n
@@ -777,22 +777,22 @@ var P = 320, Te = 200, F = 8, Ee = 6, De = /(?:^|\n)\s*(?:[-*+•]|\d+[.)])\s|\s
 	}
 	link(e, t, ...n) {
 		let r = c(this.address(e));
-		if (!r) return k("span", {
+		if (!r) return O("span", {
 			...t,
 			tabindex: 0,
 			role: "note"
 		}, ...n);
-		let i = l(r), a = k("a", {
+		let i = l(r), a = O("a", {
 			...t,
 			href: i.href
 		}, ...n);
 		return a.addEventListener("click", (t) => {
-			this.isTouch && e.quotes.length && this.shownFor !== a ? (t.preventDefault(), this.show(a, e)) : u(i) && !t.ctrlKey && !t.metaKey && !t.shiftKey && (t.preventDefault(), this.hide(), this.onLeave(), ee(i, e.quotes, this.host));
+			this.isTouch && e.quotes.length && this.shownFor !== a ? (t.preventDefault(), this.show(a, e)) : u(i) && !t.ctrlKey && !t.metaKey && !t.shiftKey && (t.preventDefault(), this.hide(), this.onLeave(), p(i, e.quotes, this.host));
 		}), a;
 	}
 	address({ link: e, url: t, file: n, anchor: r = "", quotes: i }) {
 		if (!this.pages || !n) return e || t;
-		let a = n.split("/").map(encodeURIComponent).join("/"), o = e.split(":~:")[1] ?? ke(i[0] ?? "");
+		let a = n.split("/").map(encodeURIComponent).join("/"), o = e.split(":~:")[1] ?? Ae(i[0] ?? "");
 		return `${this.pages}${a}#${encodeURIComponent(r)}${o ? `:~:${o}` : ""}`;
 	}
 	describe(e, t) {
@@ -802,9 +802,9 @@ var P = 320, Te = 200, F = 8, Ee = 6, De = /(?:^|\n)\s*(?:[-*+•]|\d+[.)])\s|\s
 	}
 	show(e, t) {
 		clearTimeout(this.timer), this.hide();
-		let n = t.quotes.map((e) => k("blockquote", { dir: "auto" }, Ae(e)));
-		this.popover.replaceChildren(k("p", { class: "popover-path" }, this.path(t)), ...n.slice(0, 3)), this.popover.hidden = !1, this.dropQuotesThatDoNotFit(), this.shownFor = e, e.setAttribute("aria-describedby", this.popover.id);
-		let r = e.getBoundingClientRect(), { offsetWidth: i, offsetHeight: a } = this.popover, o = Math.min(Math.max(F, r.left + r.width / 2 - i / 2), innerWidth - i - F), s = r.top - a - F >= 0 ? r.top - a - F : r.bottom + F;
+		let n = t.quotes.map((e) => O("blockquote", { dir: "auto" }, je(e)));
+		this.popover.replaceChildren(O("p", { class: "popover-path" }, this.path(t)), ...n.slice(0, 3)), this.popover.hidden = !1, this.dropQuotesThatDoNotFit(), this.shownFor = e, e.setAttribute("aria-describedby", this.popover.id);
+		let r = e.getBoundingClientRect(), { offsetWidth: i, offsetHeight: a } = this.popover, o = Math.min(Math.max(P, r.left + r.width / 2 - i / 2), innerWidth - i - P), s = r.top - a - P >= 0 ? r.top - a - P : r.bottom + P;
 		this.popover.style.left = `${o}px`, this.popover.style.top = `${s}px`;
 	}
 	dropQuotesThatDoNotFit() {
@@ -812,29 +812,32 @@ var P = 320, Te = 200, F = 8, Ee = 6, De = /(?:^|\n)\s*(?:[-*+•]|\d+[.)])\s|\s
 		for (; e.scrollHeight > e.clientHeight && e.childElementCount > 2;) e.lastElementChild?.remove();
 	}
 	scheduleHide() {
-		clearTimeout(this.timer), this.timer = setTimeout(() => this.hide(), Te);
+		clearTimeout(this.timer), this.timer = setTimeout(() => this.hide(), Ee);
 	}
 	path(e) {
-		let t = e.path.length ? e.path : [e.section], n = t.flatMap((e, n) => [n > 0 && " › ", k("bdi", n === t.length - 1 ? { class: "last" } : {}, e)]), r = e.label || e.page;
-		return k("span", { class: "path" }, ...n, r ? ` · ${C(this.strings.page, r)}` : null);
+		let t = e.path.length ? e.path : [e.section], n = t.flatMap((e, n) => [n > 0 && " › ", O("bdi", n === t.length - 1 ? { class: "last" } : {}, e)]), r = e.label || e.page;
+		return O("span", { class: "path" }, ...n, r ? ` · ${S(this.strings.page, r)}` : null);
 	}
 };
-function ke(e) {
-	let t = e.split(De).map((e) => e.trim().split(/\s+/)).filter(([e]) => e), [n, r] = [t[0], t.at(-1)];
-	return !n || !r ? "" : `text=${(t.length === 1 && n.length <= 12 ? [n] : [n.slice(0, Ee), r.slice(-6)]).map((e) => encodeURIComponent(e.join(" ")).replaceAll("-", "%2D")).join(",")}`;
-}
 function I(e) {
-	return (e.path.length ? e.path : [e.section]).join(" › ");
+	return e.split(Oe).map((e) => e.trim().split(/\s+/)).filter(([e]) => e);
 }
 function Ae(e) {
-	return e.length > P ? `${e.slice(0, P).replace(/\s+\S*$/, "")} …` : e;
+	let t = e.replace(/\p{Surrogate}/gu, " "), [n, r] = [I(t.slice(0, F)), I(t.slice(-400))], [i, a] = [n[0], r.at(-1)];
+	return !i || !a ? "" : `text=${(t.length <= F && n.length === 1 && i.length <= 12 ? [i] : [i.slice(0, De), a.slice(-6)]).map((e) => encodeURIComponent(e.join(" ")).replaceAll("-", "%2D")).join(",")}`;
+}
+function L(e) {
+	return (e.path.length ? e.path : [e.section]).join(" › ");
+}
+function je(e) {
+	return e.length > N ? `${e.slice(0, N).replace(/\s+\S*$/, "")} …` : e;
 }
 // src/selection.ts
-var L = 1e4, je = 2, Me = 250, R = 8, Ne = 28;
-function z(e) {
-	return e.length <= L ? e : [...e].slice(0, L).join("");
+var R = 1e4, Me = 2, Ne = 250, z = 8, Pe = 28;
+function B(e) {
+	return e.length <= R ? e : [...e].slice(0, R).join("");
 }
-var B = class e {
+var V = class e {
 	host;
 	strings;
 	onAsk;
@@ -846,13 +849,13 @@ var B = class e {
 	isTouch = !1;
 	hasHinted = !1;
 	constructor(e, t, n, r, i, a) {
-		this.host = e, this.strings = t, this.onAsk = n, this.announce = r, this.panel = i, this.button = k("button", {
+		this.host = e, this.strings = t, this.onAsk = n, this.announce = r, this.panel = i, this.button = O("button", {
 			type: "button",
 			class: "ask-selection",
 			hidden: !0,
 			title: t.askSelectionHint,
 			"aria-keyshortcuts": "Alt+A"
-		}, j("ask"), t.askSelection), this.button.addEventListener("pointerdown", (e) => e.preventDefault()), this.button.addEventListener("mousedown", (e) => e.preventDefault()), this.button.addEventListener("click", () => this.ask()), this.listen(a);
+		}, A("ask"), t.askSelection), this.button.addEventListener("pointerdown", (e) => e.preventDefault()), this.button.addEventListener("mousedown", (e) => e.preventDefault()), this.button.addEventListener("click", () => this.ask()), this.listen(a);
 	}
 	static read(e) {
 		let t = document.getSelection();
@@ -860,7 +863,7 @@ var B = class e {
 		let n = document.activeElement;
 		if (n instanceof HTMLInputElement || n instanceof HTMLTextAreaElement) return "";
 		let r = t.toString().trim();
-		return r.length < je ? "" : r;
+		return r.length < Me ? "" : r;
 	}
 	hide() {
 		this.button.hidden = !0;
@@ -885,7 +888,7 @@ var B = class e {
 		}, { signal: t });
 	}
 	schedule() {
-		clearTimeout(this.timer), this.timer = setTimeout(() => this.update(), Me);
+		clearTimeout(this.timer), this.timer = setTimeout(() => this.update(), Ne);
 	}
 	update() {
 		let t = !this.isPressed && e.read(this.host) !== "";
@@ -896,8 +899,8 @@ var B = class e {
 		if (!e?.rangeCount) return this.hide();
 		let t = [...e.getRangeAt(0).getClientRects()].filter((e) => e.width > 0 && e.bottom > 0 && e.top < innerHeight).at(-1);
 		if (!t) return this.hide();
-		let { offsetWidth: n, offsetHeight: r } = this.button, i = this.isTouch ? Ne : R, a = t.bottom + i + r < innerHeight ? t.bottom + i : t.top - i - r, [o, s] = this.freeSpan(), c = Math.min(Math.max(o + R, t.right - n / 2), s - n - R);
-		this.button.style.top = `${Math.max(R, a)}px`, this.button.style.left = `${c}px`;
+		let { offsetWidth: n, offsetHeight: r } = this.button, i = this.isTouch ? Pe : z, a = t.bottom + i + r < innerHeight ? t.bottom + i : t.top - i - r, [o, s] = this.freeSpan(), c = Math.min(Math.max(o + z, t.right - n / 2), s - n - z);
+		this.button.style.top = `${Math.max(z, a)}px`, this.button.style.left = `${c}px`;
 	}
 	freeSpan() {
 		let e = document.documentElement.clientWidth, t = this.panel.getBoundingClientRect();
@@ -907,13 +910,13 @@ var B = class e {
 		let t = e.read(this.host);
 		this.hide(), t && this.onAsk(t);
 	}
-}, Pe = 2e3, Fe = 160, Ie = class {
+}, Fe = 2e3, Ie = 160, Le = class {
 	options;
 	actions;
 	element;
 	input;
 	button;
-	chip = k("div", {
+	chip = O("div", {
 		class: "chip",
 		hidden: !0
 	});
@@ -922,39 +925,39 @@ var B = class e {
 	constructor(e, t) {
 		this.options = e, this.actions = t;
 		let { strings: n } = e.language;
-		this.input = k("textarea", {
+		this.input = O("textarea", {
 			rows: 1,
-			maxlength: Pe,
+			maxlength: Fe,
 			"aria-label": e.placeholder,
 			placeholder: e.placeholder,
 			enterkeyhint: "send"
-		}), this.button = k("button", {
+		}), this.button = O("button", {
 			type: "submit",
 			class: "send"
-		}), this.element = k("form", { class: "composer" }, this.chip, k("div", { class: "field" }, this.input, this.button)), this.setBusy(!1), this.element.addEventListener("submit", (e) => {
+		}), this.element = O("form", { class: "composer" }, this.chip, O("div", { class: "field" }, this.input, this.button)), this.setBusy(!1), this.element.addEventListener("submit", (e) => {
 			e.preventDefault(), this.submit();
 		}), this.input.addEventListener("input", () => this.fit()), this.fit(), this.input.addEventListener("keydown", (e) => {
 			e.key !== "Enter" || e.shiftKey || e.isComposing || (e.preventDefault(), this.isBusy || this.submit());
-		}), N(this.button, "send", n.send);
+		}), M(this.button, "send", n.send);
 	}
 	setSelection(e) {
 		let { strings: t } = this.options.language;
-		this.selection = z(e), this.chip.hidden = !e;
-		let n = M("close", t.removeSelection, () => {
+		this.selection = B(e), this.chip.hidden = !e;
+		let n = j("close", t.removeSelection, () => {
 			this.setSelection(""), this.input.focus();
-		}), r = k("span", { class: "visually-hidden" }, `${t.selected}: `), i = k("span", {
+		}), r = O("span", { class: "visually-hidden" }, `${t.selected}: `), i = O("span", {
 			class: "chip-text",
 			dir: "auto"
-		}, this.selection), a = this.selection.length < e.length && k("span", { class: "chip-note" }, t.selectionCut);
+		}, this.selection), a = this.selection.length < e.length && O("span", { class: "chip-note" }, t.selectionCut);
 		this.chip.replaceChildren(...e ? [
 			r,
-			k("span", { class: "chip-words" }, i, a),
+			O("span", { class: "chip-words" }, i, a),
 			n
 		] : []), this.input.placeholder = e ? t.placeholderSelection : this.options.placeholder, this.input.setAttribute("aria-label", this.input.placeholder);
 	}
 	setBusy(e) {
 		let { strings: t } = this.options.language;
-		this.isBusy = e, N(this.button, e ? "stop" : "send", e ? t.stop : t.send);
+		this.isBusy = e, M(this.button, e ? "stop" : "send", e ? t.stop : t.send);
 	}
 	submit() {
 		if (this.isBusy) return this.actions.stop();
@@ -964,9 +967,9 @@ var B = class e {
 		this.input.value = "", this.setSelection(""), this.fit(), this.actions.ask(e, t);
 	}
 	fit() {
-		this.input.dir = this.input.value ? "auto" : this.options.language.direction, this.input.style.height = "", this.input.value && (this.input.style.height = `${Math.min(this.input.scrollHeight, Fe)}px`);
+		this.input.dir = this.input.value ? "auto" : this.options.language.direction, this.input.style.height = "", this.input.value && (this.input.style.height = `${Math.min(this.input.scrollHeight, Ie)}px`);
 	}
-}, Le = class {
+}, Re = class {
 	name;
 	constructor(e, t) {
 		this.name = `bookbound:1:${e}:${t}`;
@@ -987,7 +990,7 @@ var B = class e {
 			isOpen: t,
 			turns: e.filter((e) => e.reply).slice(-20).map((e) => ({
 				...e,
-				reply: e.reply && Re(e.reply)
+				reply: e.reply && ze(e.reply)
 			}))
 		};
 		try {
@@ -995,8 +998,8 @@ var B = class e {
 		} catch {}
 	}
 };
-function Re(e) {
-	let { status: t, answer: n, partial: r, reservation: i, degraded: a, completed_question: o, unsure: s, closest: c, refusal: l } = e, { blocks: u, sources: d, request_id: f, trace: ee } = e;
+function ze(e) {
+	let { status: t, answer: n, partial: r, reservation: i, degraded: a, completed_question: o, unsure: s, closest: c, refusal: l } = e, { blocks: u, sources: d, request_id: f, trace: p } = e;
 	return {
 		status: t,
 		answer: n,
@@ -1010,36 +1013,36 @@ function Re(e) {
 		blocks: u,
 		sources: d,
 		request_id: f,
-		trace: { selection: ee.selection }
+		trace: { selection: p.selection }
 	};
 }
 // src/panel.ts
-var ze = "(max-width: 640px)", Be = 16, Ve = "a[href], button:not([disabled]), textarea, [tabindex]", He = class {
+var Be = "(max-width: 640px)", Ve = 16, He = "a[href], button:not([disabled]), textarea, [tabindex]", Ue = class {
 	strings;
 	actions;
 	element;
 	log;
 	heading;
 	clearButton;
-	suggestions = k("div", {
+	suggestions = O("div", {
 		class: "suggestions",
 		hidden: !0
 	});
 	welcome;
-	narrow = matchMedia(ze);
+	narrow = matchMedia(Be);
 	constructor(e, t, n, r) {
-		this.strings = e, this.actions = t, this.heading = k("h2", {
+		this.strings = e, this.actions = t, this.heading = O("h2", {
 			id: "bb-title",
 			dir: "auto"
-		}, e.title), this.clearButton = M("clear", e.clear, t.clear);
-		let i = k("header", { role: "none" }, this.heading, this.clearButton, M("close", e.close, t.close));
-		this.welcome = k("div", { class: "welcome" }, k("p", { class: "greeting" }, e.welcome), k("p", { class: "about" }, e.about), this.suggestions), this.log = k("div", {
+		}, e.title), this.clearButton = j("clear", e.clear, t.clear);
+		let i = O("header", { role: "none" }, this.heading, this.clearButton, j("close", e.close, t.close));
+		this.welcome = O("div", { class: "welcome" }, O("p", { class: "greeting" }, e.welcome), O("p", { class: "about" }, e.about), this.suggestions), this.log = O("div", {
 			class: "log",
 			role: "log",
 			"aria-live": "off",
 			"aria-label": e.conversation,
 			tabindex: 0
-		}, this.welcome), this.element = k("section", {
+		}, this.welcome), this.element = O("section", {
 			class: "panel",
 			role: "dialog",
 			"aria-labelledby": "bb-title",
@@ -1049,7 +1052,7 @@ var ze = "(max-width: 640px)", Be = 16, Ve = "a[href], button:not([disabled]), t
 			"keydown",
 			"keypress",
 			"keyup"
-		]) this.element.addEventListener(e, Ue);
+		]) this.element.addEventListener(e, We);
 		this.log.addEventListener("scroll", () => t.escape(), { passive: !0 }), this.narrow.addEventListener("change", () => this.setModal(), { signal: r }), visualViewport?.addEventListener("resize", () => this.fitViewport(), { signal: r }), visualViewport?.addEventListener("scroll", () => this.fitViewport(), { signal: r }), this.setModal(), this.setEmpty(!0);
 	}
 	get isOpen() {
@@ -1065,19 +1068,19 @@ var ze = "(max-width: 640px)", Be = 16, Ve = "a[href], button:not([disabled]), t
 		this.welcome.hidden = !e, this.clearButton.hidden = e;
 	}
 	suggest(e) {
-		let t = e.map((e) => k("button", {
+		let t = e.map((e) => O("button", {
 			type: "button",
 			class: "suggestion",
 			dir: "auto",
 			click: () => this.actions.ask(e)
 		}, e));
-		this.suggestions.replaceChildren(k("h3", {}, this.strings.tryAsking), ...t), this.suggestions.hidden = t.length === 0;
+		this.suggestions.replaceChildren(O("h3", {}, this.strings.tryAsking), ...t), this.suggestions.hidden = t.length === 0;
 	}
 	suggestChapters(e) {
-		this.suggest(e.map((e) => b(e) === b(this.strings.suggestion) ? this.strings.suggestion.replace("{0}", () => e) : e));
+		this.suggest(e.map((e) => ce(e) === ce(this.strings.suggestion) ? this.strings.suggestion.replace("{0}", () => e) : e));
 	}
 	scrollTo(e) {
-		this.log.scrollTop = e.offsetTop - this.log.offsetTop - Be;
+		this.log.scrollTop = e.offsetTop - this.log.offsetTop - Ve;
 	}
 	setModal() {
 		this.element.setAttribute("aria-modal", String(this.narrow.matches));
@@ -1089,90 +1092,90 @@ var ze = "(max-width: 640px)", Be = 16, Ve = "a[href], button:not([disabled]), t
 		e.key === "Escape" ? this.actions.escape() || this.actions.close() : e.key === "Tab" && this.isModal && this.keepFocus(e);
 	}
 	keepFocus(e) {
-		let t = [...this.element.querySelectorAll(Ve)].filter((e) => e.offsetParent), n = this.element.getRootNode().activeElement, [r, i] = e.shiftKey ? [t[0], t.at(-1)] : [t.at(-1), t[0]];
+		let t = [...this.element.querySelectorAll(He)].filter((e) => e.offsetParent), n = this.element.getRootNode().activeElement, [r, i] = e.shiftKey ? [t[0], t.at(-1)] : [t.at(-1), t[0]];
 		n === r && (e.preventDefault(), i?.focus());
 	}
 };
-function Ue(e) {
+function We(e) {
 	e.ctrlKey || e.metaKey || e.altKey || e.stopPropagation();
 }
 // src/styles.css?inline
-var We = ":host{--bb-text:#1b1d21;--bb-muted:#565c66;--bb-amber:#7a4a00;--bb-amber-line:#d9a441;--bb-red:#a1261b;--bb-shadow:0 1px 2px #0f141e14, 0 12px 40px #0f141e2e;--bb-line:color-mix(in srgb, var(--bb-text) 13%, var(--bb-paper));--bb-surface:color-mix(in srgb, var(--bb-text) 4%, var(--bb-paper));--bb-tint:color-mix(in srgb, var(--bb-accent) 10%, var(--bb-paper));all:initial!important;--lightningcss-light:initial!important;--lightningcss-dark: !important;color-scheme:light!important}:host([data-scheme=dark]){--bb-text:#e9ebee;--bb-muted:#aab1bc;--bb-amber:#f3cb74;--bb-amber-line:#9a7222;--bb-red:#ffb3aa;--bb-shadow:0 1px 2px #0006, 0 16px 48px #0000008c;--bb-tint:color-mix(in srgb, var(--bb-accent) 22%, var(--bb-paper));--lightningcss-light: !important;--lightningcss-dark:initial!important;color-scheme:dark!important}:host::backdrop{display:none!important}@media print{:host{display:none!important}}*,:before,:after{box-sizing:border-box}[hidden]{display:none!important}.root{color:var(--bb-text);text-align:start;-webkit-text-size-adjust:100%;font:15px/1.6 system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,Helvetica Neue,Arial,sans-serif}.root:lang(ur){font-family:Noto Nastaliq Urdu,Noto Naskh Arabic,Noto Sans Arabic,system-ui,Segoe UI,Tahoma,sans-serif;line-height:2.2}h2,h3,p,ul,ol,blockquote,pre{font:inherit;margin:0;padding:0}button,textarea{color:inherit;font:inherit;margin:0}button{cursor:pointer;background:0 0;border:0}button:disabled{cursor:default}a{color:var(--bb-accent-text)}:focus-visible{outline:2px solid var(--bb-accent-text);outline-offset:2px}svg{fill:none;stroke:currentColor;stroke-width:1.8px;stroke-linecap:round;stroke-linejoin:round;flex:none;width:18px;height:18px}.visually-hidden{clip-path:inset(50%);white-space:nowrap;width:1px;height:1px;margin:-1px;position:absolute;overflow:hidden}.launcher,.ask-selection{z-index:2147483000;background:var(--bb-accent);color:var(--bb-on-accent);box-shadow:var(--bb-shadow);border-radius:999px;align-items:center;gap:8px;font-weight:600;transition:transform .15s,filter .15s;display:inline-flex;position:fixed}.launcher{bottom:max(20px, env(safe-area-inset-bottom));min-height:48px;padding:0 20px 0 16px}.right .launcher,.right .panel{right:20px}.left .launcher,.left .panel{left:20px}.launcher:hover,.ask-selection:hover{filter:brightness(1.07);transform:translateY(-1px)}.launcher:focus-visible,.ask-selection:focus-visible{outline:3px solid var(--bb-accent-text);outline-offset:3px}.ask-selection{min-height:36px;padding:0 14px 0 10px;font-size:14px}.ask-selection svg{width:16px;height:16px}.panel{z-index:2147483001;width:clamp(360px,30vw,440px);height:min(720px,100vh - 40px);height:var(--bb-panel-height,min(720px, calc(100dvh - 40px)));border:1px solid var(--bb-line);background:var(--bb-paper);box-shadow:var(--bb-shadow);border-radius:16px;flex-direction:column;animation:.18s ease-out bb-rise;display:flex;position:fixed;bottom:20px;overflow:hidden}@keyframes bb-rise{0%{opacity:0;transform:translateY(12px)}}header{border-bottom:1px solid var(--bb-line);align-items:center;gap:4px;padding:10px 10px 10px 20px;display:flex}[dir=rtl] header{padding:10px 20px 10px 10px}h2{text-overflow:ellipsis;white-space:nowrap;flex:1;font-size:15px;font-weight:650;overflow:hidden}.icon{width:36px;height:36px;color:var(--bb-muted);border-radius:10px;flex:none;place-items:center;transition:background-color .12s,color .12s;display:inline-grid}.icon:hover{background:color-mix(in srgb, var(--bb-text) 8%, transparent);color:var(--bb-text)}.icon[aria-pressed=true]{background:var(--bb-tint);color:var(--bb-accent-text)}.log{overscroll-behavior:contain;scrollbar-width:thin;flex:1;min-height:0;padding:20px;overflow-y:auto}.log:focus-visible{outline-offset:-2px}.welcome{flex-direction:column;justify-content:flex-end;min-height:100%;display:flex}.greeting{letter-spacing:-.01em;font-size:22px;font-weight:650;line-height:1.3}:lang(ur) .greeting{letter-spacing:0;line-height:2}:lang(ur) :is(.suggestion,.place,.popover,table){line-height:2.2}:lang(ur) :is(.cite,.number){font-family:system-ui,Segoe UI,Noto Sans,sans-serif}.composer:lang(ur) textarea{padding-block:0;line-height:36px}.about{color:var(--bb-muted);margin-top:6px}.suggestions{gap:8px;margin-top:28px;display:grid}h3{color:var(--bb-muted);font-size:13px;font-weight:600}.suggestion{border:1px solid var(--bb-line);text-align:start;border-radius:12px;padding:11px 14px;line-height:1.45;transition:border-color .12s,background-color .12s}.suggestion:hover{border-color:var(--bb-accent-text);background:var(--bb-tint)}.turn:last-child:not(:nth-child(2)){min-height:calc(100% + 33px)}.turn+.turn{border-top:1px solid var(--bb-line);margin-top:28px;padding-top:28px}.question{border-radius:14px;background:var(--bb-tint);overflow-wrap:anywhere;border-end-end-radius:4px;width:-moz-fit-content;width:fit-content;max-width:92%;margin-inline-start:auto;padding:9px 14px;font-weight:550}.asked-selection{border-inline-start:3px solid var(--bb-accent-text);-webkit-line-clamp:3;-webkit-box-orient:vertical;margin-bottom:6px;padding-inline-start:10px;font-size:13px;font-weight:400;display:-webkit-box;overflow:hidden}.body{overflow-wrap:anywhere;margin-top:16px}.understood,.selection-place{color:var(--bb-muted);margin-bottom:12px;font-size:13.5px}.label{align-items:center;gap:7px;display:flex}.label svg{width:16px;height:16px}.answered .label{color:var(--bb-accent-text)}.reply>*+*,.sentence+.sentence{margin-top:10px}.reply>.label+*,.reply>h3+*{margin-top:7px}.reply>*+h3{margin-top:18px}.unsure,.refused,.problem{border:1px solid var(--bb-line);background:var(--bb-surface);border-radius:12px;padding:14px 16px 16px}.unsure{border-color:color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));background:color-mix(in srgb, var(--bb-amber-line) 10%, var(--bb-paper))}.unsure .label{color:var(--bb-amber)}.refused .label{color:var(--bb-text)}.problem{border-color:color-mix(in srgb, var(--bb-red) 35%, var(--bb-paper));background:color-mix(in srgb, var(--bb-red) 6%, var(--bb-paper))}.problem .label{color:var(--bb-red)}mark{background:color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));color:inherit;box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));-webkit-box-decoration-break:clone;box-decoration-break:clone;border-radius:3px}:host([data-scheme=dark]) mark{background:color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper));box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper))}.heading{margin-top:14px;font-weight:650}.block ul,.block ol{padding-inline-start:22px}.block li{padding-inline-start:2px}.block li+li,.block li>ul,.block li>ol{margin-top:5px}.block li::marker{color:var(--bb-muted)}.scroll{border:1px solid var(--bb-line);background:var(--bb-paper);border-radius:10px;overflow-x:auto}table{border-collapse:collapse;overflow-wrap:normal;width:100%;font-size:13.5px;line-height:1.45}th,td{text-align:start;min-width:84px;text-align:-webkit-match-parent;text-align:match-parent;vertical-align:top;unicode-bidi:plaintext;padding:7px 11px}thead th,thead td{background:var(--bb-surface);font-weight:600}tr+tr>*,tbody tr:first-child>*{border-top:1px solid var(--bb-line)}tbody:first-child tr:first-child>*{border-top:0}.code{position:relative}pre{border:1px solid var(--bb-line);background:var(--bb-surface);text-align:left;white-space:pre;tab-size:4;border-radius:10px;padding:12px 44px 12px 14px;font:13px/1.55 ui-monospace,SF Mono,Cascadia Code,Menlo,Consolas,DejaVu Sans Mono,monospace;overflow-x:auto}code{font:inherit}.code-copy{background:var(--bb-surface);position:absolute;top:4px;right:4px}.formula{background:var(--bb-surface);white-space:pre-wrap;border-radius:10px;padding:10px 14px;font:italic 15px/1.6 Cambria,STIX Two Text,Georgia,serif;overflow-x:auto}.note{color:var(--bb-muted);font-size:13.5px}.cites{margin-top:6px}.cite{background:var(--bb-tint);min-width:24px;height:24px;color:var(--bb-accent-text);vertical-align:middle;border-radius:8px;place-items:center;margin-inline-end:4px;padding:0 6px;font-size:12px;font-weight:650;line-height:1;text-decoration:none;transition:background-color .12s,color .12s;display:inline-grid}a.cite:hover{background:var(--bb-accent);color:var(--bb-on-accent)}.sources,.closest{grid-template-columns:minmax(0,1fr);gap:6px;list-style:none;display:grid}.closest{gap:12px}.closest>li+li{border-top:1px solid color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));padding-top:12px}.closest .place{margin-top:8px}.place{gap:9px;min-height:24px;font-size:13.5px;line-height:1.45;text-decoration:none;display:flex}.selection-place .place{display:inline}a.place:hover .last{text-underline-offset:3px;text-decoration:underline}.place .path{color:var(--bb-muted)}a.place .last{color:var(--bb-accent-text);font-weight:550}.number{background:var(--bb-tint);min-width:20px;height:20px;color:var(--bb-accent-text);border-radius:6px;flex:none;place-items:center;padding:0 5px;font-size:11.5px;font-weight:650;display:inline-grid}.actions{gap:2px;margin:10px -9px 0;display:flex}.gap{flex:1}.stopped{color:var(--bb-muted);margin-top:10px}.retry{border:1px solid var(--bb-line);background:var(--bb-paper);min-height:36px;color:var(--bb-text);font-variant-numeric:tabular-nums;border-radius:10px;align-items:center;gap:8px;margin-top:12px;padding:0 14px;font-weight:550;display:inline-flex}.retry:hover:not(:disabled){border-color:var(--bb-accent-text)}.retry:disabled{color:var(--bb-muted)}.retry svg{width:16px;height:16px}.waiting{color:var(--bb-muted);align-items:center;gap:10px;display:flex}.sentence+.waiting{margin-top:12px}.dots{gap:4px;display:inline-flex}.dots i{background:var(--bb-accent-text);border-radius:50%;width:6px;height:6px;animation:1.2s ease-in-out infinite bb-pulse}.dots i:nth-child(2){animation-delay:.15s}.dots i:nth-child(3){animation-delay:.3s}@keyframes bb-pulse{0%,70%,to{opacity:.25}35%{opacity:1}}.composer{padding:12px 14px max(14px, env(safe-area-inset-bottom));border-top:1px solid var(--bb-line)}.field{border:1px solid color-mix(in srgb, var(--bb-text) 48%, var(--bb-paper));background:var(--bb-paper);border-radius:14px;align-items:flex-end;gap:6px;padding:5px;display:flex}.field:focus-within{border-color:var(--bb-accent-text);box-shadow:0 0 0 1px var(--bb-accent-text)}textarea{resize:none;background:0 0;border:0;outline:0;flex:1;min-width:0;padding:6px 6px 6px 10px;font-size:16px;line-height:24px}textarea:focus-visible{outline:0}[dir=rtl] textarea{padding:6px 10px 6px 6px}textarea::placeholder{color:var(--bb-muted);opacity:1;text-overflow:ellipsis;white-space:nowrap;overflow:hidden}.send{background:var(--bb-accent);width:36px;height:36px;color:var(--bb-on-accent);border-radius:10px;flex:none;place-items:center;display:inline-grid}.send:hover{filter:brightness(1.07)}.chip{border-inline-start:3px solid var(--bb-accent-text);background:var(--bb-surface);border-radius:10px;align-items:center;gap:6px;margin-bottom:8px;padding-inline-start:12px;display:flex}.chip-words{flex:1;min-width:0;padding-block:4px}.chip-text,.chip-note{color:var(--bb-muted);text-overflow:ellipsis;white-space:nowrap;font-size:13.5px;display:block;overflow:hidden}.popover{z-index:2147483002;border:1px solid var(--bb-line);background:var(--bb-paper);width:max-content;max-width:min(380px,100vw - 16px);max-height:60vh;box-shadow:var(--bb-shadow);overflow-wrap:anywhere;border-radius:12px;padding:12px 14px;font-size:13.5px;line-height:1.5;position:fixed;overflow:auto}.popover-path{color:var(--bb-muted);margin-bottom:8px;font-size:12.5px}.popover .last{color:var(--bb-text);font-weight:600}.popover blockquote{border-inline-start:3px solid var(--bb-accent);white-space:pre-line;padding-inline-start:10px}.popover blockquote+blockquote{margin-top:8px}@media (max-width:640px){.right .panel,.left .panel{inset:var(--bb-top,0) 0 auto;width:auto;height:var(--bb-height,100dvh);border:0;border-radius:0}.log{padding:16px}.launcher{bottom:max(14px, env(safe-area-inset-bottom))}.right .launcher{right:14px}.left .launcher{left:14px}}@media (pointer:coarse){.icon,.send{width:44px;height:44px}.ask-selection,.retry{min-height:44px}textarea{padding-block:10px}}@media (prefers-reduced-motion:reduce){*,:before,:after{transition:none!important;animation:none!important}}@media (forced-colors:active){.launcher,.ask-selection,.send,.cite,.question{border:1px solid}.icon[aria-pressed=true]{border:2px solid}mark{color:marktext;background:mark}}", Ge = "#3457d5", Ke = [
+var Ge = ":host{--bb-text:#1b1d21;--bb-muted:#565c66;--bb-amber:#7a4a00;--bb-amber-line:#d9a441;--bb-red:#a1261b;--bb-shadow:0 1px 2px #0f141e14, 0 12px 40px #0f141e2e;--bb-line:color-mix(in srgb, var(--bb-text) 13%, var(--bb-paper));--bb-surface:color-mix(in srgb, var(--bb-text) 4%, var(--bb-paper));--bb-tint:color-mix(in srgb, var(--bb-accent) 10%, var(--bb-paper));all:initial!important;--lightningcss-light:initial!important;--lightningcss-dark: !important;color-scheme:light!important}:host([data-scheme=dark]){--bb-text:#e9ebee;--bb-muted:#aab1bc;--bb-amber:#f3cb74;--bb-amber-line:#9a7222;--bb-red:#ffb3aa;--bb-shadow:0 1px 2px #0006, 0 16px 48px #0000008c;--bb-tint:color-mix(in srgb, var(--bb-accent) 22%, var(--bb-paper));--lightningcss-light: !important;--lightningcss-dark:initial!important;color-scheme:dark!important}:host::backdrop{display:none!important}@media print{:host{display:none!important}}*,:before,:after{box-sizing:border-box}[hidden]{display:none!important}.root{color:var(--bb-text);text-align:start;-webkit-text-size-adjust:100%;font:15px/1.6 system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,Helvetica Neue,Arial,sans-serif}.root:lang(ur){font-family:Noto Nastaliq Urdu,Noto Naskh Arabic,Noto Sans Arabic,system-ui,Segoe UI,Tahoma,sans-serif;line-height:2.2}h2,h3,p,ul,ol,blockquote,pre{font:inherit;margin:0;padding:0}button,textarea{color:inherit;font:inherit;margin:0}button{cursor:pointer;background:0 0;border:0}button:disabled{cursor:default}a{color:var(--bb-accent-text)}:focus-visible{outline:2px solid var(--bb-accent-text);outline-offset:2px}svg{fill:none;stroke:currentColor;stroke-width:1.8px;stroke-linecap:round;stroke-linejoin:round;flex:none;width:18px;height:18px}.visually-hidden{clip-path:inset(50%);white-space:nowrap;width:1px;height:1px;margin:-1px;position:absolute;overflow:hidden}.launcher,.ask-selection{z-index:2147483000;background:var(--bb-accent);color:var(--bb-on-accent);box-shadow:var(--bb-shadow);border-radius:999px;align-items:center;gap:8px;font-weight:600;transition:transform .15s,filter .15s;display:inline-flex;position:fixed}.launcher{bottom:max(20px, env(safe-area-inset-bottom));min-height:48px;padding:0 20px 0 16px}.right .launcher,.right .panel{right:20px}.left .launcher,.left .panel{left:20px}.launcher:hover,.ask-selection:hover{filter:brightness(1.07);transform:translateY(-1px)}.launcher:focus-visible,.ask-selection:focus-visible{outline:3px solid var(--bb-accent-text);outline-offset:3px}.ask-selection{min-height:36px;padding:0 14px 0 10px;font-size:14px}.ask-selection svg{width:16px;height:16px}.panel{z-index:2147483001;width:clamp(360px,30vw,440px);height:min(720px,100vh - 40px);height:var(--bb-panel-height,min(720px, calc(100dvh - 40px)));border:1px solid var(--bb-line);background:var(--bb-paper);box-shadow:var(--bb-shadow);border-radius:16px;flex-direction:column;animation:.18s ease-out bb-rise;display:flex;position:fixed;bottom:20px;overflow:hidden}@keyframes bb-rise{0%{opacity:0;transform:translateY(12px)}}header{border-bottom:1px solid var(--bb-line);align-items:center;gap:4px;padding:10px 10px 10px 20px;display:flex}[dir=rtl] header{padding:10px 20px 10px 10px}h2{text-overflow:ellipsis;white-space:nowrap;flex:1;font-size:15px;font-weight:650;overflow:hidden}.icon{width:36px;height:36px;color:var(--bb-muted);border-radius:10px;flex:none;place-items:center;transition:background-color .12s,color .12s;display:inline-grid}.icon:hover{background:color-mix(in srgb, var(--bb-text) 8%, transparent);color:var(--bb-text)}.icon[aria-pressed=true]{background:var(--bb-tint);color:var(--bb-accent-text)}.log{overscroll-behavior:contain;scrollbar-width:thin;flex:1;min-height:0;padding:20px;overflow-y:auto}.log:focus-visible{outline-offset:-2px}.welcome{flex-direction:column;justify-content:flex-end;min-height:100%;display:flex}.greeting{letter-spacing:-.01em;font-size:22px;font-weight:650;line-height:1.3}:lang(ur) .greeting{letter-spacing:0;line-height:2}:lang(ur) :is(.suggestion,.place,.popover,table){line-height:2.2}:lang(ur) :is(.cite,.number){font-family:system-ui,Segoe UI,Noto Sans,sans-serif}.composer:lang(ur) textarea{padding-block:0;line-height:36px}.about{color:var(--bb-muted);margin-top:6px}.suggestions{gap:8px;margin-top:28px;display:grid}h3{color:var(--bb-muted);font-size:13px;font-weight:600}.suggestion{border:1px solid var(--bb-line);text-align:start;border-radius:12px;padding:11px 14px;line-height:1.45;transition:border-color .12s,background-color .12s}.suggestion:hover{border-color:var(--bb-accent-text);background:var(--bb-tint)}.turn:last-child:not(:nth-child(2)){min-height:calc(100% + 33px)}.turn+.turn{border-top:1px solid var(--bb-line);margin-top:28px;padding-top:28px}.question{border-radius:14px;background:var(--bb-tint);overflow-wrap:anywhere;border-end-end-radius:4px;width:-moz-fit-content;width:fit-content;max-width:92%;margin-inline-start:auto;padding:9px 14px;font-weight:550}.asked-selection{border-inline-start:3px solid var(--bb-accent-text);-webkit-line-clamp:3;-webkit-box-orient:vertical;margin-bottom:6px;padding-inline-start:10px;font-size:13px;font-weight:400;display:-webkit-box;overflow:hidden}.body{overflow-wrap:anywhere;margin-top:16px}.understood,.selection-place{color:var(--bb-muted);margin-bottom:12px;font-size:13.5px}.label{align-items:center;gap:7px;display:flex}.label svg{width:16px;height:16px}.answered .label{color:var(--bb-accent-text)}.reply>*+*,.sentence+.sentence{margin-top:10px}.reply>.label+*,.reply>h3+*{margin-top:7px}.reply>*+h3{margin-top:18px}.unsure,.refused,.problem{border:1px solid var(--bb-line);background:var(--bb-surface);border-radius:12px;padding:14px 16px 16px}.unsure{border-color:color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));background:color-mix(in srgb, var(--bb-amber-line) 10%, var(--bb-paper))}.unsure .label{color:var(--bb-amber)}.refused .label{color:var(--bb-text)}.problem{border-color:color-mix(in srgb, var(--bb-red) 35%, var(--bb-paper));background:color-mix(in srgb, var(--bb-red) 6%, var(--bb-paper))}.problem .label{color:var(--bb-red)}mark{background:color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));color:inherit;box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));-webkit-box-decoration-break:clone;box-decoration-break:clone;border-radius:3px}:host([data-scheme=dark]) mark{background:color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper));box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper))}.heading{margin-top:14px;font-weight:650}.block ul,.block ol{padding-inline-start:22px}.block li{padding-inline-start:2px}.block li+li,.block li>ul,.block li>ol{margin-top:5px}.block li::marker{color:var(--bb-muted)}.scroll{border:1px solid var(--bb-line);background:var(--bb-paper);border-radius:10px;overflow-x:auto}table{border-collapse:collapse;overflow-wrap:normal;width:100%;font-size:13.5px;line-height:1.45}th,td{text-align:start;min-width:84px;text-align:-webkit-match-parent;text-align:match-parent;vertical-align:top;unicode-bidi:plaintext;padding:7px 11px}thead th,thead td{background:var(--bb-surface);font-weight:600}tr+tr>*,tbody tr:first-child>*{border-top:1px solid var(--bb-line)}tbody:first-child tr:first-child>*{border-top:0}.code{position:relative}pre{border:1px solid var(--bb-line);background:var(--bb-surface);text-align:left;white-space:pre;tab-size:4;border-radius:10px;padding:12px 44px 12px 14px;font:13px/1.55 ui-monospace,SF Mono,Cascadia Code,Menlo,Consolas,DejaVu Sans Mono,monospace;overflow-x:auto}code{font:inherit}.code-copy{background:var(--bb-surface);position:absolute;top:4px;right:4px}.formula{background:var(--bb-surface);white-space:pre-wrap;border-radius:10px;padding:10px 14px;font:italic 15px/1.6 Cambria,STIX Two Text,Georgia,serif;overflow-x:auto}.note{color:var(--bb-muted);font-size:13.5px}.cites{margin-top:6px}.cite{background:var(--bb-tint);min-width:24px;height:24px;color:var(--bb-accent-text);vertical-align:middle;border-radius:8px;place-items:center;margin-inline-end:4px;padding:0 6px;font-size:12px;font-weight:650;line-height:1;text-decoration:none;transition:background-color .12s,color .12s;display:inline-grid}a.cite:hover{background:var(--bb-accent);color:var(--bb-on-accent)}.sources,.closest{grid-template-columns:minmax(0,1fr);gap:6px;list-style:none;display:grid}.closest{gap:12px}.closest>li+li{border-top:1px solid color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));padding-top:12px}.closest .place{margin-top:8px}.place{gap:9px;min-height:24px;font-size:13.5px;line-height:1.45;text-decoration:none;display:flex}.selection-place .place{display:inline}a.place:hover .last{text-underline-offset:3px;text-decoration:underline}.place .path{color:var(--bb-muted)}a.place .last{color:var(--bb-accent-text);font-weight:550}.number{background:var(--bb-tint);min-width:20px;height:20px;color:var(--bb-accent-text);border-radius:6px;flex:none;place-items:center;padding:0 5px;font-size:11.5px;font-weight:650;display:inline-grid}.actions{gap:2px;margin:10px -9px 0;display:flex}.gap{flex:1}.stopped{color:var(--bb-muted);margin-top:10px}.retry{border:1px solid var(--bb-line);background:var(--bb-paper);min-height:36px;color:var(--bb-text);font-variant-numeric:tabular-nums;border-radius:10px;align-items:center;gap:8px;margin-top:12px;padding:0 14px;font-weight:550;display:inline-flex}.retry:hover:not(:disabled){border-color:var(--bb-accent-text)}.retry:disabled{color:var(--bb-muted)}.retry svg{width:16px;height:16px}.waiting{color:var(--bb-muted);align-items:center;gap:10px;display:flex}.sentence+.waiting{margin-top:12px}.dots{gap:4px;display:inline-flex}.dots i{background:var(--bb-accent-text);border-radius:50%;width:6px;height:6px;animation:1.2s ease-in-out infinite bb-pulse}.dots i:nth-child(2){animation-delay:.15s}.dots i:nth-child(3){animation-delay:.3s}@keyframes bb-pulse{0%,70%,to{opacity:.25}35%{opacity:1}}.composer{padding:12px 14px max(14px, env(safe-area-inset-bottom));border-top:1px solid var(--bb-line)}.field{border:1px solid color-mix(in srgb, var(--bb-text) 48%, var(--bb-paper));background:var(--bb-paper);border-radius:14px;align-items:flex-end;gap:6px;padding:5px;display:flex}.field:focus-within{border-color:var(--bb-accent-text);box-shadow:0 0 0 1px var(--bb-accent-text)}textarea{resize:none;background:0 0;border:0;outline:0;flex:1;min-width:0;padding:6px 6px 6px 10px;font-size:16px;line-height:24px}textarea:focus-visible{outline:0}[dir=rtl] textarea{padding:6px 10px 6px 6px}textarea::placeholder{color:var(--bb-muted);opacity:1;text-overflow:ellipsis;white-space:nowrap;overflow:hidden}.send{background:var(--bb-accent);width:36px;height:36px;color:var(--bb-on-accent);border-radius:10px;flex:none;place-items:center;display:inline-grid}.send:hover{filter:brightness(1.07)}.chip{border-inline-start:3px solid var(--bb-accent-text);background:var(--bb-surface);border-radius:10px;align-items:center;gap:6px;margin-bottom:8px;padding-inline-start:12px;display:flex}.chip-words{flex:1;min-width:0;padding-block:4px}.chip-text,.chip-note{color:var(--bb-muted);text-overflow:ellipsis;white-space:nowrap;font-size:13.5px;display:block;overflow:hidden}.popover{z-index:2147483002;border:1px solid var(--bb-line);background:var(--bb-paper);width:max-content;max-width:min(380px,100vw - 16px);max-height:60vh;box-shadow:var(--bb-shadow);overflow-wrap:anywhere;border-radius:12px;padding:12px 14px;font-size:13.5px;line-height:1.5;position:fixed;overflow:auto}.popover-path{color:var(--bb-muted);margin-bottom:8px;font-size:12.5px}.popover .last{color:var(--bb-text);font-weight:600}.popover blockquote{border-inline-start:3px solid var(--bb-accent);white-space:pre-line;padding-inline-start:10px}.popover blockquote+blockquote{margin-top:8px}@media (max-width:640px){.right .panel,.left .panel{inset:var(--bb-top,0) 0 auto;width:auto;height:var(--bb-height,100dvh);border:0;border-radius:0}.log{padding:16px}.launcher{bottom:max(14px, env(safe-area-inset-bottom))}.right .launcher{right:14px}.left .launcher{left:14px}}@media (pointer:coarse){.icon,.send{width:44px;height:44px}.ask-selection,.retry{min-height:44px}textarea{padding-block:10px}}@media (prefers-reduced-motion:reduce){*,:before,:after{transition:none!important;animation:none!important}}@media (forced-colors:active){.launcher,.ask-selection,.send,.cite,.question{border:1px solid}.icon[aria-pressed=true]{border:2px solid}mark{color:marktext;background:mark}}", Ke = "#3457d5", qe = [
 	"--ifm-color-primary",
 	"--md-primary-fg-color",
 	"--color-brand-primary",
 	"--pst-color-primary",
 	"--links"
-], qe = [
+], Je = [
 	"--ifm-background-surface-color",
 	"--ifm-background-color",
 	"--md-default-bg-color",
 	"--color-background-primary",
 	"--pst-color-background",
 	"--bg"
-], V = [
+], H = [
 	255,
 	255,
 	255
-], H = [
+], U = [
 	0,
 	0,
 	0
-], Je = {
-	light: V,
+], Ye = {
+	light: H,
 	dark: [
 		27,
 		28,
 		32
 	]
-}, U = 4.5, Ye = 3, W = [
+}, W = 4.5, Xe = 3, G = [
 	"data-theme",
 	"data-md-color-scheme",
 	"data-bs-theme",
 	"data-color-mode",
 	"class"
-], Xe = /(^|\s)(dark|slate|navy|coal|ayu|theme-dark|dark-mode)(\s|$)/, Ze = /(^|\s)(light|default|rust|theme-light|light-mode)(\s|$)/;
-function Qe(e, t, n, r) {
-	let i = () => $e(e, t, n), a = new MutationObserver(i), o = () => {
+], Ze = /(^|\s)(dark|slate|navy|coal|ayu|theme-dark|dark-mode)(\s|$)/, Qe = /(^|\s)(light|default|rust|theme-light|light-mode)(\s|$)/;
+function $e(e, t, n, r) {
+	let i = () => et(e, t, n), a = new MutationObserver(i), o = () => {
 		for (let e of [document.documentElement, document.body]) a.observe(e, {
 			attributes: !0,
-			attributeFilter: [...W, "style"]
+			attributeFilter: [...G, "style"]
 		});
 		i();
 	};
 	return matchMedia("(prefers-color-scheme: dark)").addEventListener("change", i, { signal: r }), r.addEventListener("abort", () => a.disconnect()), o(), o;
 }
-function $e(e, t, n) {
-	let r = et() ? "dark" : "light", i = (e) => tt(t, e), a = qe.map((e) => i(`var(${e})`)).find((e) => e && q(e) === (r === "dark")) ?? Je[r], o = [
+function et(e, t, n) {
+	let r = tt() ? "dark" : "light", i = (e) => nt(t, e), a = Je.map((e) => i(`var(${e})`)).find((e) => e && J(e) === (r === "dark")) ?? Ye[r], o = [
 		n,
-		...Ke.map((e) => `var(${e})`),
-		Ge
-	].map((e) => e ? i(e) : null).find((e) => e) ?? H;
+		...qe.map((e) => `var(${e})`),
+		Ke
+	].map((e) => e ? i(e) : null).find((e) => e) ?? U;
 	e.dataset.scheme = r;
-	let s = J(o, V) >= Ye ? V : H, c = {
+	let s = Y(o, H) >= Xe ? H : U, c = {
 		paper: a,
-		accent: s === V ? K(o, H, (e) => J(e, V) >= U) : o,
+		accent: s === H ? q(o, U, (e) => Y(e, H) >= W) : o,
 		"on-accent": s,
-		"accent-text": nt(o, a)
+		"accent-text": rt(o, a)
 	};
 	for (let [t, n] of Object.entries(c)) e.style.setProperty(`--bb-${t}`, `rgb(${n.join(" ")})`);
 }
-function et() {
-	for (let e of [document.documentElement, document.body]) for (let t of W) {
+function tt() {
+	for (let e of [document.documentElement, document.body]) for (let t of G) {
 		let n = e.getAttribute(t) ?? "";
-		if (Xe.test(n)) return !0;
-		if (Ze.test(n)) return !1;
+		if (Ze.test(n)) return !0;
+		if (Qe.test(n)) return !1;
 	}
 	for (let e of [document.body, document.documentElement]) {
-		let t = G(getComputedStyle(e).backgroundColor);
-		if (t) return q(t);
+		let t = K(getComputedStyle(e).backgroundColor);
+		if (t) return J(t);
 	}
 	return matchMedia("(prefers-color-scheme: dark)").matches;
 }
-function tt(e, t) {
-	return e.style.backgroundColor = "", e.style.backgroundColor = t, e.style.backgroundColor ? G(getComputedStyle(e).backgroundColor) : null;
+function nt(e, t) {
+	return e.style.backgroundColor = "", e.style.backgroundColor = t, e.style.backgroundColor ? K(getComputedStyle(e).backgroundColor) : null;
 }
-function G(e) {
+function K(e) {
 	let t = /^rgba?\(([^)]+)\)$/.exec(e)?.[1]?.split(/[\s,/]+/).map(Number);
 	if (t) return (t[3] ?? 1) < 1 ? null : [
 		t[0] ?? 0,
@@ -1189,24 +1192,24 @@ function G(e) {
 		a
 	];
 }
-function nt(e, t) {
-	return K(e, q(t) ? V : H, (e) => J(e, t) >= U * 1.25);
+function rt(e, t) {
+	return q(e, J(t) ? H : U, (e) => Y(e, t) >= W * 1.25);
 }
-function K(e, t, n) {
+function q(e, t, n) {
 	for (let r = 0; r < 1; r += .05) {
 		let i = e.map((e, n) => Math.round(e + ((t[n] ?? 0) - e) * r));
 		if (n(i)) return i;
 	}
 	return t;
 }
-function q(e) {
-	return Y(e) < .2;
+function J(e) {
+	return X(e) < .2;
 }
-function J(e, t) {
-	let [n, r] = [Y(e), Y(t)].sort((e, t) => e - t);
+function Y(e, t) {
+	let [n, r] = [X(e), X(t)].sort((e, t) => e - t);
 	return (r + .05) / (n + .05);
 }
-function Y(e) {
+function X(e) {
 	let [t, n, r] = e.map((e) => {
 		let t = e / 255;
 		return t <= .04045 ? t / 12.92 : ((t + .055) / 1.055) ** 2.4;
@@ -1214,44 +1217,44 @@ function Y(e) {
 	return .2126 * t + .7152 * n + .0722 * r;
 }
 // src/blocks.ts
-function X(e, t) {
+function it(e, t) {
 	let n = e.sources.map((n) => t.cite(n, e));
 	switch (e.kind) {
-		case "heading": return k("p", {
+		case "heading": return O("p", {
 			class: "heading",
 			dir: "auto"
 		}, e.text);
-		case "list": return k("div", {
+		case "list": return O("div", {
 			class: "block",
 			dir: "auto"
-		}, ...it(e.items), Z(n));
-		case "table": return k("div", { class: "block" }, ot(e, t.strings), Z(n));
-		case "code": return k("div", { class: "block" }, ct(e, t), Z(n));
-		case "formula": return k("div", { class: "block" }, k("p", {
+		}, ...ot(e.items), Z(n));
+		case "table": return O("div", { class: "block" }, ct(e, t.strings), Z(n));
+		case "code": return O("div", { class: "block" }, ut(e, t), Z(n));
+		case "formula": return O("div", { class: "block" }, O("p", {
 			class: "formula",
 			dir: "ltr"
 		}, e.text), Z(n));
-		default: return k("p", { dir: "auto" }, ...rt(e.text, e.marks), n.length > 0 && "\xA0", ...n);
+		default: return O("p", { dir: "auto" }, ...at(e.text, e.marks), n.length > 0 && "\xA0", ...n);
 	}
 }
 function Z(e) {
-	return e.length > 0 && k("p", { class: "cites" }, ...e);
+	return e.length > 0 && O("p", { class: "cites" }, ...e);
 }
-function rt(e, t) {
+function at(e, t) {
 	let n = [...e], r = [], i = 0;
-	for (let [e, a] of [...t].sort((e, t) => e[0] - t[0])) e < i || a <= e || (r.push(n.slice(i, e).join(""), k("mark", {}, n.slice(e, a).join(""))), i = a);
+	for (let [e, a] of [...t].sort((e, t) => e[0] - t[0])) e < i || a <= e || (r.push(n.slice(i, e).join(""), O("mark", {}, n.slice(e, a).join(""))), i = a);
 	return [...r, n.slice(i).join("")];
 }
-function it(e) {
+function ot(e) {
 	let t = [], n = [];
 	for (let r of e) {
 		for (; n.length && (n.at(-1)?.level ?? 0) > r.level;) n.pop();
 		let e = r.number ? "ol" : "ul", i = n.at(-1);
 		i?.level === r.level && i.list.localName !== e && n.pop();
-		let a = at(r), o = n.at(-1);
+		let a = st(r), o = n.at(-1);
 		if (o?.level === r.level) o.list.append(a), o.last = a;
 		else {
-			let i = k(e, {}, a);
+			let i = O(e, {}, a);
 			o ? o.last.append(i) : t.push(i), n.push({
 				level: r.level,
 				list: i,
@@ -1261,33 +1264,33 @@ function it(e) {
 	}
 	return t;
 }
-function at(e) {
-	let t = k("li", {}, e.text), n = Number.parseInt(e.number, 10);
+function st(e) {
+	let t = O("li", {}, e.text), n = Number.parseInt(e.number, 10);
 	return n >= 0 && (t.value = n), t;
 }
-function ot(e, t) {
-	let n = k("table", { dir: "auto" }, e.header && k("thead", {}, k("tr", {}, ...e.header.map((e) => st("th", e)))), k("tbody", {}, ...e.rows.map((e) => k("tr", {}, ...e.map((e) => st("td", e))))));
-	return k("div", {
+function ct(e, t) {
+	let n = O("table", { dir: "auto" }, e.header && O("thead", {}, O("tr", {}, ...e.header.map((e) => lt("th", e)))), O("tbody", {}, ...e.rows.map((e) => O("tr", {}, ...e.map((e) => lt("td", e))))));
+	return O("div", {
 		class: "scroll",
 		tabindex: 0,
 		role: "region",
 		"aria-label": t.table
 	}, n);
 }
-function st(e, t) {
-	return e === "th" && t.trim() ? k("th", { scope: "col" }, t) : k("td", {}, t);
+function lt(e, t) {
+	return e === "th" && t.trim() ? O("th", { scope: "col" }, t) : O("td", {}, t);
 }
-function ct(e, t) {
-	let { strings: n } = t, r = M("copy", n.copyCode, () => t.copy(e.text, r), "icon code-copy");
-	return k("div", { class: "code" }, k("pre", {
+function ut(e, t) {
+	let { strings: n } = t, r = j("copy", n.copyCode, () => t.copy(e.text, r), "icon code-copy");
+	return O("div", { class: "code" }, O("pre", {
 		tabindex: 0,
 		role: "region",
 		"aria-label": n.code,
 		dir: "ltr"
-	}, k("code", {}, e.text)), r, e.cut && k("p", { class: "note" }, n.cut));
+	}, O("code", {}, e.text)), r, e.cut && O("p", { class: "note" }, n.cut));
 }
 // src/clipboard.ts
-function lt(e, t) {
+function dt(e, t) {
 	let n = [`**${e}**`];
 	if (t.status === "answered") {
 		t.note && n.push(t.note);
@@ -1295,27 +1298,27 @@ function lt(e, t) {
 			let t = e.sources.map((e) => `[${e}]`).join(""), r = e.kind === "paragraph" || e.kind === "heading";
 			n.push(e.markdown + (t && (r ? ` ${t}` : `\n\n${t}`)));
 		}
-		t.reservation && n.push(t.reservation), n.push(t.sources.map((e) => `[${e.number}] ${I(e)}${e.url && `: ${e.url}`}`).join("\n"));
-	} else n.push(t.note ?? t.unsure?.message ?? t.refusal?.message ?? ""), n.push(...t.closest.map((e) => `> ${e.quote.replaceAll("\n", "\n> ")}\n\n${I(e)}${e.url && `: ${e.url}`}`));
+		t.reservation && n.push(t.reservation), n.push(t.sources.map((e) => `[${e.number}] ${L(e)}${e.url && `: ${e.url}`}`).join("\n"));
+	} else n.push(t.note ?? t.unsure?.message ?? t.refusal?.message ?? ""), n.push(...t.closest.map((e) => `> ${e.quote.replaceAll("\n", "\n> ")}\n\n${L(e)}${e.url && `: ${e.url}`}`));
 	return `${n.filter(Boolean).join("\n\n")}\n`;
 }
 // src/turn_view.ts
-var ut = 2e3, dt = class {
+var ft = 2e3, pt = class {
 	turn;
 	strings;
 	citations;
 	actions;
 	element;
 	question;
-	body = k("div", { class: "body" });
+	body = O("div", { class: "body" });
 	countdown = 0;
 	constructor(e, t, n, r) {
 		this.turn = e, this.strings = t, this.citations = n, this.actions = r;
-		let i = e.selection && k("blockquote", {
+		let i = e.selection && O("blockquote", {
 			class: "asked-selection",
 			dir: "auto"
 		}, e.selection);
-		this.question = k("div", { class: "question" }, i, k("p", { dir: "auto" }, e.question)), this.element = k("article", {
+		this.question = O("div", { class: "question" }, i, O("p", { dir: "auto" }, e.question)), this.element = O("article", {
 			class: "turn",
 			"aria-label": e.question
 		}, this.question, this.body), this.render();
@@ -1326,29 +1329,29 @@ var ut = 2e3, dt = class {
 		this.element.setAttribute("aria-busy", String(!e.reply && !e.problem && !e.isStopped)), e.reply ? this.body.replaceChildren(...this.renderReply(e.reply)) : e.problem ? this.body.replaceChildren(...this.renderSentences(), this.renderProblem(e.problem)) : e.isStopped ? this.body.replaceChildren(...this.renderSentences(), this.renderStopped()) : this.body.replaceChildren(this.renderUnderstood(e.understood), ...this.renderSentences(), this.renderWaiting());
 	}
 	renderUnderstood(e) {
-		return e && e !== this.turn.question ? k("p", {
+		return e && e !== this.turn.question ? O("p", {
 			class: "understood",
 			dir: "auto"
-		}, C(this.strings.understood, e)) : "";
+		}, S(this.strings.understood, e)) : "";
 	}
 	renderSentences() {
-		return this.turn.sentences.map((e) => k("p", {
+		return this.turn.sentences.map((e) => O("p", {
 			class: "sentence",
 			dir: "auto"
 		}, e));
 	}
 	renderWaiting() {
 		let e = this.turn.sentences.length ? this.strings.writing : this.strings.reading;
-		return k("p", { class: "waiting" }, k("span", {
+		return O("p", { class: "waiting" }, O("span", {
 			class: "dots",
 			"aria-hidden": "true"
-		}, k("i"), k("i"), k("i")), e);
+		}, O("i"), O("i"), O("i")), e);
 	}
 	renderReply(e) {
 		return [
 			this.renderUnderstood(e.completed_question),
 			this.turn.selection ? this.renderSelectionPlace(e) : "",
-			k("div", { class: `reply ${e.status}` }, ...{
+			O("div", { class: `reply ${e.status}` }, ...{
 				answered: () => this.renderAnswer(e),
 				unsure: () => this.renderUnsure(e),
 				refused: () => this.renderRefusal(e)
@@ -1357,88 +1360,88 @@ var ut = 2e3, dt = class {
 		];
 	}
 	renderAnswer(e) {
-		let { strings: t } = this, n = [e.reservation ? w(t, e.reservation) : e.partial && t.partial, e.degraded && t.degraded];
+		let { strings: t } = this, n = [e.reservation ? C(t, e.reservation) : e.partial && t.partial, e.degraded && t.degraded];
 		return [
 			Q("book", t.answered),
-			e.note && k("p", {
+			e.note && O("p", {
 				class: "note",
 				dir: "auto"
 			}, e.note),
-			...e.blocks.map((t) => X(t, this.blockContext(e))),
-			...n.map((e) => e && k("p", {
+			...e.blocks.map((t) => it(t, this.blockContext(e))),
+			...n.map((e) => e && O("p", {
 				class: "note",
 				dir: "auto"
 			}, e)),
-			e.sources.length > 0 && k("h3", {}, t.sources),
-			e.sources.length > 0 && k("ol", { class: "sources" }, ...e.sources.map((e) => k("li", {}, this.citations.place(e, k("span", {
+			e.sources.length > 0 && O("h3", {}, t.sources),
+			e.sources.length > 0 && O("ol", { class: "sources" }, ...e.sources.map((e) => O("li", {}, this.citations.place(e, O("span", {
 				class: "number",
 				"aria-hidden": "true"
 			}, String(e.number))))))
 		];
 	}
 	renderUnsure(e) {
-		let t = e.closest.map((t) => k("li", {}, ...t.blocks.map((t) => X(t, this.blockContext(e))), this.citations.place({
+		let t = e.closest.map((t) => O("li", {}, ...t.blocks.map((t) => it(t, this.blockContext(e))), this.citations.place({
 			...t,
 			quotes: [t.quote]
 		})));
 		return [
 			Q("unsure", this.strings.unsure),
-			k("p", { dir: "auto" }, w(this.strings, e.unsure?.message ?? "")),
-			t.length > 0 && k("ul", { class: "closest" }, ...t)
+			O("p", { dir: "auto" }, C(this.strings, e.unsure?.message ?? "")),
+			t.length > 0 && O("ul", { class: "closest" }, ...t)
 		];
 	}
 	renderRefusal(e) {
-		if (e.note) return [k("p", { dir: "auto" }, e.note)];
-		let t = (e.refusal?.sections ?? []).map((e) => k("li", {}, this.citations.place({
+		if (e.note) return [O("p", { dir: "auto" }, e.note)];
+		let t = (e.refusal?.sections ?? []).map((e) => O("li", {}, this.citations.place({
 			...e,
 			link: e.url,
 			quotes: []
 		})));
 		return [
 			Q("refused", this.strings.refused),
-			k("p", { dir: "auto" }, w(this.strings, e.refusal?.message ?? "")),
-			t.length > 0 && k("h3", {}, this.strings.nearby),
-			t.length > 0 && k("ul", { class: "sources" }, ...t)
+			O("p", { dir: "auto" }, C(this.strings, e.refusal?.message ?? "")),
+			t.length > 0 && O("h3", {}, this.strings.nearby),
+			t.length > 0 && O("ul", { class: "sources" }, ...t)
 		];
 	}
 	renderSelectionPlace(e) {
 		let t = e.trace.selection;
-		if (!t) return k("p", { class: "selection-place" }, this.strings.selectionUnknown);
+		if (!t) return O("p", { class: "selection-place" }, this.strings.selectionUnknown);
 		let n = this.citations.place({
 			...t,
 			link: t.url,
 			quotes: [this.turn.selection]
 		});
-		return k("p", { class: "selection-place" }, `${this.strings.selectionFrom} `, n);
+		return O("p", { class: "selection-place" }, `${this.strings.selectionFrom} `, n);
 	}
 	renderStopped() {
-		return k("div", { class: "stopped" }, k("p", {}, this.strings.stopped), this.retryButton());
+		return O("div", { class: "stopped" }, O("p", {}, this.strings.stopped), this.retryButton());
 	}
 	renderProblem(e) {
 		let { strings: t } = this, n = this.retryButton();
-		return e.retryAfter && this.countDown(n, e.retryAfter), k("div", { class: "reply problem" }, Q("problem", t.problem), k("p", {}, t.problems[e.kind]), n);
+		return e.retryAfter && this.countDown(n, e.retryAfter), O("div", { class: "reply problem" }, Q("problem", t.problem), O("p", {}, t.problems[e.kind]), n);
 	}
 	retryButton() {
-		return k("button", {
+		return O("button", {
 			type: "button",
 			class: "retry",
 			click: () => this.actions.retry()
-		}, j("retry"), k("span", {}, this.strings.retry));
+		}, A("retry"), O("span", {}, this.strings.retry));
 	}
 	countDown(e, t) {
 		let n = Date.now() + t * 1e3, r = e.querySelector("span"), i = () => {
 			let t = Math.ceil((n - Date.now()) / 1e3);
-			e.disabled = t > 0, r && (r.textContent = t > 0 ? C(this.strings.retryIn, t) : this.strings.retry), t <= 0 && clearInterval(this.countdown);
+			e.disabled = t > 0, r && (r.textContent = t > 0 ? S(this.strings.retryIn, t) : this.strings.retry), t <= 0 && clearInterval(this.countdown);
 		};
 		this.countdown = setInterval(i, 500), i();
 	}
 	renderActions(e) {
-		let { strings: t } = this, n = M("copy", t.copy, () => void this.copy(lt(this.turn.question, e), n, t.copy));
-		return k("div", { class: "actions" }, n, M("retry", t.retry, () => this.actions.retry()), k("span", { class: "gap" }), ...this.renderVotes());
+		let { strings: t } = this, n = j("copy", t.copy, () => void this.copy(dt(this.turn.question, e), n, t.copy));
+		return O("div", { class: "actions" }, n, j("retry", t.retry, () => this.actions.retry()), O("span", { class: "gap" }), ...this.renderVotes());
 	}
 	renderVotes() {
 		let e = ["up", "down"].map((e) => {
-			let t = M(e, e === "up" ? this.strings.helpful : this.strings.unhelpful, () => void n(e));
+			let t = j(e, e === "up" ? this.strings.helpful : this.strings.unhelpful, () => void n(e));
 			return t.setAttribute("aria-pressed", String(this.turn.vote === e)), [e, t];
 		}), t = (t) => {
 			for (let [n, r] of e) r.setAttribute("aria-pressed", String(n === t));
@@ -1459,7 +1462,7 @@ var ut = 2e3, dt = class {
 			cite: (t, n) => {
 				let r = e.sources.find((e) => e.number === t);
 				if (!r) return document.createTextNode("");
-				let i = _(n.markdown), a = r.quotes.filter((e) => i.includes(_(e)));
+				let i = v(n.markdown), a = r.quotes.filter((e) => i.includes(v(e)));
 				return this.citations.number(t, a.length ? {
 					...r,
 					quotes: a
@@ -1470,23 +1473,23 @@ var ut = 2e3, dt = class {
 	}
 	async copy(e, t, n) {
 		try {
-			await navigator.clipboard.writeText(e), N(t, "done", this.strings.copied), this.actions.announce(this.strings.copied), setTimeout(() => N(t, "copy", n), ut);
+			await navigator.clipboard.writeText(e), M(t, "done", this.strings.copied), this.actions.announce(this.strings.copied), setTimeout(() => M(t, "copy", n), ft);
 		} catch {
 			this.actions.announce(this.strings.copyFailed);
 		}
 	}
 };
 function Q(e, t) {
-	return k("h3", { class: "label" }, j(e), t);
+	return O("h3", { class: "label" }, A(e), t);
 }
 // src/widget.ts
-var ft = 3, pt = class {
+var mt = 3, ht = class {
 	options;
-	host = k("div", {
+	host = O("div", {
 		id: "bookbound-widget",
 		popover: "manual"
 	});
-	status = k("div", {
+	status = O("div", {
 		class: "visually-hidden",
 		role: "status"
 	});
@@ -1506,32 +1509,32 @@ var ft = 3, pt = class {
 	constructor(e) {
 		this.options = e;
 		let { strings: t, direction: n, code: r } = e.language;
-		this.client = new _e(e), this.history = new Le(e.server, e.book);
+		this.client = new ve(e), this.history = new Re(e.server, e.book);
 		let i = this.history.load();
-		this.citations = new Oe(this.host, t, e.pages, () => this.panel.isModal && this.close()), this.composer = new Ie(e, {
+		this.citations = new ke(this.host, t, e.pages, () => this.panel.isModal && this.close()), this.composer = new Le(e, {
 			ask: (e, t) => void this.ask(e, t),
 			stop: () => this.conversation.stop()
-		}), this.panel = new He(t, {
+		}), this.panel = new Ue(t, {
 			close: () => this.close(),
 			clear: () => this.clear(),
 			ask: (e) => void this.ask(e),
 			escape: () => this.citations.hide()
-		}, [this.composer.element, this.citations.popover], this.removal.signal), this.conversation = new Ce(this.client, i.turns, {
+		}, [this.composer.element, this.citations.popover], this.removal.signal), this.conversation = new we(this.client, i.turns, {
 			added: (e) => this.show(e),
 			changed: (e) => this.update(e),
 			busy: (e) => this.composer.setBusy(e),
 			emit: (e, t) => this.emit(e, t)
-		}), this.launcher = k("button", {
+		}), this.launcher = O("button", {
 			type: "button",
 			class: "launcher",
 			"aria-haspopup": "dialog",
 			click: () => this.open()
-		}, j("ask"), k("span", {}, t.open)), this.launcher.hidden = e.position === "none", this.selectionButton = new B(this.host, t, (e) => this.open({ selection: e }), (e) => this.announce(e), this.panel.element, this.removal.signal), this.mount(n, r), this.panel.suggest(e.questions);
+		}, A("ask"), O("span", {}, t.open)), this.launcher.hidden = e.position === "none", this.selectionButton = new V(this.host, t, (e) => this.open({ selection: e }), (e) => this.announce(e), this.panel.element, this.removal.signal), this.mount(n, r), this.panel.suggest(e.questions);
 		for (let e of i.turns) this.show(e);
 		(i.isOpen ?? (e.open !== "" && matchMedia(e.open).matches)) && !this.panel.isModal && this.reveal();
 	}
 	open({ selection: e = "" } = {}) {
-		let t = e || B.read(this.host);
+		let t = e || V.read(this.host);
 		if (t && this.composer.setSelection(t), !this.panel.isOpen) {
 			let e = document.activeElement;
 			this.focusBefore = e instanceof HTMLElement && e !== document.body && e !== this.host ? e : null, this.reveal(), this.emit("open", void 0);
@@ -1543,28 +1546,28 @@ var ft = 3, pt = class {
 	}
 	async ask(e, t = "") {
 		let n = e.trim();
-		return n ? (this.open({ selection: t }), this.composer.setSelection(""), m(), (await this.conversation.ask(n, z(t))).reply ?? null) : null;
+		return n ? (this.open({ selection: t }), this.composer.setSelection(""), h(), (await this.conversation.ask(n, B(t))).reply ?? null) : null;
 	}
 	on(e, t) {
 		let n = this.handlers.get(e) ?? /* @__PURE__ */ new Set();
 		return this.handlers.set(e, n.add(t)), () => n.delete(t);
 	}
 	unmount() {
-		this.conversation.stop(), this.removal.abort(), this.host.remove(), m();
+		this.conversation.stop(), this.removal.abort(), this.host.remove(), h();
 	}
 	mount(e, t) {
 		let { position: n, color: r } = this.options, i = new CSSStyleSheet();
-		i.replaceSync(We);
+		i.replaceSync(Ge);
 		let a = this.host.attachShadow({ mode: "open" });
 		a.adoptedStyleSheets = [i];
-		let o = k("div", { hidden: !0 }), s = k("div", {
+		let o = O("div", { hidden: !0 }), s = O("div", {
 			class: `root ${n === "none" ? "right" : n}`,
 			dir: e,
 			lang: t
 		}, this.selectionButton.button, this.launcher, this.panel.element, this.status, o);
 		a.append(s), document.body.append(this.host);
-		let { signal: c } = this.removal, l = Qe(this.host, o, r, c), u = () => ne(this.host, s);
-		te(this.host, () => [l, u].forEach((e) => e()), c), addEventListener("resize", u, { signal: c }), u();
+		let { signal: c } = this.removal, l = $e(this.host, o, r, c), u = () => te(this.host, s);
+		ee(this.host, () => [l, u].forEach((e) => e()), c), addEventListener("resize", u, { signal: c }), u();
 	}
 	reveal() {
 		this.panel.element.hidden = !1, this.launcher.hidden = !0;
@@ -1577,7 +1580,7 @@ var ft = 3, pt = class {
 			try {
 				let e = await this.client.book();
 				this.panel.setTitle(e.title || this.options.language.strings.title);
-				let t = e.chapters.filter((t) => t.title && t.title !== e.title), n = [...t].sort((e, t) => t.chunks - e.chunks).slice(0, ft), r = t.filter((e) => n.includes(e)).map((e) => e.title);
+				let t = e.chapters.filter((t) => t.title && t.title !== e.title), n = [...t].sort((e, t) => t.chunks - e.chunks).slice(0, mt), r = t.filter((e) => n.includes(e)).map((e) => e.title);
 				this.options.questions.length || this.panel.suggestChapters(r);
 			} catch {
 				this.hasBook = !1;
@@ -1585,7 +1588,7 @@ var ft = 3, pt = class {
 		}
 	}
 	show(e) {
-		let t = new dt(e, this.options.language.strings, this.citations, {
+		let t = new pt(e, this.options.language.strings, this.citations, {
 			retry: () => void this.conversation.retry(e),
 			vote: async (t) => {
 				await this.conversation.vote(e, t), this.save();
@@ -1602,13 +1605,13 @@ var ft = 3, pt = class {
 		r ? this.announce([
 			n[r.status],
 			r.answer,
-			a && w(n, a)
+			a && C(n, a)
 		].filter(Boolean).join(". ")) : i ? this.announce(n.problems[i.kind]) : e.isStopped && this.announce(n.stopped);
 	}
 	clear() {
 		this.conversation.clear();
 		for (let e of this.views.values()) e.element.remove();
-		this.views.clear(), m(), this.panel.setEmpty(!0), this.save(), this.announce(this.options.language.strings.cleared), this.composer.input.focus();
+		this.views.clear(), h(), this.panel.setEmpty(!0), this.save(), this.announce(this.options.language.strings.cleared), this.composer.input.focus();
 	}
 	save() {
 		this.history.save(this.conversation.turns, this.panel.isOpen);
@@ -1625,28 +1628,28 @@ var ft = 3, pt = class {
 	}
 };
 // src/module.ts
-function mt(e) {
-	let t = ue(e ?? {});
+function gt(e) {
+	let t = de(e ?? {});
 	window.Bookbound?.unmount();
-	let n = new pt(t), r = !0, i = () => {
+	let n = new ht(t), r = !0, i = () => {
 		if (!r) throw Error("This widget was removed from the page. Call mount again.");
 	}, a = {
 		open: (e = {}) => {
-			i(), $(typeof e == "object" && !!e && ht(e.selection), "Pass nothing or { selection: \"words of the page\" } to open."), n.open(e);
+			i(), $(typeof e == "object" && !!e && _t(e.selection), "Pass nothing or { selection: \"words of the page\" } to open."), n.open(e);
 		},
 		close: () => n.close(),
-		ask: async (e, t) => (i(), $(typeof e == "string", "Pass the question as text to ask."), $(ht(t), "Pass the selection as text to ask, or leave it out."), n.ask(e, t)),
-		on: (e, t) => (i(), $(Se.includes(e), "Pass the name of an event to on: open, close, ask, reply, error or vote."), $(typeof t == "function", "Pass a function as the second argument to on."), n.on(e, t)),
+		ask: async (e, t) => (i(), $(typeof e == "string", "Pass the question as text to ask."), $(_t(t), "Pass the selection as text to ask, or leave it out."), n.ask(e, t)),
+		on: (e, t) => (i(), $(Ce.includes(e), "Pass the name of an event to on: open, close, ask, reply, error or vote."), $(typeof t == "function", "Pass a function as the second argument to on."), n.on(e, t)),
 		unmount: () => {
 			r = !1, n.unmount(), window.Bookbound === a && (window.Bookbound = void 0);
 		}
 	};
 	return window.Bookbound = a, a;
 }
-function ht(e) {
+function _t(e) {
 	return e === void 0 || typeof e == "string";
 }
 function $(e, t) {
 	if (!e) throw TypeError(t);
 }
-export { mt as mount };
+export { gt as mount };
