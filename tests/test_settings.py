@@ -154,7 +154,7 @@ def test_no_other_variable_is_a_warning() -> None:
 def test_settings_that_are_no_file_are_rejected(tmp_path: Path, kind: str) -> None:
     file = tmp_path / "bookbound.toml"
     file.mkdir() if kind == "folder" else file.symlink_to(file if kind == "link to itself" else tmp_path / "x")
-    with pytest.raises(ConfigError, match="is no file"):
+    with pytest.raises(ConfigError, match="is not a file"):
         load_settings({}, tmp_path)
 
 

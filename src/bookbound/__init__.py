@@ -30,11 +30,12 @@ def open(index: str | Path | None = None, *, book: str | None = None, edition: s
 
 def index(source: str | Path, index: str | Path | None = None) -> IndexingResult:
     """Indexes the book at `source` into the folder `index`."""
+    from os import PathLike
     from pathlib import Path
 
     from bookbound import bootstrap, settings
     from bookbound.domain.errors import InvalidInputError
 
-    if not isinstance(source, str | Path):
+    if not isinstance(source, str | PathLike):
         raise InvalidInputError("The source must be a path: text or a pathlib.Path.")
     return bootstrap.index_book(Path(source), settings.load_settings(index=index))

@@ -166,7 +166,7 @@ class Book:
 
 
 def _parse_conversation(conversation: object) -> tuple[Turn, ...]:
-    if isinstance(conversation, list | tuple):
+    if isinstance(conversation, Sequence):
         turns = [Turn(*turn) for turn in conversation if isinstance(turn, list | tuple) and 1 <= len(turn) <= 2]
         if len(turns) == len(conversation):
             return tuple(turns)

@@ -7,6 +7,7 @@ import random
 import re
 from asyncio import sleep, timeout
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from math import isfinite
@@ -143,11 +144,12 @@ async def bound_reply(response: Any) -> None:
 
     async def read_bounded(chunk_size: int | None = None) -> AsyncGenerator[bytes]:
         size = 0
-        async for data in read(chunk_size):
-            size += len(data)
-            if size > MAX_REPLY_BYTES:
-                raise ValueError(f"a reply of more than {MAX_REPLY_BYTES} bytes")
-            yield data
+        async with aclosing(read(chunk_size)) as pieces:
+            async for data in pieces:
+                size += len(data)
+                if size > MAX_REPLY_BYTES:
+                    raise ValueError(f"a reply of more than {MAX_REPLY_BYTES} bytes")
+                yield data
 
     response.aiter_bytes = read_bounded
 

@@ -158,13 +158,9 @@ def find_origins(
 def warn_unknown_variables(environment: Mapping[str, str] = os.environ) -> None:
     """Warn about each variable that looks like a misspelt setting."""
     known = {ENVIRONMENT_PREFIX + name.upper() for name in SETTING_NAMES}
-    for name in sorted(environment.keys() - known - OTHER_VARIABLES):
-        near = (
-            find_near_name(name.removeprefix(ENVIRONMENT_PREFIX), SETTING_NAMES)
-            if name.startswith(ENVIRONMENT_PREFIX)
-            else ""
-        )
-        if near:
+    unknown = sorted(environment.keys() - known - OTHER_VARIABLES)
+    for name in (name for name in unknown if name.startswith(ENVIRONMENT_PREFIX)):
+        if near := find_near_name(name.removeprefix(ENVIRONMENT_PREFIX), SETTING_NAMES):
             warnings.warn(f"{name} is not a setting. Did you mean {ENVIRONMENT_PREFIX}{near.upper()}?", stacklevel=2)
 
 
@@ -214,11 +210,9 @@ def _belongs_to_service(variable: str, url: str) -> bool:
 def _read_settings_file(folder: Path | None) -> dict[str, Any]:
     try:
         file = (folder or Path.cwd()) / SETTINGS_FILE
-        if not os.path.lexists(file):
-            return {}
-        if not file.is_file():
-            raise ConfigError(f"{SETTINGS_FILE} is no file. Remove it, or make it a file with settings.")
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        if os.path.lexists(file) and not (file.is_file() or file.is_char_device()):  # /dev/null is no settings
+            raise ConfigError(f"{SETTINGS_FILE} is not a file. Remove it, or make it a file with settings.")
+        return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     except FileNotFoundError as error:
         raise ConfigError("The working directory was removed. Change to one that exists.") from error
     except RecursionError:

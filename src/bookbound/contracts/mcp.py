@@ -48,6 +48,7 @@ INSTRUCTIONS = (
     "search_book to find passages, read_section to read on, and list_books to see which books there are. If ask_book "
     "is unsure or refuses, tell the user that the book does not clearly say it instead of answering from memory."
 )
+INVALID_MESSAGE = "This is not an MCP message. Send one JSON-RPC 2.0 message, such as a tools/call request."
 BOOK_NOT_FOUND = "There is no such book or edition.{} Call list_books to see all of them."
 UNKNOWN_TOOL = "There is no such tool. Use one of: {}"
 UNKNOWN_RESOURCE = f"There is no such resource. The address of a chapter is {CHAPTER_TEMPLATE}."
@@ -70,6 +71,17 @@ ContextFinder = Callable[[Any], RequestContext]
 """Returns the context of the HTTP request that a message came with, or of a message without one."""
 QuestionGate = Callable[[Any], Awaitable[None]]
 """Counts a question of an HTTP request against the rate limits, and raises a problem beyond them."""
+
+
+def find_message_error(body: bytes) -> dict[str, object] | None:
+    """Returns the reply to a body that is not a message of the protocol, without its words."""
+    try:
+        types.jsonrpc_message_adapter.validate_json(body, by_name=False)
+    except ValidationError as error:
+        is_json = error.errors()[0]["type"] != "json_invalid"
+        code = types.INVALID_REQUEST if is_json else types.PARSE_ERROR
+        return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": INVALID_MESSAGE}}
+    return None
 
 
 def build_mcp_server(

@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Request
 from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_types import INVALID_REQUEST, PARSE_ERROR, jsonrpc_message_adapter
-from pydantic import ValidationError
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
@@ -23,14 +22,13 @@ from bookbound.contracts.http_contract import (
     ProblemKind,
     get_context,
 )
-from bookbound.contracts.mcp import BookAccess, build_mcp_server
+from bookbound.contracts.mcp import BookAccess, build_mcp_server, find_message_error
 from bookbound.server import telemetry
 from bookbound.server.api_keys import parse_origins
 from bookbound.server.startup_checks import is_loopback
 from bookbound.settings import Settings
 
 MCP_PATH = "/mcp"
-INVALID_MESSAGE = "This is no message of MCP. Send one JSON-RPC 2.0 message, such as a tools/call request."
 ORIGIN_REFUSED = (
     "A web page of this origin may not use MCP here. To allow it, add its origin to `allowed_origins`, or use a key "
     "that was made for it."
@@ -53,12 +51,12 @@ def mcp_routes(
     async def mcp(request: Request) -> Response:
         check_caller(request, origins)
         try:
-            jsonrpc_message_adapter.validate_json(body := await request.body(), by_name=False)
-        except ValidationError as invalid:  # the SDK would repeat what was sent
-            is_json = invalid.errors()[0]["type"] != "json_invalid"
-            error = {"code": INVALID_REQUEST if is_json else PARSE_ERROR, "message": INVALID_MESSAGE}
-            return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 400)
-        return McpResponse(server, body)
+            body = await request.body()
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody reads it
+        # The SDK would repeat what was sent.
+        error = find_message_error(body)
+        return JSONResponse(error, 400) if error else McpResponse(server, body)
 
     return router
 

@@ -66,7 +66,7 @@ def test_invalid_units_are_damage(chunk: Make, numbers: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [{"page": 0}, {"position": -1}, {"offset": -1}, {"start": -1}, {"start": 9, "end": 8}]
+    "value", [{"page": -1}, {"position": -1}, {"offset": -1}, {"start": -1}, {"start": 9, "end": 8}]
 )
 def test_numbers_that_no_book_has_are_damage(chunk: Make, value: dict[str, int]) -> None:
     with pytest.raises(CorruptIndexError):

@@ -183,7 +183,7 @@ def _parse_chunk(chunk_id: str, stored: Mapping[str, Any]) -> Chunk:
     place = {name: stored[name] for name in _PLACE_FIELDS}
     for name in ("file", "url", "chapter", "title", "anchor", "page_label"):
         _expect(str, place[name])
-    for name, least in (("start", 0), ("end", place["start"]), ("page", 1)):
+    for name, least in (("start", 0), ("end", place["start"]), ("page", 0)):
         if name != "page" or place["page"] is not None:
             _expect_at_least(least, place[name])
     place["headings"] = tuple(_list_of(str, place["headings"]))
