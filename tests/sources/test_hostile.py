@@ -72,15 +72,6 @@ def test_a_name_that_is_not_utf8_is_reported_with_escapes(site: Site) -> None:
     assert parse_book(renamed).title == "Site\\xff"
 
 
-def test_a_name_with_a_control_character_is_reported_with_escapes(site: Site) -> None:
-    root = site({"a.md": "a", "b\nc.md": "b"})
-    book = parse_book(root)
-    assert [page.file for page in book.pages] == ["a.md"]
-    assert messages(book) == {"b\\x0ac.md": "its name is not UTF-8 or has a control character: rename it; left out"}
-    with pytest.raises(SourceError, match="Rename"):
-        parse_book(root / "b\nc.md")
-
-
 def test_a_table_of_contents_can_link_to_an_impossible_name(site: Site) -> None:
     book = parse_book(
         site({"SUMMARY.md": "- [x](a%00.md)\n- [A](a.md)", "a.md": "a", "book.json": '{"root": "a\\u0000"}'})

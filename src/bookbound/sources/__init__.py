@@ -53,7 +53,7 @@ def _check_source(source: Path) -> None:
     try:
         if source.is_file():
             if files.printable_path(Path(source.name)) != source.name:
-                raise SourceError("The file's name is not UTF-8 or has a control character. Rename it.")
+                raise SourceError("The file's name is not UTF-8. Rename the file.")
         elif not source.is_dir():
             raise SourceError("There is no such file or folder. Name the folder that contains the book's pages.")
         elif next(source.iterdir(), None) is None:

@@ -49,7 +49,6 @@ NON_PAGE_NAMES = re.compile(r"(?i)(?:requirements[\w-]*|cmakelists|robots|licen[
 """Names of text files that are not written for readers."""
 _SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "_build", "venv", "site-packages"))
 _BUILD_FOLDERS = frozenset(("build", "dist", "out", "site", "public", "book", "_book", "html", "target"))
-_CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _MAX_JOINED_NAMES = 5
 _MAX_NAME_CHARS = 100
 _MAX_SUMMARIZED_NOTICES = 3
@@ -92,7 +91,7 @@ def find_files(root: Path, suffixes: frozenset[str], is_built: bool = False) -> 
 
 def _rejection_reason(path: Path, root: Path) -> str:
     if printable_path(path.relative_to(root)) != path.relative_to(root).as_posix():
-        return "its name is not UTF-8 or has a control character: rename it"
+        return "its name is not UTF-8: rename it"
     if path.is_symlink() and not is_inside(path, root):
         return "is a link that leaves the folder"
     return "" if path.is_file() or path.is_dir() else "is not a file that can be opened"
@@ -130,9 +129,8 @@ def join_first_names(names: Sequence[str]) -> str:
 
 
 def printable_path(path: Path) -> str:
-    """Return a path as text, with escapes for bytes that are not UTF-8 and for control characters."""
-    text = os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
-    return _CONTROL_CHARACTER.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    """Return a path as text, with escapes for bytes that are not UTF-8."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
 
 
 def is_file(path: Path) -> bool:

@@ -183,30 +183,30 @@ def _parse_chunk(chunk_id: str, stored: Mapping[str, Any]) -> Chunk:
     place = {name: stored[name] for name in _PLACE_FIELDS}
     for name in ("file", "url", "chapter", "title", "anchor", "page_label"):
         _expect(str, place[name])
-    for name, least in (("start", 0), ("end", place["start"]), ("page", 0)):
+    for name in ("start", "end", "page"):
         if name != "page" or place["page"] is not None:
-            _expect_at_least(least, place[name])
+            _expect_count(place[name])
     place["headings"] = tuple(_list_of(str, place["headings"]))
     cut_start, cut_end = _list_of(bool, stored["cut"])
     return Chunk(
         id=chunk_id,
         text=_expect(str, stored["text"]),
-        position=_expect_at_least(0, stored["position"]),
+        position=_expect_count(stored["position"]),
         spans=tuple(SourceSpan(*numbers) for numbers in _split_rows(stored["spans"], 4)),
         units=tuple(QuotableUnit(UNIT_KINDS[kind], start, end) for kind, start, end in _split_rows(stored["units"], 3)),
         page_breaks=tuple(PageBreak(*_row((int, int, str, str), row)) for row in _expect(list, stored["page_breaks"])),
         place=Place(**place),
         cut_start=cut_start,
         cut_end=cut_end,
-        offset=_expect_at_least(0, stored["offset"]),
+        offset=_expect_count(stored["offset"]),
         markup=tuple(_parse_markup(row) for row in _expect(list, stored["markup"])),
     )
 
 
-def _expect_at_least(least: int, value: Any) -> int:
+def _expect_count(value: Any) -> int:
     number = _expect(int, value)
-    if number < least:
-        raise ValueError(f"{least} or more expected")
+    if number < 0:
+        raise ValueError("0 or more expected")
     return number
 
 
