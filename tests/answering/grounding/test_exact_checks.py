@@ -146,6 +146,10 @@ def test_of_new_numbers_only_a_spelled_one_up_to_two_passes(check: Check) -> Non
     assert check("It has two gaits.", "It can walk and gallop.")
     assert not check("It has 2 gaits.", "It can walk and gallop.")
     assert not check("It has three gaits.", "It can walk, trot and gallop.")
+    assert not check("It has three gaits.", "It has four gaits: walk, trot, pace and gallop.")
+    assert not check("It has 3 gaits.", "It can walk, trot and gallop.")
+    assert not check("It has seven gaits at 7 V.", "It can walk, trot and gallop.")
+    assert not check("It walks for seven seconds.", "It walks for four seconds.")
     assert not check("It walks for two seconds.", "It walks for four seconds.")
 
 

@@ -183,9 +183,10 @@ def _parse_chunk(chunk_id: str, stored: Mapping[str, Any]) -> Chunk:
     place = {name: stored[name] for name in _PLACE_FIELDS}
     for name in ("file", "url", "chapter", "title", "anchor", "page_label"):
         _expect(str, place[name])
-    for name in ("start", "end", "page"):
-        if name != "page" or place["page"] is not None:
-            _expect_count(place[name])
+    for name in ("start", "end"):
+        _expect_count(place[name])
+    if place["page"] is not None:
+        _expect_count(place["page"])
     place["headings"] = tuple(_list_of(str, place["headings"]))
     cut_start, cut_end = _list_of(bool, stored["cut"])
     return Chunk(
