@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from training.batches import Row
 
 SOURCE_WEIGHTS = {
-    "twins": 30.0,
+    "drafts": 30.0,
+    "twins": 12.0,
     "book_claims": 3.0,
     "contrasting": 2.0,
     "written": 1.0,

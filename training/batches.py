@@ -31,6 +31,7 @@ SOURCE_SHARES = {
     "semeval13_student_answers": 0.3,
     "mctest_statements": 0.5,
     "fever_dev": 0.6,
+    "drafts": 0.0,
     "twins": 0.0,
 }
 """The share of a source's examples that one pass reads; other sources are read completely.

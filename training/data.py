@@ -31,13 +31,14 @@ from bookbound.sources import parse_book
 HELD_OUT = ("moveit2_tutorials", "openstax_philosophy", "raspberrypi_docs", "typescript_handbook")
 DEV_BOOKS = ("byte_of_python", "hf_deep_rl_course", "ros2_docs")
 TEST_ONLY = ("squad2_dev_B", "fever_symmetric", "clapnq_dev")
-CONTEXT_SOURCES = ("book_claims", "contrasting", "twins", "written")
+CONTEXT_SOURCES = ("book_claims", "contrasting", "drafts", "twins", "written")
 """The claims that are also read with their context, as the verifier does."""
 SEED = 7
 EDITS_PER_CLAIM = 2
 OPENING_CHARACTERS = 80
-WRITTEN, CLAIMS, CONTRASTING_CLAIMS, TWIN_CLAIMS = (
-    Path(__file__).parent / f"{name}.jsonl" for name in ("written", "claims", "contrasting_claims", "twin_claims")
+WRITTEN, CLAIMS, CONTRASTING_CLAIMS, TWIN_CLAIMS, DRAFT_TWINS = (
+    Path(__file__).parent / f"{name}.jsonl"
+    for name in ("written", "claims", "contrasting_claims", "twin_claims", "draft_twins")
 )
 Row = dict[str, Any]
 
@@ -209,13 +210,14 @@ def load_twins(table: PassageTable) -> Iterator[Row]:
     """Pairs of a true and a false claim in nearly the same words; one premise in ten is held out."""
     passages = table.texts_by_opening()
     numbers = count(1)
-    for row in map(json.loads, TWIN_CLAIMS.read_text(encoding="utf-8").splitlines()):
-        assert row["book"] not in (*HELD_OUT, *DEV_BOOKS)
-        premise = passages[row["book"], row["near"]]
-        same = {"source": "twins", "premise": premise, "part": "test" if is_held_out(premise) else "train"}
-        for (true, false), pair in zip(row["twins"], numbers, strict=False):
-            yield same | {"pair": pair, "claim": true, "supported": True}
-            yield same | {"pair": pair, "claim": false, "supported": False}
+    for file, source in ((TWIN_CLAIMS, "twins"), (DRAFT_TWINS, "drafts")):
+        for row in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+            assert row["book"] not in (*HELD_OUT, *DEV_BOOKS)
+            premise = passages[row["book"], row["near"]]
+            same = {"source": source, "premise": premise, "part": "test" if is_held_out(premise) else "train"}
+            for (true, false), pair in zip(row["twins"], numbers, strict=False):
+                yield same | {"pair": pair, "claim": true, "supported": True}
+                yield same | {"pair": pair, "claim": false, "supported": False}
 
 
 def alter_claims(rows: Iterable[Row], table: PassageTable, rng: random.Random) -> Iterator[Row]:

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 from training.batches import Example, ExampleBuilder, Row, load_negatives, load_rows
-from training.constants import BASE, OUT, TOKENIZER
+from training.constants import BASE, OUT, TOKENIZER, TWIN_SOURCES
 from training.lessons import (
     MIN_CANDIDATES,
     Taught,
@@ -201,7 +201,7 @@ def main() -> None:
     builder = ExampleBuilder.load(TOKENIZER, reading, [] if options.sample else support)
     builder.negatives = load_negatives()
     asked = choose_questions(reading, OTHER_QUESTIONS, QUESTION_SEED, options.sample)
-    claims = [row for row in support if row["part"] == "train" and row["source"] != "twins"]
+    claims = [row for row in support if row["part"] == "train" and row["source"] not in TWIN_SOURCES]
     claims = random.Random(CLAIM_SEED).sample(claims, options.sample or CLAIMS)
     lessons = prepare_lessons(builder, asked, claims, options)
     model = Reader.load(options.start, options.base).to(DEVICE)

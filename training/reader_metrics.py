@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from training.batches import Array, Example, ExampleBuilder, Row
+from training.constants import TWIN_SOURCES
 
 MAX_SPAN_TOKENS = 60
 T = TypeVar("T")
@@ -20,7 +21,7 @@ Predict = Callable[[Sequence[Example]], Logits]
 SEED = 7
 
 
-NOT_AVERAGED = ("book_claims", "contrasting", "fever_symmetric", "twins")
+NOT_AVERAGED = ("book_claims", "contrasting", "fever_symmetric", *TWIN_SOURCES)
 """The claims that are not counted in the mean of the other sets."""
 
 
@@ -159,7 +160,7 @@ class ReaderMetrics:
             by_source[row["source"]].append((row["supported"], bool(prediction)))
         for source, found in sorted(by_source.items()):
             figures[f"claims: {source}"] = balanced_accuracy(found)
-        for source in {"book_claims", "contrasting", "twins"} & {*by_source}:
+        for source in {"book_claims", "contrasting", *TWIN_SOURCES} & {*by_source}:
             here = np.array([row["source"] == source for row in support])
             true = np.array([row["supported"] for row in support])
             figures[f"{source}, kept at 2 % false"] = kept_share(logits[here & true], logits[here & ~true], 0.02)

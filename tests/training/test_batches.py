@@ -124,7 +124,7 @@ def test_word_overlap_ignores_articles_and_punctuation() -> None:
 
 def test_our_questions_are_not_about_evaluation_books() -> None:
     folder = Path(__file__).resolve().parents[2] / "training"
-    for name in ("written", "claims", "contrasting_claims", "twin_claims"):
+    for name in ("written", "claims", "contrasting_claims", "twin_claims", "draft_twins"):
         text = (folder / f"{name}.jsonl").read_text(encoding="utf-8")
         for book in (*DEV_BOOKS, *HELD_OUT):
             assert f'"book": "{book}"' not in text
@@ -142,6 +142,7 @@ def test_a_pass_about_claims_reads_contrasting_ones_three_times_and_half_of_the_
 
 def test_a_pass_of_a_reader_reads_no_twins() -> None:
     builder, _ = make_row("It runs at 40 Hz.", "40 Hz")
-    twin = {"source": "twins", "claim": "It runs.", "premise": "It runs at 40 Hz.", "supported": True, "pair": 1}
+    twin = {"claim": "It runs.", "premise": "It runs at 40 Hz.", "supported": True, "pair": 1}
+    twins = [twin | {"source": source} for source in constants.TWIN_SOURCES]
     for about_claims in (False, True):
-        assert not build_epoch(builder, [], [twin], random.Random(1), about_claims=about_claims)
+        assert not build_epoch(builder, [], twins, random.Random(1), about_claims=about_claims)
