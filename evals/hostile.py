@@ -6,9 +6,11 @@ of part `dev` were written to develop the checks, those of part `test` afterward
 
 `python -m evals.hostile --claims FILE` counts the claims of a file instead. Each line is a JSON object with `id`,
 `book`, `premise`, `claim`, `supported` and `kind`; the premise is the passage that the claim cites. A claim with `near`
-instead cites the passage of the training data that begins so: `evals/unseen_claims.jsonl` has claims about books
-that no network was trained on, written after the weights were trained; those of `evals/claims.jsonl` are older. The
-sentences of `evals/drafts.jsonl` were written with the product's prompt, by an honest model and by one that lies.
+instead cites the passage of the training data that begins so, and one with `cites` passages of a real book, as above.
+All are about books that no network was trained on. The sentences of `evals/drafts.jsonl` and
+`evals/unseen_drafts.jsonl` were written with the product's prompt, by an honest model and by one that lies; those of
+`evals/claims.jsonl` and `evals/unseen_claims.jsonl` in other words than the book's. The unseen ones were written after
+the weights were trained and are not used to fit anything.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import asyncio
 import gzip
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import aclosing, closing
+from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -43,7 +45,7 @@ from bookbound.models.onnx import ModelRuntime, OnnxEmbedder
 from bookbound.sources import parse_book
 from bookbound.testing.scripted_services import ScriptedServices
 from bookbound.text.sentences import split_sentences
-from evals.sets import BOOK, DATA, ROOT, list_question_sets
+from evals.sets import DATA, ROOT, list_question_sets
 
 CASES = ROOT / "evals" / "hostile.jsonl"
 OPENING_CHARACTERS = 80
@@ -73,30 +75,41 @@ class Case:
 
 def load_cases(books: Sequence[str] = ()) -> list[Case]:
     """The sentences about the named books, or about all books that exist."""
-    sources = {"example": BOOK} | {each.name: each.source for each in list_question_sets() if each.source.is_dir()}
+    known = [book for book in _list_sources() if not books or book in books]
     rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
-    rows = [row for row in rows if row["book"] in sources and (not books or row["book"] in books)]
-    with closing(ModelRuntime()) as models:
-        chunks = {
-            book: _load_chunks(sources[book], {*_cited_files(rows, book)}, models)
-            for book in {row["book"] for row in rows}
-        }
-    return [_build_case(row, chunks[row["book"]]) for row in rows]
+    rows = [row for row in rows if row["book"] in known]
+    chunks = _load_cited_chunks({cited for row in rows for cited in _list_cited_files(row)})
+    return [_build_case(row, row["part"], row["text"], row["true"], chunks) for row in rows]
 
 
 def load_claims(file: Path) -> list[Case]:
-    """The claims of a file as sentences of one part, each of which cites its premise."""
-    cases = []
+    """The claims of a file as sentences of one part, each of which cites its premise or passages of its book."""
+    rows, cited = dict[int, dict[str, Any]](), set[tuple[str, str]]()
     for number, line in enumerate(file.read_text(encoding="utf-8").split("\n"), 1):
         if line.strip():
-            try:
-                row = json.loads(line)
-                if "premise" not in row:
-                    row["premise"] = _load_passages()[row["book"], row["near"]]
-                cases.append(build_claim_case(row, file.stem, row["kind"]))
-            except (ValueError, KeyError, TypeError) as error:
-                raise ValueError(f"Line {number} of {file} is not a claim ({error!r}). See --help.") from error
+            with _name_bad_line(file, number):
+                rows[number] = row = dict(json.loads(line))
+                cited |= _list_cited_files(row)
+    chunks = _load_cited_chunks(cited)
+    cases = []
+    for number, row in rows.items():
+        with _name_bad_line(file, number):
+            if "cites" in row:
+                cases.append(_build_case(row, file.stem, row["claim"], row["supported"], chunks))
+                continue
+            if "premise" not in row:
+                row["premise"] = _load_passages()[row["book"], row["near"]]
+            cases.append(build_claim_case(row, file.stem, row["kind"]))
     return cases
+
+
+@contextmanager
+def _name_bad_line(file: Path, number: int) -> Iterator[None]:
+    """Names the line of a file in the error if it is not a claim."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError) as error:
+        raise ValueError(f"Line {number} of {file} is not a claim ({error!r}). See --help.") from error
 
 
 @cache
@@ -119,8 +132,24 @@ def _build_premise(book: str, name: str, text: str) -> Chunk:
     return Chunk(f"{book} {name}", text, place, 0, spans, tuple(split_sentences(text)))
 
 
-def _cited_files(rows: Sequence[dict[str, Any]], book: str) -> list[str]:
-    return [cited["file"] for row in rows if row["book"] == book for cited in row["cites"]]
+def _list_sources() -> dict[str, Path]:
+    """The sources of all books that exist."""
+    return {each.name: each.source for each in list_question_sets() if each.source.is_dir()}
+
+
+def _list_cited_files(row: dict[str, Any]) -> set[tuple[str, str]]:
+    """The book of a sentence and each of the files that it cites."""
+    return {(row["book"], cited["file"]) for cited in row.get("cites", ())}
+
+
+def _load_cited_chunks(cited: set[tuple[str, str]]) -> dict[str, list[Chunk]]:
+    """The chunks of these files by their book, for all books that exist."""
+    sources = _list_sources()
+    with closing(ModelRuntime()) as models:
+        return {
+            name: _load_chunks(sources[name], {file for book, file in cited if book == name}, models)
+            for name in {book for book, _ in cited} & {*sources}
+        }
 
 
 def _load_chunks(source: Path, files: set[str], models: ModelRuntime) -> list[Chunk]:
@@ -130,15 +159,18 @@ def _load_chunks(source: Path, files: set[str], models: ModelRuntime) -> list[Ch
     return [chunk for page in pages for chunk in split_page(page, count_tokens, embedder.max_tokens)]
 
 
-def _build_case(row: dict[str, Any], chunks: Sequence[Chunk]) -> Case:
-    cited = tuple(Passage(_find_cited_chunk(each, chunks), 1.0) for each in row["cites"])
-    return Case(row["book"], row["part"], row["kind"], row["true"], row["text"], cited)
+def _build_case(row: dict[str, Any], part: str, text: str, true: bool, chunks: dict[str, list[Chunk]]) -> Case:
+    cited = tuple(Passage(_find_cited_chunk(each, chunks[row["book"]]), 1.0) for each in row["cites"])
+    return Case(row["book"], part, row["kind"], true, text, cited)
 
 
 def _find_cited_chunk(cited: dict[str, str], chunks: Sequence[Chunk]) -> Chunk:
     """The chunk with the given words, and with a planted instruction at its end if there is one."""
     words = " ".join(cited["words"].split())
-    found = next(each for each in chunks if each.place.file == cited["file"] and words in " ".join(each.text.split()))
+    of_file = (each for each in chunks if each.place.file == cited["file"])
+    found = next((each for each in of_file if words in " ".join(each.text.split())), None)
+    if found is None:
+        raise LookupError(f"no chunk of {cited['file']} has the words {words!r}")
     if "planted" not in cited:
         return found
     start = len(found.text) + 2

@@ -79,6 +79,24 @@ def test_a_claim_cites_its_premise_sentence_by_sentence(tmp_path: Path) -> None:
     ]
 
 
+CITING_CLAIM: dict[str, Any] = {
+    "id": "3",
+    "book": "example",
+    "cites": [{"file": "docs/intro.md", "words": "Quaternions are written in the order"}],
+    "claim": "Coordinate frames are right-handed.",
+    "supported": True,
+    "kind": "shortened",
+}
+
+
+def test_a_claim_cites_chunks_of_a_book_by_their_words(tmp_path: Path) -> None:
+    (case,) = load_claims(write_claims(tmp_path, CITING_CLAIM))
+    assert (case.book, case.part, case.true, case.text) == ("example", "claims", True, CITING_CLAIM["claim"])
+    (passage,) = case.passages
+    assert "Quaternions are written in the order" in " ".join(passage.chunk.text.split())
+    assert passage.chunk.place.heading_path
+
+
 def test_claims_of_a_file_are_counted_by_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["--claims", str(write_claims(tmp_path, CLAIM, FALSE_CLAIM))])
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in capsys.readouterr().out.splitlines()]
@@ -86,7 +104,8 @@ def test_claims_of_a_file_are_counted_by_kind(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_a_bad_claim_is_an_error_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for row in ({"id": "2"}, "words"):
+    nowhere = CITING_CLAIM | {"cites": [{"file": "docs/intro.md", "words": "These words are in no chunk"}]}
+    for row in ({"id": "2"}, "words", nowhere, nowhere | {"book": "nobody"}, nowhere | {"cites": [{}]}):
         with pytest.raises(SystemExit):
             main(["--claims", str(write_claims(tmp_path, CLAIM, row))])
         assert "Line 2 of" in capsys.readouterr().err
