@@ -46,6 +46,7 @@ def test_passages_are_numbered_and_have_their_heading_path() -> None:
         "only what the passages say",
         "no conclusion",
         "elsewhere",
+        "own sentences",
         "own terms",
         "language of the passages",
         "one to 5 short sentences",
