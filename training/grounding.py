@@ -1,8 +1,9 @@
 """`python -m training.grounding`: fits when a paraphrase counts as supported, from what the strong reader says of it.
 
-The data are held-out claims about books, those of `evals/claims.jsonl` and the development part of
-`evals/hostile.jsonl`. The constant is such that at most `--passed` of the false sentences pass. The readings of
-a network are stored, so that a second fit takes a minute, also if the exact checks have changed.
+The data are held-out claims about books, those of `evals/claims.jsonl` and `evals/drafts.jsonl`, and the development
+part of `evals/hostile.jsonl`. The constant is such that at most `--passed` of the false drafts pass: these are the
+sentences that a language model writes with the product's prompt. The readings of a network are stored, so that a
+second fit takes a minute, also if the exact checks have changed.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ from bookbound.answering.reading.cross_encoder import CrossEncoder
 from bookbound.models import DIGESTS_FILE, STRONG_READER_FILE, load_constants
 
 FEATURES = ("whole", "context", "quantifiers")
-SOURCES = ("contrasting", "book_claims")
-CLAIMS = ROOT / "evals" / "claims.jsonl"
+DRAFTS = "drafts"
+SOURCES = ("contrasting", "book_claims", DRAFTS)
+WRITTEN = (ROOT / "evals" / "claims.jsonl", ROOT / "evals" / f"{DRAFTS}.jsonl")
 SEED = 7
 
 
 def load_paraphrases(sample: int) -> list[Case]:
-    """Held-out claims, those of `evals/claims.jsonl` and hostile sentences of part `dev`; at most `sample` of each."""
+    """Held-out claims, written ones and hostile sentences of part `dev`; at most `sample` of each."""
     rng, cases = random.Random(SEED), list[Case]()
     rows = [row for row in load_rows("support") if row["part"] == "test"]
     for source in SOURCES:
@@ -42,7 +44,7 @@ def load_paraphrases(sample: int) -> list[Case]:
         for number, row in enumerate(rng.sample(found, min(sample, len(found)))):
             cases.append(build_claim_case(row | {"book": source, "id": str(number)}, source, source))
     hostile = [case for case in load_cases() if case.part == "dev" and case.evidence]
-    for written in (hostile, load_claims(CLAIMS)):
+    for written in (hostile, *map(load_claims, WRITTEN)):
         cases += rng.sample(written, min(sample, len(written)))
     return [case for case in cases if not find_verbatim(case.text, case.evidence)]
 
@@ -64,14 +66,16 @@ async def read_paraphrases(cases: Sequence[Case], readings: dict[str, dict[str, 
 
 
 def fit(rows: Sequence[dict[str, Any]], passed: float) -> dict[str, float]:
-    """The weights of the features; the constant lets this share of all false sentences pass."""
+    """The weights of the features; the constant lets this share of the false drafts pass."""
     read = [row for row in rows if row["features"]]
     table = np.array([[row["features"][name] for name in FEATURES] for row in read])
     labels = np.array([float(row["true"]) for row in read])
     weights = fit_logistic(table, labels)
     scores = table @ weights[:-1]
-    false = np.array([-np.inf] * sum(not row["true"] and not row["features"] for row in rows))
-    threshold = np.quantile(np.concatenate([false, scores[labels == 0]]), 1 - passed)
+    is_draft = np.array([row["source"] == DRAFTS for row in read])
+    rejected = sum(row["source"] == DRAFTS and not row["true"] and not row["features"] for row in rows)
+    false = np.concatenate([[-np.inf] * rejected, scores[is_draft & (labels == 0)]])
+    threshold = np.quantile(false, 1 - passed)
     weights[-1] = -threshold
     for source in sorted({row["source"] for row in rows}):
         here = np.array([row["source"] == source for row in read])
@@ -84,8 +88,8 @@ def fit(rows: Sequence[dict[str, Any]], passed: float) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sample", type=int, default=400, help="so many sentences of each source")
-    parser.add_argument("--passed", type=float, default=0.015, help="the share of the false sentences that may pass")
+    parser.add_argument("--sample", type=int, default=5000, help="so many sentences of each source")
+    parser.add_argument("--passed", type=float, default=0.0125, help="the share of the false drafts that may pass")
     parser.add_argument("--out", type=Path, default=MODELS / "reader.json", help="the JSON to update")
     options = parser.parse_args()
     digest = load_constants(MODELS / DIGESTS_FILE)[STRONG_READER_FILE]
