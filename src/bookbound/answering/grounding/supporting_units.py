@@ -39,9 +39,10 @@ class CitedEvidence:
 
     @property
     def supporting_text(self) -> str:
-        """The pieces that support the sentence, whole."""
+        """The pieces that support the sentence, whole, each below its heading path."""
         supporting = {place.piece for place in self._places}
-        return "\n\n".join(_join_units(*piece) for number, piece in enumerate(self.pieces) if number in supporting)
+        found = (piece for number, piece in enumerate(self.pieces) if number in supporting)
+        return "\n\n".join(_add_heading_path(piece, _join_units(piece, units)) for piece, units in found)
 
     @property
     def headings(self) -> str:
@@ -50,13 +51,13 @@ class CitedEvidence:
 
     @property
     def context(self) -> str:
-        """The units that support the sentence, each with its neighbours."""
+        """The units that support the sentence, each with its neighbours, below the heading path of their piece."""
         wider = {place._replace(unit=place.unit + step) for place in self._places for step in (-1, 0, 1)}
         found = (
-            _join_units(piece, [units[at] for at in range(len(units)) if UnitPlace(number, at) in wider])
+            (piece, [units[at] for at in range(len(units)) if UnitPlace(number, at) in wider])
             for number, (piece, units) in enumerate(self.pieces)
         )
-        return "\n\n".join(filter(None, found))
+        return "\n\n".join(_add_heading_path(piece, _join_units(piece, units)) for piece, units in found if units)
 
     @cached_property
     def stretches(self) -> tuple[Evidence, ...]:
@@ -92,6 +93,11 @@ def _join_units(piece: Evidence, units: Sequence[QuotableUnit]) -> str:
     if len(units) == len(piece.units):
         return piece.text
     return "\n".join(piece.text[unit.start : unit.end] for unit in units)
+
+
+def _add_heading_path(piece: Evidence, text: str) -> str:
+    """A sentence may name its subject from a heading, as "Beta 3" in a list of what changed."""
+    return "\n".join(filter(None, (" > ".join(piece.place.heading_path), text)))
 
 
 def _group_neighbours(units: Sequence[int]) -> Iterator[tuple[int, int]]:
