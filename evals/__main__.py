@@ -18,7 +18,8 @@ from bookbound.evaluation.metrics import RECALL_DEPTHS, build_evaluation_report
 from bookbound.evaluation.runner import QuestionOutcome
 from bookbound.settings import Settings
 from evals.comparison import ALL_DEVELOPMENT, build_comparison_table, format_figures, summarize, summarize_development
-from evals.hostile import build_hostile_table, load_cases
+from evals.hostile import build_hostile_table
+from evals.hostile_cases import load_cases
 from evals.sets import OUT, QuestionSet, ask_question_set, index_question_set, list_question_sets
 from evals.sources import Sources, is_verbatim, is_verbatim_or_substituted
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tokenizers
 from numpy.typing import NDArray
-from training.constants import CLS, MAX_QUESTION_TOKENS, MAX_TOKENS, OUT, SEP
+from training.constants import CLS, MAX_QUESTION_TOKENS, MAX_TOKENS, OUT, SEP, TWIN_SOURCES
 
 MAX_BATCH_TOKENS = 24576
 NEGATIVES = OUT / "negatives.json"
@@ -31,9 +31,7 @@ SOURCE_SHARES = {
     "semeval13_student_answers": 0.3,
     "mctest_statements": 0.5,
     "fever_dev": 0.6,
-    "drafts": 0.0,
-    "twins": 0.0,
-}
+} | dict.fromkeys(TWIN_SOURCES, 0.0)
 """The share of a source's examples that one pass reads; other sources are read completely.
 
 Twins are for `training.claim_adapter`, which needs claims that the encoder never read.

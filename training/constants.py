@@ -9,7 +9,7 @@ IMPOSSIBLE_LOGIT = -1e4
 """The logit of a token that cannot be in an answer."""
 OUT = Path("training/out")
 BASE = OUT / "base"
-TWIN_SOURCES = ("twins", "drafts")
+TWIN_SOURCES = ("twins", "draft_twins")
 """The claims that were written in pairs of a true and a false one."""
 ADAPTER = "adapter.safetensors"
 """The strong reader's low-rank changes for claims, next to its weights."""

@@ -19,8 +19,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from evals.hostile import build_claim_case
-from training.constants import OUT
+from evals.hostile_cases import build_claim_case
+from training.constants import OUT, TWIN_SOURCES
 from training.edited_claims import edit_claim
 
 from bookbound.answering.grounding.supporting_units import CitedEvidence
@@ -31,7 +31,7 @@ from bookbound.sources import parse_book
 HELD_OUT = ("moveit2_tutorials", "openstax_philosophy", "raspberrypi_docs", "typescript_handbook")
 DEV_BOOKS = ("byte_of_python", "hf_deep_rl_course", "ros2_docs")
 TEST_ONLY = ("squad2_dev_B", "fever_symmetric", "clapnq_dev")
-CONTEXT_SOURCES = ("book_claims", "contrasting", "drafts", "twins", "written")
+CONTEXT_SOURCES = ("book_claims", "contrasting", "written", *TWIN_SOURCES)
 """The claims that are also read with their context, as the verifier does."""
 SEED = 7
 EDITS_PER_CLAIM = 2
@@ -210,7 +210,7 @@ def load_twins(table: PassageTable) -> Iterator[Row]:
     """Pairs of a true and a false claim in nearly the same words; one premise in ten is held out."""
     passages = table.texts_by_opening()
     numbers = count(1)
-    for file, source in ((TWIN_CLAIMS, "twins"), (DRAFT_TWINS, "drafts")):
+    for file, source in zip((TWIN_CLAIMS, DRAFT_TWINS), TWIN_SOURCES, strict=True):
         for row in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
             assert row["book"] not in (*HELD_OUT, *DEV_BOOKS)
             premise = passages[row["book"], row["near"]]

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evals.hostile import Case, find_shown, load_cases, load_claims, main
+from evals.hostile import find_shown, main
+from evals.hostile_cases import Case, load_cases, load_claims
 from evals.sets import ROOT
 
 MIN_TRUE_SHARE, MAX_FALSE_SHARE = 0.5, 0.08
@@ -97,18 +98,47 @@ def test_a_claim_cites_chunks_of_a_book_by_their_words(tmp_path: Path) -> None:
     assert passage.chunk.place.heading_path
 
 
+def test_a_claim_cites_several_chunks_in_their_order(tmp_path: Path) -> None:
+    cited = [
+        ("docs/01-foundations/02-anatomy-of-a-humanoid.md", "strain wave gear"),
+        ("docs/intro.md", "Quaternions are written"),
+    ]
+    row = CITING_CLAIM | {"cites": [{"file": file, "words": words} for file, words in cited]}
+    (case,) = load_claims(write_claims(tmp_path, row))
+    assert [passage.chunk.place.file for passage in case.passages] == [file for file, _ in cited]
+
+
 def test_claims_of_a_file_are_counted_by_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["--claims", str(write_claims(tmp_path, CLAIM, FALSE_CLAIM))])
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in capsys.readouterr().out.splitlines()]
     assert rows[-5:-1] == [["false", "0 of 1"], ["number", "0 of 1"], ["true", "1 of 1"], ["copied", "1 of 1"]]
 
 
-def test_a_bad_claim_is_an_error_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    nowhere = CITING_CLAIM | {"cites": [{"file": "docs/intro.md", "words": "These words are in no chunk"}]}
-    for row in ({"id": "2"}, "words", nowhere, nowhere | {"book": "nobody"}, nowhere | {"cites": [{}]}):
-        with pytest.raises(SystemExit):
-            main(["--claims", str(write_claims(tmp_path, CLAIM, row))])
-        assert "Line 2 of" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"id": "2"}, "book is missing"),
+        ("words", "string indices"),
+        (CLAIM | {"claim": " "}, "empty or no text"),
+        (CLAIM | {"supported": "false"}, "neither true nor false"),
+        (CITING_CLAIM | {"cites": []}, "`cites` is empty"),
+        (CITING_CLAIM | {"cites": [{"words": "Torque"}]}, "file is missing"),
+        (CITING_CLAIM | {"cites": [{"file": "docs/intro.md", "words": 5}]}, "empty or no text"),
+        (CITING_CLAIM | {"cites": [{"file": "docs/intro.md", "words": "In no chunk"}]}, "no chunk of docs/intro.md"),
+        (CITING_CLAIM | {"book": "nobody"}, "there is no book 'nobody'"),
+    ],
+)
+def test_a_bad_claim_is_an_error_with_its_line_and_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], row: Any, reason: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["--claims", str(write_claims(tmp_path, CLAIM, row))])
+    error = " ".join(capsys.readouterr().err.split())
+    assert "Line 2 of" in error
+    assert reason in error
+
+
+def test_a_missing_file_of_claims_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--claims", str(tmp_path / "nowhere.jsonl")])
     assert "nowhere.jsonl" in capsys.readouterr().err
@@ -119,11 +149,12 @@ def test_every_passage_of_the_real_books_is_found(shared: Path) -> None:
     assert {case.book for case in load_cases()} >= {"example", "hf_deep_rl_course", "ros2_docs"}
 
 
-@pytest.mark.parametrize("name", ["claims.jsonl", "unseen_claims.jsonl", "drafts.jsonl"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["claims.jsonl", "unseen_claims.jsonl", "drafts.jsonl", "unseen_drafts.jsonl"])
 def test_the_claims_have_enough_sentences_of_many_kinds(shared: Path, name: str) -> None:
     cases = load_claims(ROOT / "evals" / name)
     kinds = Counter((case.true, case.kind) for case in cases)
     assert sum(count for (true, _), count in kinds.items() if true) >= 150
     assert sum(count for (true, _), count in kinds.items() if not true) >= 200
-    assert min(kinds.values()) >= 20
+    assert min(kinds.values()) >= 15
     assert all(case.evidence for case in cases)

@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 from training.balanced_claims import SOURCE_WEIGHTS, ClaimSampler
 from training.batches import Row
+from training.constants import TWIN_SOURCES
 from training.data import add_contexts
 
 PREMISE = (
@@ -37,17 +38,19 @@ def test_a_source_is_drawn_as_often_as_its_weight_says() -> None:
     assert drawn["book_claims"] / drawn["contrasting"] == pytest.approx(expected, rel=0.1)
 
 
-def test_twins_are_drawn_together_with_the_true_one_first() -> None:
+@pytest.mark.parametrize("source", TWIN_SOURCES)
+def test_twins_are_drawn_together_with_the_true_one_first(source: str) -> None:
     rows = [
-        claim("twins", supported, f"{pair} {supported}", pair=pair) for pair in (1, 2) for supported in (False, True)
+        claim(source, supported, f"{pair} {supported}", pair=pair) for pair in (1, 2) for supported in (False, True)
     ]
     for true, false in draw(rows, 20):
         assert true["pair"] == false["pair"]
         assert (true["supported"], false["supported"]) == (True, False)
 
 
-def test_half_of_the_claims_about_books_are_drawn_with_their_context() -> None:
-    (row,) = add_contexts([claim("contrasting", True, "A charge takes 90 minutes.")])
+@pytest.mark.parametrize("source", ["contrasting", *TWIN_SOURCES])
+def test_half_of_the_claims_about_books_are_drawn_with_their_context(source: str) -> None:
+    (row,) = add_contexts([claim(source, True, "A charge takes 90 minutes.")])
     premises = Counter(row["premise"] for (row,) in draw([row]))
     assert premises[PREMISE] == pytest.approx(premises["\n".join(CONTEXT)], rel=0.1)
 

@@ -1,0 +1,53 @@
+"""The threshold of the verifier is fitted so that few false drafts are shown, whatever the other sentences are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from training.grounding import FEATURES, fit
+
+SHARE = 0.1
+
+
+def build_rows(source: str, *logits: float | None, true: bool) -> list[dict[str, Any]]:
+    """Sentences with these readings; one without a reading was rejected by an exact check."""
+    return [
+        {
+            "source": source,
+            "true": true,
+            "text": "",
+            "features": None if logit is None else dict.fromkeys(FEATURES, logit / 3),
+        }
+        for logit in logits
+    ]
+
+
+DRAFTS = [
+    *build_rows("drafts", *(number / 10 for number in range(-30, 10)), true=False),
+    *build_rows("drafts", *(number / 10 for number in range(0, 40)), true=True),
+]
+
+
+def count_shown(rows: list[dict[str, Any]], weights: dict[str, float], true: bool) -> int:
+    read = [row["features"] for row in rows if row["true"] is true and row["features"]]
+    return sum(sum(weights[name] * features[name] for name in FEATURES) + weights["constant"] > 0 for features in read)
+
+
+def test_the_share_of_false_drafts_is_shown() -> None:
+    assert count_shown(DRAFTS, fit(DRAFTS, SHARE), true=False) == 4
+
+
+def test_false_sentences_of_other_sources_do_not_move_the_threshold() -> None:
+    others = [*build_rows("claims", *[2.0] * 40, true=False), *build_rows("claims", *[6.0] * 40, true=True)]
+    assert count_shown(DRAFTS, fit(DRAFTS + others, SHARE), true=False) == 4
+
+
+def test_a_draft_that_an_exact_check_rejects_counts_as_not_shown() -> None:
+    rejected = build_rows("draft_twins", *[None] * 40, true=False)
+    assert count_shown(DRAFTS, fit(DRAFTS + rejected, SHARE), true=False) == 8
+
+
+def test_too_few_false_drafts_are_an_error() -> None:
+    with pytest.raises(SystemExit, match="only 40 false drafts"):
+        fit(DRAFTS, 0.05)
