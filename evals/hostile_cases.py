@@ -112,13 +112,13 @@ def _load_passages() -> dict[tuple[str, str], str]:
 
 
 def build_claim_case(row: Row, part: str, kind: str) -> Case:
-    """A claim with its own premise as a sentence that cites it."""
-    passage = Passage(_build_premise(row["book"], row["id"], row["premise"]), 1.0)
+    """A claim with its own premise as a sentence that cites it; `path` is the heading path of the premise, if any."""
+    passage = Passage(_build_premise(row["book"], row["id"], row["premise"], row.get("path", "")), 1.0)
     return Case(row["book"], part, kind, row["supported"], " ".join(row["claim"].split()), (passage,))
 
 
-def _build_premise(book: str, name: str, text: str) -> Chunk:
-    place = Place(book, "", "", "", (), "", 0, len(text))
+def _build_premise(book: str, name: str, text: str, path: str) -> Chunk:
+    place = Place(book, "", "", path, (), "", 0, len(text))
     spans = (SourceSpan(0, len(text), 0, len(text)),)
     return Chunk(f"{book} {name}", text, place, 0, spans, tuple(split_sentences(text)))
 

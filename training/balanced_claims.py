@@ -49,6 +49,5 @@ class ClaimSampler:
         """One claim, or two twins with the true one first; with the whole premise or the context."""
         (key,) = self._rng.choices([*self._groups], self._weights)
         group = self._rng.choice(self._groups[key])
-        if self._rng.random() < CONTEXT_SHARE:
-            return [row | {"premise": row.get("context", row["premise"])} for row in group]
-        return group
+        text = "context" if self._rng.random() < CONTEXT_SHARE else "whole"
+        return [row | {"premise": row.get(text, row["premise"])} for row in group]

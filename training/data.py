@@ -62,9 +62,9 @@ class PassageTable:
             self.rows.append({"text": text, "group": group, "path": path})
         return self._seen[key]
 
-    def texts_by_opening(self) -> dict[tuple[str, str], str]:
+    def rows_by_opening(self) -> dict[tuple[str, str], Row]:
         """The passages by their group and first characters, as our own claims name them."""
-        return {(row["group"], row["text"][:OPENING_CHARACTERS]): row["text"] for row in self.rows}
+        return {(row["group"], row["text"][:OPENING_CHARACTERS]): row for row in self.rows}
 
 
 def read_gzipped_rows(file: Path) -> Iterator[Row]:
@@ -192,11 +192,11 @@ def is_held_out(premise: str) -> bool:
 
 def load_claims(table: PassageTable) -> Iterator[Row]:
     """Our own claims about passages of the training books; contrasting ones are partly held out."""
-    passages = table.texts_by_opening()
+    passages = table.rows_by_opening()
     for file, source in ((CLAIMS, "written"), (CONTRASTING_CLAIMS, "contrasting")):
         for row in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
             assert row["book"] not in HELD_OUT
-            premise = passages[row["book"], row["near"]]
+            premise = passages[row["book"], row["near"]]["text"]
             yield {
                 "source": source,
                 "claim": row["claim"],
@@ -208,13 +208,14 @@ def load_claims(table: PassageTable) -> Iterator[Row]:
 
 def load_twins(table: PassageTable) -> Iterator[Row]:
     """Pairs of a true and a false claim in nearly the same words; one premise in ten is held out."""
-    passages = table.texts_by_opening()
+    passages = table.rows_by_opening()
     numbers = count(1)
     for file, source in zip((TWIN_CLAIMS, DRAFT_TWINS), TWIN_SOURCES, strict=True):
         for row in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
             assert row["book"] not in (*HELD_OUT, *DEV_BOOKS)
-            premise = passages[row["book"], row["near"]]
-            same = {"source": source, "premise": premise, "part": "test" if is_held_out(premise) else "train"}
+            passage = passages[row["book"], row["near"]]
+            part = "test" if is_held_out(passage["text"]) else "train"
+            same = {"source": source, "premise": passage["text"], "path": passage["path"], "part": part}
             for (true, false), pair in zip(row["twins"], numbers, strict=False):
                 yield same | {"pair": pair, "claim": true, "supported": True}
                 yield same | {"pair": pair, "claim": false, "supported": False}
@@ -251,11 +252,12 @@ def edit_claims(rows: Iterable[Row], rng: random.Random) -> Iterator[Row]:
 
 
 def add_contexts(rows: Iterable[Row]) -> Iterator[Row]:
-    """The claims about books with those units of their premise that the verifier reads the second time."""
+    """The claims about books with the two texts that the verifier reads: the whole premise and those units of it."""
     for row in rows:
         if row["source"] in CONTEXT_SOURCES:
             case = build_claim_case(row | {"book": "", "id": ""}, "", "")
-            yield row | {"context": CitedEvidence(case.text, case.evidence).context or row["premise"]}
+            cited = CitedEvidence(case.text, case.evidence)
+            yield row | {"whole": cited.supporting_text or row["premise"], "context": cited.context or row["premise"]}
         else:
             yield row
 

@@ -55,5 +55,11 @@ def test_half_of_the_claims_about_books_are_drawn_with_their_context(source: str
     assert premises[PREMISE] == pytest.approx(premises["\n".join(CONTEXT)], rel=0.1)
 
 
+def test_claims_are_drawn_below_the_heading_path_of_their_premise() -> None:
+    (row,) = add_contexts([claim("draft_twins", True, "A charge takes 90 minutes.", path="Robots > Power")])
+    premises = {row["premise"] for (row,) in draw([row])}
+    assert premises == {f"Robots > Power\n{PREMISE}", "\n".join(["Robots > Power", *CONTEXT])}
+
+
 def test_claims_of_other_sources_have_no_context() -> None:
     assert "context" not in next(add_contexts([claim("snli", True)]))
