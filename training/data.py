@@ -19,7 +19,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from evals.hostile_cases import build_claim_case
+from evals.hostile_cases import OPENING_CHARACTERS, build_claim_case
 from training.constants import OUT, TWIN_SOURCES
 from training.edited_claims import edit_claim
 
@@ -35,7 +35,6 @@ CONTEXT_SOURCES = ("book_claims", "contrasting", "written", *TWIN_SOURCES)
 """The claims that are also read with their context, as the verifier does."""
 SEED = 7
 EDITS_PER_CLAIM = 2
-OPENING_CHARACTERS = 80
 WRITTEN, CLAIMS, CONTRASTING_CLAIMS, TWIN_CLAIMS, DRAFT_TWINS = (
     Path(__file__).parent / f"{name}.jsonl"
     for name in ("written", "claims", "contrasting_claims", "twin_claims", "draft_twins")

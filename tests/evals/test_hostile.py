@@ -149,12 +149,20 @@ def test_every_passage_of_the_real_books_is_found(shared: Path) -> None:
     assert {case.book for case in load_cases()} >= {"example", "hf_deep_rl_course", "ros2_docs"}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["claims.jsonl", "unseen_claims.jsonl", "drafts.jsonl", "unseen_drafts.jsonl"])
-def test_the_claims_have_enough_sentences_of_many_kinds(shared: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "fewest"),
+    [
+        ("claims.jsonl", 20),
+        ("unseen_claims.jsonl", 20),
+        # These cite chunks of real books, which have to be parsed and split.
+        pytest.param("drafts.jsonl", 20, marks=pytest.mark.slow),
+        pytest.param("unseen_drafts.jsonl", 15, marks=pytest.mark.slow),
+    ],
+)
+def test_the_claims_have_enough_sentences_of_many_kinds(shared: Path, name: str, fewest: int) -> None:
     cases = load_claims(ROOT / "evals" / name)
     kinds = Counter((case.true, case.kind) for case in cases)
     assert sum(count for (true, _), count in kinds.items() if true) >= 150
     assert sum(count for (true, _), count in kinds.items() if not true) >= 200
-    assert min(kinds.values()) >= 15
+    assert min(kinds.values()) >= fewest
     assert all(case.evidence for case in cases)

@@ -29,23 +29,23 @@ DRAFTS = [
 ]
 
 
-def count_shown(rows: list[dict[str, Any]], weights: dict[str, float], true: bool) -> int:
-    read = [row["features"] for row in rows if row["true"] is true and row["features"]]
+def count_false_shown(rows: list[dict[str, Any]], weights: dict[str, float]) -> int:
+    read = [row["features"] for row in rows if not row["true"] and row["features"]]
     return sum(sum(weights[name] * features[name] for name in FEATURES) + weights["constant"] > 0 for features in read)
 
 
 def test_the_share_of_false_drafts_is_shown() -> None:
-    assert count_shown(DRAFTS, fit(DRAFTS, SHARE), true=False) == 4
+    assert count_false_shown(DRAFTS, fit(DRAFTS, SHARE)) == 4
 
 
 def test_false_sentences_of_other_sources_do_not_move_the_threshold() -> None:
     others = [*build_rows("claims", *[2.0] * 40, true=False), *build_rows("claims", *[6.0] * 40, true=True)]
-    assert count_shown(DRAFTS, fit(DRAFTS + others, SHARE), true=False) == 4
+    assert count_false_shown(DRAFTS, fit(DRAFTS + others, SHARE)) == 4
 
 
 def test_a_draft_that_an_exact_check_rejects_counts_as_not_shown() -> None:
     rejected = build_rows("draft_twins", *[None] * 40, true=False)
-    assert count_shown(DRAFTS, fit(DRAFTS + rejected, SHARE), true=False) == 8
+    assert count_false_shown(DRAFTS, fit(DRAFTS + rejected, SHARE)) == 8
 
 
 def test_too_few_false_drafts_are_an_error() -> None:
