@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from training.batches import Row
 
 SOURCE_WEIGHTS = {
-    "draft_twins": 30.0,
+    "draft_twins": 40.0,
     "twins": 12.0,
     "book_claims": 3.0,
     "contrasting": 2.0,

@@ -12,9 +12,8 @@ from training.constants import DOWN, UP
 from training.low_rank import average_deltas, multiply_factors, truncate_deltas
 from training.packed_weights import load_weights, save_weights
 
-MAX_WEIGHTS = 12_000_000
-"""With so many, all networks together have less than 200 MB."""
-HEAD_BIAS = "supported.2.bias"
+MAX_WEIGHTS = 31_400_000
+"""With so many of 4 bits, all networks together have less than 200 MB."""
 
 
 def main() -> None:
@@ -22,10 +21,8 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--weights", type=int, default=MAX_WEIGHTS, help="keep at most so many")
-    parser.add_argument("--shift", type=float, default=0.0, help="add this to the logit")
     options = parser.parse_args()
     mean = average_deltas([multiply_factors(load_weights(file)) for file in options.files])
-    mean[HEAD_BIAS] = mean[HEAD_BIAS] + options.shift
     cut = truncate_deltas(mean, options.weights)
     save_weights(cut, options.out)
     kept = sum(values.size for name, values in cut.items() if name.endswith((DOWN, UP)))

@@ -3,13 +3,15 @@
 It trains the matrices of all linear layers of a copy of the encoder, and writes their differences from the encoder
 (deltas), which stays as it is: nothing that was fitted on questions changes. Half of the loss is adversarial: it is
 computed with the embeddings moved to where it is larger. A second stage starts from the mean of the
-deltas of the first (`--start`); `training.build_adapter` makes an adapter of them.
+deltas of the first (`--start`); `training.build_adapter` makes an adapter of them. The last stage trains the factors of
+this adapter (`--factors`), rounded to 4 bits as they ship, and writes an adapter again.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -18,6 +20,7 @@ from time import monotonic
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from training.adapted_layers import AdaptedLinear, adapt_layers, collect_factors
 from training.balanced_claims import ClaimSampler
 from training.batches import Example, ExampleBuilder, TokenCache, load_rows
 from training.constants import BASE, DELTA, OUT, TOKENIZER
@@ -29,28 +32,40 @@ from training.quantization import Weights
 from training.tensors import DEVICE, Batch, collate
 
 RATE, HEAD_RATE, WEIGHT_DECAY, WARMUP_STEPS = 4e-5, 4e-4, 0.01, 100
+FACTOR_RATE = 2e-3
+"""A step of a factor, as a share of the mean size of its weights."""
 BATCH_GROUPS, POOLED_BATCHES = 64, 12
 SMOOTHED_LABEL, PAIR_WEIGHT, EMA_DECAY = 0.01, 1.0, 0.998
 ADVERSARIAL_STEP, EPSILON = 0.3, 1e-12
-HEAD_PREFIX = "supported."
+HEAD_PREFIX, HEAD_BIAS, FACTOR_SUFFIX = "supported.", "supported.2.bias", ".latent"
 ClaimGroup = list[Example]
 """One claim, or two twins."""
 
 
-def prepare_reader(reader: Reader, start: Weights | None) -> Weights:
-    """Adds deltas to a reader, freezes all but its matrices and its head for claims, and returns the old matrices."""
+def prepare_factors(reader: Reader, adapter: Weights) -> dict[str, AdaptedLinear]:
+    """Freezes all of a reader but its head for claims and the factors of an adapter, which it adds."""
+    prepare_head(reader, adapter)
+    return adapt_layers(reader, adapter)
+
+
+def prepare_head(reader: Reader, start: Weights) -> None:
+    """Freezes all of a reader but its head for claims, and starts from another one if there is one."""
     reader.requires_grad_(False)
     reader.supported.requires_grad_(True)
+    head = {name: values for name, values in start.items() if name.startswith(HEAD_PREFIX)}
+    reader.load_state_dict(as_tensors(head), strict=False)
+
+
+def prepare_matrices(reader: Reader, start: Weights) -> Weights:
+    """Adds deltas to a reader, freezes all but its matrices and its head for claims, and returns the old matrices."""
+    prepare_head(reader, start)
     before: Weights = {}
     for name, layer in reader.named_modules():
         if isinstance(layer, nn.Linear) and name.startswith("encoder."):
             before[name] = layer.weight.detach().numpy().copy()
             layer.weight.requires_grad_(True)
-            if start:
+            if name + DELTA in start:
                 layer.weight.data += torch.tensor(start[name + DELTA])
-    if start:
-        head = {name: values for name, values in start.items() if name.startswith(HEAD_PREFIX)}
-        reader.load_state_dict(as_tensors(head), strict=False)
     return before
 
 
@@ -98,6 +113,13 @@ def compute_loss(reader: Reader, groups: list[ClaimGroup], batch: Batch, embeddi
     return loss + PAIR_WEIGHT * functional.softplus(-torch.stack(margins)).mean() if margins else loss
 
 
+def choose_rate(name: str, part: nn.Parameter, rate: float) -> float:
+    """The learning rate of a parameter; the factors of a layer have very different sizes."""
+    if name.startswith(HEAD_PREFIX):
+        return HEAD_RATE
+    return rate * float(part.detach().square().mean().sqrt()) if name.endswith(FACTOR_SUFFIX) else rate
+
+
 def train(
     reader: Reader,
     batches: Iterator[list[ClaimGroup]],
@@ -110,9 +132,10 @@ def train(
     """Returns a running average of the trained weights; stops after so many seconds or steps."""
     trained = {name: part for name, part in reader.named_parameters() if part.requires_grad}
     averages = {name: part.detach().clone() for name, part in trained.items()}
-    head = [part for name, part in trained.items() if name.startswith(HEAD_PREFIX)]
-    layers = [part for name, part in trained.items() if not name.startswith(HEAD_PREFIX)]
-    parameters = [{"params": layers, "lr": rate}, {"params": head, "lr": HEAD_RATE}]
+    groups_by_rate: dict[float, list[nn.Parameter]] = defaultdict(list)
+    for name, part in trained.items():
+        groups_by_rate[choose_rate(name, part, rate)].append(part)
+    parameters = [{"params": parts, "lr": full} for full, parts in groups_by_rate.items()]
     optimizer = torch.optim.AdamW(parameters, weight_decay=WEIGHT_DECAY, betas=(0.9, 0.98), fused=DEVICE == "cuda")
     rates, start = [group["lr"] for group in optimizer.param_groups], monotonic()
     for step, groups in enumerate(islice(batches, steps)):
@@ -139,7 +162,10 @@ def main() -> None:
     parser.add_argument("--reader", type=Path, default=OUT / "strong.safetensors")
     parser.add_argument("--base", type=Path, default=BASE, help="the folder that training.base_weights wrote")
     parser.add_argument("--start", type=Path, nargs="*", help="start from the mean of these deltas or adapters")
-    parser.add_argument("--rate", type=float, default=RATE)
+    parser.add_argument("--factors", type=Path, help="train the factors of this adapter instead of deltas")
+    parser.add_argument(
+        "--rate", type=float, help=f"{RATE} if not given; {FACTOR_RATE} of the mean size of its weights for a factor"
+    )
     parser.add_argument(
         "--adversarial-step",
         type=float,
@@ -149,6 +175,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=420)
     parser.add_argument("--steps", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--shift", type=float, default=0.0, help="add this to the logit in the end")
     parser.add_argument("--sample", type=int, help="try it on so many claims only")
     options = parser.parse_args()
     torch.manual_seed(options.seed)
@@ -157,22 +184,33 @@ def main() -> None:
     rows = rng.sample(rows, options.sample) if options.sample else rows
     sampler = ClaimSampler(rows, rng)
     reader = Reader.load(options.reader, options.base)
-    start = [multiply_factors(load_weights(file)) for file in options.start or ()]
-    before = prepare_reader(reader, average_deltas(start) if start else None)
     batches = draw_batches(sampler, ExampleBuilder(TokenCache(TOKENIZER), []), rng)
+    if options.factors:
+        layers = prepare_factors(reader, load_weights(options.factors))
+    else:
+        start = [multiply_factors(load_weights(file)) for file in options.start or ()]
+        before = prepare_matrices(reader, average_deltas(start) if start else {})
     averages = train(
         reader.to(DEVICE).train(),
         batches,
-        rate=options.rate,
+        rate=options.rate or (FACTOR_RATE if options.factors else RATE),
         adversarial_step=options.adversarial_step,
         seconds=options.seconds,
         steps=options.steps,
     )
+    reader.load_state_dict(averages, strict=False)
+    changes = collect_factors(layers) if options.factors else collect_deltas(reader, before)
+    head = {name: part.float().cpu().numpy() for name, part in averages.items() if name.startswith(HEAD_PREFIX)}
+    head[HEAD_BIAS] = head[HEAD_BIAS] + options.shift
     file = OUT / f"{options.name}.safetensors"
-    after = {name: part.float().cpu().numpy() for name, part in averages.items()}
-    head = {name: values for name, values in after.items() if name.startswith(HEAD_PREFIX)}
-    save_weights(head | {name + DELTA: after[f"{name}.weight"] - values for name, values in before.items()}, file)
-    print(f"{file} has deltas that were trained on {len(rows)} claims.")
+    save_weights(head | changes, file)
+    print(f"{file} has changes that were trained on {len(rows)} claims.")
+
+
+def collect_deltas(reader: Reader, before: Weights) -> Weights:
+    """How the matrices of the layers differ from those before."""
+    layers = {name: reader.get_submodule(name) for name in before}
+    return {name + DELTA: layer.weight.detach().float().cpu().numpy() - before[name] for name, layer in layers.items()}
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -28,6 +29,7 @@ from training.constants import (
 from training.onnx_graph import Graph
 from training.onnx_networks import add_strong_layer, build_embedder, build_reader
 from training.packed_weights import load_base_weights, load_weights
+from training.quantization import pack_4_bits
 from training.shapes import SHAPES
 from training.smoothing import measure_activations, sample_pairs, smooth_weights
 
@@ -43,7 +45,8 @@ def export_strong(file: Path, base: Path, out: Path) -> Path:
     (out / STRONG_WORDS).write_bytes(words.raw_data)
     move_values(words, STRONG_WORDS)
     factors = [tensor for tensor in model.graph.initializer if tensor.name.endswith((DOWN, UP))]
-    np.savez(out / CLAIM_WEIGHTS, **{tensor.name: numpy_helper.to_array(tensor) for tensor in factors})
+    packed: dict[str, Any] = {tensor.name: pack_4_bits(numpy_helper.to_array(tensor)) for tensor in factors}
+    np.savez(out / CLAIM_WEIGHTS, **packed)
     for tensor in factors:
         # Not a file: who opens the network gives it these values.
         move_values(tensor, f"{CLAIM_WEIGHTS}/{tensor.name}")

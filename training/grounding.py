@@ -3,8 +3,10 @@
 The data are held-out claims about books, those of `evals/claims.jsonl` and `evals/drafts.jsonl`, and the development
 part of `evals/hostile.jsonl`. The constant is such that at most `--max-false-share` of the false drafts are shown:
 those of `evals/drafts.jsonl` and the held-out twins in their style, because a language model with the product's prompt
-writes such sentences. The readings of a network are stored, so that a second fit takes two minutes, also if the exact
-checks have changed.
+writes such sentences.
+
+The shipped network reads them in more than an hour. With a GPU it takes two minutes: `--list` writes the rows of tokens
+to read, `python -m training.claim_readings` reads them, and this module finds what was read.
 """
 
 from __future__ import annotations
@@ -21,13 +23,15 @@ from typing import Any
 import numpy as np
 from evals.hostile_cases import Case, build_claim_case, load_cases, load_claims
 from evals.sets import ROOT
-from training.batches import load_rows
+from training.batches import Array, load_rows
 from training.calibrate import MODELS, fit_logistic, name_weights
-from training.constants import OUT
+from training.recorded_claims import CLAIM_LOGITS, CLAIM_ROWS, RowCollector, StoredClaimNetwork
+from training.recorded_readers import RecordedModels
 
 from bookbound.answering.grounding.verifier import CrossEncoderVerifier, check_paraphrase, find_verbatim
 from bookbound.answering.reading.cross_encoder import CrossEncoder
-from bookbound.models import DIGESTS_FILE, STRONG_READER_FILE, load_constants
+from bookbound.models import CONSTANTS_FILE, STRONG_READER_FILE, load_constants
+from bookbound.models.onnx import Network
 
 FEATURES = ("whole", "context", "quantifiers")
 HELD_OUT_SOURCES = ("contrasting", "book_claims", "draft_twins")
@@ -35,6 +39,7 @@ CLAIM_FILES = (ROOT / "evals" / "claims.jsonl", ROOT / "evals" / "drafts.jsonl")
 DRAFT_SOURCES = ("drafts", "draft_twins")
 MIN_FALSE_SHOWN = 4
 """The threshold rests on at least so many of the false drafts."""
+FALSE_SHARES = (0.01, 0.02, 0.03)
 SEED = 7
 
 
@@ -52,20 +57,21 @@ def load_paraphrases(sample: int) -> list[Case]:
     return [case for case in cases if not find_verbatim(case.text, case.evidence)]
 
 
-async def read_paraphrases(cases: Sequence[Case], readings: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
-    """Each sentence with its features, or with none if an exact check rejects it; adds what it reads to `readings`."""
-    verifier, rows = CrossEncoderVerifier(CrossEncoder()), list[dict[str, Any]]()
+async def read_paraphrases(cases: Sequence[Case], reader: CrossEncoder) -> list[dict[str, Any]]:
+    """Each sentence with its features, or with none if an exact check rejects it."""
+    verifier, rows = CrossEncoderVerifier(reader), list[dict[str, Any]]()
     for number, case in enumerate(cases, 1):
-        features = None
-        if checked := check_paraphrase(case.text, case.evidence):
-            texts = "\n\n".join((case.text, checked.whole, checked.context))
-            if texts not in readings:
-                readings[texts] = await verifier.compute_features(case.text, checked)
-            features = readings[texts] | {"quantifiers": checked.quantifiers}
+        checked = check_paraphrase(case.text, case.evidence)
+        features = await verifier.compute_features(case.text, checked) if checked else None
         rows.append({"source": case.part, "true": case.true, "text": case.text, "features": features})
-        if number % 100 == 0:
+        if number % 1000 == 0:
             print(f"{number} of {len(cases)} sentences are read", flush=True)
     return rows
+
+
+def open_reader(network: Network) -> CrossEncoder:
+    """The strong reader with the shipped constants and this network."""
+    return CrossEncoder(RecordedModels({STRONG_READER_FILE: network}, load_constants(MODELS / CONSTANTS_FILE)))
 
 
 def fit(rows: Sequence[dict[str, Any]], max_false_share: float) -> dict[str, float]:
@@ -75,38 +81,47 @@ def fit(rows: Sequence[dict[str, Any]], max_false_share: float) -> dict[str, flo
         raise SystemExit(
             f"There are only {false_drafts} false drafts. Run training.data again, or allow a larger share."
         )
-    read = [row for row in rows if row["features"]]
-    table = np.array([[row["features"][name] for name in FEATURES] for row in read])
-    labels = np.array([float(row["true"]) for row in read])
-    weights = fit_logistic(table, labels)
-    scores = table @ weights[:-1]
-    is_draft = np.array([row["source"] in DRAFT_SOURCES for row in read])
-    false_scores = scores[is_draft & (labels == 0)]
+    is_read = np.array([bool(row["features"]) for row in rows])
+    table = np.array([[row["features"][name] for name in FEATURES] for row in rows if row["features"]])
+    labels = np.array([row["true"] for row in rows])
+    weights = fit_logistic(table, labels[is_read].astype(float))
     # A sentence that an exact check rejects is below every threshold.
-    rejected = np.full(false_drafts - len(false_scores), scores.min())
-    threshold = np.quantile(np.concatenate([rejected, false_scores]), 1 - max_false_share)
-    weights[-1] = -threshold
-    for source in sorted({row["source"] for row in rows}):
-        here = np.array([row["source"] == source for row in read])
-        total = {true: sum(row["source"] == source and row["true"] == true for row in rows) for true in (True, False)}
-        shown = {true: int((scores[here & (labels == true)] > threshold).sum()) for true in (True, False)}
-        print(f"{source}: true {shown[True]} of {total[True]}, false {shown[False]} of {total[False]} are shown")
+    scores = np.full(len(rows), (table @ weights[:-1]).min())
+    scores[is_read] = table @ weights[:-1]
+    sources = np.array([row["source"] for row in rows])
+    weights[-1] = -np.quantile(scores[np.isin(sources, DRAFT_SOURCES) & ~labels], 1 - max_false_share)
+    for source in sorted({*sources}):
+        here = sources == source
+        print(f"{source}: {describe_scores(scores[here & labels], scores[here & ~labels], -weights[-1])}")
     return name_weights(FEATURES, weights)
+
+
+def describe_scores(true: Array, false: Array, threshold: float) -> str:
+    """How many true and false sentences are above the threshold, and how many true ones above others."""
+    if not len(true) or not len(false):
+        return f"{len(true)} true and {len(false)} false sentences"
+    shown = " and ".join(
+        f"{(scores > threshold).sum()} of {len(scores)} {name}" for name, scores in (("true", true), ("false", false))
+    )
+    kept = ", ".join(f"{(true > np.quantile(false, 1 - share)).mean():.1%} at {share:.0%}" for share in FALSE_SHARES)
+    return f"{shown} ones are shown; {kept} of the false ones"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sample", type=int, default=sys.maxsize, help="at most so many sentences of each source")
-    parser.add_argument("--max-false-share", type=float, default=0.0125, help="the share of the false drafts to show")
+    parser.add_argument("--list", action="store_true", help="only write the rows of tokens to read with a GPU")
+    parser.add_argument("--max-false-share", type=float, default=0.0115, help="the share of the false drafts to show")
     parser.add_argument("--out", type=Path, default=MODELS / "reader.json", help="the JSON to update")
     options = parser.parse_args()
-    digest = load_constants(MODELS / DIGESTS_FILE)[STRONG_READER_FILE]
-    file = OUT / f"paraphrases-{digest[:12]}.json"
-    readings = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    try:
-        rows = asyncio.run(read_paraphrases(load_paraphrases(options.sample), readings))
-    finally:
-        file.write_text(json.dumps(readings) + "\n", encoding="utf-8")
+    cases = load_paraphrases(options.sample)
+    if options.list:
+        collector = RowCollector()
+        asyncio.run(read_paraphrases(cases, open_reader(collector)))
+        CLAIM_ROWS.save(collector.rows)
+        return
+    reader = open_reader(StoredClaimNetwork()) if CLAIM_LOGITS.exists() else CrossEncoder()
+    rows = asyncio.run(read_paraphrases(cases, reader))
     weights = fit(rows, options.max_false_share)
     constants = json.loads(options.out.read_text(encoding="utf-8"))
     constants["strong"]["paraphrase"] = weights

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from training.constants import DELTA, DOWN, UP
-from training.quantization import Array, Weights
+from training.quantization import LARGEST_4_BIT, Array, Weights, dequantize_rows, quantize_rows
 
 
 def multiply_factors(adapter: Weights) -> Weights:
@@ -14,6 +14,14 @@ def multiply_factors(adapter: Weights) -> Weights:
     layers = [name.removesuffix(DOWN) for name in adapter if name.endswith(DOWN)]
     others = {name: values for name, values in adapter.items() if not name.endswith((DOWN, UP))}
     return others | {name + DELTA: adapter[name + UP] @ adapter[name + DOWN] for name in layers}
+
+
+def round_factors(adapter: Weights) -> Weights:
+    """The adapter with its factors in the 4 bits in which they ship; deltas stay as they are."""
+    return {
+        name: dequantize_rows(*quantize_rows(values, LARGEST_4_BIT)) if name.endswith((DOWN, UP)) else values
+        for name, values in adapter.items()
+    }
 
 
 def average_deltas(parts: Sequence[Weights]) -> Weights:
@@ -37,9 +45,10 @@ def truncate_deltas(deltas: Weights, max_weights: int) -> Weights:
         ranks[name] += 1
     cut = {name: values for name, values in deltas.items() if not name.endswith(DELTA)}
     for name, (ups, strengths, downs) in parts.items():
-        roots = np.sqrt(strengths[: ranks[name]])
-        cut[name + DOWN] = downs[: ranks[name]] * roots[:, None]
-        cut[name + UP] = ups[:, : ranks[name]] * roots
+        rank = ranks[name] - ranks[name] % 2  # two weights share a byte
+        # The strengths are all in the rows of one factor, each of which has a scale, so that few bits are enough.
+        cut[name + DOWN] = downs[:rank] * strengths[:rank, None]
+        cut[name + UP] = ups[:, :rank]
     return cut
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from training.constants import DOWN, UP
-from training.packed_weights import MIN_PACKED_SIZE
-from training.quantization import LARGEST_7_BIT, LARGEST_8_BIT, Array, Weights, quantize_rows
+from training.packed_weights import MIN_PACKED_SIZE, SCALE
+from training.quantization import LARGEST_4_BIT, LARGEST_7_BIT, LARGEST_8_BIT, Array, Weights, quantize_rows
 
 OPSET, IR_VERSION = 20, 9
 SMOOTHING = ".smoothing"
@@ -24,7 +24,7 @@ class Graph:
         self._nodes: list[onnx.NodeProto] = []
         self._tensors: dict[str, onnx.TensorProto] = {}
         self._quantized: dict[str, tuple[str, str, str]] = {}
-        self._switches: dict[str, str] = {}
+        self._switches: dict[str, tuple[str, str]] = {}
 
     def add(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
         output = output or f"v{len(self._nodes)}"
@@ -62,34 +62,51 @@ class Graph:
         """A layer that computes in full precision."""
         return self.add("Add", self.add("MatMul", x, self._float_matrix(f"{name}.weight")), self.weight(f"{name}.bias"))
 
-    def _float_matrix(self, name: str, min_packed_size: int = MIN_PACKED_SIZE) -> str:
+    def _float_matrix(self, name: str) -> str:
         """A transposed matrix in full precision; a large one is stored in 8 bits and converted when it is opened."""
         matrix = self.weights[name]
-        if matrix.size <= min_packed_size:
+        if matrix.size <= MIN_PACKED_SIZE:
             return self.tensor(name, matrix.astype(np.float32).T)
         rows, scales = quantize_rows(matrix, LARGEST_8_BIT)
-        return self.add("DequantizeLinear", self.tensor(name, rows.T), self.tensor(f"{name}.scale", scales), axis=1)
+        return self.add("DequantizeLinear", self.tensor(name, rows.T), self.tensor(name + SCALE, scales), axis=1)
 
     def adapted_linear(self, x: str, name: str, switch: str) -> str:
         """The same, with a low-rank change if the switch is on."""
         y = self.float_linear(x, name)
         if not self.weights.get(name + DOWN, np.empty(0)).size:
             return y
-        down, up = (self._float_matrix(name + ending, min_packed_size=0) for ending in (DOWN, UP))
-        inner, change = f"{y}.inner", f"{y}.change"
+        condition, one = self._switch(switch)
         adapted = _make_branch(
-            helper.make_node("MatMul", [x, down], [inner]),
-            helper.make_node("MatMul", [inner, up], [change]),
-            helper.make_node("Add", [y, change], [f"{y}.adapted"]),
+            *self._convert_when_read(name + DOWN, one),
+            helper.make_node("MatMul", [x, f"{name}{DOWN}.read"], [f"{y}.inner"]),
+            *self._convert_when_read(name + UP, one),
+            helper.make_node("MatMul", [f"{y}.inner", f"{name}{UP}.read"], [f"{y}.change"]),
+            helper.make_node("Add", [y, f"{y}.change"], [f"{y}.adapted"]),
         )
         plain = _make_branch(helper.make_node("Identity", [y], [f"{y}.plain"]))
-        return self.add("If", self._switch(switch), then_branch=adapted, else_branch=plain)
+        return self.add("If", condition, then_branch=adapted, else_branch=plain)
 
-    def _switch(self, name: str) -> str:
-        """An input of one number, 0 if it is not given, as a truth value."""
+    def _convert_when_read(self, name: str, one: str) -> list[onnx.NodeProto]:
+        """Nodes of a branch that convert a transposed matrix of 4-bit integers each time: it takes less memory.
+
+        Its scales are multiplied by 1, which is not a constant: constants are converted when the network is opened.
+        """
+        rows, scales = quantize_rows(self.weights[name], LARGEST_4_BIT)
+        stored, scale = self.tensor(name, rows.T), self.tensor(name + SCALE, scales)
+        return [
+            helper.make_node("Mul", [scale, one], [f"{name}.scale_read"]),
+            helper.make_node("DequantizeLinear", [stored, f"{name}.scale_read"], [f"{name}.read"], axis=1),
+        ]
+
+    def _switch(self, name: str) -> tuple[str, str]:
+        """An input of one number, 0 if it is not given: as a truth value and as a number."""
         if name not in self._switches:
             self.tensor(name, np.zeros((1, 1), np.int64))
-            self._switches[name] = self.add("Squeeze", self.add("Cast", name, to=TensorProto.BOOL))
+            given = self.add("Squeeze", name)
+            self._switches[name] = (
+                self.add("Cast", given, to=TensorProto.BOOL),
+                self.add("Cast", given, to=TensorProto.FLOAT),
+            )
         return self._switches[name]
 
     def integer_linear(self, x: str, name: str) -> str:

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Weights = dict[str, Array]
-LARGEST_8_BIT, LARGEST_7_BIT = 127, 63
+LARGEST_8_BIT, LARGEST_7_BIT, LARGEST_4_BIT = 127, 63, 7
 """Some CPUs add two products in 16 bits: that fits with 7-bit weights (2 * 255 * 63 < 32768), not with 8-bit ones."""
 ACTIVATION_SHARE = 0.75
 """How much of the difference between channels goes into the weights: with 0.65 and 0.85 more spans change."""
 SMALLEST, SMALLEST_FACTOR = 1e-5, 1e-2
+CLIPPED_SHARES = np.arange(0.5, 1.01, 0.05)
+"""How much of the largest value of a row may be left when it is clipped to fewer bits."""
 
 
 def quantize_rows(matrix: Array, largest: int) -> tuple[Array, Array]:
@@ -22,6 +24,25 @@ def quantize_rows(matrix: Array, largest: int) -> tuple[Array, Array]:
     scales = np.abs(matrix).max(1) / np.float32(largest)
     scales[scales == 0] = 1
     return np.clip(np.round(matrix / scales[:, None]), -largest, largest).astype(np.int8), scales
+
+
+def clip_rows(matrix: Array, largest: int) -> Array:
+    """Clips each row where the integers from -largest to largest are then closest to it: few bits, smaller steps."""
+    tops = np.abs(matrix).max(1, keepdims=True)
+    best, errors = matrix, np.full(len(matrix), np.inf)
+    for share in CLIPPED_SHARES:
+        clipped = np.clip(matrix, -share * tops, share * tops)
+        found = ((dequantize_rows(*quantize_rows(clipped, largest)) - matrix) ** 2).sum(1)
+        best = np.where((found < errors)[:, None], clipped, best)
+        errors = np.minimum(found, errors)
+    return best
+
+
+def pack_4_bits(rows: Array) -> Array:
+    """Two integers from -7 to 7 in a byte; the rows have an even length."""
+    shifted = (rows + 8).astype(np.uint8)
+    packed: Array = shifted[:, ::2] | shifted[:, 1::2] << 4
+    return packed
 
 
 def dequantize_rows(rows: Array, scales: Array) -> Array:

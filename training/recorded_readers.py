@@ -13,7 +13,7 @@ from training.readings import LOGITS, READERS, ROWS
 from bookbound.answering.reading.cross_encoder import CrossEncoder, ReaderName, build_windows
 from bookbound.domain.chunk import Chunk
 from bookbound.models import CONSTANTS_FILE
-from bookbound.models.onnx import ModelRuntime, OnnxNetwork
+from bookbound.models.onnx import ModelRuntime, Network
 
 RAW_CONSTANTS = {
     "answers": {"scale": 1.0, "shift": 0.0},
@@ -38,7 +38,7 @@ def list_rows(pairs: Iterable[tuple[str, Chunk]], models: ModelRuntime) -> list[
     return list(rows.values())
 
 
-class RecordedNetwork(OnnxNetwork):
+class RecordedNetwork:
     """Returns stored outputs for rows of tokens."""
 
     def __init__(self, outputs: Mapping[bytes, Outputs]) -> None:
@@ -54,11 +54,11 @@ class RecordedNetwork(OnnxNetwork):
 class RecordedModels(ModelRuntime):
     """The product's tokenizer, with stored readings and with constants that are still being fitted."""
 
-    def __init__(self, networks: Mapping[str, OnnxNetwork], constants: Mapping[str, Constants]) -> None:
+    def __init__(self, networks: Mapping[str, Network], constants: Mapping[str, Constants]) -> None:
         super().__init__()
         self._networks, self._constants = networks, constants
 
-    def network(self, name: str) -> OnnxNetwork:
+    def network(self, name: str) -> Network:
         return self._networks[name]
 
     def constants(self, name: str) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from training.constants import DELTA, DOWN
-from training.low_rank import average_deltas, multiply_factors, truncate_deltas
-from training.quantization import Weights
+from training.low_rank import average_deltas, multiply_factors, round_factors, truncate_deltas
+from training.quantization import LARGEST_4_BIT, Weights
 
 HEAD_BIAS = "supported.2.bias"
 RNG = np.random.default_rng(0)
@@ -41,3 +41,17 @@ def test_a_cut_adapter_has_at_most_so_many_weights_and_keeps_what_changes_most()
     assert sum(values.size for name, values in cut.items() if name != HEAD_BIAS) <= 2 * 18 + 9
     assert np.allclose(multiply_factors(cut)["wide" + DELTA], deltas["wide" + DELTA])
     assert cut["narrow" + DOWN].size == 0
+
+
+def test_a_cut_adapter_has_an_even_rank_because_two_weights_share_a_byte() -> None:
+    cut = truncate_deltas(make_deltas(rank=3), max_weights=3 * 18 + 3 * 10)
+    assert {len(values) for name, values in cut.items() if name.endswith(DOWN)} == {2}
+
+
+def test_factors_are_rounded_to_the_bits_in_which_they_ship_and_deltas_are_not() -> None:
+    deltas = make_deltas()
+    assert all(np.array_equal(values, deltas[name]) for name, values in round_factors(deltas).items())
+    cut = truncate_deltas(deltas, max_weights=1000)
+    rounded = round_factors(cut)
+    assert all(len(np.unique(np.abs(row))) <= LARGEST_4_BIT + 1 for row in rounded["wide" + DOWN])
+    assert np.abs(rounded["wide" + DOWN] - cut["wide" + DOWN]).max() > 0

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from training.quantization import LARGEST_7_BIT, LARGEST_8_BIT, Array, dequantize_rows, quantize_rows, smooth_channels
+from training.quantization import (
+    LARGEST_4_BIT,
+    LARGEST_7_BIT,
+    LARGEST_8_BIT,
+    Array,
+    clip_rows,
+    dequantize_rows,
+    pack_4_bits,
+    quantize_rows,
+    smooth_channels,
+)
 from training.shapes import RELATIVE_BUCKETS, relative_buckets
+
+from bookbound.models.networks import load_claim_weights
 
 MATRICES = arrays(np.float32, (4, 6), elements=st.floats(-100, 100, width=32, allow_subnormal=False))
 
@@ -24,6 +39,33 @@ def test_a_weight_moves_by_at_most_half_a_step(matrix: Array, largest: int) -> N
 def test_storing_again_changes_nothing(matrix: Array) -> None:
     rows, scales = quantize_rows(matrix, LARGEST_8_BIT)
     assert np.array_equal(quantize_rows(dequantize_rows(rows, scales), LARGEST_8_BIT)[0], rows)
+
+
+def test_four_bits_are_closer_to_a_row_with_outliers_if_it_is_clipped() -> None:
+    matrix = np.random.default_rng(0).normal(size=(8, 400)).astype(np.float32)
+    matrix[0, 0] = 30
+    plain, clipped = (dequantize_rows(*quantize_rows(each, LARGEST_4_BIT)) for each in (matrix, clip_rows(matrix, 7)))
+    errors = np.array([((rounded - matrix) ** 2).sum(1) for rounded in (plain, clipped)])
+    assert np.all(errors[1] < errors[0])
+    assert not np.any(np.abs(clip_rows(matrix, 7)) > np.abs(matrix))
+
+
+@given(MATRICES)
+def test_factors_of_four_bits_survive_storage_in_eight(matrix: Array) -> None:
+    rows, scales = quantize_rows(matrix, LARGEST_4_BIT)
+    stored = dequantize_rows(*quantize_rows(dequantize_rows(rows, scales), LARGEST_8_BIT))
+    assert np.array_equal(quantize_rows(stored, LARGEST_4_BIT)[0], rows)
+
+
+@given(arrays(np.int8, (3, 8), elements=st.integers(-LARGEST_4_BIT, LARGEST_4_BIT)))
+def test_packed_integers_are_loaded_as_they_were(rows: Array) -> None:
+    with NamedTemporaryFile(suffix=".npz") as file:
+        np.savez(file, layer=pack_4_bits(rows))
+        file.flush()
+        loaded = load_claim_weights(Path(file.name))
+    assert loaded["layer"].dtype == np.int8
+    assert np.array_equal(loaded["layer"], rows)
+    assert pack_4_bits(rows).nbytes == rows.nbytes / 2
 
 
 def test_seven_bits_never_overflow_a_sum_of_two_products() -> None:

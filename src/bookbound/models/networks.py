@@ -43,8 +43,8 @@ def open_session(
     if claim_weights:
         # Given as arrays, because onnxruntime opens files only next to that of the network. It does not keep them
         # alive: `values` must live until the session has copied them.
-        with np.load(claim_weights) as arrays:
-            values = {name: onnxruntime.OrtValue.ortvalue_from_numpy(arrays[name]) for name in arrays.files}
+        weights = load_claim_weights(claim_weights)
+        values = {name: onnxruntime.OrtValue.ortvalue_from_numpy(rows) for name, rows in weights.items()}
         session_options.add_external_initializers([*values], [*values.values()])
     return onnxruntime.InferenceSession(
         str(file),
@@ -52,6 +52,19 @@ def open_session(
         providers=["CPUExecutionProvider"],
         disabled_optimizers=["SkipLayerNormFusion"],
     )
+
+
+def load_claim_weights(file: Path) -> dict[str, NDArray[np.int8]]:
+    """Loads integers from -7 to 7, two of which are stored in a byte."""
+    with np.load(file) as packed:
+        return {name: _unpack_4_bits(packed[name]) for name in packed.files}
+
+
+def _unpack_4_bits(packed: NDArray[np.uint8]) -> NDArray[np.int8]:
+    rows = np.empty((len(packed), 2 * packed.shape[1]), np.int8)
+    rows[:, ::2], rows[:, 1::2] = packed & 15, packed >> 4
+    rows -= 8
+    return rows
 
 
 def _build_session_options(threads: int, entries: Mapping[str, str]) -> onnxruntime.SessionOptions:
