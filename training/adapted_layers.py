@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from training.constants import DOWN, UP
 from training.network import Reader
-from training.quantization import LARGEST_4_BIT, Weights, clip_rows, quantize_rows
+from training.quantization import LARGEST_4_BIT, Weights, fit_scales
 
 
 class FourBitMatrix(nn.Module):
@@ -15,8 +15,7 @@ class FourBitMatrix(nn.Module):
 
     def __init__(self, matrix: Tensor) -> None:
         super().__init__()
-        _, scales = quantize_rows(clip_rows(matrix.numpy(), LARGEST_4_BIT), LARGEST_4_BIT)
-        self.register_buffer("scales", torch.from_numpy(scales)[:, None])
+        self.register_buffer("scales", torch.from_numpy(fit_scales(matrix.numpy(), LARGEST_4_BIT))[:, None])
         self.latent = nn.Parameter(matrix)
 
     def forward(self) -> Tensor:
@@ -25,11 +24,11 @@ class FourBitMatrix(nn.Module):
 
 
 class AdaptedLinear(nn.Module):
-    """A frozen linear layer and the two factors of its change."""
+    """A linear layer and the two factors of its change."""
 
     def __init__(self, layer: nn.Linear, down: Tensor, up: Tensor) -> None:
         super().__init__()
-        self.layer, self.down, self.up = layer.requires_grad_(False), FourBitMatrix(down), FourBitMatrix(up)
+        self.layer, self.down, self.up = layer, FourBitMatrix(down), FourBitMatrix(up)
 
     def forward(self, x: Tensor) -> Tensor:
         return functional.linear(x, self.layer.weight + self.up() @ self.down(), self.layer.bias)
@@ -48,7 +47,7 @@ def adapt_layers(reader: Reader, adapter: Weights) -> dict[str, AdaptedLinear]:
 
 
 def collect_factors(layers: dict[str, AdaptedLinear]) -> Weights:
-    """The rounded factors of all layers."""
+    """The rounded factors of all layers; one whose rows no longer reach the largest integer is rounded again later."""
     with torch.no_grad():
         return {
             name + ending: matrix().float().cpu().numpy()

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from time import monotonic
@@ -23,7 +23,7 @@ from torch.nn import functional
 from training.adapted_layers import AdaptedLinear, adapt_layers, collect_factors
 from training.balanced_claims import ClaimSampler
 from training.batches import Example, ExampleBuilder, TokenCache, load_rows
-from training.constants import BASE, DELTA, OUT, TOKENIZER
+from training.constants import BASE, CLAIM_HEAD, DELTA, OUT, TOKENIZER
 from training.lessons import half_precision
 from training.low_rank import average_deltas, multiply_factors
 from training.network import DROPOUT, Reader, as_tensors
@@ -32,12 +32,12 @@ from training.quantization import Weights
 from training.tensors import DEVICE, Batch, collate
 
 RATE, HEAD_RATE, WEIGHT_DECAY, WARMUP_STEPS = 4e-5, 4e-4, 0.01, 100
-FACTOR_RATE = 2e-3
-"""A step of a factor, as a share of the mean size of its weights."""
+FACTOR_RATE = 3e-3
+"""A step of a factor, as a share of the root mean square of its weights."""
 BATCH_GROUPS, POOLED_BATCHES = 64, 12
 SMOOTHED_LABEL, PAIR_WEIGHT, EMA_DECAY = 0.01, 1.0, 0.998
 ADVERSARIAL_STEP, EPSILON = 0.3, 1e-12
-HEAD_PREFIX, HEAD_BIAS, FACTOR_SUFFIX = "supported.", "supported.2.bias", ".latent"
+HEAD_BIAS, FACTOR_SUFFIX = f"{CLAIM_HEAD}2.bias", ".latent"
 ClaimGroup = list[Example]
 """One claim, or two twins."""
 
@@ -52,21 +52,38 @@ def prepare_head(reader: Reader, start: Weights) -> None:
     """Freezes all of a reader but its head for claims, and starts from another one if there is one."""
     reader.requires_grad_(False)
     reader.supported.requires_grad_(True)
-    head = {name: values for name, values in start.items() if name.startswith(HEAD_PREFIX)}
+    head = {name: values for name, values in start.items() if name.startswith(CLAIM_HEAD)}
     reader.load_state_dict(as_tensors(head), strict=False)
 
 
 def prepare_matrices(reader: Reader, start: Weights) -> Weights:
     """Adds deltas to a reader, freezes all but its matrices and its head for claims, and returns the old matrices."""
     prepare_head(reader, start)
-    before: Weights = {}
-    for name, layer in reader.named_modules():
-        if isinstance(layer, nn.Linear) and name.startswith("encoder."):
-            before[name] = layer.weight.detach().numpy().copy()
-            layer.weight.requires_grad_(True)
-            if name + DELTA in start:
-                layer.weight.data += torch.tensor(start[name + DELTA])
+    layers = list_layers(reader)
+    before = {name: layer.weight.detach().numpy().copy() for name, layer in layers.items()}
+    for layer in layers.values():
+        layer.weight.requires_grad_(True)
+    if start:
+        add_deltas(reader, start)
     return before
+
+
+def add_deltas(reader: Reader, deltas: Weights) -> None:
+    """Adds its delta to the matrix of each layer."""
+    for name, layer in list_layers(reader).items():
+        layer.weight.data += torch.tensor(deltas[name + DELTA])
+
+
+def list_layers(reader: Reader) -> dict[str, nn.Linear]:
+    """The linear layers of the encoder by name."""
+    named = reader.named_modules()
+    return {name: layer for name, layer in named if isinstance(layer, nn.Linear) and name.startswith("encoder.")}
+
+
+def collect_deltas(reader: Reader, before: Weights) -> Weights:
+    """How the matrices of the layers differ from those before."""
+    layers = list_layers(reader)
+    return {name + DELTA: layers[name].weight.detach().float().cpu().numpy() - old for name, old in before.items()}
 
 
 def draw_batches(sampler: ClaimSampler, builder: ExampleBuilder, rng: random.Random) -> Iterator[list[ClaimGroup]]:
@@ -115,7 +132,7 @@ def compute_loss(reader: Reader, groups: list[ClaimGroup], batch: Batch, embeddi
 
 def choose_rate(name: str, part: nn.Parameter, rate: float) -> float:
     """The learning rate of a parameter; the factors of a layer have very different sizes."""
-    if name.startswith(HEAD_PREFIX):
+    if name.startswith(CLAIM_HEAD):
         return HEAD_RATE
     return rate * float(part.detach().square().mean().sqrt()) if name.endswith(FACTOR_SUFFIX) else rate
 
@@ -132,10 +149,7 @@ def train(
     """Returns a running average of the trained weights; stops after so many seconds or steps."""
     trained = {name: part for name, part in reader.named_parameters() if part.requires_grad}
     averages = {name: part.detach().clone() for name, part in trained.items()}
-    groups_by_rate: dict[float, list[nn.Parameter]] = defaultdict(list)
-    for name, part in trained.items():
-        groups_by_rate[choose_rate(name, part, rate)].append(part)
-    parameters = [{"params": parts, "lr": full} for full, parts in groups_by_rate.items()]
+    parameters = [{"params": [part], "lr": choose_rate(name, part, rate)} for name, part in trained.items()]
     optimizer = torch.optim.AdamW(parameters, weight_decay=WEIGHT_DECAY, betas=(0.9, 0.98), fused=DEVICE == "cuda")
     rates, start = [group["lr"] for group in optimizer.param_groups], monotonic()
     for step, groups in enumerate(islice(batches, steps)):
@@ -156,15 +170,16 @@ def train(
     return averages
 
 
-def main() -> None:
+def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", help="the file in training/out to write, without its ending")
     parser.add_argument("--reader", type=Path, default=OUT / "strong.safetensors")
     parser.add_argument("--base", type=Path, default=BASE, help="the folder that training.base_weights wrote")
-    parser.add_argument("--start", type=Path, nargs="*", help="start from the mean of these deltas or adapters")
-    parser.add_argument("--factors", type=Path, help="train the factors of this adapter instead of deltas")
+    starts = parser.add_mutually_exclusive_group()
+    starts.add_argument("--start", type=Path, nargs="*", help="start from the mean of these deltas or adapters")
+    starts.add_argument("--factors", type=Path, help="train the factors of this adapter instead of deltas")
     parser.add_argument(
-        "--rate", type=float, help=f"{RATE} if not given; {FACTOR_RATE} of the mean size of its weights for a factor"
+        "--rate", type=float, help=f"{RATE} if not given; for a factor {FACTOR_RATE} of the size of its weights"
     )
     parser.add_argument(
         "--adversarial-step",
@@ -177,40 +192,40 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--shift", type=float, default=0.0, help="add this to the logit in the end")
     parser.add_argument("--sample", type=int, help="try it on so many claims only")
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def prepare(reader: Reader, options: argparse.Namespace) -> Callable[[], Weights]:
+    """Prepares a reader for the training of factors or of whole matrices; returns what collects what was trained."""
+    if options.factors:
+        return partial(collect_factors, prepare_factors(reader, load_weights(options.factors)))
+    start = [multiply_factors(load_weights(file)) for file in options.start or ()]
+    return partial(collect_deltas, reader, prepare_matrices(reader, average_deltas(start) if start else {}))
+
+
+def main() -> None:
+    options = parse_options()
     torch.manual_seed(options.seed)
     rng = random.Random(options.seed)
     rows = [row for row in load_rows("support") if row["part"] == "train"]
     rows = rng.sample(rows, options.sample) if options.sample else rows
-    sampler = ClaimSampler(rows, rng)
     reader = Reader.load(options.reader, options.base)
-    batches = draw_batches(sampler, ExampleBuilder(TokenCache(TOKENIZER), []), rng)
-    if options.factors:
-        layers = prepare_factors(reader, load_weights(options.factors))
-    else:
-        start = [multiply_factors(load_weights(file)) for file in options.start or ()]
-        before = prepare_matrices(reader, average_deltas(start) if start else {})
+    collect = prepare(reader, options)
+    default_rate = FACTOR_RATE if options.factors else RATE
     averages = train(
         reader.to(DEVICE).train(),
-        batches,
-        rate=options.rate or (FACTOR_RATE if options.factors else RATE),
+        draw_batches(ClaimSampler(rows, rng), ExampleBuilder(TokenCache(TOKENIZER), []), rng),
+        rate=default_rate if options.rate is None else options.rate,
         adversarial_step=options.adversarial_step,
         seconds=options.seconds,
         steps=options.steps,
     )
     reader.load_state_dict(averages, strict=False)
-    changes = collect_factors(layers) if options.factors else collect_deltas(reader, before)
-    head = {name: part.float().cpu().numpy() for name, part in averages.items() if name.startswith(HEAD_PREFIX)}
+    head = {name: part.float().cpu().numpy() for name, part in averages.items() if name.startswith(CLAIM_HEAD)}
     head[HEAD_BIAS] = head[HEAD_BIAS] + options.shift
     file = OUT / f"{options.name}.safetensors"
-    save_weights(head | changes, file)
+    save_weights(head | collect(), file)
     print(f"{file} has changes that were trained on {len(rows)} claims.")
-
-
-def collect_deltas(reader: Reader, before: Weights) -> Weights:
-    """How the matrices of the layers differ from those before."""
-    layers = {name: reader.get_submodule(name) for name in before}
-    return {name + DELTA: layer.weight.detach().float().cpu().numpy() - before[name] for name, layer in layers.items()}
 
 
 if __name__ == "__main__":

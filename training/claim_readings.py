@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from training.batches import Array, Example
-from training.claim_adapter import prepare_matrices
+from training.claim_adapter import add_deltas, prepare_head
 from training.constants import ADAPTER, BASE, OUT
 from training.lessons import group_by_length
 from training.low_rank import average_deltas, multiply_factors, round_factors
@@ -20,22 +20,24 @@ from training.packed_weights import load_weights
 from training.recorded_claims import CLAIM_LOGITS, CLAIM_ROWS, save_claim_logits
 from training.tensors import DEVICE, collate
 
-MAX_ROW_TOKENS = 60_000
-"""The tokens that are read at once."""
+MAX_BATCH_TOKENS = 60_000
+"""The tokens that are read at once, in full precision."""
 
 
 def open_claim_reader(reader: Path, base: Path, changes: list[Path]) -> Reader:
     """The strong reader with an adapter, or with the mean of several deltas."""
     opened = Reader.load(reader, base)
     loaded = (round_factors(load_weights(file)) for file in changes)
-    prepare_matrices(opened, average_deltas([multiply_factors(each) for each in loaded]))
+    mean = average_deltas([multiply_factors(each) for each in loaded])
+    prepare_head(opened, mean)
+    add_deltas(opened, mean)
     return opened.to(DEVICE).eval()
 
 
 def read_claims(reader: Reader, rows: list[Example]) -> Array:
     """The logit of each claim that its premise supports it."""
     logits = np.zeros(len(rows), np.float32)
-    for chosen in group_by_length([len(row.ids) for row in rows], MAX_ROW_TOKENS):
+    for chosen in group_by_length([len(row.ids) for row in rows], MAX_BATCH_TOKENS):
         batch = collate([rows[i] for i in chosen], DEVICE)
         with torch.inference_mode():
             logits[chosen] = reader(batch["ids"], batch["mask"], batch["types"])[3].cpu().numpy()

@@ -15,6 +15,8 @@ ADAPTER = "adapter.safetensors"
 """The strong reader's low-rank changes for claims, next to its weights."""
 DELTA, DOWN, UP = ".delta", ".down", ".up"
 """The endings of a change of a layer, and of the two factors of a low-rank one."""
+CLAIM_HEAD = "supported."
+"""The beginning of the names of the weights of the head for claims."""
 IS_CLAIM = "is_claim"
 """The input of the strong reader that turns these changes on."""
 MODELS = Path("src/bookbound/models")

@@ -1,7 +1,8 @@
 """`python -m training.export strong|fast|embedder`: writes a trained network as an ONNX file.
 
-The strong reader stores its weights in 8 bits and computes in full precision. The fast reader and the embedder compute
-with 7-bit weights and 8-bit activations. The word tables come from the base weights: they are not trained.
+The strong reader stores its weights in 8 bits, those for claims in 4 bits, and computes in full precision. The fast
+reader and the embedder compute with 7-bit weights and 8-bit activations. The word tables come from the base weights:
+they are not trained.
 """
 
 from __future__ import annotations

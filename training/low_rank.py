@@ -46,7 +46,7 @@ def truncate_deltas(deltas: Weights, max_weights: int) -> Weights:
     cut = {name: values for name, values in deltas.items() if not name.endswith(DELTA)}
     for name, (ups, strengths, downs) in parts.items():
         rank = ranks[name] - ranks[name] % 2  # two weights share a byte
-        # The strengths are all in the rows of one factor, each of which has a scale, so that few bits are enough.
+        # Each row of `down` has a scale of its own, so it takes the strength, and `up` keeps columns of length 1.
         cut[name + DOWN] = downs[:rank] * strengths[:rank, None]
         cut[name + UP] = ups[:, :rank]
     return cut

@@ -14,32 +14,36 @@ LARGEST_8_BIT, LARGEST_7_BIT, LARGEST_4_BIT = 127, 63, 7
 ACTIVATION_SHARE = 0.75
 """How much of the difference between channels goes into the weights: with 0.65 and 0.85 more spans change."""
 SMALLEST, SMALLEST_FACTOR = 1e-5, 1e-2
-CLIPPED_SHARES = np.arange(0.5, 1.01, 0.05)
-"""How much of the largest value of a row may be left when it is clipped to fewer bits."""
+SCALE_SHARES = np.arange(0.5, 1.01, 0.05)
+"""The scales to try, as shares of the one at which nothing is clipped."""
 
 
 def quantize_rows(matrix: Array, largest: int) -> tuple[Array, Array]:
     """The rows as integers from -largest to largest, and the scale of each row."""
     matrix = matrix.astype(np.float32)
-    scales = np.abs(matrix).max(1) / np.float32(largest)
+    scales = np.abs(matrix).max(1, initial=0) / np.float32(largest)
     scales[scales == 0] = 1
-    return np.clip(np.round(matrix / scales[:, None]), -largest, largest).astype(np.int8), scales
+    return round_rows(matrix, scales, largest), scales
 
 
-def clip_rows(matrix: Array, largest: int) -> Array:
-    """Clips each row where the integers from -largest to largest are then closest to it: few bits, smaller steps."""
-    tops = np.abs(matrix).max(1, keepdims=True)
-    best, errors = matrix, np.full(len(matrix), np.inf)
-    for share in CLIPPED_SHARES:
-        clipped = np.clip(matrix, -share * tops, share * tops)
-        found = ((dequantize_rows(*quantize_rows(clipped, largest)) - matrix) ** 2).sum(1)
-        best = np.where((found < errors)[:, None], clipped, best)
-        errors = np.minimum(found, errors)
+def round_rows(matrix: Array, scales: Array, largest: int) -> Array:
+    """The rows as multiples of their scales; what is larger than the largest one is clipped."""
+    return np.clip(np.round(matrix / scales[:, None]), -largest, largest).astype(np.int8)
+
+
+def fit_scales(matrix: Array, largest: int) -> Array:
+    """The scale of each row with the smallest squared error: with few bits it is better to clip the largest values."""
+    _, widest = quantize_rows(matrix, largest)
+    scales = widest * SCALE_SHARES[:, None].astype(np.float32)
+    errors = [((dequantize_rows(round_rows(matrix, each, largest), each) - matrix) ** 2).sum(1) for each in scales]
+    best: Array = scales[np.argmin(errors, 0), np.arange(len(matrix))]
     return best
 
 
 def pack_4_bits(rows: Array) -> Array:
-    """Two integers from -7 to 7 in a byte; the rows have an even length."""
+    """Two integers from -7 to 7 in a byte."""
+    if rows.shape[1] % 2:
+        raise ValueError(f"Rows of {rows.shape[1]} integers cannot be packed: give them an even length.")
     shifted = (rows + 8).astype(np.uint8)
     packed: Array = shifted[:, ::2] | shifted[:, 1::2] << 4
     return packed

@@ -24,7 +24,7 @@ MAX_ONNX_ROWS = 5000
 
 
 class TokenRows:
-    """A file of token rows: a question and a passage each."""
+    """A file of token rows: a question and a passage each, or a claim and a premise."""
 
     def __init__(self, file: Path) -> None:
         self.file = file

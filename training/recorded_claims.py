@@ -1,4 +1,4 @@
-"""The rows of tokens of claims that a GPU is to read, and a network that returns what it read."""
+"""The rows of tokens of claims that a GPU is to read, and what it read of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ import numpy as np
 from training.batches import Array, Example
 from training.constants import OUT
 from training.readings import TokenRows
+from training.recorded_readers import RecordedNetwork
 
 from bookbound.models.networks import Outputs
+from bookbound.models.onnx import Network
 
 CLAIM_ROWS = TokenRows(OUT / "claim-rows.npz")
 CLAIM_LOGITS = OUT / "claim-logits.npz"
+COMPARED_ROWS, MAX_DIFFERENCE = 8, 0.01
+"""How many logits are compared with those of the shipped network, and by how much they may differ."""
 
 
 class RowCollector:
@@ -36,18 +40,15 @@ def save_claim_logits(logits: Array) -> None:
     np.savez(CLAIM_LOGITS, supported=logits.astype(np.float32), rows=CLAIM_ROWS.digest)
 
 
-class StoredClaimNetwork:
-    """Returns the stored logits of rows."""
-
-    def __init__(self) -> None:
-        stored = np.load(CLAIM_LOGITS)
-        if stored["rows"] != CLAIM_ROWS.digest:
-            raise SystemExit(f"{CLAIM_LOGITS.name} is for other rows. Read them: python -m training.claim_readings")
-        rows = [tuple(row.ids.tolist()) for row in CLAIM_ROWS.load()]
-        self._logits = dict(zip(rows, stored["supported"], strict=True))
-
-    def read(self, ids: Sequence[int], **inputs: Sequence[int]) -> Outputs:
-        try:
-            return {"supported": self._logits[tuple(ids)]}
-        except KeyError:
-            raise SystemExit("A row was not read. Run training.grounding --list and training.claim_readings.") from None
+def load_claim_network(shipped: Network) -> RecordedNetwork:
+    """Returns a network with the stored logits; some of them must be those of the shipped network."""
+    stored = np.load(CLAIM_LOGITS)
+    if stored["rows"] != CLAIM_ROWS.digest:
+        raise SystemExit(f"{CLAIM_LOGITS.name} is for other rows. Read them: python -m training.claim_readings")
+    rows, logits = CLAIM_ROWS.load(), stored["supported"]
+    for row, logit in [*zip(rows, logits, strict=True)][:: max(1, len(rows) // COMPARED_ROWS)]:
+        types = [0] * row.second_start + [1] * (len(row.ids) - row.second_start)
+        found = shipped.read(row.ids.tolist(), token_type_ids=types, is_claim=[1])["supported"]
+        if abs(float(found) - logit) > MAX_DIFFERENCE:
+            raise SystemExit(f"{CLAIM_LOGITS.name} is from other weights than the shipped ones. Read the rows again.")
+    return RecordedNetwork({row.ids.tobytes(): {"supported": logit} for row, logit in zip(rows, logits, strict=True)})

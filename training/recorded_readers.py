@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from training.batches import Example
 from training.readings import LOGITS, READERS, ROWS
 
 from bookbound.answering.reading.cross_encoder import CrossEncoder, ReaderName, build_windows
 from bookbound.domain.chunk import Chunk
 from bookbound.models import CONSTANTS_FILE
+from bookbound.models.networks import Outputs
 from bookbound.models.onnx import ModelRuntime, Network
 
 RAW_CONSTANTS = {
@@ -24,7 +24,6 @@ RAW_CONSTANTS = {
     "paraphrase": {"constant": 0.0},
 }
 """With these, the log-odds of a reading are the logit of the network."""
-Outputs = Mapping[str, NDArray[np.float32]]
 Constants = Mapping[str, Any]
 
 
@@ -48,7 +47,7 @@ class RecordedNetwork:
         try:
             return self._stored[np.array(ids, np.int32).tobytes()]
         except KeyError:
-            raise SystemExit("A row of tokens was not read. Run training.candidates and training.readings.") from None
+            raise SystemExit("A row of tokens was not read. List the rows again, and read them.") from None
 
 
 class RecordedModels(ModelRuntime):

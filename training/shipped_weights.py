@@ -1,6 +1,6 @@
-"""`python -m training.shipped_weights`: reads the shipped strong reader back into training/out, to train it further.
+"""`python -m training.shipped_weights`: writes the weights of the shipped strong reader, to train it further.
 
-It writes `strong.safetensors`, `adapter.safetensors` and the word table of `base/mpnet.safetensors`.
+`training/out/shipped` then has `strong.safetensors`, `adapter.safetensors` and `mpnet.safetensors`, the word table.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import numpy_helper
-from training.constants import ADAPTER, BASE, CLAIM_WEIGHTS, DOWN, MODELS, OUT, STRONG_READER, STRONG_WORDS, UP
+from training.constants import ADAPTER, CLAIM_HEAD, CLAIM_WEIGHTS, DOWN, MODELS, OUT, STRONG_READER, STRONG_WORDS, UP
 from training.export import WORD_TABLE
 from training.packed_weights import SCALE, save_weights
 from training.quantization import Array, Weights, dequantize_rows
@@ -19,7 +19,7 @@ from training.shapes import RELATIVE_BUCKETS, SHAPES, relative_buckets
 
 from bookbound.models.networks import load_claim_weights
 
-PREFIXES = ("encoder.", "span.", "answers.", "supported.")
+PREFIXES = ("encoder.", "span.", "answers.", CLAIM_HEAD)
 TABLES = (WORD_TABLE, "encoder.places.weight", "encoder.types.weight")
 RELATIVE_BIAS, RELATIVE_TABLE = "relative_bias", "encoder.rel.weight"
 
@@ -49,16 +49,17 @@ def _restore_relative_table(biases: Array) -> Array:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", type=Path, default=MODELS)
-    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--out", type=Path, default=OUT / "shipped")
     options = parser.parse_args()
     weights = load_shipped_reader(options.models)
     words = weights.pop(WORD_TABLE)
     factors = {name: values for name, values in weights.items() if name.endswith((DOWN, UP))}
-    heads = {name: values for name, values in weights.items() if name.startswith("supported.")}
+    heads = {name: values for name, values in weights.items() if name.startswith(CLAIM_HEAD)}
     reader = {name: values for name, values in weights.items() if name not in factors}
     save_weights(reader, options.out / "strong.safetensors")
     save_weights(factors | heads, options.out / ADAPTER)
-    save_weights({WORD_TABLE.removeprefix("encoder."): words}, options.out / BASE.name / "mpnet.safetensors")
+    save_weights({WORD_TABLE.removeprefix("encoder."): words}, options.out / "mpnet.safetensors")
+    print(f"{options.out} has the reader, its adapter and its word table.")
 
 
 if __name__ == "__main__":

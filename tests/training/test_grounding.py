@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
-from training.grounding import FEATURES, fit
+from training.grounding import FEATURES, describe_scores, fit
 
 SHARE = 0.1
 
@@ -51,3 +52,14 @@ def test_a_draft_that_an_exact_check_rejects_counts_as_not_shown() -> None:
 def test_too_few_false_drafts_are_an_error() -> None:
     with pytest.raises(SystemExit, match="only 40 false drafts"):
         fit(DRAFTS, 0.05)
+
+
+def test_sentences_are_described_at_the_threshold_and_at_shares_of_the_false_ones() -> None:
+    true, false = np.linspace(0, 10, 101), np.linspace(-10, 0, 101)
+    text = describe_scores(true, false, 5.0)
+    assert "50 of 101 true and 0 of 101 false ones are shown" in text
+    assert "100.0% if 1%" in text
+
+
+def test_sentences_of_one_kind_alone_are_only_counted() -> None:
+    assert describe_scores(np.ones(3), np.empty(0), 0.0) == "3 true and 0 false sentences"

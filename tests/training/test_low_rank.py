@@ -55,3 +55,11 @@ def test_factors_are_rounded_to_the_bits_in_which_they_ship_and_deltas_are_not()
     rounded = round_factors(cut)
     assert all(len(np.unique(np.abs(row))) <= LARGEST_4_BIT + 1 for row in rounded["wide" + DOWN])
     assert np.abs(rounded["wide" + DOWN] - cut["wide" + DOWN]).max() > 0
+
+
+def test_a_layer_without_a_change_keeps_its_empty_factors() -> None:
+    deltas = make_deltas()
+    deltas["wide" + DELTA] *= 100
+    rounded = round_factors(truncate_deltas(deltas, max_weights=2 * 18 + 9))
+    assert rounded["narrow" + DOWN].shape == (0, 6)
+    assert not multiply_factors(rounded)["narrow" + DELTA].any()

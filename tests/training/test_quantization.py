@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -15,10 +15,11 @@ from training.quantization import (
     LARGEST_7_BIT,
     LARGEST_8_BIT,
     Array,
-    clip_rows,
     dequantize_rows,
+    fit_scales,
     pack_4_bits,
     quantize_rows,
+    round_rows,
     smooth_channels,
 )
 from training.shapes import RELATIVE_BUCKETS, relative_buckets
@@ -44,10 +45,28 @@ def test_storing_again_changes_nothing(matrix: Array) -> None:
 def test_four_bits_are_closer_to_a_row_with_outliers_if_it_is_clipped() -> None:
     matrix = np.random.default_rng(0).normal(size=(8, 400)).astype(np.float32)
     matrix[0, 0] = 30
-    plain, clipped = (dequantize_rows(*quantize_rows(each, LARGEST_4_BIT)) for each in (matrix, clip_rows(matrix, 7)))
-    errors = np.array([((rounded - matrix) ** 2).sum(1) for rounded in (plain, clipped)])
+    scales = fit_scales(matrix, LARGEST_4_BIT)
+    plain, clipped = quantize_rows(matrix, LARGEST_4_BIT), (round_rows(matrix, scales, LARGEST_4_BIT), scales)
+    errors = [((dequantize_rows(*each) - matrix) ** 2).sum(1) for each in (plain, clipped)]
     assert np.all(errors[1] < errors[0])
-    assert not np.any(np.abs(clip_rows(matrix, 7)) > np.abs(matrix))
+
+
+@given(MATRICES)
+def test_rows_that_have_four_bits_keep_their_scales(matrix: Array) -> None:
+    rows, scales = quantize_rows(matrix, LARGEST_4_BIT)
+    found = fit_scales(dequantize_rows(rows, scales), LARGEST_4_BIT)
+    assert np.array_equal(round_rows(dequantize_rows(rows, scales), found, LARGEST_4_BIT), rows)
+
+
+def test_a_matrix_without_columns_has_scales() -> None:
+    rows, scales = quantize_rows(np.empty((3, 0), np.float32), LARGEST_4_BIT)
+    assert (rows.shape, scales.tolist()) == ((3, 0), [1.0] * 3)
+
+
+@pytest.mark.parametrize("length", [1, 3, 5])
+def test_rows_of_an_odd_length_are_not_packed(length: int) -> None:
+    with pytest.raises(ValueError, match="even length"):
+        pack_4_bits(np.ones((2, length), np.int8))
 
 
 @given(MATRICES)
@@ -59,10 +78,10 @@ def test_factors_of_four_bits_survive_storage_in_eight(matrix: Array) -> None:
 
 @given(arrays(np.int8, (3, 8), elements=st.integers(-LARGEST_4_BIT, LARGEST_4_BIT)))
 def test_packed_integers_are_loaded_as_they_were(rows: Array) -> None:
-    with NamedTemporaryFile(suffix=".npz") as file:
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "weights.npz")
         np.savez(file, layer=pack_4_bits(rows))
-        file.flush()
-        loaded = load_claim_weights(Path(file.name))
+        loaded = load_claim_weights(file)
     assert loaded["layer"].dtype == np.int8
     assert np.array_equal(loaded["layer"], rows)
     assert pack_4_bits(rows).nbytes == rows.nbytes / 2
