@@ -49,7 +49,9 @@ def test_a_refusal_of_a_question_about_something_else_has_no_closest_sections(
 ) -> None:
     done = bookbound("ask", FOREIGN, "--index", str(little_index))
     assert done.returncode == 1
-    assert done.stdout == "This information is not available in the book.\nNo passage of the book is about this.\n"
+    assert (
+        done.stdout == "This information is not available in the book.\nNo passage is close enough to the question.\n"
+    )
 
 
 def test_code_in_an_answer_keeps_its_lines(answering: Run, little_index: Path) -> None:

@@ -48,7 +48,7 @@ def test_sentences_run_on_with_the_number_of_their_section() -> None:
     text = text_of([AnswerSentence(first.text, (first,)), AnswerSentence(second.text, (second, first))])
     assert (
         text
-        == "First words. Second words. [1]\n\n[1] Part › Page › Section\n    /a#section\n    a.md, characters 10-22"
+        == "First words. Second words. [1]\n\n[1] Part › Page › Section\n    /a#section\n    a.md, characters 10-36"
     )
 
 
@@ -59,7 +59,7 @@ def test_each_section_has_one_number_in_the_order_of_the_quotes() -> None:
     text = text_of([AnswerSentence(each.text, (each,)) for each in (far, near, again)])
     assert text == (
         "First words. [1]\n\nSecond words. [2]\n\n    sudo make install\n        --all\n[1]\n\n"
-        "[1] Part › Page › Other\n    /a#other\n    a.md, characters 10-22\n"
+        "[1] Part › Page › Other\n    /a#other\n    a.md, characters 10-65\n"
         "[2] Part › Page › Section\n    /a#section\n    a.md, characters 23-36"
     )
 
@@ -131,7 +131,9 @@ def test_a_refusal_lists_the_closest_sections() -> None:
     found = judgement(RefusalReason.LOW_RELEVANCE)
     refusal = Refusal(RefusalReason.LOW_RELEVANCE, found, trace(passage()), places)
     text = "\n".join(line.text for line in reply_view.format_reply(refusal))
-    assert text.startswith("This information is not available in the book.\nNo passage of the book is about this.")
+    assert text.startswith(
+        "This information is not available in the book.\nNo passage is close enough to the question."
+    )
     assert [line.strip() for line in text.splitlines() if "#" in line] == ["/a#one", "/a#two"]
     without = replace(refusal, closest=())
     assert not any("sections" in line.text for line in reply_view.format_reply(without))
@@ -158,7 +160,7 @@ def test_an_unsure_reply_shows_the_closest_quotes_by_section() -> None:
         "    sudo make install\n        --all",
         "[1] Part › Page › Section",
         "    /a#section",
-        "    a.md, characters 10-22",
+        "    a.md, characters 10-65",
         "",
         "Second words.",
         "[2] Part › Page › Other",
@@ -185,7 +187,7 @@ def test_a_refusal_by_threshold_shows_the_threshold_and_the_highest_similarity()
     assert (
         refusal_reason(near, threshold=0.6) == "The highest similarity of a passage is 0.59, below the threshold 0.6."
     )
-    assert refusal_reason(near, threshold=0.5) == "No passage of the book is about this."
+    assert refusal_reason(near, threshold=0.5) == "No passage is close enough to the question."
 
 
 def test_a_passage_shows_its_similarity() -> None:

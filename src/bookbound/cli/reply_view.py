@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 MAX_EXCERPT_CHARS = 240
 REFUSAL_EXPLANATIONS = {
     RefusalReason.EMPTY_RETRIEVAL: "Nothing in the index is close to the question.",
-    RefusalReason.LOW_RELEVANCE: "No passage of the book is about this.",
+    RefusalReason.LOW_RELEVANCE: "No passage is close enough to the question.",
     RefusalReason.INSUFFICIENT_GROUNDING: "Some passages come close, but none states the answer clearly enough.",
     RefusalReason.SELECTED_TEXT_MISSING: "Only the selected text was read. Select more of it, or nothing.",
 }

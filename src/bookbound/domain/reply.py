@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -45,7 +45,10 @@ class AnswerSentence:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A section that a reply cites, the number of its citation, and the words that are quoted from it."""
+    """A section that a reply cites, the number of its citation, and the words that are quoted from it.
+
+    `place` reaches from the first to the last of these words.
+    """
 
     number: int
     place: Place
@@ -58,7 +61,13 @@ def group_by_section(quotes: Iterable[Evidence]) -> tuple[Source, ...]:
     for quote in dict.fromkeys(quotes):
         place = quote.place
         sections.setdefault((place.book, place.file, place.link), []).append(quote)
-    return tuple(Source(at, found[0].place, tuple(found)) for at, found in enumerate(sections.values(), 1))
+    return tuple(Source(at, _span_places(found), tuple(found)) for at, found in enumerate(sections.values(), 1))
+
+
+def _span_places(quotes: Sequence[Evidence]) -> Place:
+    """Returns the place of the first quote, extended to all quotes of its section."""
+    places = [quote.place for quote in quotes]
+    return replace(places[0], start=min(place.start for place in places), end=max(place.end for place in places))
 
 
 def find_source_numbers(quotes: Iterable[Evidence | None], sources: Iterable[Source]) -> list[int]:

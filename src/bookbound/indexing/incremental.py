@@ -85,7 +85,8 @@ def check_missing_pages(changes: BookDiff, published: Manifest) -> None:
     names = ", ".join(changes.removed[:MAX_NAMED_FILES]) + (", ..." if missing > MAX_NAMED_FILES else "")
     raise IncompleteSourceError(
         f"This source lacks {missing} of the {total} pages of “{published.title}”, which is published here "
-        f"({names}). To remove them, add --force. To publish another book next to it, name it: --book NAME"
+        f"({names}). To remove them, add --force. To publish another book next to it, name it: --book NAME. "
+        "Or put it into an index of its own: --index FOLDER"
     )
 
 
