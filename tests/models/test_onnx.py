@@ -108,7 +108,19 @@ def test_damaged_constants_of_a_reader_are_refused(folder: Path, name: Any, cont
         ReaderConstants.load(ModelRuntime(folder), name)
 
 
-@pytest.mark.parametrize("content", [b"{}", b'{"score": {"scale": 1}}', b'{"score": 1}'])
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "null", '"1"', "[]"])
+@pytest.mark.parametrize("name", ["answers", "question", "paraphrase"])
+def test_a_constant_of_a_reader_that_is_not_a_number_is_refused(folder: Path, name: str, value: str) -> None:
+    constants = json.loads((folder / CONSTANTS_FILE).read_text())
+    constants["strong"][name][next(iter(constants["strong"][name]))] = "VALUE"
+    replace_file(folder / CONSTANTS_FILE, json.dumps(constants).replace('"VALUE"', value).encode())
+    with pytest.raises(ConfigError, match=f"{CONSTANTS_FILE} is damaged. Install bookbound again"):
+        ReaderConstants.load(ModelRuntime(folder), "strong")
+
+
+@pytest.mark.parametrize(
+    "content", [b"{}", b'{"score": {"scale": 1}}', b'{"score": 1}', b'{"score": {"scale": NaN, "shift": 1}}']
+)
 def test_damaged_constants_of_the_embedder_are_refused(folder: Path, content: bytes) -> None:
     replace_file(folder / CONSTANTS_FILE, content)
     with pytest.raises(ConfigError, match=f"{CONSTANTS_FILE} is damaged. Install bookbound again"):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from importlib.util import find_spec
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,13 @@ def load_constants(file: Path) -> dict[str, Any]:
     if not isinstance(constants, dict):
         raise damaged_model_error(file.name)
     return constants
+
+
+def check_numbers(values: Mapping[str, float]) -> Mapping[str, float]:
+    """Returns constants that are all finite numbers; JSON in Python also has NaN, which no comparison would stop."""
+    if not all(map(isfinite, values.values())):
+        raise ValueError("a constant is not a number")
+    return values
 
 
 def missing_model_error(name: str) -> ConfigError:

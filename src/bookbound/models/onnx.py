@@ -27,6 +27,7 @@ from bookbound.models import (
     MODELS_FOLDER,
     STRONG_READER_FILE,
     TOKENIZER_FILE,
+    check_numbers,
     damaged_model_error,
     find_model_file,
     load_constants,
@@ -191,9 +192,9 @@ class OnnxEmbedder:
         self._network = self._models.network(EMBEDDER_FILE)
         self._special_ids = self._models.special_ids
         try:
-            score = self._models.constants(CONSTANTS_FILE)["score"]
+            score = check_numbers(self._models.constants(CONSTANTS_FILE)["score"])
             self._score_scale, self._score_shift = score["scale"], score["shift"]
-        except (KeyError, TypeError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise damaged_model_error(CONSTANTS_FILE) from error
 
     @property

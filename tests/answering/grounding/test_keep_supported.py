@@ -51,6 +51,26 @@ def read(reader: CrossEncoder, passage: Make) -> Callable[..., list[AnswerSenten
     return keep
 
 
+class FixedVerifier:
+    """Finds every sentence equally probable."""
+
+    def __init__(self, probability: float) -> None:
+        self._probability = probability
+
+    async def support(self, sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport:
+        return SentenceSupport(self._probability, tuple(evidence))
+
+
+@pytest.mark.parametrize(
+    ("probability", "kept"), [(float("nan"), 0), (SUPPORT_THRESHOLD - 0.001, 0), (SUPPORT_THRESHOLD, 1)]
+)
+def test_a_sentence_is_kept_only_if_its_probability_reaches_the_threshold(
+    passage: Make, probability: float, kept: int
+) -> None:
+    sentence = AnswerSentence("It walks.", (whole(passage("It walks at 1.2 m/s.")),))
+    assert len(asyncio.run(grounded(sentence, verifier=FixedVerifier(probability)))) == kept
+
+
 def test_a_verbatim_sentence_is_kept_with_its_support(passage: Make) -> None:
     evidence = whole(passage("It walks at 1.2 m/s.\nIt  stops."))
     (kept,) = asyncio.run(grounded(AnswerSentence("It walks at 1.2 m/s. It stops.", (evidence,))))

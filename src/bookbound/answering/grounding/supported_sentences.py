@@ -25,7 +25,8 @@ async def keep_supported(
             if isinstance(event, AnswerSentence):
                 with clock.measure("verify"):
                     support = await verifier.support(event.text, event.evidence)
-                if not support.evidence or support.probability < SUPPORT_THRESHOLD:
+                # Not "below the threshold", which is also false for a probability that is not a number.
+                if not (support.evidence and support.probability >= SUPPORT_THRESHOLD):
                     continue
                 event = replace(event, evidence=support.evidence, support=support.probability)
             yield event

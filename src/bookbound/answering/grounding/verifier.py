@@ -74,7 +74,7 @@ def check_paraphrase(sentence: str, evidence: Sequence[Evidence]) -> CheckedPara
     return CheckedParaphrase(cited.stretches, whole, cited.context, count_added_quantifiers(sentence, whole))
 
 
-_LIST_MARKER = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+")
+_LIST_MARKER = re.compile(r"(?:[-*+•]|(?P<number>\d{1,3})[.)])\s+")
 _END_PUNCTUATION = ".:;, "
 
 
@@ -83,26 +83,38 @@ def find_verbatim(sentence: str, evidence: Sequence[Evidence]) -> tuple[Evidence
 
     Part of a unit may mean something else than the whole: "it flies" in "nobody thinks it flies".
     """
-    words = _normalize_unit(sentence)
-    found = (_match_units(words, piece) for piece in evidence) if words else ()
+    wanted = _ListItem.parse(sentence)
+    found = (_match_units(wanted, piece) for piece in evidence) if wanted.words else ()
     return tuple(piece for piece in found if piece)
 
 
-def _match_units(words: str, piece: Evidence) -> Evidence | None:
-    if words == _normalize_unit(piece.text):
-        return piece
+def _match_units(wanted: _ListItem, piece: Evidence) -> Evidence | None:
     units = drop_injected_units(piece)
+    if len(units) == len(piece.units) and wanted.is_in(_ListItem.parse(piece.text)):
+        return piece
     for first, unit in enumerate(units):
         for last in units[first:]:
-            text = _normalize_unit(piece.text[unit.start : last.end])
-            if text == words:
+            item = _ListItem.parse(piece.text[unit.start : last.end])
+            if wanted.is_in(item):
                 return piece.narrow(unit.start, last.end)
-            if len(text) > len(words):
+            if len(item.words) > len(wanted.words):
                 break
     return None
 
 
-def _normalize_unit(text: str) -> str:
-    words = " ".join(text.split())
-    item = _LIST_MARKER.match(words)
-    return words[item.end() if item else 0 :].rstrip(_END_PUNCTUATION)
+class _ListItem(NamedTuple):
+    """The words of a text without white space and end marks, and its number or bullet if it is an item of a list."""
+
+    marker: str
+    words: str
+
+    @classmethod
+    def parse(cls, text: str) -> _ListItem:
+        words = " ".join(text.split())
+        found = _LIST_MARKER.match(words)
+        marker = (found["number"] or "-") if found else ""
+        return cls(marker, words[found.end() if found else 0 :].rstrip(_END_PUNCTUATION))
+
+    def is_in(self, other: _ListItem) -> bool:
+        """Whether the other has the same words, and the same marker if this one has any: steps keep their numbers."""
+        return self.words == other.words and self.marker in ("", other.marker)

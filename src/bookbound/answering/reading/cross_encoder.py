@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.judgement import AnswerSpan, PassageAssessment
-from bookbound.models import CONSTANTS_FILE, FAST_READER_FILE, STRONG_READER_FILE, damaged_model_error
+from bookbound.models import CONSTANTS_FILE, FAST_READER_FILE, STRONG_READER_FILE, check_numbers, damaged_model_error
 from bookbound.models.onnx import ModelRuntime, TokenizedText
 
 ReaderName = Literal["fast", "strong"]
@@ -58,9 +58,10 @@ class ReaderConstants:
     def load(cls, models: ModelRuntime, name: ReaderName) -> Self:
         try:
             values = models.constants(CONSTANTS_FILE)[name]
-            scales = LogitScale(**values["answers"]), LogitScale(**values["supported"])
-            return cls(*scales, *(values[name] for name in ("rank", "question", "selection", "paraphrase")))
-        except (KeyError, TypeError) as error:
+            answers, supported = (LogitScale(**check_numbers(values[each])) for each in ("answers", "supported"))
+            weights = (check_numbers(values[each]) for each in ("rank", "question", "selection", "paraphrase"))
+            return cls(answers, supported, *weights)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise damaged_model_error(CONSTANTS_FILE) from error
 
 
