@@ -34,9 +34,10 @@ def round_rows(matrix: Array, scales: Array, largest: int) -> Array:
 def fit_scales(matrix: Array, largest: int) -> Array:
     """The scale of each row with the smallest squared error: with few bits it is better to clip the largest values."""
     _, widest = quantize_rows(matrix, largest)
-    scales = widest * SCALE_SHARES[:, None].astype(np.float32)
-    errors = [((dequantize_rows(round_rows(matrix, each, largest), each) - matrix) ** 2).sum(1) for each in scales]
-    best: Array = scales[np.argmin(errors, 0), np.arange(len(matrix))]
+    steps = matrix / widest[:, None]  # errors in steps: the squares of small weights would be zero
+    shares = np.repeat(SCALE_SHARES[:, None], len(matrix), 1)
+    errors = [((dequantize_rows(round_rows(steps, each, largest), each) - steps) ** 2).sum(1) for each in shares]
+    best: Array = widest * SCALE_SHARES[np.argmin(errors, 0)].astype(np.float32)
     return best
 
 
