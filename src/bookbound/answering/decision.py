@@ -9,7 +9,6 @@ from bookbound.answering.operating_point import OperatingPoint
 from bookbound.answering.reading.question_parts import count_unread_parts, split_question
 from bookbound.answering.run_state import RunState
 from bookbound.answering.selection import can_answer_alone
-from bookbound.answering.writers.quote_context import is_exercise
 from bookbound.answering.writers.quotes import quote_closest
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.judgement import (
@@ -23,6 +22,7 @@ from bookbound.domain.judgement import (
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
 from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Unsure
 from bookbound.domain.trace import Trace
+from bookbound.text.exercises import is_exercise
 from bookbound.text.tokens import extract_terms
 
 MAX_EVIDENCE, MAX_CLOSEST_SECTIONS, MIN_CLOSEST_SCORE = 8, 3, 0.3

@@ -10,12 +10,12 @@ from functools import cache
 from itertools import accumulate
 from typing import Literal
 
-from bookbound.answering.grounding.prompt_injection import is_prompt_injection
 from bookbound.answering.run_state import OFF_TOPIC, RunState
 from bookbound.domain.judgement import Judgement
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.ports import Index
 from bookbound.domain.question import Question, Retrieval
+from bookbound.text.prompt_injection import is_prompt_injection
 
 Retrieve = Callable[[Question, RunState], Awaitable[Retrieval]]
 SmallTalk = Literal["greeting", "thanks", "farewell", "other"]

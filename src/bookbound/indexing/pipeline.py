@@ -25,7 +25,7 @@ from bookbound.indexing.incremental import (
     hash_parts,
 )
 from bookbound.indexing.split import SPLITTER_VERSION, split_page
-from bookbound.text.language import detect_foreign_language
+from bookbound.languages.detection import detect_foreign_language
 from bookbound.text.tokens import extract_terms
 
 MAX_SAMPLED_PAGES, MAX_SAMPLED_CHARS = 50, 2_000

@@ -8,23 +8,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from bookbound.domain.chunk import QuotableUnit
+from bookbound.languages import LANGUAGE
 
 TextRange = tuple[int, int]
-# The full stop of these words never ends a sentence; after those that may end one, the next word decides.
-_ABBREVIATIONS = frozenset(
-    "e.g i.e eg ie fig figs eq eqs eqn sec ch chap vol pp vs cf approx resp viz ca incl excl "
-    "max min no nos ref refs tab op ed eds ver rev gen sen rep dept est jan feb mar apr jun jul aug sep sept oct nov "
-    "dec proc conf trans a.k.a aka w.r.t wrt".split()
-)
-_PERSONAL_TITLES = frozenset("Dr Mr Mrs Ms Prof St".split())
-_SENTENCE_FINAL_ABBREVIATIONS = frozenset("etc al inc ltd co corp jr sr a.m p.m ph.d b.sc m.sc".split())
-# Abbreviations only before a number: "No. 5", "p. 12", but "The answer is no."
-_ABBREVIATIONS_BEFORE_NUMBER = frozenset("no nos p pp v ch sec ed ver rev min max tab ref vol mar jun dec".split())
-# Words that open a sentence after a capital that is not an initial: "It is written in C. The compiler ..."
-_SENTENCE_OPENERS = frozenset(
-    "the this that these those it its in if when while we you they he she for to there then however but and a an as "
-    "at by on or so use see both each all some with from after before not no now here let what why how".split()
-)
+_MARKS = LANGUAGE.sentences
 _BLANK_LINES = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
 _LIST_MARKER = re.compile(r"\s*(?:[-*+•◦▪‣–]|\d{1,3}[.)]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})\))\s+\S")
 _TABLE_ROW = re.compile(r"\S.*(?:\s\|\s|\t)|\s*\|.*\|\s*$")
@@ -32,7 +19,8 @@ _BRACKET = re.compile("[()（）]")
 _SENTENCE_END = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]*_]*+(?=\s|$)|[。！？]+["'”’」』）]*""")
 _WORD_BEFORE = re.compile(r"""[^\s("'“‘\[]+$""")
 _INITIALS = re.compile(r"[^\W\d_a-z](?:\.[^\W\d_a-z])*")
-_LOOKBEHIND_CHARS = _LOOKAHEAD_CHARS = 80
+_LOOKBEHIND_CHARS = 80
+_LOOKAHEAD_CHARS = 80
 _LOWERCASE_IDENTIFIER = re.compile(r"""["'“‘(\[]*[a-z]\w*(?:[_./:(\d]\w|\(\)|[A-Z])""")
 _LIST_NUMBER = re.compile(r"\W*(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\.$")
 
@@ -129,12 +117,12 @@ def _is_abbreviation(before: str, rest: str) -> bool:
     word = found.group() if found else ""
     lower, following = word.lower(), re.match(r"\W*(\w*)(\.?)", rest)
     next_word, next_dot = following.groups() if following else ("", "")
-    if lower in _ABBREVIATIONS_BEFORE_NUMBER:
+    if lower in _MARKS.abbreviations_before_number:
         return next_word[:1].isdigit()
-    if lower in _ABBREVIATIONS or word in _PERSONAL_TITLES:
+    if lower in _MARKS.abbreviations or word in _MARKS.personal_titles:
         return True
-    if lower in _SENTENCE_FINAL_ABBREVIATIONS:
+    if lower in _MARKS.final_abbreviations:
         return not next_word[:1].isupper()
     if _INITIALS.fullmatch(word):
-        return bool(next_dot) or next_word.lower() not in _SENTENCE_OPENERS
+        return bool(next_dot) or next_word.lower() not in _MARKS.openers
     return False

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from bookbound.languages import LANGUAGE
+
 _WORD = re.compile(r"[^\W_]+")
 _IDENTIFIER = re.compile(
     r"`[^`]+`"  # marked as code
@@ -14,37 +16,9 @@ _IDENTIFIER = re.compile(
     r"|\b[A-Z]+[a-z]*[A-Z]\w*\b"  # an acronym or a CamelCase name
     r"|\b[A-Za-z]+\d\w*\b"  # a name with a number in it
 )
-STOP_WORDS = frozenset(
-    """a about above after again against all also am an and any are as at be because been before being below between
-    both but by can could did do does doing done down during each either else etc ever every few for from further
-    get gets getting go goes going got had has have having he her here hers him his how i if in into is it its itself
-    just let lets like me mean means might more most much must my need no nor not of off on once only or other our out
-    over own per please same say says she should show so some such tell than that the their them then there these they
-    thing things this those through to too under until up us use used uses using very want was way we were what
-    whats when where whether which while who whom whose why will with without would you your yours often
-    s t d ll re ve m don doesn isn aren won""".split()
-)
-DEICTIC_WORDS = frozenset(
-    """explain describe summarise summarize paraphrase passage text paragraph section chapter page part word
-    give sentence selection quote idea point main gist""".split()
-)
-"""Words that refer to a text as a whole instead of asking for something in it."""
-POINTING_WORDS = frozenset("this that these those it here".split())
-
-
-@lru_cache(maxsize=65536)
-def stem(word: str) -> str:
-    """The word without its most common English endings, so that most forms of a word are equal."""
-    if len(word) > 4 and word.endswith("ies"):
-        word = word[:-3] + "y"
-    elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    for ending in ("ing", "ed", "ly"):
-        root = word.removesuffix(ending)
-        if root != word and len(root) > 2 and set(root) & set("aeiouy"):
-            word = root[:-1] if root[-1] == root[-2] and root[-1] not in "lsz" else root
-            break
-    return word.removesuffix("e") if len(word) > 3 else word
+STOP_WORDS = LANGUAGE.words.stop_words
+DEICTIC_WORDS = LANGUAGE.words.deictic_words
+stem = lru_cache(maxsize=65536)(LANGUAGE.words.stem)
 
 
 def normalize_text(text: str) -> str:
@@ -65,7 +39,7 @@ def extract_terms(text: str) -> list[str]:
 def asks_about_whole_text(question: str) -> bool:
     """Whether a question points at a whole text and names nothing in it: "Explain this", but not "Why?"."""
     words = {word for word in split_words(question) if len(word) > 1}
-    return words <= STOP_WORDS | DEICTIC_WORDS and bool(words & (DEICTIC_WORDS | POINTING_WORDS))
+    return words <= STOP_WORDS | DEICTIC_WORDS and bool(words & (DEICTIC_WORDS | LANGUAGE.words.pointing_words))
 
 
 def extract_identifiers(text: str) -> set[str]:

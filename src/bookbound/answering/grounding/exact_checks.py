@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 
 from bookbound.answering.grounding.quantities import convert_number_words, has_only_known_quantities
 from bookbound.answering.grounding.supporting_units import CitedEvidence, extract_term_set
+from bookbound.languages import LANGUAGE
 from bookbound.text.sentences import split_sentences
 from bookbound.text.tokens import STOP_WORDS, extract_identifiers, normalize_text, split_words, stem
 
-_CITATION_MARK = re.compile(r"[\[【(]\s*(?:passages?\s+)?\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*[^\]】)]{0,20}[\]】)]", re.I)
-_NEGATION = re.compile(r"\b(?:not|never|no|none|nor|neither|nothing|cannot|without)\b|\b\w+n['’]t\b", re.I)
-_ONLY = re.compile(r"\bonly\b", re.I)
-_QUANTIFIERS = frozenset(
-    "all always any both completely each either enough entire every exactly least most must never no".split()
+_FORMS = LANGUAGE.claims
+_CITATION_MARK = re.compile(
+    rf"[\[【(]\s*(?:{LANGUAGE.models.passage}\s+)?\d{{1,3}}(?:\s*[,;–-]\s*\d{{1,3}})*[^\]】)]{{0,20}}[\]】)]", re.I
 )
-"""Words with which a sentence may say more than the book: the network hardly sees that one is added."""
+_NEGATION = re.compile(_FORMS.negation, re.I)
+_RESTRICTION = re.compile(_FORMS.restriction, re.I)
 
 
 def passes_exact_checks(sentence: str, evidence: CitedEvidence) -> bool:
@@ -47,7 +47,7 @@ def has_only_known_additions(sentence: str, evidence: str) -> bool:
 
 def count_added_quantifiers(sentence: str, evidence: str) -> int:
     """Returns how many different quantifiers a sentence has that the evidence has not."""
-    return len(_QUANTIFIERS.intersection(split_words(sentence)).difference(split_words(evidence)))
+    return len(_FORMS.quantifiers.intersection(split_words(sentence)).difference(split_words(evidence)))
 
 
 def only_negates(sentence: str, book: str) -> bool:
@@ -55,8 +55,8 @@ def only_negates(sentence: str, book: str) -> bool:
 
     An "only" that the book does not have is one: it denies what it leaves out.
     """
-    said, there = (len(_ONLY.findall(text)) for text in (sentence, book))
-    sentence, book = (_ONLY.sub(" ", text) for text in (sentence, book))
+    said, there = (len(_RESTRICTION.findall(text)) for text in (sentence, book))
+    sentence, book = (_RESTRICTION.sub(" ", text) for text in (sentence, book))
     if extract_term_set(_NEGATION.sub(" ", sentence)) != extract_term_set(_NEGATION.sub(" ", book)):
         return False
     return said > there or len(_NEGATION.findall(sentence)) != len(_NEGATION.findall(book))
@@ -77,9 +77,7 @@ def _split_function_words(text: str) -> tuple[list[str], list[str]]:
 
 
 _CAPITALIZED = re.compile(r"(?<=[\w,;:)] )(?:[A-Z][\w'’-]*\w)")
-_PLURAL_NAME = re.compile(r"\b([A-Z]{2,}|[A-Z][a-z]+[a-rt-z])s\b")
-"""A name or an acronym in the plural: not HTTPS, and not an identifier such as `keys`."""
-_COMMON_CAPITALIZED = frozenset("It The An This That These Those In On At If When".split())
+_PLURAL_NAME = re.compile(_FORMS.plural_name)
 _ALLOWED_SIGNS = "°μ×≤≥−"
 _NON_WORD = re.compile(r"[\W_]+")
 _WORD = re.compile(r"[\w./:'’–-]+")
@@ -90,7 +88,7 @@ def find_proper_names(text: str) -> set[str]:
     """Returns identifiers, options, acronyms, and words that are capitalized within a sentence."""
     return {
         name
-        for name in {*extract_identifiers(text), *_CAPITALIZED.findall(text)} - _COMMON_CAPITALIZED
+        for name in {*extract_identifiers(text), *_CAPITALIZED.findall(text)} - _FORMS.capitalized_words
         if any(map(str.isalpha, name))
     }
 
@@ -105,16 +103,17 @@ def has_only_known_letters(sentence: str, evidence: str) -> bool:
 
 def has_only_known_names(sentence: str, evidence: str) -> bool:
     """Returns whether the evidence has every name of the sentence, ignoring case, accents, punctuation and plurals."""
-    wanted = {re.sub(r"['’]s$", "", normalize_text(name)) for name in find_proper_names(sentence)}
+    wanted = {re.sub(_FORMS.possessive_ending, "", normalize_text(name)) for name in find_proper_names(sentence)}
     singular, singular_there = _find_plural_names(sentence), _find_plural_names(evidence).values()
     known = _collect_possible_names(evidence).union(singular_there)
     text = _strip_punctuation(normalize_text(evidence))
+    ending = _FORMS.adjective_ending
     # A quoted command may have more words than a possible name, and "Siberia" may be there as "Siberian".
     return all(
         _strip_punctuation(name) in text
         if " " in name
         else not known.isdisjoint(
-            {bare := _strip_punctuation(name), singular.get(bare, bare), bare.removesuffix("n"), bare + "n"}
+            {bare := _strip_punctuation(name), singular.get(bare, bare), bare.removesuffix(ending), bare + ending}
         )
         for name in wanted
     )

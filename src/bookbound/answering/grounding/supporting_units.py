@@ -7,10 +7,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from bookbound.answering.grounding.prompt_injection import drop_injected_units
 from bookbound.answering.grounding.quantities import convert_number_words
 from bookbound.domain.chunk import QuotableUnit
 from bookbound.domain.judgement import Evidence
+from bookbound.text.prompt_injection import drop_injected_units
 from bookbound.text.tokens import extract_terms
 
 MAX_UNITS = 5

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from bookbound.answering.reading.named_section import NAMED_PROBABILITY
 from bookbound.answering.reading.question_parts import split_comparison
-from bookbound.answering.writers.chunk_layout import ChunkLayout
-from bookbound.answering.writers.quote_context import is_exercise
 from bookbound.domain.chunk import Passage
+from bookbound.domain.chunk_layout import ChunkLayout
 from bookbound.domain.judgement import AnswerSpan, Assessment, PassageAssessment
+from bookbound.text.exercises import is_exercise
 from bookbound.text.tokens import extract_terms
 
 MIN_READING, MIN_SHARE_OF_BEST, MIN_TERMS = 0.1, 0.9, 2

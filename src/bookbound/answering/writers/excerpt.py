@@ -5,25 +5,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from bookbound.answering.writers.chunk_layout import ChunkLayout
-from bookbound.answering.writers.quote_context import begins_with_pronoun, expand_to_context, introduces_next_unit
+from bookbound.answering.writers.quote_context import (
+    begins_with_pronoun,
+    expand_to_context,
+    introduces_next_unit,
+    is_aside,
+)
 from bookbound.domain.chunk import Passage
+from bookbound.domain.chunk_layout import ChunkLayout
 from bookbound.domain.judgement import Evidence
 from bookbound.domain.question import SELECTION_CHUNK_ID
+from bookbound.languages import LANGUAGE
 from bookbound.text.tokens import extract_terms
 
-_COMPARES = re.compile(r"\b(?:or|vs|versus|each|both|differ\w*|compare\w*)\b", re.I)
-_ASKS_HOW = re.compile(r"\bhow\b(?!\s+(?:many|much|long|often|far|old|big|fast)\b)", re.I)
-_ASKS_YES_OR_NO = re.compile(
-    r"\W*(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have)(?:n['’]t)?\b", re.I
-)
-MIN_SHARE_SAME_PASSAGE, MIN_SHARE_OTHER_PASSAGE, MIN_NEW_TERM_SHARE = 0.1, 0.3, 0.3
-"""Probability relative to the best that further words need, in a quoted passage and in another, and its new terms."""
-SURE_PROBABILITY = 0.7
-"""The only part of a question needs no second passage if the words from the first are that probable."""
-MAX_QUOTED_PASSAGES, MAX_ANNOUNCED_LINES = 3, 8
-MIN_QUOTED_UNITS, MIN_QUOTED_UNITS_OF_PART, MIN_QUOTED_WORDS, MAX_WIDENED_WORDS = 5, 2, 25, 80
-"""Answers with fewer units are widened, and so is the answer to each of several parts, but not to more prose."""
+_COMPARES = re.compile(LANGUAGE.quotes.asks_to_compare, re.I)
+_ASKS_HOW = re.compile(LANGUAGE.quotes.asks_how, re.I)
+_ASKS_YES_OR_NO = re.compile(LANGUAGE.quotes.asks_yes_or_no, re.I)
+# Probability, relative to the best, that further words need.
+MIN_SHARE_SAME_PASSAGE = 0.1
+MIN_SHARE_OTHER_PASSAGE = 0.3
+MIN_NEW_TERM_SHARE = 0.3  # of the terms of another passage; with fewer it is a paraphrase
+SURE_PROBABILITY = 0.7  # the only part of a question needs no second passage if its words are that probable
+MAX_QUOTED_PASSAGES = 3
+MAX_ANNOUNCED_LINES = 8  # of code that a sentence announces
+# Shorter answers are widened, and so is the answer to each of several parts, but not to more prose.
+MIN_QUOTED_UNITS = 5
+MIN_QUOTED_UNITS_OF_PART = 2
+MIN_QUOTED_WORDS = 25
+MAX_WIDENED_WORDS = 80
 
 
 class Excerpt:
@@ -45,7 +54,7 @@ class Excerpt:
         if not layout:
             return
         core, needed = expand_to_context(layout, piece.start, piece.end, self._list_terms, self._question_terms)
-        if all(map(layout.is_aside, core)):
+        if all(is_aside(layout, at) for at in core):
             return
         new = {at for at in core | needed if not self._contains(piece.chunk_id, at)}
         if core & new:
@@ -67,14 +76,10 @@ class Excerpt:
         """Adds the prose after the words for each part that has them from one place, while its answer is short."""
         wanted = MIN_QUOTED_UNITS if len(self._best) == 1 else MIN_QUOTED_UNITS_OF_PART
         for part in self._best:
-            pieces = [
-                (piece, name)
-                for name, chosen in self._chosen.items()
-                for piece in chosen.values()
-                if piece.part == part
-            ]
+            found = {(self._chosen[name][at], name) for name, at in self._chosen_units()}
+            pieces = [(piece, name) for piece, name in found if piece.part == part]
             # Readers see the rest of what they selected.
-            if len(set(pieces)) == 1 and pieces[0][1] != SELECTION_CHUNK_ID:
+            if len(pieces) == 1 and pieces[0][1] != SELECTION_CHUNK_ID:
                 self._widen_around(*pieces[0], wanted)
 
     def _widen_around(self, best: Evidence, name: str, wanted: int) -> None:
@@ -103,7 +108,7 @@ class Excerpt:
     def _complete_paragraph(self, first: int, best: Evidence, name: str, wanted: int) -> int:
         """Adds the paragraph before short words that refer to it, while there is room; returns where it begins."""
         layout = self._layouts[name]
-        while layout.follows(first) and layout.kind(first - 1) == "sentence" and not layout.is_aside(first - 1):
+        while layout.follows(first) and layout.kind(first - 1) == "sentence" and not is_aside(layout, first - 1):
             is_enough = len(self._chosen[name]) >= wanted or self._is_long_with(name, first - 1)
             if is_enough or not self._widen_by(first - 1, best, name):
                 break
@@ -131,7 +136,7 @@ class Excerpt:
 
         What an answer means by "They …" is clear from the question. An answer to yes or no begins with what decides.
         """
-        is_prose = layout.kind(at) == "sentence" and not (layout.is_label(at) or layout.is_aside(at))
+        is_prose = layout.kind(at) == "sentence" and not (layout.is_label(at) or is_aside(layout, at))
         asks_yes_or_no = layout.follows(at + 1) and _ASKS_YES_OR_NO.match(self._question)
         if not is_prose or asks_yes_or_no or begins_with_pronoun(layout, at + 1):
             return False
@@ -145,9 +150,8 @@ class Excerpt:
 
     def _count_words(self) -> int:
         """Returns the number of words in the chosen prose."""
-        units = [(self._layouts[other], unit) for other, chosen in self._chosen.items() for unit in chosen]
-        prose = [layout.words(unit) for layout, unit in units if layout.kind(unit) in ("sentence", "item")]
-        return sum(len(words.split()) for words in prose)
+        units = ((self._layouts[name], at) for name, at in self._chosen_units())
+        return sum(len(layout.words(at).split()) for layout, at in units if layout.kind(at) in ("sentence", "item"))
 
     def in_order(self) -> list[Evidence]:
         """Returns the stretches of each chunk in the order in which the chunks were chosen.
@@ -183,13 +187,15 @@ class Excerpt:
         """Returns whether the same words or the same place of the book are chosen already."""
         words = self._layouts[name].words(at).split()
         file, start, end = self._source(name, at)
-        for other, chosen in self._chosen.items():
-            for unit in chosen:
-                other_file, other_start, other_end = self._source(other, unit)
-                overlaps = other_file == file and other_start < end and start < other_end
-                if overlaps or self._layouts[other].words(unit).split() == words:
-                    return True
+        for other, unit in self._chosen_units():
+            other_file, other_start, other_end = self._source(other, unit)
+            overlaps = other_file == file and other_start < end and start < other_end
+            if overlaps or self._layouts[other].words(unit).split() == words:
+                return True
         return False
+
+    def _chosen_units(self) -> Iterator[tuple[str, int]]:
+        return ((name, at) for name, chosen in self._chosen.items() for at in chosen)
 
     def _source(self, name: str, at: int) -> tuple[str, int, int]:
         layout = self._layouts[name]
@@ -197,8 +203,8 @@ class Excerpt:
 
     def _says_more(self, piece: Evidence, layout: ChunkLayout, core: set[int]) -> bool:
         """Returns whether a further piece for a part is nearly as probable as the best, and not a paraphrase of it."""
-        units = [(name, at) for name, chosen in self._chosen.items() for at in chosen]
-        said = self._question_terms.union(*(extract_terms(self._layouts[name].words(at)) for name, at in units))
+        quoted = (extract_terms(self._layouts[name].words(at)) for name, at in self._chosen_units())
+        said = self._question_terms.union(*quoted)
         is_quoted = piece.chunk_id in self._chosen
         is_full = not is_quoted and (len(self._chosen) == MAX_QUOTED_PASSAGES or self._is_settled(piece.part))
         if is_full or not set(extract_terms(piece.text)) - said:
@@ -230,13 +236,13 @@ class Excerpt:
 def _announces_short_code(layout: ChunkLayout, at: int) -> bool:
     """Returns whether a sentence goes on in its paragraph to the few lines of code below it."""
     is_announced = layout.kind(at) == "sentence" and layout.follows(at) and introduces_next_unit(layout, at)
-    is_code = layout.kind(at + 1) == "code" and not layout.is_aside(at + 1)
+    is_code = layout.kind(at + 1) == "code" and not layout.is_diagram(at + 1)
     return is_announced and is_code and layout.words(at + 1).count("\n") < MAX_ANNOUNCED_LINES
 
 
 def _iterate_prose(layout: ChunkLayout, at: int) -> Iterator[int]:
     """Yields the sentences after a unit, up to a heading, a list, code, a table or a caption."""
-    while layout.kind(at := at + 1) == "sentence" and not (layout.is_label(at) or layout.is_aside(at)):
+    while layout.kind(at := at + 1) == "sentence" and not (layout.is_label(at) or is_aside(layout, at)):
         if introduces_next_unit(layout, at):
             return
         yield at

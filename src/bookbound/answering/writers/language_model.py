@@ -25,8 +25,8 @@ from bookbound.domain.ports import BookSearch
 from bookbound.domain.question import NO_DEADLINE, Deadline, Question
 from bookbound.domain.reply import MAX_ANSWER_SENTENCES, AnswerSentence, MissingPart, WriterEvent
 from bookbound.domain.trace import TokenUsage
+from bookbound.languages.detection import is_same_language
 from bookbound.services import build_response_error, build_timeout_error, call_with_retry
-from bookbound.text.language import is_same_language
 
 Item = TypeVar("Item")
 

@@ -12,7 +12,8 @@ from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.ports import Index
 from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, Deadline, Retrieval
 
-MAX_JOINED_CHARS, MAX_JOINED_PASSAGES = 6_000, 4
+MAX_JOINED_CHARS = 6_000
+MAX_JOINED_PASSAGES = 4
 
 
 async def join_neighbours(

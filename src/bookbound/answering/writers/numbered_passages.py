@@ -14,6 +14,7 @@ from bookbound.domain.judgement import Evidence
 from bookbound.domain.ports import BookSearch
 from bookbound.domain.question import MAX_QUESTION_CHARS, Question
 from bookbound.domain.reply import AnswerSentence
+from bookbound.languages import LANGUAGE
 from bookbound.text.sentences import split_sentences
 
 
@@ -67,15 +68,16 @@ class NumberedPassages:
         return is_new
 
 
+_FORMS = LANGUAGE.models
 # Every repetition is bounded: a model may write anything.
 _GAP = r"\s{0,3}"
-_NUMBERS = rf"\d{{1,3}}(?:{_GAP}(?:,|;|and|&|[-–]){_GAP}\d{{1,3}}){{0,9}}"
+_NUMBERS = rf"\d{{1,3}}(?:{_GAP}(?:,|;|{_FORMS.between_numbers}|&|[-–]){_GAP}\d{{1,3}}){{0,9}}"
 _SHORT_LABEL = r"\^?(?:[a-z]{1,8}\d{0,2}|\d{1,3})"
 _BRACKETED_MARK = (  # [1], [passages 1 and 2], 【1†a】, [A], [one], [^1], but no link
-    rf"[\[【](?:(?:passages?\s)?{_GAP}{_NUMBERS}(?:†[^\]】]{{0,40}})?|{_SHORT_LABEL})[\]】](?!\()"
+    rf"[\[【](?:(?:{_FORMS.passage}\s)?{_GAP}{_NUMBERS}(?:†[^\]】]{{0,40}})?|{_SHORT_LABEL})[\]】](?!\()"
 )
 _NAMED_MARK = (
-    rf"[(（](?:see |cf\. |from |source: )?passages?\s{_GAP}{_NUMBERS}[)）]"  # (passage 2), (see passages 1, 2)
+    rf"[(（](?:{_FORMS.before_passage})?{_FORMS.passage}\s{_GAP}{_NUMBERS}[)）]"  # (passage 2), (see passages 1, 2)
 )
 _CITATION_MARKS = re.compile(rf"(?P<before>\S{{0,24}}?)(?P<marks>(?:{_GAP}(?:{_BRACKETED_MARK}|{_NAMED_MARK}))+)", re.I)
 _SUPERSCRIPT_DIGITS = "¹²³⁰⁴-⁹"
@@ -112,7 +114,8 @@ def strip_citation_marks(text: str, book: str) -> str:
 
 
 MAX_SEARCHES = 3
-MIN_SEARCH_PASSAGES, MAX_SEARCH_PASSAGES = 3, 8
+MIN_SEARCH_PASSAGES = 3
+MAX_SEARCH_PASSAGES = 8
 """The limits of a search, whatever the model asks for."""
 _COUNT = re.compile(r"\s{0,9}[0-9]{1,4}\s{0,9}")
 

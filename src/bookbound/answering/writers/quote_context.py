@@ -5,67 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Set
 
-from bookbound.answering.writers.chunk_layout import ChunkLayout
-from bookbound.domain.chunk import Chunk
+from bookbound.domain.chunk_layout import ChunkLayout
+from bookbound.languages import LANGUAGE
 from bookbound.text.tokens import extract_terms
 
 MAX_ANTECEDENTS = 2
-MAX_SUBJECT_WORDS, MAX_SUBJECT_TERMS = 4, 2
-_EXERCISE = re.compile(
-    r"(?:exercises?|problems?|problem sets?|quiz(?:zes)?|self[- ]?check|review questions|check your understanding|"
-    r"homework|assignments|practice(?: questions| problems)?)(?:\s+[\d.]+)?\s*(?:$|[:.–—-]\s)",
-    re.I,
-)
-_CONNECTIVES = (
-    r"(?:(?:however|but|and|so|thus|therefore|hence|also|then|moreover|furthermore|similarly|likewise|nevertheless|still|"
-    r"yet|for example|for instance|in addition|in fact|of course|in practice|because of|as a result of|due to|after|"
-    r"before|besides|from|in|on|at|with|by|for|to do|to|if|when|while|since|as|unlike|like|apart from),?\s+)*"
-)
-# These look like references but are not: "It is possible to …", "This chapter …", "Those who …".
-_EXPLETIVE_IT = (
-    r"it(?:['’]s|\s+(?:is|was|can\s+be|may\s+be|might\s+be))\s+(?:(?:not|also|often|usually|always|generally|very)\s+)?"
-    r"(?:(?!able\b)\w+(?:ble|ful|ant|ary|mon|mal|ent)|worth|good|bad|best|better|easy|hard|difficult|safe|wise|time|clear|"
-    r"true|likely|unlikely|un\w+ed|(?:recommend|advis|suggest|allow|requir)ed|\w+ed\s+that)\b"
-    r"|it\s+(?:takes|follows|turns\s+out|seems|happens)\b"
-)
-_SELF_REFERENCE = (
-    r"(?:this|these)\s+(?:book|chapter|section|page|guide|tutorial|manual|document|article|course|unit|part|edition|"
-    r"appendix)\b|those\s+(?:who|that|which|of)\b|that\s+said\b"
-)
-_ANAPHOR = re.compile(
-    rf"^[\"'“‘(]*{_CONNECTIVES}(?!{_SELF_REFERENCE}|{_EXPLETIVE_IT})(?:(?:it|its|they|them|their|he|his|she|her|this|that|these|those|such|both|"
-    r"neither|either|none\s+of)\b|(?:the\s+)?(?:former|latter|same|others?)\b|otherwise\b|instead\b(?!\s+of)|each\s+of\s+them\b|"
-    r"yes\b|no,|one\s+of\s+them\b|the\s+(?:first|second|third|last)\s+(?:command|example|line|option|one|case|form)\b)|^[^,;:]*\bthis(?:[,;]|:\s|\.$)"
-    r"|^(?:[\w'’-]+\s+){1,4}(?:it|them)(?:[.,;:]|\s+(?:to|in|on|with|by|for|from|as|at|into|when|if|before|after|better|"
-    r"again|instead)\b)",
-    re.I,
-)
-_CONTINUATION = re.compile(
-    r"^(?:however|but|therefore|thus|hence|so|yet|still|then|now|conversely|nevertheless|contrary\s+to|in\s+contrast)\b"
-    r"(?!\s+(?:that|far|called)\b)|\bat\s+this\s+point\b",
-    re.I,
-)
-# "this property", "the same figure", "the node then hangs": a reference in the middle of a sentence.
-_INNER_REFERENCE = re.compile(
-    rf"\b(?!{_SELF_REFERENCE})(?:(?:this|these|those|such)\s+(?!(?:is|are|was|were|as|that|way|time|case)\b)"
-    r"(?:\w+\s+)??(?P<noun>[a-z]\w+)|the\s+same\s+\w+\b(?!\s+(?:\w+\s+)?as\b)"
-    r"|(?:allows?|of|for|with|to|from|in|by|change|set)\s+that\s+(?!(?:the|an?|is|are|it|you|we|they)\b)(?P<thing>[a-z]\w+))"
-    r"|^(?!(?:if|when|once|first|unless|as\s+soon)\b)(?:[\w'’-]+\s+){1,8}then\s+\w+"
-    r"|\bone[.!]$|^ok(?:ay)?,",
-    re.I,
-)
-_EMPTY_LEAD = re.compile(r"(?:in\s+(?:short|summary|brief)|to\s+sum\s+up|summary|overview)\s*:", re.I)
-_PERSONAL_PRONOUN = re.compile(r"(?:it|its|they|their)\b", re.I)
-ANNOUNCES_TABLE = re.compile(r"\bfollowing\s+(?:table|list)|(?:table|list)\s+(?:below|that\s+follows)\b", re.I)
-_CODE_NOUN = r"(?:program|script|code|example|commands?|class|function|file|listing|snippet)"
-_ANNOUNCES_CODE = re.compile(
-    rf"\bthe\s+(?:\S+\s+)?(?:node|{_CODE_NOUN})\s+below\b|\b(?:below|following)\s+(?:\S+\s+)?{_CODE_NOUN}\b", re.I
-)
-_ANNOUNCEMENT = re.compile(
-    r"\b(?:following|follows|below|like\s+(?:this|so)|here\s+is|this\s+(?:command|file|code|script)|for\s+example)\b"
-    r"|^(?:now\s+|then\s+|next,?\s+)?(?:run|type|use|enter|execute|create|add)\b",
-    re.I,
-)
+MAX_SUBJECT_WORDS = 4
+MAX_SUBJECT_TERMS = 2
+_FORMS = LANGUAGE.quotes
+_REFERENCE_AT_START = re.compile(_FORMS.reference_at_start, re.I)
+_CONTINUATION = re.compile(_FORMS.continuation, re.I)
+_INNER_REFERENCE = re.compile(_FORMS.inner_reference, re.I)
+_EMPTY_LEAD = re.compile(_FORMS.empty_lead, re.I)
+_PERSONAL_PRONOUN = re.compile(_FORMS.personal_pronoun, re.I)
+ANNOUNCES_TABLE = re.compile(_FORMS.announced_table, re.I)
+_ANNOUNCES_CODE = re.compile(_FORMS.announced_code, re.I)
+_ANNOUNCES_EXAMPLE = re.compile(_FORMS.announced_example, re.I)
+_CAPTION = re.compile(_FORMS.caption, re.I)
 
 
 def expand_to_context(
@@ -89,9 +45,11 @@ def expand_to_context(
     return core - unfulfilled, needed - unfulfilled
 
 
-def is_exercise(chunk: Chunk) -> bool:
-    """Returns whether a chunk asks the reader to do something, so that its words are no facts."""
-    return any(_EXERCISE.match(name) for name in chunk.place.heading_path[-2:])
+def is_aside(layout: ChunkLayout, at: int) -> bool:
+    """Returns whether a unit is no statement of the text: a caption, half a sentence or the source of a diagram."""
+    if layout.kind(at) == "code":
+        return layout.is_diagram(at)
+    return layout.is_cut(at) or bool(_CAPTION.match(layout.words(layout.block(at).start)))
 
 
 def introduces_next_unit(layout: ChunkLayout, at: int) -> bool:
@@ -115,7 +73,7 @@ def _find_introduced_units(layout: ChunkLayout, at: int) -> range:
     """Returns what a unit introduces: the next code, formula or sentence, or the whole list or table."""
     announced = _find_announced_unit(layout, at)
     after = announced or at + 1
-    is_missing = after >= len(layout) or (layout.kind(after) == "code" and layout.is_aside(after))
+    is_missing = after >= len(layout) or (layout.is_diagram(after))
     if is_missing or not (announced or introduces_next_unit(layout, at)):
         return range(0)
     if layout.kind(after) == "row":
@@ -180,7 +138,9 @@ def _find_required_units(layout: ChunkLayout, at: int) -> set[int]:
 def _announces_example(layout: ChunkLayout, at: int) -> bool:
     """Returns whether a unit announces what is shown after it."""
     before = at - (at > 0 and layout.is_label(at))
-    return before >= 0 and (introduces_next_unit(layout, before) or bool(_ANNOUNCEMENT.search(layout.words(before))))
+    if before < 0:
+        return False
+    return introduces_next_unit(layout, before) or bool(_ANNOUNCES_EXAMPLE.search(layout.words(before)))
 
 
 def _is_clear_from_question(layout: ChunkLayout, at: int, question_terms: Set[str]) -> bool:
@@ -220,8 +180,8 @@ def _find_antecedents(layout: ChunkLayout, at: int, most: int = MAX_ANTECEDENTS)
     while len(found) < most and at > 0 and layout.kind(at) == "sentence":
         words = layout.words(at)
         continues = words[0].islower() and layout.kind(at - 1) == "formula"
-        refers = _ANAPHOR.match(words) or _CONTINUATION.search(words) or (not found and _has_inner_reference(words))
-        if not (continues or refers):
+        refers = _REFERENCE_AT_START.match(words) or _CONTINUATION.search(words)
+        if not (continues or refers or (not found and _has_inner_reference(words))):
             break
         if not layout.follows(at):
             if layout.kind(at - 1) in ("code", "formula"):

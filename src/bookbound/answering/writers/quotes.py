@@ -6,30 +6,26 @@ import re
 from collections.abc import AsyncGenerator, Sequence
 
 from bookbound.answering.writers.excerpt import MAX_QUOTED_PASSAGES, Excerpt
-from bookbound.answering.writers.quote_context import is_exercise
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.question import NO_DEADLINE, Deadline, Question
 from bookbound.domain.reply import MAX_ANSWER_SENTENCES, AnswerSentence, WriterEvent
+from bookbound.languages import LANGUAGE
+from bookbound.text.exercises import is_exercise
 from bookbound.text.tokens import extract_terms
 
 MIN_RIVAL_SHARE = 0.8
 """Probability relative to the best for a part that words need to be taken instead, from a passage with another part."""
 MAX_CLOSEST_PIECES = 2
-MIN_CLOSEST_SHARE, MAX_CLOSEST_LINES, MAX_CLOSEST_WORDS = 0.7, 12, 60
-"""An unsure reply shows a second passage that is nearly as probable and not longer, and no longer code."""
+MIN_CLOSEST_SHARE = 0.7
+"""Probability relative to the best that a second passage of an unsure reply needs."""
+MAX_CLOSEST_LINES = 12
+"""An unsure reply shows no longer code."""
+MAX_CLOSEST_WORDS = 60
+"""The second passage of an unsure reply has no more."""
 # If a question asks for several things, the whole list that contains one of them may be the answer.
-_LIST_QUESTIONS = [
-    re.compile(pattern, re.I)
-    for pattern in (
-        r"\b(?:what|which)\s+(?P<things>(?:\S+\s+){0,3}\w*[^\Ws]s)\s+"
-        r"(?:are|were|do|does|did|don['’]t|can|can['’]t|could|may|must|should|will|would|have|need|make|exist|belong)\b",
-        r"\bhow\s+many\s+(?P<things>.+?)\s+(?:are|were)\s+there\b",
-        r"\b(?:what\s+(?:are|were)|list|enumerate|name\s+the|rank|all\s+the)\b(?P<things>.*)",
-        r"\b(?P<things>(?:steps|stages|phases|kinds|types|sorts)\b.*)",
-    )
-]
-_ASKS_FOR_CODE = re.compile(r"\b(?:how|show|give|examples?|code|snippet|scripts?|commands?|print|run)\b", re.I)
+_LIST_QUESTIONS = [re.compile(pattern, re.I) for pattern in LANGUAGE.quotes.asks_for_list]
+_ASKS_FOR_CODE = re.compile(LANGUAGE.quotes.asks_for_code, re.I)
 
 
 class QuoteWriter:
@@ -38,7 +34,8 @@ class QuoteWriter:
     The best passage comes first; another follows if the question has several parts or it says something new.
     """
 
-    name, can_refuse = "quotes", False
+    name = "quotes"
+    can_refuse = False
 
     async def write(
         self,

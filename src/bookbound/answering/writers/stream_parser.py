@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+from bookbound.languages import LANGUAGE
+
 REPLY_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -29,13 +31,15 @@ REPLY_SCHEMA: dict[str, Any] = {
     "required": ["sentences", "missing"],
     "additionalProperties": False,
 }
-MAX_REPLY_CHARACTERS, MAX_DRAFT_SENTENCE_CHARACTERS, MAX_DRAFT_SENTENCES = 32768, 1000, 50
+MAX_REPLY_CHARACTERS = 32768
+MAX_DRAFT_SENTENCE_CHARACTERS = 1000
+MAX_DRAFT_SENTENCES = 50
 _SPACE = re.compile(r"[ \t\n\r]*")
 _FENCE = re.compile(r"```[A-Za-z]*[ \t\r]*")
 _END_OF_REPLY = {True: re.compile(r"[ \t\n\r]*```[ \t\n\r]*"), False: _SPACE}
 _CLOSING_MARKS = {"{": "}", "[": "]", '"': '"'}
 _AFTER_VALUE = frozenset(" \t\n\r,]}")
-_EMPTY_VALUES = frozenset({"", "none", "nothing", "null", "n/a"})  # how models leave a text empty
+_EMPTY_VALUES = LANGUAGE.models.empty_values | {""}
 
 
 class MalformedReplyError(ValueError):

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import groupby
 
+from bookbound.languages import LANGUAGE
+
 _TYPOGRAPHIC_SIGNS = frozenset("‘’“”„«»‹›–—…·•§′″")
 _HYPHENS = frozenset("‐‑−")
 # Characters that mean the same as others; a raised or circled one does not.
@@ -18,7 +20,8 @@ _MARKUP = re.compile(
     r"|!?\[[^\[\]]{0,200}\](?:\([^()]{0,400}\))?"  # a link, an image, and what else is put in brackets
     r"|~~|~\S(?:[^~\n]{0,200}\S)?~(?!\w)"  # words that are struck out
     r"|\\[A-Za-z]{1,20}"  # a command of TeX
-    r"|\w\*{1,3}\w|\w`\w{1,8}`\w|n[‘′‛\"`]t\b"  # a word in two styles, or with a sign for its apostrophe
+    r"|\w\*{1,3}\w|\w`\w{1,8}`\w"  # a word in two styles
+    rf"|{LANGUAGE.models.broken_contraction}"
     r"|\b\w{2,12}://\S{0,300}[\w/]|\bwww\.\S{0,300}\w"
 )
 

@@ -18,6 +18,7 @@ from bookbound.domain.question import Deadline
 from bookbound.filesystem import temp_copies
 from bookbound.indexing.store import index_format
 from bookbound.indexing.store.index_format import DENSE_VECTOR, DENSE_WEIGHT, SPARSE_VECTOR, IndexPoint, SearchHit
+from bookbound.languages import LANGUAGE
 
 __all__ = ["EdgeShard", "SparseVector", "make_bm25_encoder", "optimize_shard"]
 _SCROLL_PAGE_SIZE = 100  # Edge blocks all other threads while it fetches a page
@@ -25,7 +26,7 @@ _SCROLL_PAGE_SIZE = 100  # Edge blocks all other threads while it fetches a page
 
 def make_bm25_encoder(average_words: float) -> edge.Bm25:
     """Returns the encoder of all stores: it weighs words by frequency in a text, and the engines by rarity."""
-    return edge.Bm25(edge.Bm25Config(avg_len=max(1.0, average_words)))
+    return edge.Bm25(edge.Bm25Config(avg_len=max(1.0, average_words), language=LANGUAGE.bm25))
 
 
 class EdgeShard:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bookbound.text.language import detect_foreign_language
+from bookbound.languages.detection import detect_foreign_language
 
 MAX_CHARS = 20_000
 """So much of a page shows its language."""

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from bookbound.domain.chunk import Chunk, QuotableUnit, names_columns
-from bookbound.text.sentences import split_sentences
 
 MAX_LABEL_CHARACTERS = 60
-MAX_WHOLE_UNITS, MAX_WHOLE_CHARACTERS = 10, 900
+MAX_WHOLE_UNITS = 10
+MAX_WHOLE_CHARACTERS = 900
 """A list or table that has no more is always quoted as a whole."""
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _DIAGRAM = re.compile(
     r"\s*(?:flowchart|graph\s+(?:TD|TB|LR|RL|BT)|sequenceDiagram|classDiagram|stateDiagram|erDiagram|gantt|mindmap)\b"
 )
-_CAPTION = re.compile(r"(?:figure|fig\.|table|listing|image|photo|video)\s*[A-Z]?[\d.–-]*\d\s*[:.–—](?:\s|$)", re.I)
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,8 @@ class ChunkLayout:
 
     @cached_property
     def units(self) -> tuple[QuotableUnit, ...]:
-        return self.chunk.units or tuple(split_sentences(self.chunk.text))
+        """The units of the index; a text that has none is one sentence."""
+        return self.chunk.units or (QuotableUnit("sentence", 0, len(self.chunk.text)),)
 
     def __len__(self) -> int:
         return len(self.units)
@@ -95,12 +95,13 @@ class ChunkLayout:
         is_short = len(words) <= MAX_LABEL_CHARACTERS and (words[-1].isalnum() or words[-1] == ")")
         return is_alone and is_short and not re.search(r"\s[:|–—-]\s|: ", words)
 
-    def is_aside(self, at: int) -> bool:
-        """Returns whether a unit is no statement of the text: a caption, half a sentence or the source of a diagram."""
-        is_cut = (at == 0 and self.chunk.cut_start) or (at == len(self) - 1 and self.chunk.cut_end)
-        if self.kind(at) == "code":
-            return bool(_DIAGRAM.match(self.words(at)))
-        return is_cut or bool(_CAPTION.match(self.words(self.block(at).start)))
+    def is_cut(self, at: int) -> bool:
+        """Returns whether a unit is half a sentence, whose other half is in the chunk before or after."""
+        return (at == 0 and self.chunk.cut_start) or (at == len(self) - 1 and self.chunk.cut_end)
+
+    def is_diagram(self, at: int) -> bool:
+        """Returns whether a unit is the source of a diagram, which a reader sees as a picture."""
+        return self.kind(at) == "code" and bool(_DIAGRAM.match(self.words(at)))
 
     def is_short(self, run: range) -> bool:
         return len(run) <= MAX_WHOLE_UNITS and sum(len(self.words(at)) for at in run) <= MAX_WHOLE_CHARACTERS

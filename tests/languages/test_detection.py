@@ -5,8 +5,8 @@ from importlib import import_module
 
 import pytest
 
-from bookbound.text import language
-from bookbound.text.language import detect_foreign_language, is_english, is_same_language
+from bookbound.languages import detection
+from bookbound.languages.detection import detect_foreign_language, is_english, is_same_language
 
 parser = import_module("re._parser")
 
@@ -235,7 +235,7 @@ def test_a_few_words_are_enough_if_they_are_clearly_not_english(text: str) -> No
 
 
 def test_no_pattern_takes_quadratic_time_on_one_long_word() -> None:
-    patterns = [value.pattern for value in vars(language).values() if isinstance(value, re.Pattern)]
+    patterns = [value.pattern for value in vars(detection).values() if isinstance(value, re.Pattern)]
     assert patterns
     for pattern in patterns:
         for first, *rest in list_alternatives(parser.parse(pattern)):
@@ -269,7 +269,7 @@ def test_the_language_of_a_book_is_named_unless_it_is_english(name: str) -> None
     page, sentence = SAMPLES[name]
     found = detect_foreign_language(f"{page} {sentence} " * 5)
     assert bool(found) == (name != "English")
-    if name in language.FUNCTION_WORDS and name not in ("English", "Danish", "Norwegian"):
+    if name in detection.FUNCTION_WORDS and name not in ("English", "Danish", "Norwegian"):
         assert found == name
 
 

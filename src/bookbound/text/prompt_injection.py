@@ -6,28 +6,13 @@ import re
 
 from bookbound.domain.chunk import QuotableUnit
 from bookbound.domain.judgement import Evidence
+from bookbound.languages import LANGUAGE
 
 MIN_WORDS_AROUND_QUOTE = 3
 """With this many words around it, a quotation is spoken about."""
 MIN_COMMAND_WORDS = 3
 """Fewer are a keyword: "Ignore rules" in a book about a linter."""
-_OVERRIDE_VERB = r"\b(?:ignore|disregard|forget|override|bypass)\b"
-_INSTRUCTION_NOUN = r"\b(?:rules?|instructions?|prompts?|guidelines?|orders|questions?)\b"
-_MODEL_NOUN = r"\b(?:assistants?|ai|a\.i\.|llms?|chatbots?|language\s+models?)\b"
-_COMMAND = (
-    rf"(?:please\s+|now\s+|you\s+(?:must|should|shall|will)\s+(?:now\s+)?)?{_OVERRIDE_VERB}[^.?!\n]{{0,60}}{_INSTRUCTION_NOUN}"
-    rf"|(?:you\s+are|act\s+as|pretend\s+to\s+be)\s+(?:now\s+)?(?:\w+\s+){{0,3}}{_MODEL_NOUN}"
-    rf"|if\s+you\s+are\s+(?:\w+\s+){{0,3}}{_MODEL_NOUN}\s*,"
-)
-_ATTENTION_CALL = r"(?:\w[\w'’]*\s+){0,2}\w[\w'’]*"
-# A command opens the text, or follows a few words that call for attention; a model may be named before it.
-_INJECTION = re.compile(
-    rf"\W*(?:(?:{_ATTENTION_CALL}[:,]\W*)?(?:{_COMMAND})"
-    rf"|{_ATTENTION_CALL}:\W*{_MODEL_NOUN}\s+\w+\s+(?:{_COMMAND})"
-    rf"|(?:\w+\s+){{0,2}}(?:to|for)\s+(?:\w+\s+)?{_MODEL_NOUN}[^:.?!\n]{{0,40}}:"
-    r"|(?-i:SYSTEM)\s*:)",
-    re.I,
-)
+_INJECTION = re.compile(LANGUAGE.models.prompt_injection, re.I)
 _QUOTED = re.compile(
     r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|«[^»\n]{0,300}»|`[^`\n]{0,300}`|(?<!\w)[‘'][^’'\n]{0,300}[’'](?!\w)"
 )
