@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from bookbound.answering.reading.cross_encoder import READER_FILES, CrossEncoder
 from bookbound.domain.chunk import Chunk
 from bookbound.models import (
     CLAIM_WEIGHTS_FILE,
@@ -21,6 +20,7 @@ from bookbound.models import (
     find_model_file,
     load_constants,
 )
+from bookbound.models.cross_encoder import READER_FILES, CrossEncoder
 from bookbound.models.onnx import ModelRuntime, OnnxEmbedder, OnnxNetwork
 from bookbound.sources import parse_book
 from evals.bench_timing import median_seconds, time_seconds

@@ -33,13 +33,13 @@ from rich.table import Table
 
 from bookbound.answering.grounding.supported_sentences import keep_supported
 from bookbound.answering.grounding.verifier import CrossEncoderVerifier
-from bookbound.answering.reading.cross_encoder import CrossEncoder
 from bookbound.answering.writers.language_model import LanguageModelWriter
 from bookbound.answering.writers.openai_agents import LanguageModel
 from bookbound.domain.judgement import Judgement
 from bookbound.domain.ports import AnswerWriter, Verifier
 from bookbound.domain.question import Question
 from bookbound.domain.reply import MAX_ANSWER_SENTENCES, AnswerSentence
+from bookbound.models.cross_encoder import CrossEncoder
 from bookbound.models.onnx import ModelRuntime
 from bookbound.testing.scripted_services import ScriptedServices
 from evals.hostile_cases import Case, load_cases, load_claims

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,11 @@ LAYERS = [
     {"bootstrap"},
     {"", "__main__", "testing", "integrations"},
 ]
-DOMAIN, STAGES, CONTRACTS = "domain", {"sources", "indexing", "answering"}, "contracts"
+DOMAIN = "domain"
+STAGES = {"sources", "indexing", "answering"}
+CONTRACTS = "contracts"
+# The rooms of `answering`: the pipeline passes values from one to the next, so none imports another.
+ROOMS = {"understanding", "reading", "deciding", "grounding", "writers"}
 # A product and the files that may import it.
 PRODUCTS = {
     "onnxruntime": {"models/networks.py"},
@@ -95,7 +99,7 @@ def violations(package: Path) -> list[str]:
         own = name.split("/")[0].removesuffix(".py")
         own = "" if own == "__init__" else own
         for module in imports(file):
-            found += [f"{name} {problem}" for problem in _problems(name, own, module)]
+            found += [f"{name} {problem}" for problem in (*_problems(name, own, module), *_room_problems(name, module))]
     return found
 
 
@@ -115,6 +119,17 @@ def _problems(name: str, own: str, module: str) -> Iterator[str]:
         yield f"is in {own} and imports {other}"
     elif own == CONTRACTS and other in STAGES:
         yield f"is a contract and imports {other}"
+
+
+def _room_problems(name: str, module: str) -> Iterator[str]:
+    """Yields a problem if a module in one room of `answering` imports another room."""
+    own, other = _room(name.removesuffix(".py").split("/")), _room(module.split(".")[1:])
+    if own and other and own != other:
+        yield f"is in the room {own} and imports {other}"
+
+
+def _room(path: Sequence[str]) -> str:
+    return path[1] if len(path) > 1 and path[0] == "answering" and path[1] in ROOMS else ""
 
 
 def test_every_import_of_the_package_keeps_the_rules() -> None:
@@ -153,6 +168,16 @@ def test_every_part_of_the_package_has_its_layer() -> None:
             "contracts/chat.py",
             "from bookbound.answering.pipeline import Pipeline",
             "is a contract and imports answering",
+        ),
+        (
+            "answering/grounding/verifier.py",
+            "from bookbound.answering.reading.answerability import x",
+            "is in the room grounding and imports reading",
+        ),
+        (
+            "answering/reading/covering_block.py",
+            "from bookbound.answering.writers import quotes",
+            "is in the room reading and imports writers",
         ),
         ("sources/__init__.py", "from bookbound.server import app", "from a later layer"),
         ("cli/ask_command.py", "from bookbound import bootstrap", "from a later layer"),

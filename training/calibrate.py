@@ -25,7 +25,7 @@ from training.reader_metrics import auc
 from training.recorded_readers import Constants, RecordedReaders
 
 from bookbound.answering.reading.answerability import MIN_SCORE, QuestionFeatures
-from bookbound.answering.reading.cross_encoder import CrossEncoder, LogitScale, ReaderName
+from bookbound.models.cross_encoder import CrossEncoder, LogitScale, ReaderName
 
 Array = NDArray[Any]
 FEATURES: Mapping[ReaderName, tuple[str, ...]] = {

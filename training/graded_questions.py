@@ -20,13 +20,13 @@ from bookbound.answering.reading.answerability import (
     combine_readings,
     compute_question_features,
 )
-from bookbound.answering.reading.cross_encoder import CrossEncoder, LogitScale
 from bookbound.answering.writers.quotes import QuoteWriter
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Assessment
 from bookbound.domain.question import NO_DEADLINE, Question, Retrieval
 from bookbound.domain.reply import AnswerSentence
 from bookbound.evaluation.quote_locations import FileSpan
+from bookbound.models.cross_encoder import CrossEncoder, LogitScale
 
 MIN_ANSWER_SHARE = 0.75
 """An answer is right if it has this share of the words of the expected one."""

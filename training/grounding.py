@@ -29,8 +29,8 @@ from training.recorded_claims import CLAIM_LOGITS, CLAIM_ROWS, RowCollector, loa
 from training.recorded_readers import RecordedModels
 
 from bookbound.answering.grounding.verifier import CrossEncoderVerifier, check_paraphrase, find_verbatim
-from bookbound.answering.reading.cross_encoder import CrossEncoder
 from bookbound.models import CONSTANTS_FILE, STRONG_READER_FILE, load_constants
+from bookbound.models.cross_encoder import CrossEncoder
 from bookbound.models.onnx import ModelRuntime, Network
 
 FEATURES = ("whole", "context", "quantifiers")

@@ -9,9 +9,9 @@ import numpy as np
 from training.batches import Example
 from training.readings import LOGITS, READERS, ROWS
 
-from bookbound.answering.reading.cross_encoder import CrossEncoder, ReaderName, build_windows
 from bookbound.domain.chunk import Chunk
 from bookbound.models import CONSTANTS_FILE
+from bookbound.models.cross_encoder import CrossEncoder, ReaderName, build_windows
 from bookbound.models.networks import Outputs
 from bookbound.models.onnx import ModelRuntime, Network
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from bookbound.answering.grounding.verifier import find_verbatim
-from bookbound.answering.reading.cross_encoder import CrossEncoder, ReaderConstants
 from bookbound.domain.chunk import Chunk, Passage, Place
 from bookbound.domain.document import SourceSpan
 from bookbound.domain.judgement import AnswerSpan, Evidence, PassageAssessment, SentenceSupport
+from bookbound.models.cross_encoder import CrossEncoder, ReaderConstants
 from bookbound.models.onnx import ModelRuntime
 from bookbound.text.sentences import split_sentences
 

@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bookbound.answering.reading.cross_encoder import CLAIM_INPUTS
 from bookbound.models import EMBEDDER_FILE, FAST_READER_FILE, STRONG_READER_FILE
+from bookbound.models.cross_encoder import CLAIM_INPUTS
 from bookbound.models.onnx import ModelRuntime, Network
 
 FILE = Path(__file__).with_name("golden.json")

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from bookbound import models
-from bookbound.answering.reading.cross_encoder import CLAIM_INPUTS
 from bookbound.domain.errors import ConfigError
 from bookbound.models import (
     CLAIM_WEIGHTS_FILE,
@@ -22,6 +21,7 @@ from bookbound.models import (
     TOKENIZER_FILE,
     find_model_file,
 )
+from bookbound.models.cross_encoder import CLAIM_INPUTS
 from bookbound.models.onnx import ModelRuntime
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.models.golden import FILE, measure_cosine, read_pair
 
-from bookbound.answering.reading.cross_encoder import ReaderConstants
 from bookbound.domain.errors import ConfigError
 from bookbound.models import (
     CLAIM_WEIGHTS_FILE,
@@ -27,6 +26,7 @@ from bookbound.models import (
     STRONG_READER_FILE,
     TOKENIZER_FILE,
 )
+from bookbound.models.cross_encoder import ReaderConstants
 from bookbound.models.onnx import ModelRuntime, Network, OnnxEmbedder, OnnxNetwork
 
 MODELS = ModelRuntime()

@@ -27,13 +27,13 @@ from training.readings import StoredLogits, TokenRows
 from training.recorded_readers import RAW_CONSTANTS, RecordedModels, RecordedNetwork, list_rows
 
 from bookbound.answering.reading.answerability import MIN_SCORE
-from bookbound.answering.reading.cross_encoder import CrossEncoder, LogitScale, logistic_probability
 from bookbound.domain.chunk import Chunk, Passage, Place
 from bookbound.domain.document import SourceSpan
 from bookbound.domain.judgement import Evidence, PassageAssessment
 from bookbound.domain.reply import AnswerSentence
 from bookbound.evaluation.quote_locations import FileSpan
 from bookbound.models import CONSTANTS_FILE, FAST_READER_FILE, STRONG_READER_FILE
+from bookbound.models.cross_encoder import CrossEncoder, LogitScale, logistic_probability
 from bookbound.models.onnx import ModelRuntime
 from bookbound.text.sentences import split_sentences
 

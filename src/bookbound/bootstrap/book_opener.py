@@ -68,7 +68,7 @@ async def open_engine(settings: Settings) -> Engine:
 
     from bookbound.answering.grounding.verifier import CrossEncoderVerifier
     from bookbound.answering.reading.answerability import CrossEncoderAssessor
-    from bookbound.answering.reading.cross_encoder import CrossEncoder
+    from bookbound.models.cross_encoder import CrossEncoder
 
     opened = AsyncExitStack()
     try:

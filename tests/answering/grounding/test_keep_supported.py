@@ -12,12 +12,12 @@ from tests.answering.conftest import VerbatimVerifier
 from bookbound.answering.grounding.supported_sentences import keep_supported
 from bookbound.answering.grounding.supporting_units import CitedEvidence
 from bookbound.answering.grounding.verifier import CrossEncoderVerifier
-from bookbound.answering.reading.cross_encoder import CrossEncoder
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, SentenceSupport
 from bookbound.domain.ports import Verifier
 from bookbound.domain.reply import SUPPORT_THRESHOLD, AnswerSentence, WriterEvent
 from bookbound.domain.trace import TokenUsage
+from bookbound.models.cross_encoder import CrossEncoder
 
 Make = Callable[..., Passage]
 GEAR = (

@@ -9,11 +9,11 @@ import pytest
 from tests.answering.conftest import VerbatimVerifier
 
 from bookbound.answering.grounding.verifier import MAX_PARAPHRASE_CHARACTERS, CrossEncoderVerifier
-from bookbound.answering.reading.cross_encoder import CrossEncoder
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence
 from bookbound.domain.ports import Verifier
 from bookbound.domain.reply import SUPPORT_THRESHOLD
+from bookbound.models.cross_encoder import CrossEncoder
 
 Make = Callable[..., Passage]
 POWER = "The battery holds 900 Wh and lasts about two hours. It takes 90 minutes to charge with the 600 W charger."

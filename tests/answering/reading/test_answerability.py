@@ -25,11 +25,11 @@ from bookbound.answering.reading.answerability import (
     compute_search_ranks,
     weigh_by_rank,
 )
-from bookbound.answering.reading.cross_encoder import CrossEncoder, log_odds, logistic_probability
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import AnswerSpan, Assessment, PassageAssessment
 from bookbound.domain.ports import Assessor
 from bookbound.domain.question import MAX_PASSAGES, NO_DEADLINE, SELECTION_CHUNK_ID, Deadline
+from bookbound.models.cross_encoder import CrossEncoder, log_odds, logistic_probability
 
 Make = Callable[..., Passage]
 GAIT = "A gait is a pattern of steps. The trot moves diagonal legs together. It reaches 2.5 m/s on flat ground."

@@ -13,13 +13,13 @@ from bookbound.answering.decision import decide, rank_passages
 from bookbound.answering.operating_point import OperatingPoint
 from bookbound.answering.reading.answerability import FIRST_PASSAGES, UNREAD_PASSAGE, CrossEncoderAssessor
 from bookbound.answering.reading.cohere_reranker import CohereRerankAssessor
-from bookbound.answering.reading.cross_encoder import CrossEncoder
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import ServiceError, ServiceResponseError, ServiceTimeoutError
 from bookbound.domain.judgement import Assessment, RefusalReason
 from bookbound.domain.ports import Assessor
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
 from bookbound.models.cohere import CohereClient
+from bookbound.models.cross_encoder import CrossEncoder
 from bookbound.testing.scripted_services import Fault, ScriptedServices
 
 Make = Callable[..., Passage]

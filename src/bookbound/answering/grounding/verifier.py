@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bookbound.answering.reading.cross_encoder import CrossEncoder, log_odds, logistic_probability
 from bookbound.domain.judgement import Evidence, SentenceSupport
 from bookbound.languages.detection import is_english
+from bookbound.models.cross_encoder import CrossEncoder, log_odds, logistic_probability
 from bookbound.text.prompt_injection import drop_injected_units
 
 MAX_PARAPHRASE_CHARACTERS = 1000

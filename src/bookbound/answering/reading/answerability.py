@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log
 
-from bookbound.answering.reading.cross_encoder import CrossEncoder, Weights, log_odds, logistic_probability
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import AnswerSpan, Assessment, PassageAssessment
 from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, Deadline
+from bookbound.models.cross_encoder import CrossEncoder, Weights, log_odds, logistic_probability
 from bookbound.text.tokens import asks_about_whole_text, extract_terms
 
 FIRST_PASSAGES, MAX_FAST_PASSAGES, MAX_STRONG_PASSAGES = 6, 16, 4

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.answering.reading.cross_encoder import (
+from bookbound.models import CONSTANTS_FILE, MODELS_FOLDER, STRONG_READER_FILE
+from bookbound.models.cross_encoder import (
     CLAIM_INPUTS,
     MAX_FIRST_TEXT_TOKENS,
     MAX_SPAN_TOKENS,
@@ -24,10 +25,24 @@ from bookbound.answering.reading.cross_encoder import (
     find_answer_spans,
     include_combining_marks,
 )
-from bookbound.models import CONSTANTS_FILE, MODELS_FOLDER, STRONG_READER_FILE
 from bookbound.models.onnx import ModelRuntime
 
 Logits = list[float]
+
+
+@pytest.fixture(scope="module")
+def models() -> ModelRuntime:
+    return ModelRuntime()
+
+
+@pytest.fixture(scope="module")
+def reader(models: ModelRuntime) -> CrossEncoder:
+    return CrossEncoder(models, "strong")
+
+
+@pytest.fixture(scope="module")
+def fast_reader(models: ModelRuntime) -> CrossEncoder:
+    return CrossEncoder(models, "fast")
 
 
 def found(start: Logits, end: Logits, words: list[int] | None = None) -> list[tuple[int, int]]:

@@ -23,8 +23,13 @@ READER_FILES: Mapping[str, str] = {"fast": FAST_READER_FILE, "strong": STRONG_RE
 CLAIM_INPUTS: Mapping[str, Mapping[str, Sequence[int]]] = {"fast": {}, "strong": {"is_claim": [1]}}
 """The strong reader reads claims with other weights than questions."""
 MIN_PROBABILITY = 1e-4
-MAX_WINDOW_TOKENS, MAX_FIRST_TEXT_TOKENS, WINDOW_OVERLAP_TOKENS = 320, 64, 64
-MAX_SPANS, MAX_SPAN_TOKENS, MIN_SPAN_SHARE = 4, 60, 0.02
+# The readers were trained on windows of this form.
+MAX_WINDOW_TOKENS = 320
+MAX_FIRST_TEXT_TOKENS = 64
+WINDOW_OVERLAP_TOKENS = 64
+MAX_SPANS = 4
+MAX_SPAN_TOKENS = 60
+MIN_SPAN_SHARE = 0.02
 _COMBINING_CATEGORIES = frozenset({"Mn", "Mc", "Me", "Cf", "Sk"})
 
 
