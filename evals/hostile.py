@@ -33,8 +33,8 @@ from rich.table import Table
 
 from bookbound.answering.grounding.supported_sentences import keep_supported
 from bookbound.answering.grounding.verifier import CrossEncoderVerifier
-from bookbound.answering.writers.language_model import LanguageModelWriter
-from bookbound.answering.writers.openai_agents import LanguageModel
+from bookbound.answering.writers.llm.language_model_writer import LanguageModelWriter
+from bookbound.answering.writers.llm.openai_agents import OpenAIAgentsModel
 from bookbound.domain.judgement import Judgement
 from bookbound.domain.ports import AnswerWriter, Verifier
 from bookbound.domain.question import Question
@@ -53,7 +53,7 @@ def find_shown(cases: Sequence[Case]) -> list[bool]:
     async def main() -> list[bool]:
         with closing(ModelRuntime()) as models, ScriptedServices() as services:
             verifier = CrossEncoderVerifier(CrossEncoder(models))
-            model = LanguageModel("scripted", url=services.openai_url, key="none")
+            model = OpenAIAgentsModel("scripted", url=services.openai_url, key="none")
             try:
                 shown = [
                     await _verify_reply(reply, services, LanguageModelWriter(model), verifier)

@@ -25,7 +25,7 @@ SLOWEST = (
 """The slowest files. They run first, so that no process starts one of them at the end."""
 
 INTEGRATION = (
-    "answering/writers/test_language_model",
+    "answering/writers/llm/test_language_model_writer",
     "bootstrap/",
     "cli/",
     "contracts/test_grounded_agent",

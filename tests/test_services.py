@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookbound import services
-from bookbound.answering.writers.openai_agents import LanguageModel
+from bookbound.answering.writers.llm.openai_agents import OpenAIAgentsModel
 from bookbound.domain import question
 from bookbound.domain.errors import (
     BookboundError,
@@ -317,7 +317,7 @@ def test_a_stricter_level_of_the_parent_logger_is_kept() -> None:
 @pytest.mark.parametrize(
     ("connect", "loggers"),
     [
-        (lambda: LanguageModel("scripted-1"), ("openai", "httpx", "httpx2", "httpcore")),
+        (lambda: OpenAIAgentsModel("scripted-1"), ("openai", "httpx", "httpx2", "httpcore")),
         (OpenAIEmbedder, ("openai", "httpx", "httpx2", "httpcore")),
         (lambda: CohereClient("key"), ("cohere", "httpx", "httpcore")),
     ],

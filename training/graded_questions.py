@@ -20,7 +20,7 @@ from bookbound.answering.reading.answerability import (
     combine_readings,
     compute_question_features,
 )
-from bookbound.answering.writers.quotes import QuoteWriter
+from bookbound.answering.writers.quotes.quote_writer import QuoteWriter
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Assessment
 from bookbound.domain.question import NO_DEADLINE, Question, Retrieval

@@ -18,7 +18,7 @@ import pytest
 from bookbound import bootstrap
 from bookbound.answering.operating_point import OPERATING_POINT_FILE, Calibration, save_calibration
 from bookbound.answering.pipeline import Pipeline
-from bookbound.answering.writers.quotes import QuoteWriter
+from bookbound.answering.writers.quotes.quote_writer import QuoteWriter
 from bookbound.domain.errors import ConfigError, EmbedderMismatchError
 from bookbound.indexing.embed.embedding_cache import CachingEmbedder
 from bookbound.models import EXTRA_FILES, MODELS_FOLDER, STRONG_READER_FILE
@@ -32,8 +32,8 @@ MODEL: dict[str, Any] = {"llm_model": "a-model", "llm_key": KEY}
 COHERE: dict[str, Any] = {"embedder": "cohere", "cohere_key": KEY}
 OPENAI: dict[str, Any] = {"embedder": "openai", "embedder_key": KEY}
 ADAPTERS = (
-    "answering.writers.language_model",
-    "answering.writers.openai_agents",
+    "answering.writers.llm.language_model_writer",
+    "answering.writers.llm.openai_agents",
     "indexing.embed.cohere_embedder",
     "indexing.embed.openai_embedder",
     "models.cohere",

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from bookbound.answering.writers import llm_request
 from bookbound.contracts.http_contract import (
     DEFAULT_RETRY_AFTER_SECONDS,
     INTERNAL_ERROR_MESSAGE,
@@ -54,6 +53,7 @@ from bookbound.domain.errors import (
     ServiceUnreachableError,
 )
 from bookbound.domain.judgement import Evidence, RefusalReason
+from bookbound.domain.language_model import LANGUAGE_MODEL_SERVICE
 from bookbound.domain.query_log_entry import Requester
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
 from bookbound.domain.reply import Answer, AnswerSentence, Reply
@@ -430,7 +430,7 @@ def test_a_defect_of_ours_is_not_blamed_on_a_service(serve: Serve, failure: Exce
 
 
 def test_every_service_that_can_fail_has_its_code() -> None:
-    assert {cohere.SERVICE_NAME, embeddings.SERVICE, llm_request.LANGUAGE_MODEL_SERVICE, qdrant_client.SERVICE} == set(
+    assert {cohere.SERVICE_NAME, embeddings.SERVICE, LANGUAGE_MODEL_SERVICE, qdrant_client.SERVICE} == set(
         SERVICE_CODES
     )
 

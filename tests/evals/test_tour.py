@@ -38,7 +38,7 @@ def test_the_journeys_pass_the_stages_of_the_design(journeys: dict[str, list[Hop
     crossed = {hop.module for hop in journeys["indexing"]}
     assert {"sources.detect", "indexing.pipeline", "indexing.split", "indexing.store.edge_store"} <= crossed
     crossed = {hop.module for hop in journeys["question"]}
-    assert {"answering.pipeline", "answering.decision", "answering.writers.quotes"} <= crossed
+    assert {"answering.pipeline", "answering.decision", "answering.writers.quotes.quote_writer"} <= crossed
 
 
 def test_every_function_that_the_tour_page_names_exists() -> None:

@@ -9,7 +9,7 @@ from bookbound.answering.operating_point import OperatingPoint
 from bookbound.answering.reading.question_parts import count_unread_parts, split_question
 from bookbound.answering.run_state import RunState
 from bookbound.answering.selection import can_answer_alone
-from bookbound.answering.writers.quotes import quote_closest
+from bookbound.answering.writers.quotes.quote_writer import quote_closest
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.judgement import (
     Assessment,

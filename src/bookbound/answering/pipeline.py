@@ -20,7 +20,7 @@ from bookbound.answering.reading.question_parts import merge_part_readings, spli
 from bookbound.answering.run_state import AgentSearches, RunState, rephrase_question
 from bookbound.answering.selection import ask_after_label, locate_selection
 from bookbound.answering.small_talk import reply_to_small_talk
-from bookbound.answering.writers.neighbour_chunks import join_neighbours
+from bookbound.answering.writers.quotes.neighbour_chunks import join_neighbours
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import ServiceError
 from bookbound.domain.judgement import Assessment, Judgement

@@ -102,7 +102,7 @@ async def open_engine(settings: Settings) -> Engine:
 def _build_writers(
     settings: Settings, opened: AsyncExitStack
 ) -> tuple[AnswerWriter, AnswerWriter | None, Agent | None]:
-    from bookbound.answering.writers.quotes import QuoteWriter
+    from bookbound.answering.writers.quotes.quote_writer import QuoteWriter
 
     if not settings.llm_model:
         return QuoteWriter(), None, None

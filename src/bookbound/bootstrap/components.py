@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from bookbound.domain.book_ref import ALL_BOOKS, UNNAMED_BOOK
 from bookbound.domain.errors import ConfigError, InvalidInputError
-from bookbound.domain.ports import Agent, AnswerWriter, Assessor, Embedder, IndexStore
+from bookbound.domain.ports import Agent, AnswerWriter, Assessor, Embedder, IndexStore, LanguageModel
 from bookbound.library import EventLoopThread
 from bookbound.services import build_missing_packages_error, validate_key, validate_url
 from bookbound.settings import Settings
@@ -64,9 +64,9 @@ def build_language_model(settings: Settings) -> tuple[AnswerWriter, Agent, Calla
     """Returns a writer and an agent that use the language model of the settings, and the function that closes it."""
     _require_key(settings, "llm_model", "llm_key", "llm_url")
     with require_extra("agents", "llm_model"):
-        from bookbound.answering.writers.language_model import LanguageModelAgent, LanguageModelWriter
-        from bookbound.answering.writers.openai_agents import LanguageModel
-    model = LanguageModel(
+        from bookbound.answering.writers.llm.language_model_writer import LanguageModelAgent, LanguageModelWriter
+        from bookbound.answering.writers.llm.openai_agents import OpenAIAgentsModel
+    model: LanguageModel = OpenAIAgentsModel(
         settings.llm_model or "",
         url=validate_url(settings.llm_url, "llm_url") if settings.llm_url else None,
         key=validate_key(settings.llm_key, "llm_key") if settings.llm_key else None,

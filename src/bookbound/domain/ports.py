@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bookbound.domain.chunk import Chunk, Passage
 from bookbound.domain.judgement import Assessment, Evidence, Judgement, SentenceSupport
+from bookbound.domain.language_model import ModelEvent, Prompt, RequestOptions, SearchTool
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.outline import Outline
 from bookbound.domain.query_log_entry import QueryLogEntry
@@ -169,6 +170,31 @@ class Agent(Protocol):
 
         Unless it must search, it may decide to answer nothing.
         """
+
+
+class LanguageModel(Protocol):
+    """A language model of one provider."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def temperature(self) -> float: ...
+
+    @property
+    def timeout_seconds(self) -> float:
+        """The limit for all calls of one question that has no deadline."""
+
+    def run(
+        self, prompt: Prompt, options: RequestOptions, tool: SearchTool | None = None, *, turns: int = 1
+    ) -> AsyncGenerator[ModelEvent]:
+        """Yields the text as the model writes it, the usage of each call, and then the final reply.
+
+        It makes at most `turns` calls and no retries. Every failure is a `ServiceError` without words of the provider;
+        a rejected option is an `UnsupportedParameterError`.
+        """
+
+    async def close(self) -> None: ...
 
 
 class QueryLog(Protocol):

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from bookbound.answering.selection import iterate_page_texts
-from bookbound.answering.writers.neighbour_chunks import join_chunk
+from bookbound.answering.writers.quotes.neighbour_chunks import join_chunk
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.judgement import Evidence
 from bookbound.domain.ports import Index

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bookbound.answering.writers.quotes import QuoteWriter
+from bookbound.answering.writers.quotes.quote_writer import QuoteWriter
 from bookbound.domain.chunk import Chunk, Passage, Place
 from bookbound.domain.document import SourceSpan
 from bookbound.domain.judgement import Evidence, Judgement

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Sequence
 
-from bookbound.answering.writers.excerpt import MAX_QUOTED_PASSAGES, Excerpt
+from bookbound.answering.writers.quotes.excerpt import MAX_QUOTED_PASSAGES, Excerpt
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.question import NO_DEADLINE, Deadline, Question

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from bookbound.answering.writers import llm_request
-from bookbound.answering.writers.stream_parser import DraftSentence, MalformedReplyError
-from bookbound.answering.writers.unicode_guard import UnicodeGuard, strip_invisible
+from bookbound.answering.writers.llm import prompts
+from bookbound.answering.writers.llm.stream_parser import DraftSentence, MalformedReplyError
+from bookbound.answering.writers.llm.unicode_guard import UnicodeGuard, strip_invisible
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence
 from bookbound.domain.ports import BookSearch
 from bookbound.domain.question import MAX_QUESTION_CHARS, Question
-from bookbound.domain.reply import AnswerSentence
+from bookbound.domain.reply import SEARCH_TOOL_NAME, AnswerSentence
 from bookbound.languages import LANGUAGE
 from bookbound.text.sentences import split_sentences
 
@@ -123,19 +124,27 @@ _COUNT = re.compile(r"\s{0,9}[0-9]{1,4}\s{0,9}")
 class BookSearchTool:
     """The tool with which a model searches the book a few times; a search gives at most the question's `k` passages."""
 
+    name = SEARCH_TOOL_NAME
+    description = prompts.SEARCH_TOOL_DESCRIPTION
+
     def __init__(
         self,
         question: Question,
         search: BookSearch,
-        delimiters: llm_request.DataDelimiters,
+        delimiters: prompts.DataDelimiters,
         *,
         must_search: bool = True,
     ) -> None:
-        self.passages, self.must_search = NumberedPassages(), must_search
-        self.max_passages = _clamp(question.k, MAX_SEARCH_PASSAGES)
+        self.passages = NumberedPassages()
+        self.must_search = must_search
         self.error: Exception | None = None
+        self._max_passages = _clamp(question.k, MAX_SEARCH_PASSAGES)
         self._question, self._search, self._delimiters = question, search, delimiters
         self._count = 0
+
+    @property
+    def arguments_schema(self) -> Mapping[str, Any]:
+        return prompts.build_search_schema(MIN_SEARCH_PASSAGES, self._max_passages)
 
     @property
     def can_search(self) -> bool:
@@ -148,10 +157,10 @@ class BookSearchTool:
     async def run(self, arguments: str) -> str:
         """Searches with arguments in JSON, and returns what the model reads."""
         if not self.can_search:
-            return llm_request.NO_MORE_SEARCHES_MESSAGE
+            return prompts.NO_MORE_SEARCHES_MESSAGE
         self._count += 1
         query, k = _parse_arguments(arguments)
-        wanted = self.max_passages if k is None else _clamp(k, self.max_passages)
+        wanted = self._max_passages if k is None else _clamp(k, self._max_passages)
         try:
             retrieval, texts = await self._search(query or self._question.text, wanted)
             found = list(zip(retrieval.passages, texts, strict=True)) if texts else []
@@ -160,8 +169,8 @@ class BookSearchTool:
             raise
         new = [(number, text) for passage, text in found if (number := self.passages.add(passage))]
         if new:
-            return llm_request.format_numbered_passages(self._delimiters, new)
-        return llm_request.NOTHING_NEW_MESSAGE if found else llm_request.NOTHING_FOUND_MESSAGE
+            return prompts.format_numbered_passages(self._delimiters, new)
+        return prompts.NOTHING_NEW_MESSAGE if found else prompts.NOTHING_FOUND_MESSAGE
 
 
 def _parse_arguments(arguments: str) -> tuple[str, int | None]:

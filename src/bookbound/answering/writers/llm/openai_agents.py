@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -32,19 +31,18 @@ from openai import (
 )
 from openai.types.responses import Response, ResponseCompletedEvent, ResponseFailedEvent, ResponseIncompleteEvent
 
-from bookbound.answering.writers import llm_request
-from bookbound.answering.writers.llm_request import (
+from bookbound.domain.errors import ServiceError
+from bookbound.domain.language_model import (
     LANGUAGE_MODEL_SERVICE,
     REQUEST_REJECTED,
     FinalReply,
+    ModelEvent,
+    OptionName,
     Prompt,
     RequestOptions,
+    SearchTool,
     UnsupportedParameterError,
 )
-from bookbound.answering.writers.numbered_passages import MIN_SEARCH_PASSAGES, BookSearchTool
-from bookbound.answering.writers.stream_parser import REPLY_SCHEMA
-from bookbound.domain.errors import ServiceError
-from bookbound.domain.reply import SEARCH_TOOL_NAME
 from bookbound.domain.trace import TokenUsage
 from bookbound.services import (
     bound_reply,
@@ -59,11 +57,18 @@ OPENAI_URL = "https://api.openai.com/v1"
 CONNECT_TIMEOUT_SECONDS = 5.0
 DEFAULT_TIMEOUT_SECONDS = 600.0
 """The limit for all calls of one question that has no deadline."""
-BAD_REQUEST_STATUSES, PAYMENT_REQUIRED, KNOWN_CLIENT_ERRORS = (400, 422), 402, (401, 403, 408, 429)
-log = logging.getLogger("bookbound.answering.writers")
+BAD_REQUEST_STATUSES = (400, 422)
+PAYMENT_REQUIRED = 402
+KNOWN_CLIENT_ERRORS = (401, 403, 408, 429)
+OPTIONS_BY_PARAMETER: Mapping[str, OptionName] = {
+    "temperature": "temperature",
+    "response_format": "send_schema",  # Chat Completions
+    "text": "send_schema",  # Responses
+    "stream_options": "report_usage",
+}
 
 
-class LanguageModel:
+class OpenAIAgentsModel:
     """A model at an endpoint that speaks OpenAI's Chat Completions or Responses, by default OpenAI's own.
 
     Nothing is sent anywhere else. The SDK's own environment variables are ignored; the system's proxies are used.
@@ -80,8 +85,9 @@ class LanguageModel:
         timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
     ) -> None:
         quiet_loggers("httpx", "httpx2", "httpcore", "httpcore2", "openai")
-        self.name, self.temperature, self.timeout_seconds = name, temperature, timeout_seconds
-        self.options = dict.fromkeys((False, True), RequestOptions(temperature))  # without tools, and with them
+        self.name = name
+        self.temperature = temperature
+        self.timeout_seconds = timeout_seconds
         self._client = AsyncOpenAI(
             base_url=url or OPENAI_URL,
             api_key=key or "none",
@@ -100,19 +106,11 @@ class LanguageModel:
     async def close(self) -> None:
         await self._client.close()
 
-    def disable_options(self, rejected: Sequence[str], with_tools: bool) -> None:
-        """Leaves these parameters out of later requests, because the endpoint rejected them."""
-        for parameter in rejected:
-            reduced = self.options[with_tools].without(parameter)
-            if reduced != self.options[with_tools]:
-                self.options[with_tools] = reduced
-                log.info("The language model does not accept `%s`; later requests leave it out.", parameter)
-
     async def run(
-        self, prompt: Prompt, options: RequestOptions, tool: BookSearchTool | None = None, *, turns: int = 1
-    ) -> AsyncGenerator[str | TokenUsage | FinalReply]:
+        self, prompt: Prompt, options: RequestOptions, tool: SearchTool | None = None, *, turns: int = 1
+    ) -> AsyncGenerator[ModelEvent]:
         """Yields the text as the model writes it, the usage of each call, and then the end; all errors are ours."""
-        agent = self._build_agent(prompt.instructions, options, tool)
+        agent = self._build_agent(prompt, options, tool)
         run = Runner.run_streamed(agent, prompt.message, max_turns=turns, run_config=self._build_run_config())
         events = run.stream_events()
         failure: ServiceError | None = None
@@ -136,10 +134,10 @@ class LanguageModel:
         if failure:
             raise failure  # outside the handler, so that its context is not the SDK's error with the reader's words
 
-    def _build_agent(self, instructions: str, options: RequestOptions, tool: BookSearchTool | None) -> Agent[Any]:
+    def _build_agent(self, prompt: Prompt, options: RequestOptions, tool: SearchTool | None) -> Agent[Any]:
         return Agent(
             name="bookbound",
-            instructions=instructions,
+            instructions=prompt.instructions,
             model=self._model,
             model_settings=ModelSettings(
                 temperature=options.temperature,
@@ -149,7 +147,7 @@ class LanguageModel:
             ),
             tools=[_build_search_function(tool)] if tool else [],
             tool_use_behavior=_stop_if_nothing_found(tool) if tool else "run_llm_again",
-            output_type=_ReplySchema() if options.send_schema else None,
+            output_type=_ReplySchema(prompt.reply_schema) if options.send_schema else None,
         )
 
     def _build_run_config(self) -> RunConfig:
@@ -162,7 +160,10 @@ class LanguageModel:
 
 
 class _ReplySchema(AgentOutputSchemaBase):
-    """Sends the schema of a reply; the stream parser validates the text."""
+    """Sends the schema of a reply; the writer validates the text."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._schema = dict(schema)
 
     def is_plain_text(self) -> bool:
         return False
@@ -171,7 +172,7 @@ class _ReplySchema(AgentOutputSchemaBase):
         return "answer"
 
     def json_schema(self) -> dict[str, Any]:
-        return REPLY_SCHEMA
+        return self._schema
 
     def is_strict_json_schema(self) -> bool:
         return True
@@ -189,20 +190,20 @@ def _drop_stored_items(call: CallModelData[Any]) -> ModelInputData:
     return ModelInputData(input=items, instructions=call.model_data.instructions)
 
 
-def _build_search_function(tool: BookSearchTool) -> FunctionTool:
+def _build_search_function(tool: SearchTool) -> FunctionTool:
     async def invoke(_: Any, arguments: str) -> str:
         return await tool.run(arguments)
 
     return FunctionTool(
-        name=SEARCH_TOOL_NAME,
-        description=llm_request.SEARCH_TOOL_DESCRIPTION,
-        params_json_schema=llm_request.build_search_schema(MIN_SEARCH_PASSAGES, tool.max_passages),
+        name=tool.name,
+        description=tool.description,
+        params_json_schema=dict(tool.arguments_schema),
         on_invoke_tool=invoke,
         is_enabled=lambda *_: tool.can_search,
     )
 
 
-def _stop_if_nothing_found(tool: BookSearchTool) -> ToolsToFinalOutputFunction[Any]:
+def _stop_if_nothing_found(tool: SearchTool) -> ToolsToFinalOutputFunction[Any]:
     return lambda *_: ToolsToFinalOutputResult(is_final_output=tool.found_nothing, final_output="")
 
 
@@ -229,8 +230,9 @@ def _translate_error(error: Exception, has_begun: bool) -> ServiceError:
     if status is None:  # not what was asked for, or of a shape that the SDK does not expect
         return build_response_error(LANGUAGE_MODEL_SERVICE)
     if status in BAD_REQUEST_STATUSES:
-        parameter = error.param if isinstance(error, APIError) else None
-        return UnsupportedParameterError(parameter.split(".")[0] if isinstance(parameter, str) else None)
+        named = error.param if isinstance(error, APIError) else None
+        parameter = named.split(".")[0] if isinstance(named, str) else ""
+        return UnsupportedParameterError(parameter or None, OPTIONS_BY_PARAMETER.get(parameter))
     if status == PAYMENT_REQUIRED:
         status = 403
     if status < 500 and status not in KNOWN_CLIENT_ERRORS:

@@ -9,7 +9,7 @@ from typing import cast
 
 from tests.answering.writers.conftest import Pages
 
-from bookbound.answering.writers.neighbour_chunks import join_neighbours
+from bookbound.answering.writers.quotes.neighbour_chunks import join_neighbours
 from bookbound.domain.chunk import Chunk, Passage
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.ports import Index

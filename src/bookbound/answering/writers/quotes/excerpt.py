@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from bookbound.answering.writers.quote_context import (
+from bookbound.answering.writers.quotes.quote_context import (
     begins_with_pronoun,
     expand_to_context,
     introduces_next_unit,

@@ -15,8 +15,8 @@ import pytest
 from tests.answering.writers.conftest import make_passage
 from tests.service_faults import ERROR_BY_FAULT
 
-from bookbound.answering.writers.language_model import LanguageModelAgent, LanguageModelWriter
-from bookbound.answering.writers.openai_agents import LanguageModel
+from bookbound.answering.writers.llm.language_model_writer import LanguageModelAgent, LanguageModelWriter
+from bookbound.answering.writers.llm.openai_agents import OpenAIAgentsModel
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import (
     IndexNotFoundError,
@@ -74,12 +74,12 @@ def services(server: ScriptedServices, monkeypatch: pytest.MonkeyPatch) -> Scrip
 
 def with_model(
     services: ScriptedServices,
-    use: Callable[[LanguageModel], Awaitable[list[WriterEvent]]],
+    use: Callable[[OpenAIAgentsModel], Awaitable[list[WriterEvent]]],
     api: str = "chat",
     **given: Any,
 ) -> list[WriterEvent]:
     async def main() -> list[WriterEvent]:
-        model = LanguageModel("scripted-1", **({"url": services.openai_url, "key": KEY, "api": api} | given))
+        model = OpenAIAgentsModel("scripted-1", **({"url": services.openai_url, "key": KEY, "api": api} | given))
         try:
             return await use(model)
         finally:
@@ -157,7 +157,7 @@ def test_a_sentence_is_yielded_before_the_model_writes_the_next(services: Script
     first, second = json.dumps(reply(GAP, NARROWS)).split(', {"text": "Domain')
     services.reply_with(StreamedReply(first, go_on, ', {"text": "Domain', second))
 
-    async def use(model: LanguageModel) -> list[WriterEvent]:
+    async def use(model: OpenAIAgentsModel) -> list[WriterEvent]:
         async with aclosing(LanguageModelWriter(model).write(QUESTION, PASSAGES, JUDGED)) as pieces:
             one = await anext(pieces)
             assert not go_on.is_set()
@@ -173,7 +173,7 @@ def test_closing_the_draft_ends_the_call_and_the_model_stays_usable(services: Sc
     first, _ = json.dumps(reply(GAP, NARROWS)).split(', {"text": "Domain')
     services.reply_with(StreamedReply(first, never), reply(NARROWS))
 
-    async def use(model: LanguageModel) -> list[WriterEvent]:
+    async def use(model: OpenAIAgentsModel) -> list[WriterEvent]:
         async with aclosing(LanguageModelWriter(model).write(QUESTION, PASSAGES, JUDGED)) as pieces:
             one = await anext(pieces)
         return [one, *await collect(LanguageModelWriter(model).write(QUESTION, PASSAGES, JUDGED))]
@@ -283,7 +283,7 @@ def test_a_reply_in_a_code_fence_is_parsed(services: ScriptedServices, api: str)
 def test_several_questions_share_one_connection(services: ScriptedServices, api: str) -> None:
     services.reply_with(reply(GAP), reply(NARROWS), call(), reply(GAP))
 
-    async def use(model: LanguageModel) -> list[WriterEvent]:
+    async def use(model: OpenAIAgentsModel) -> list[WriterEvent]:
         writer = LanguageModelWriter(model)
         for _ in range(2):
             await collect(writer.write(QUESTION, PASSAGES, JUDGED))
@@ -297,7 +297,7 @@ def test_several_questions_share_one_connection(services: ScriptedServices, api:
 def test_questions_are_answered_concurrently(services: ScriptedServices) -> None:
     services.reply_with(reply(GAP), always=True)
 
-    async def use(model: LanguageModel) -> list[WriterEvent]:
+    async def use(model: OpenAIAgentsModel) -> list[WriterEvent]:
         writer = LanguageModelWriter(model)
         every = await asyncio.gather(*(collect(writer.write(QUESTION, PASSAGES, JUDGED)) for _ in range(8)))
         return [piece for pieces in every for piece in pieces]
@@ -502,7 +502,7 @@ def cut_off(services: ScriptedServices, error: type[ServiceError], **options: An
     """Returns what was written before this error."""
     given: list[WriterEvent] = []
 
-    async def use(model: LanguageModel) -> list[WriterEvent]:
+    async def use(model: OpenAIAgentsModel) -> list[WriterEvent]:
         async for piece in LanguageModelWriter(model).write(QUESTION, PASSAGES, JUDGED):
             given.append(piece)
         return []
@@ -561,7 +561,7 @@ def test_a_model_that_never_ends_times_out(services: ScriptedServices, fault: Fa
 def test_a_question_has_one_deadline_for_all_attempts(services: ScriptedServices) -> None:
     services.fail_with(Fault.TIMEOUT, always=True)
 
-    async def use(model: LanguageModel) -> list[WriterEvent]:
+    async def use(model: OpenAIAgentsModel) -> list[WriterEvent]:
         return await collect(LanguageModelWriter(model).write(QUESTION, PASSAGES, JUDGED, Deadline.after(0.3)))
 
     with pytest.raises(ServiceTimeoutError):
@@ -638,7 +638,7 @@ def test_the_token_usage_comes_before_the_error(services: ScriptedServices) -> N
     services.reply_with('{"sentences": [', always=True)
     given: list[WriterEvent] = []
 
-    async def use(model: LanguageModel) -> list[WriterEvent]:
+    async def use(model: OpenAIAgentsModel) -> list[WriterEvent]:
         async for piece in LanguageModelWriter(model).write(QUESTION, PASSAGES, JUDGED):
             given.append(piece)
         return []
@@ -654,7 +654,7 @@ def test_a_rejection_without_a_reason_simplifies_one_request_only(
     services.fail_with(Fault.BAD_REQUEST)
     services.reply_with(reply(GAP), reply(NARROWS))
 
-    async def use(model: LanguageModel) -> list[WriterEvent]:
+    async def use(model: OpenAIAgentsModel) -> list[WriterEvent]:
         writer = LanguageModelWriter(model)
         await collect(writer.write(QUESTION, PASSAGES, JUDGED))
         return await collect(writer.write(QUESTION, PASSAGES, JUDGED))

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from tests.answering.writers.conftest import make_passage
 
-from bookbound.answering.writers.numbered_passages import NumberedPassages, strip_citation_marks
-from bookbound.answering.writers.stream_parser import DraftSentence
+from bookbound.answering.writers.llm.numbered_passages import NumberedPassages, strip_citation_marks
+from bookbound.answering.writers.llm.stream_parser import DraftSentence
 
 MARKED_TEXT = "Use arr[1] to read it. The list a = [1, 2, 3] is sorted. See x = [1] there."
 SAFE = "The arm is safe when the brake holds. Read a[i] before. Press [Enter] twice. It covers 3 m²."

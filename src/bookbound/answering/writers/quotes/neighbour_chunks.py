@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bookbound.answering.writers.quote_context import ANNOUNCES_TABLE
+from bookbound.answering.writers.quotes.quote_context import ANNOUNCES_TABLE
 from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
 from bookbound.domain.document import PageBreak, SourceSpan
 from bookbound.domain.judgement import Evidence, Judgement

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.answering.writers.stream_parser import (
+from bookbound.answering.writers.llm.stream_parser import (
     MAX_DRAFT_SENTENCE_CHARACTERS,
     MAX_DRAFT_SENTENCES,
     MAX_REPLY_CHARACTERS,

@@ -1,16 +1,17 @@
-"""Builds the prompts and the options of requests to a language model."""
+"""Builds the prompts and the texts that a language model reads."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from bookbound.answering.writers.unicode_guard import strip_invisible
+from bookbound.answering.writers.llm.stream_parser import REPLY_SCHEMA
+from bookbound.answering.writers.llm.unicode_guard import strip_invisible
 from bookbound.domain.chunk import Passage
-from bookbound.domain.errors import ServiceError
 from bookbound.domain.judgement import Judgement
+from bookbound.domain.language_model import Prompt
 from bookbound.domain.question import SELECTION_CHUNK_ID, Question
 from bookbound.domain.reply import MAX_ANSWER_SENTENCES, SEARCH_TOOL_NAME
 
@@ -53,7 +54,9 @@ SEARCH_TOOL_DESCRIPTION = (
 NOTHING_FOUND_MESSAGE = "The search found nothing that answers."
 NOTHING_NEW_MESSAGE = "The search found only passages that you were given already."
 NO_MORE_SEARCHES_MESSAGE = "There are no more searches. Answer from the passages that you were given."
-_OPEN, _CLOSE = "⟦", "⟧"  # hardly any book uses these brackets; if one does, they are replaced
+# Hardly any book uses these brackets; if one does, they are replaced.
+_OPEN = "⟦"
+_CLOSE = "⟧"
 _BRACKET_REPLACEMENTS = str.maketrans(
     {"⟦": "[", "⟧": "]", "〚": "[", "〛": "]", "⦋": "[", "⦌": "]", "⟬": "[", "⟭": "]"}
 )
@@ -82,18 +85,10 @@ class DataDelimiters:
         return f"{self.begin(name)}\n{shown}\n{self.end}"
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """The instructions and the message that begin a conversation, and the delimiters of its data."""
-
-    instructions: str
-    message: str
-    delimiters: DataDelimiters
-
-
-def build_answer_prompt(question: Question, passages: Sequence[Passage], judgement: Judgement) -> Prompt:
+def build_answer_prompt(
+    question: Question, passages: Sequence[Passage], judgement: Judgement, delimiters: DataDelimiters
+) -> Prompt:
     """Asks for an answer from passages that were judged to contain it."""
-    delimiters = DataDelimiters.create()
     shown = format_numbered_passages(delimiters, enumerate((format_passage(passage) for passage in passages), 1))
     relevant = judgement.relevant_chunk_ids
     found = [str(number) for number, passage in enumerate(passages, 1) if passage.chunk.id in relevant]
@@ -101,14 +96,13 @@ def build_answer_prompt(question: Question, passages: Sequence[Passage], judgeme
     if judgement.is_partial:
         hints += " It found no answer to part of the question."
     pieces = (shown, delimiters.wrap("question", question.text), hints.strip())
-    return Prompt(_RULES + _format_data_rules(delimiters), "\n\n".join(filter(None, pieces)), delimiters)
+    return Prompt(_RULES + _format_data_rules(delimiters), "\n\n".join(filter(None, pieces)), REPLY_SCHEMA)
 
 
-def build_search_prompt(question: Question) -> Prompt:
+def build_search_prompt(question: Question, delimiters: DataDelimiters) -> Prompt:
     """Asks for an answer from passages that the model searches by itself."""
-    delimiters = DataDelimiters.create()
     rules = _RULES + _SEARCH_RULES + _format_data_rules(delimiters)
-    return Prompt(rules, delimiters.wrap("question", question.text), delimiters)
+    return Prompt(rules, delimiters.wrap("question", question.text), REPLY_SCHEMA)
 
 
 def build_search_schema(fewest: int, most: int) -> dict[str, Any]:
@@ -138,46 +132,3 @@ def format_passage(passage: Passage) -> str:
 
 def _format_data_rules(delimiters: DataDelimiters) -> str:
     return _DATA_RULES.format(code=delimiters.code, begin=delimiters.begin("passage 1"), end=delimiters.end)
-
-
-LANGUAGE_MODEL_SERVICE = "language model"
-REQUEST_REJECTED = "The language model rejected the request. Check the settings `llm_model`, `llm_url` and `llm_api`."
-
-
-@dataclass(frozen=True, slots=True)
-class RequestOptions:
-    """The options of a request, which are reduced for an endpoint that does not accept all of them."""
-
-    temperature: float | None
-    send_schema: bool = True
-    report_usage: bool = True
-
-    @property
-    def plain(self) -> RequestOptions:
-        return RequestOptions(None, send_schema=False, report_usage=False)
-
-    def without(self, parameter: str | None) -> RequestOptions:
-        """Returns the options without one parameter of the API, or the same options if they do not set it."""
-        match parameter:
-            case "temperature":
-                return replace(self, temperature=None)
-            case "response_format" | "text":
-                return replace(self, send_schema=False)
-            case "stream_options":
-                return replace(self, report_usage=False)
-        return self
-
-
-@dataclass(frozen=True, slots=True)
-class FinalReply:
-    """The whole text of the last reply, at the end of a successful run."""
-
-    text: str
-
-
-class UnsupportedParameterError(ServiceError):
-    """An endpoint rejects a request; `parameter` is what it names as the reason."""
-
-    def __init__(self, parameter: str | None) -> None:
-        super().__init__(REQUEST_REJECTED, service=LANGUAGE_MODEL_SERVICE)
-        self.parameter = parameter

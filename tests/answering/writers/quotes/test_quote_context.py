@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from tests.answering.writers.conftest import Pages
 
-from bookbound.answering.writers.excerpt import Excerpt
+from bookbound.answering.writers.quotes.excerpt import Excerpt
 from bookbound.domain.reply import MAX_ANSWER_SENTENCES
 from bookbound.text.tokens import extract_terms
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.answering.writers.conftest import Pages
 
-from bookbound.answering.writers.quote_context import is_aside
+from bookbound.answering.writers.quotes.quote_context import is_aside
 from bookbound.domain.chunk_layout import ChunkLayout
 
 Make = Callable[..., Pages]

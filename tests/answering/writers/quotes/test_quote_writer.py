@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.answering.writers.conftest import Pages
 
-from bookbound.answering.writers.quotes import quote_closest
+from bookbound.answering.writers.quotes.quote_writer import quote_closest
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
 from bookbound.domain.question import SELECTION_CHUNK_ID, Question

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from bookbound.answering.writers.unicode_guard import UnicodeGuard, strip_invisible
+from bookbound.answering.writers.llm.unicode_guard import UnicodeGuard, strip_invisible
 
 BOOK = UnicodeGuard("The arm is not safe at 90 °C, says Poincaré: use List<int>, a[0] → b, 5 µm, m² and [docs](/a).")
 

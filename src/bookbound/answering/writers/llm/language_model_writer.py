@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from time import monotonic
 from typing import Generic, TypeVar
 
-from bookbound.answering.writers import llm_request
-from bookbound.answering.writers.llm_request import (
+from bookbound.answering.writers.llm.numbered_passages import MAX_SEARCHES, BookSearchTool, NumberedPassages
+from bookbound.answering.writers.llm.prompts import DataDelimiters, build_answer_prompt, build_search_prompt
+from bookbound.answering.writers.llm.stream_parser import DraftSentence, MalformedReplyError, StreamParser
+from bookbound.domain.chunk import Passage
+from bookbound.domain.errors import ServiceError, ServiceResponseError
+from bookbound.domain.judgement import Judgement
+from bookbound.domain.language_model import (
     LANGUAGE_MODEL_SERVICE,
     FinalReply,
     RequestOptions,
     UnsupportedParameterError,
 )
-from bookbound.answering.writers.numbered_passages import MAX_SEARCHES, BookSearchTool, NumberedPassages
-from bookbound.answering.writers.openai_agents import LanguageModel
-from bookbound.answering.writers.stream_parser import DraftSentence, MalformedReplyError, StreamParser
-from bookbound.domain.chunk import Passage
-from bookbound.domain.errors import ServiceError, ServiceResponseError
-from bookbound.domain.judgement import Judgement
-from bookbound.domain.ports import BookSearch
+from bookbound.domain.ports import BookSearch, LanguageModel
 from bookbound.domain.question import NO_DEADLINE, Deadline, Question
 from bookbound.domain.reply import MAX_ANSWER_SENTENCES, AnswerSentence, MissingPart, WriterEvent
 from bookbound.domain.trace import TokenUsage
@@ -29,35 +29,50 @@ from bookbound.languages.detection import is_same_language
 from bookbound.services import build_response_error, build_timeout_error, call_with_retry
 
 Item = TypeVar("Item")
+log = logging.getLogger("bookbound.answering.writers")
+
+
+class AcceptedOptions:
+    """The options that an endpoint accepts, as far as it is known; it may accept fewer together with a tool."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.current = RequestOptions(model.temperature)
+
+    def leave_out(self, rejected: Sequence[UnsupportedParameterError]) -> None:
+        """Leaves these options out of later requests, because the endpoint rejected them."""
+        for error in rejected:
+            reduced = self.current.without(error.option)
+            if reduced != self.current:
+                self.current = reduced
+                log.info("The language model does not accept `%s`; later requests leave it out.", error.parameter)
 
 
 class RetriedStream(Generic[Item]):
     """A stream from a model that starts again after an error that may pass, as long as it has yielded nothing.
 
     An endpoint that rejects an option is asked without it. If it named the option and accepts the rest, later
-    questions, with tools or without, leave it out too.
+    questions leave it out too.
     """
 
     def __init__(
         self,
         model: LanguageModel,
+        accepted: AcceptedOptions,
         start: Callable[[RequestOptions], AsyncGenerator[Item]],
         deadline: Deadline,
-        *,
-        with_tools: bool = False,
     ) -> None:
-        self._model, self._start, self._deadline, self._with_tools = model, start, deadline, with_tools
-        self._options = model.options[with_tools]
-        self._rejected: list[str | None] = []
+        self._accepted, self._start, self._deadline = accepted, start, deadline
+        self._seconds = deadline.limit(model.timeout_seconds)
+        self._options = accepted.current
+        self._rejected: list[UnsupportedParameterError | None] = []
         self._usage = TokenUsage()
 
     async def items(self) -> AsyncGenerator[Item | TokenUsage]:
         """Yields the items, and last the token usage of every attempt."""
-        seconds = self._deadline.limit(self._model.timeout_seconds)
-        end = monotonic() + seconds
+        end = monotonic() + self._seconds
         try:
             item, stream = await call_with_retry(
-                self._open, service=LANGUAGE_MODEL_SERVICE, seconds=seconds, deadline=self._deadline
+                self._open, service=LANGUAGE_MODEL_SERVICE, seconds=self._seconds, deadline=self._deadline
             )
             async with aclosing(stream):
                 while item is not None:
@@ -79,17 +94,18 @@ class RetriedStream(Generic[Item]):
             try:
                 first = await self._next_item(stream)
             except UnsupportedParameterError as error:
-                reduced = self._options.without(error.parameter)
-                named = reduced != self._options
-                reduced = reduced if named else self._options.plain
+                reduced = self._options.without(error.option)
+                is_named = reduced != self._options
+                reduced = reduced if is_named else self._options.plain
                 if reduced == self._options:
                     raise
                 self._options = reduced
-                self._rejected.append(error.parameter if named else None)
+                self._rejected.append(error if is_named else None)
             else:
-                rejected = [parameter for parameter in self._rejected if parameter]
-                if len(rejected) == len(self._rejected):
-                    self._model.disable_options(rejected, self._with_tools)
+                # The plain options leave out more than what was rejected, so nothing is known about each.
+                named = [error for error in self._rejected if error]
+                if len(named) == len(self._rejected):
+                    self._accepted.leave_out(named)
                 return first, stream
 
     async def _next_item(self, stream: AsyncGenerator[Item]) -> Item | None:
@@ -108,6 +124,7 @@ class LanguageModelWriter:
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
+        self._accepted = AcceptedOptions(model)
         self.name = model.name
 
     async def write(
@@ -117,7 +134,7 @@ class LanguageModelWriter:
         judgement: Judgement,
         deadline: Deadline = NO_DEADLINE,
     ) -> AsyncGenerator[WriterEvent]:
-        prompt = llm_request.build_answer_prompt(question, passages, judgement)
+        prompt = build_answer_prompt(question, passages, judgement, DataDelimiters.create())
 
         async def draft(options: RequestOptions) -> AsyncGenerator[WriterEvent]:
             numbered, parser = NumberedPassages(passages), StreamParser()
@@ -139,7 +156,7 @@ class LanguageModelWriter:
             if parser.missing:
                 yield MissingPart()
 
-        async with aclosing(RetriedStream(self._model, draft, deadline).items()) as events:
+        async with aclosing(RetriedStream(self._model, self._accepted, draft, deadline).items()) as events:
             async for event in events:
                 yield event
 
@@ -152,14 +169,17 @@ class LanguageModelAgent:
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
-        self.name, self.temperature = model.name, model.temperature
+        self._accepted = AcceptedOptions(model)
+        self.name = model.name
+        self.temperature = model.temperature
 
     async def converse(
         self, question: Question, search: BookSearch, deadline: Deadline = NO_DEADLINE, *, must_search: bool = True
     ) -> AsyncGenerator[WriterEvent]:
         async def talk(options: RequestOptions) -> AsyncGenerator[WriterEvent | Exception]:
-            prompt, parser = llm_request.build_search_prompt(question), StreamParser()
-            tool = BookSearchTool(question, search, prompt.delimiters, must_search=must_search)
+            delimiters, parser = DataDelimiters.create(), StreamParser()
+            prompt = build_search_prompt(question, delimiters)
+            tool = BookSearchTool(question, search, delimiters, must_search=must_search)
             async with aclosing(self._model.run(prompt, options, tool, turns=MAX_SEARCHES + 1)) as run:
                 try:
                     async for piece in run:
@@ -181,7 +201,7 @@ class LanguageModelAgent:
                 if parser.missing:
                     yield MissingPart()
 
-        async with aclosing(RetriedStream(self._model, talk, deadline, with_tools=True).items()) as events:
+        async with aclosing(RetriedStream(self._model, self._accepted, talk, deadline).items()) as events:
             async for event in events:
                 if isinstance(event, Exception):
                     raise event  # the search failed, not the model, so another attempt would not help

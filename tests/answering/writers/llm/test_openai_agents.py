@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from bookbound.answering.writers.language_model import RetriedStream
-from bookbound.answering.writers.llm_request import DataDelimiters, Prompt, RequestOptions, UnsupportedParameterError
-from bookbound.answering.writers.openai_agents import LanguageModel
+from bookbound.answering.writers.llm.language_model_writer import AcceptedOptions, RetriedStream
+from bookbound.answering.writers.llm.openai_agents import OPTIONS_BY_PARAMETER, OpenAIAgentsModel
+from bookbound.answering.writers.llm.stream_parser import REPLY_SCHEMA
 from bookbound.domain.errors import ServiceError, ServiceResponseError
+from bookbound.domain.language_model import Prompt, RequestOptions, UnsupportedParameterError
 from bookbound.domain.question import NO_DEADLINE
 
 FULL, PLAIN = RequestOptions(0.0), RequestOptions(None, send_schema=False, report_usage=False)
@@ -38,16 +39,19 @@ class FailingStream:
         yield "said"
 
 
-def collect_options(
-    *questions: FailingStream, tools: tuple[bool, ...] = (False, False, False)
-) -> list[list[RequestOptions]]:
+def rejection(parameter: str | None) -> UnsupportedParameterError:
+    return UnsupportedParameterError(parameter, OPTIONS_BY_PARAMETER.get(parameter or ""))
+
+
+def collect_options(*questions: FailingStream) -> list[list[RequestOptions]]:
     """Returns the options of each question to one model."""
 
     async def main() -> None:
-        model = LanguageModel("scripted-1", url="http://127.0.0.1:9/v1")
-        for question, with_tools in zip(questions, tools, strict=False):
+        model = OpenAIAgentsModel("scripted-1", url="http://127.0.0.1:9/v1")
+        accepted = AcceptedOptions(model)
+        for question in questions:
             try:
-                async for _ in RetriedStream(model, question.start, NO_DEADLINE, with_tools=with_tools).items():
+                async for _ in RetriedStream(model, accepted, question.start, NO_DEADLINE).items():
                     pass
             except ServiceError:
                 pass
@@ -63,7 +67,7 @@ def test_a_parameter_that_is_rejected_by_name_is_left_out_from_then_on(
 ) -> None:
     caplog.set_level(logging.INFO)
     eased = LEFT_OUT[parameter]
-    assert collect_options(FailingStream(UnsupportedParameterError(parameter)), FailingStream(), FailingStream()) == [
+    assert collect_options(FailingStream(rejection(parameter)), FailingStream(), FailingStream()) == [
         [FULL, eased],
         [eased],
         [eased],
@@ -77,7 +81,7 @@ def test_a_rejection_without_a_known_parameter_changes_one_question(
     parameter: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    assert collect_options(FailingStream(UnsupportedParameterError(parameter)), FailingStream()) == [
+    assert collect_options(FailingStream(rejection(parameter)), FailingStream()) == [
         [FULL, PLAIN],
         [FULL],
     ]
@@ -85,7 +89,7 @@ def test_a_rejection_without_a_known_parameter_changes_one_question(
 
 
 def test_nothing_is_remembered_if_the_reduced_request_fails_too() -> None:
-    refused = [UnsupportedParameterError("temperature"), *[UnsupportedParameterError(None)] * 2]
+    refused = [rejection("temperature"), *[rejection(None)] * 2]
     assert collect_options(FailingStream(*refused), FailingStream()) == [[FULL, RequestOptions(None), PLAIN], [FULL]]
     assert collect_options(FailingStream(*refused[:2]), FailingStream()) == [
         [FULL, RequestOptions(None), PLAIN],
@@ -94,18 +98,8 @@ def test_nothing_is_remembered_if_the_reduced_request_fails_too() -> None:
 
 
 def test_later_attempts_keep_the_reduced_options() -> None:
-    refused = FailingStream(UnsupportedParameterError(None), ServiceResponseError("unusable", service="language model"))
+    refused = FailingStream(rejection(None), ServiceResponseError("unusable", service="language model"))
     assert collect_options(refused) == [[FULL, PLAIN, PLAIN]]
-
-
-def test_options_with_tools_and_without_are_separate() -> None:
-    asked = collect_options(
-        FailingStream(UnsupportedParameterError("temperature")),
-        FailingStream(),
-        FailingStream(),
-        tools=(True, False, True),
-    )
-    assert asked == [[FULL, RequestOptions(None)], [FULL], [RequestOptions(None)]]
 
 
 @pytest.fixture
@@ -141,10 +135,11 @@ def test_the_log_names_the_rejected_parameter_and_nothing_private(
     caplog.set_level(logging.INFO)
 
     async def main() -> None:
-        model = LanguageModel("scripted-1", url=url)
-        prompt = Prompt("Answer.", "What?", DataDelimiters.create())
+        model = OpenAIAgentsModel("scripted-1", url=url)
+        prompt = Prompt("Answer.", "What?", REPLY_SCHEMA)
+        stream = RetriedStream(model, AcceptedOptions(model), lambda options: model.run(prompt, options), NO_DEADLINE)
         try:
-            async for _ in RetriedStream(model, lambda options: model.run(prompt, options), NO_DEADLINE).items():
+            async for _ in stream.items():
                 pass
         finally:
             await model.close()

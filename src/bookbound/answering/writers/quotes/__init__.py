@@ -1,0 +1,1 @@
+"""Answers in the book's own words."""

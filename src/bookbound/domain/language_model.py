@@ -1,0 +1,98 @@
+"""Defines what goes to a language model and what comes back, whoever provides the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+from bookbound.domain.errors import ServiceError
+from bookbound.domain.trace import TokenUsage
+
+LANGUAGE_MODEL_SERVICE = "language model"
+REQUEST_REJECTED = "The language model rejected the request. Check the settings `llm_model`, `llm_url` and `llm_api`."
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The instructions and the message that begin a conversation, and the JSON schema of the reply."""
+
+    instructions: str
+    message: str
+    reply_schema: Mapping[str, Any]
+
+
+class SearchTool(Protocol):
+    """The tool with which a language model searches the book."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def arguments_schema(self) -> Mapping[str, Any]:
+        """The JSON schema of the arguments of a call."""
+
+    @property
+    def must_search(self) -> bool:
+        """Whether the model has to call the tool before it answers."""
+
+    @property
+    def can_search(self) -> bool:
+        """Whether the tool may still be offered; it is limited to a few searches."""
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether the conversation ends with an empty reply, because there is nothing to answer from."""
+
+    async def run(self, arguments: str) -> str:
+        """Searches with arguments in JSON, and returns what the model reads."""
+
+
+OptionName = Literal["temperature", "send_schema", "report_usage"]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestOptions:
+    """The options of a request, which are reduced for an endpoint that does not accept all of them."""
+
+    temperature: float | None
+    send_schema: bool = True
+    report_usage: bool = True
+
+    @property
+    def plain(self) -> RequestOptions:
+        return RequestOptions(None, send_schema=False, report_usage=False)
+
+    def without(self, option: OptionName | None) -> RequestOptions:
+        """Returns the options with one left out; without a name they stay the same."""
+        match option:
+            case "temperature":
+                return replace(self, temperature=None)
+            case "send_schema":
+                return replace(self, send_schema=False)
+            case "report_usage":
+                return replace(self, report_usage=False)
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class FinalReply:
+    """The whole text of the last reply, at the end of a successful run."""
+
+    text: str
+
+
+ModelEvent = str | TokenUsage | FinalReply
+"""A piece of text as the model writes it, the usage of a call, or the end."""
+
+
+class UnsupportedParameterError(ServiceError):
+    """An endpoint rejects a request; if it names a parameter, `option` is what sets that one."""
+
+    def __init__(self, parameter: str | None = None, option: OptionName | None = None) -> None:
+        super().__init__(REQUEST_REJECTED, service=LANGUAGE_MODEL_SERVICE)
+        self.parameter = parameter
+        self.option = option
