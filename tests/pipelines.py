@@ -16,6 +16,7 @@ from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Assessment
 from bookbound.domain.ports import Assessor
 from bookbound.domain.question import NO_DEADLINE, Deadline
+from bookbound.domain.understanding import QuestionPart
 from bookbound.models.onnx import OnnxNetwork
 
 
@@ -24,12 +25,14 @@ class RememberingAssessor:
 
     def __init__(self, assessor: Assessor) -> None:
         self._assessor = assessor
-        self._known: dict[tuple[str, tuple[Passage, ...]], Assessment] = {}
+        self._known: dict[tuple[QuestionPart, tuple[Passage, ...]], Assessment] = {}
 
-    async def assess(self, question: str, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE) -> Assessment:
-        key = question, tuple(passages)
+    async def assess(
+        self, part: QuestionPart, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE
+    ) -> Assessment:
+        key = part, tuple(passages)
         if key not in self._known:
-            self._known[key] = await self._assessor.assess(question, passages, deadline)
+            self._known[key] = await self._assessor.assess(part, passages, deadline)
         return self._known[key]
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from bookbound.answering.deciding.operating_point import OperatingPoint
 from bookbound.answering.engine import Engine, OpenBook
-from bookbound.answering.operating_point import OperatingPoint
 from bookbound.answering.pipeline import Pipeline
-from bookbound.answering.several_books import MultiBookIndex
 from bookbound.domain.judgement import Judgement, RefusalReason
 from bookbound.domain.ports import Index
 from bookbound.domain.question import AnswerScope, Question, Retrieval
 from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, Answer, AnswerSentence, Refusal, Reply
 from bookbound.indexing.pipeline import BookSource, build_index
 from bookbound.indexing.store.edge_store import EdgeStore
+from bookbound.indexing.store.several_books import MultiBookIndex
 from bookbound.sources import parse_book
 from bookbound.testing import ScriptedEmbedder
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from bookbound.answering.book_questions import BookQuestion, BookQuestionKind, parse_book_question
 
 TITLE = "A Byte of Python"

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bookbound.answering.follow_up import complete_follow_up, propose_completions
 
 from bookbound import bootstrap
-from bookbound.answering.follow_up import complete_follow_up, propose_completions
 from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.question import AnswerScope, CompletedQuestion, Question, Retrieval, Turn
 from bookbound.domain.reply import Answer

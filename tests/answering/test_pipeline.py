@@ -13,8 +13,8 @@ from evals.sources import Sources, is_verbatim
 from tests.pipelines import RememberingAssessor, with_engine, with_point
 
 from bookbound import bootstrap
+from bookbound.answering.deciding.part_readings import PARTIAL_ANSWER_WEIGHT
 from bookbound.answering.pipeline import Pipeline
-from bookbound.answering.reading.question_parts import PARTIAL_ANSWER_WEIGHT
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import (
     EmbedderMismatchError,
@@ -56,6 +56,7 @@ from bookbound.domain.reply import (
     WriterEvent,
 )
 from bookbound.domain.trace import TokenUsage
+from bookbound.domain.understanding import QuestionPart, Understanding
 from bookbound.settings import Settings
 
 GEAR_QUESTION = "What are the three parts of a strain wave gear?"
@@ -281,8 +282,10 @@ class RecordingAssessor:
     def __init__(self) -> None:
         self.calls: list[tuple[str, list[str]]] = []
 
-    async def assess(self, question: str, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE) -> Assessment:
-        self.calls.append((question, [passage.chunk.id for passage in passages]))
+    async def assess(
+        self, part: QuestionPart, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE
+    ) -> Assessment:
+        self.calls.append((part.text, [passage.chunk.id for passage in passages]))
         return Assessment(0.0, (PassageAssessment(0.0),) * len(passages))
 
 
@@ -339,7 +342,11 @@ class FirstPartOnly:
     name, can_refuse = "first part", False
 
     async def write(
-        self, question: Question, passages: Sequence[Passage], judgement: Judgement, deadline: Deadline = NO_DEADLINE
+        self,
+        understanding: Understanding,
+        passages: Sequence[Passage],
+        judgement: Judgement,
+        deadline: Deadline = NO_DEADLINE,
     ) -> AsyncGenerator[AnswerSentence | TokenUsage]:
         piece = next(evidence for evidence in judgement.evidence if evidence.part == 0)
         yield AnswerSentence(piece.text, (piece,))
@@ -380,7 +387,11 @@ class FakeWriter:
         self.left = 0.0
 
     async def write(
-        self, question: Question, passages: Sequence[Passage], judgement: Judgement, deadline: Deadline = NO_DEADLINE
+        self,
+        understanding: Understanding,
+        passages: Sequence[Passage],
+        judgement: Judgement,
+        deadline: Deadline = NO_DEADLINE,
     ) -> AsyncGenerator[WriterEvent]:
         self.left = deadline.limit(1000.0)
         try:

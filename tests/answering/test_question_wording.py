@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
-
 from bookbound.answering.question_wording import (
     SpellingCorrector,
     find_intended_words,
@@ -15,6 +14,7 @@ from bookbound.answering.question_wording import (
     judge_as_meant,
     phrase_keyword,
 )
+
 from bookbound.answering.run_state import RunState
 from bookbound.bootstrap.components import build_store
 from bookbound.domain.judgement import Judgement, RefusalReason

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from bookbound.answering.small_talk import SmallTalk, recognize_small_talk
 
 SMALL_TALK: dict[SmallTalk, list[str]] = {

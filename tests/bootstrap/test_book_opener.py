@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from bookbound import bootstrap
-from bookbound.answering.operating_point import OPERATING_POINT_FILE, Calibration, save_calibration
+from bookbound.answering.deciding.operating_point import OPERATING_POINT_FILE, Calibration, save_calibration
 from bookbound.answering.pipeline import Pipeline
 from bookbound.answering.writers.quotes.quote_writer import QuoteWriter
 from bookbound.domain.errors import ConfigError, EmbedderMismatchError

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import ROWS, Run
 
-from bookbound.answering.operating_point import Calibration
+from bookbound.answering.deciding.operating_point import Calibration
 from bookbound.cli.calibrate_command import _save_calibration
 from bookbound.settings import Settings
 

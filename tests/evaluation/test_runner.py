@@ -17,12 +17,13 @@ from tests.evaluation.outcomes import (
 )
 from tests.pipelines import with_point
 
-from bookbound.answering.operating_point import OperatingPoint
+from bookbound.answering.deciding.operating_point import OperatingPoint
 from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Assessment, PassageAssessment
 from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.domain.reply import Answer, Refusal, Unsure
+from bookbound.domain.understanding import QuestionPart
 from bookbound.evaluation.question_set import EvaluationQuestion, EvidenceQuote
 from bookbound.evaluation.runner import (
     CachedAssessor,
@@ -165,7 +166,9 @@ class CountingAssessor:
     def __init__(self) -> None:
         self.calls = 0
 
-    async def assess(self, question: str, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE) -> Assessment:
+    async def assess(
+        self, part: QuestionPart, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE
+    ) -> Assessment:
         self.calls += 1
         return Assessment(0.5, tuple(PassageAssessment(0.5) for _ in passages))
 

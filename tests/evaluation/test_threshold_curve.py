@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.evaluation.outcomes import make_answered, make_item, make_refused
 
-from bookbound.answering.operating_point import OperatingPoint
+from bookbound.answering.deciding.operating_point import OperatingPoint
 from bookbound.evaluation.runner import QuestionOutcome
 from bookbound.evaluation.threshold_curve import (
     MAX_COVERAGE_LOSS,

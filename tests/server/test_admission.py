@@ -23,6 +23,7 @@ from bookbound.domain.ports import Embedder
 from bookbound.domain.query_log_entry import QueryStatus, Requester
 from bookbound.domain.question import NO_DEADLINE, Deadline, Question, Retrieval
 from bookbound.domain.reply import Reply
+from bookbound.domain.understanding import QuestionPart
 from bookbound.server.admission import AdmissionController
 from bookbound.server.book_pool import BookPool
 from bookbound.settings import Settings
@@ -38,12 +39,14 @@ class BlockingAssessor:
         self.open = asyncio.Event()
         self.running = self.most = self.ended = 0
 
-    async def assess(self, question: str, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE) -> Assessment:
+    async def assess(
+        self, part: QuestionPart, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE
+    ) -> Assessment:
         self.running += 1
         self.most = max(self.most, self.running)
         try:
             await self.open.wait()
-            return await self._assessor.assess(question, passages, deadline)
+            return await self._assessor.assess(part, passages, deadline)
         finally:
             self.running -= 1
             self.ended += 1

@@ -6,20 +6,23 @@ import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from bookbound.answering.book_questions import BookQuestion, BookQuestionKind, parse_book_question
-from bookbound.answering.run_state import RunState
-from bookbound.answering.small_talk import write_invitation
+from bookbound.answering.invitations import write_invitation
+from bookbound.answering.reply_builder import Findings
 from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.outline import Outline, OutlineChapter
 from bookbound.domain.ports import Index
-from bookbound.domain.question import Deadline, Retrieval
+from bookbound.domain.question import NO_DEADLINE, Deadline, Retrieval
 from bookbound.domain.reply import AnswerSentence
+from bookbound.domain.understanding import BookQuestion, BookTopic
 from bookbound.text.tokens import extract_terms
 
-MAX_TITLES, MAX_TITLES_AFTER_OPENING, MAX_OPENING_SENTENCES = 40, 12, 3
+# A reader sees this many titles at a glance, and fewer below quoted sentences.
+MAX_TITLES = 40
+MAX_TITLES_AFTER_OPENING = 12
+MAX_OPENING_SENTENCES = 3
 _BOOK_WORD = r"(?:book|textbook|guide|course|manual|handbook|tutorial|documentation)"
-_OWN_SECTIONS: dict[BookQuestionKind, str] = {
+_OWN_SECTIONS: dict[BookTopic, str] = {
     "subject": rf"about (?:this|the) {_BOOK_WORD}|what (?:is )?this {_BOOK_WORD}(?: (?:is )?(?:about|covers|is))?",
     "audience": rf"who (?:is )?(?:(?:this|the) {_BOOK_WORD}|it|this) (?:is )?(?:for|aimed at)"
     r"|who should (?:read|use) .*|(?:target |intended )?audience|for whom .*|(?:target|intended) readers?",
@@ -33,17 +36,10 @@ _FRONT_MATTER = re.compile("dedication|preface|foreword|acknowledg|copyright|lic
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
 
 
-async def answer_about_book(index: Index, run: RunState) -> tuple[Retrieval, Judgement] | None:
-    """Answers a question about the book itself; returns nothing for an ordinary question.
-
-    A question about something that neither a section nor the outline of the book tells is an ordinary one.
-    """
-    asked = parse_book_question(run.question.text, index.manifest.title)
-    if asked is None or run.question.selection:
-        return None
-    with run.clock.measure("search"):
-        answer = await OutlineReader(index, await index.outline(run.deadline), run.deadline).answer(asked)
-    return answer.finish(run) if answer else None
+async def answer_about_book(asked: BookQuestion, index: Index, deadline: Deadline = NO_DEADLINE) -> Findings | None:
+    """Answers a question about the book itself, or returns None if neither a section nor the outline tells it."""
+    answer = await OutlineReader(index, await index.outline(deadline), deadline).answer(asked)
+    return answer.finish() if answer else None
 
 
 class OutlineAnswer:
@@ -82,12 +78,11 @@ class OutlineAnswer:
     def __bool__(self) -> bool:
         return bool(self._sentences)
 
-    def finish(self, run: RunState) -> tuple[Retrieval, Judgement]:
-        """Gives the sentences to the run, and returns the passages and the judgement."""
-        run.sentences, run.note, run.writer = self._sentences, self.note, "quotes"
+    def finish(self) -> Findings:
+        """Returns the passages, sentences and note, with the judgement that these are the book's own words."""
         evidence = tuple(evidence for sentence in self._sentences for evidence in sentence.evidence)
         judgement = Judgement(1.0, tuple(self._passages), evidence, "Good" if len(self._passages) > 1 else "Partial")
-        return Retrieval(tuple(self._passages.values())), judgement
+        return Findings(Retrieval(tuple(self._passages.values())), judgement, tuple(self._sentences), self.note)
 
     def _add(self, chunk: Chunk, evidence: Evidence) -> None:
         self._passages[chunk.id] = Passage(chunk, 1.0)
@@ -104,17 +99,17 @@ class OutlineReader:
     async def answer(self, asked: BookQuestion) -> OutlineAnswer | None:
         if not self._chapters:
             return None
-        if asked.kind == "contents":
+        if asked.topic == "contents":
             return self._list_chapters()
-        if asked.kind == "questions":
+        if asked.topic == "questions":
             return self._list_chapters(f"{write_invitation(self._index.manifest)} ")
-        if asked.kind == "chapter":
+        if asked.topic == "chapter":
             return await self._describe_chapter(asked)
-        if answer := await self._quote_own_section(asked.kind):
+        if answer := await self._quote_own_section(asked.topic):
             return answer
-        if asked.kind in ("author", "citation"):
+        if asked.topic in ("author", "citation"):
             return await self._quote_citation()
-        return self._describe_book() if asked.kind == "subject" else None
+        return self._describe_book() if asked.topic == "subject" else None
 
     def _describe_book(self) -> OutlineAnswer:
         """Quotes the opening of each book and lists chapters of a single book."""
@@ -136,10 +131,10 @@ class OutlineReader:
         _add_titles(answer, chapters[:MAX_TITLES])
         return answer
 
-    async def _quote_own_section(self, kind: BookQuestionKind) -> OutlineAnswer | None:
+    async def _quote_own_section(self, topic: BookTopic) -> OutlineAnswer | None:
         """Quotes the section in which the book itself speaks about its subject, its readers or its author."""
-        for place in self._outline.sections if kind in _OWN_SECTIONS else ():
-            if re.fullmatch(_OWN_SECTIONS[kind], place.section.strip(" ?.!:"), re.I):
+        for place in self._outline.sections if topic in _OWN_SECTIONS else ():
+            if re.fullmatch(_OWN_SECTIONS[topic], place.section.strip(" ?.!:"), re.I):
                 chunks = await self._index.chunks(place.file, self._deadline)
                 answer = OutlineAnswer(f"From the section “{place.section}”:")
                 answer.add_opening(next(chunk for chunk in chunks if chunk.place.headings == place.headings))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
-from bookbound.answering.operating_point import OperatingPoint
-from bookbound.answering.several_books import OtherEditions
+from bookbound.answering.deciding.operating_point import OperatingPoint
+from bookbound.answering.other_editions import OtherEditions
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.ports import Agent, AnswerWriter, Assessor, Embedder, Index, Verifier
 

@@ -6,38 +6,32 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from functools import partial
 
 from bookbound.answering.about_book import answer_about_book
-from bookbound.answering.decision import build_reply, decide, rank_passages
+from bookbound.answering.agent_searches import AgentSearches
+from bookbound.answering.deciding.decision import decide, rank_passages
+from bookbound.answering.deciding.part_readings import merge_part_readings
 from bookbound.answering.engine import Engine, OpenBook
-from bookbound.answering.follow_up import complete_follow_up
 from bookbound.answering.grounding.supported_sentences import keep_supported
-from bookbound.answering.question_wording import SpellingCorrector, judge_as_meant
-from bookbound.answering.reading.covering_block import prefer_comparison_table, prefer_covering_block
-from bookbound.answering.reading.named_section import prefer_named_words
-from bookbound.answering.reading.question_parts import merge_part_readings, split_question
-from bookbound.answering.run_state import AgentSearches, RunState, rephrase_question
-from bookbound.answering.selection import ask_after_label, locate_selection
-from bookbound.answering.small_talk import reply_to_small_talk
+from bookbound.answering.invitations import reply_to_small_talk
+from bookbound.answering.passage_search import PassageSearch
+from bookbound.answering.reply_builder import Findings, build_reply
+from bookbound.answering.run_state import Draft, RunState
+from bookbound.answering.understanding import understand, understand_part
+from bookbound.answering.understanding.follow_up import complete_follow_up
+from bookbound.answering.understanding.selected_label import ask_after_label
+from bookbound.answering.understanding.spelling import SpellingCorrector, phrase_keyword
 from bookbound.answering.writers.quotes.neighbour_chunks import join_neighbours
-from bookbound.domain.chunk import Passage
-from bookbound.domain.errors import ServiceError
-from bookbound.domain.judgement import Assessment, Judgement
+from bookbound.domain.errors import InvalidInputError, ServiceError
+from bookbound.domain.judgement import Assessment
 from bookbound.domain.ports import PassageFormatter
-from bookbound.domain.question import MAX_PASSAGES, AnswerScope, Deadline, Question, Retrieval
-from bookbound.domain.reply import (
-    SEARCH_TOOL_NAME,
-    Answer,
-    AnswerSentence,
-    MissingPart,
-    PipelineEvent,
-    Reply,
-    WriterEvent,
-)
-from bookbound.domain.trace import StageClock, TokenUsage
+from bookbound.domain.question import AnswerScope, CompletedQuestion, Deadline, Question, Retrieval
+from bookbound.domain.reply import SEARCH_TOOL_NAME, Answer, AnswerSentence, PipelineEvent, Reply, WriterEvent
+from bookbound.domain.trace import StageClock, Trace
+from bookbound.domain.understanding import QuestionKind, Understanding
 
 log = logging.getLogger("bookbound.answering.pipeline")
+# Enough to compare two ways to complete a follow-up; the whole answer is read later.
 QUICK_PASSAGES = 4
 
 
@@ -50,12 +44,12 @@ class Pipeline:
 
     async def candidates(self, question: Question) -> Retrieval:
         """Returns what the search alone finds: more passages than the question asks for, in its own order."""
-        return await self._retrieve(question, self._start(question))
+        return await self._start(question).search.find(question.text)
 
     async def search(self, question: Question, clock: StageClock | None = None) -> Retrieval:
         """Returns the passages alone, those that answer best first, without a judgement."""
-        run = self._start(question, clock)
-        return (await self._read(question, await self._retrieve(question, run), run))[0]
+        run, understanding = self._start(question, clock), understand(question)
+        return (await self._read(understanding, await self._retrieve(understanding, run), run))[0]
 
     async def ask(
         self,
@@ -79,23 +73,23 @@ class Pipeline:
         comes before all others.
         """
         run = self._start(question, clock)
-        asked = ask_after_label(question) if question.selection else question
-        if completed := await complete_follow_up(asked, partial(self._compare, run), partial(self._estimate, run)):
-            run.reword(completed.text)
-            yield completed
-        corrector = SpellingCorrector(self.book.index, self.engine.embedder, run.deadline)
-        unread = await self._reply_unread(run)
-        retrieval, judgement = unread or await judge_as_meant(run, corrector, self._search_and_judge)
-        yield retrieval
-        yield judgement
-        for ready in run.sentences:
-            yield ready
-        if not run.note and (judgement.answer_present or judgement.is_unsure):
-            run.quotable = await join_neighbours(retrieval, judgement, self.book.index, run.deadline)
-            async with aclosing(self._write(*run.quotable, run)) as sentences:
+        understanding = await self._understand(run)
+        if understanding.completed_from:
+            yield CompletedQuestion(understanding.text)
+        found = await self._reply_unread(understanding, run)
+        if found is None:
+            understanding, found = await self._judge_as_meant(understanding, run)
+        yield found.retrieval
+        yield found.judgement
+        for sentence in found.sentences:
+            yield sentence
+        quotable = found
+        if not found.note and (found.judgement.answer_present or found.judgement.is_unsure):
+            quotable = Findings(*await join_neighbours(*found[:2], self.book.index, run.deadline))
+            async with aclosing(self._write(understanding, quotable, run)) as sentences:
                 async for sentence in sentences:
                     yield sentence
-        yield await self._build_reply(retrieval, judgement, run)
+        yield await self._build_reply(understanding, found, quotable, run)
 
     async def converse(
         self, question: Question, format_passages: PassageFormatter, *, must_search: bool = True
@@ -105,112 +99,131 @@ class Pipeline:
         What it finds is judged by the reader's question, and scores at most what that question itself finds. An agent
         that never searched found nothing. Without an agent this is `ask`.
         """
-        engine = self.engine
-        if engine.agent is None:
+        agent = self.engine.agent
+        if agent is None:
             return await self.ask(question)
-        run = self._start(question)
-        if unread := await self._reply_unread(run):
-            return await self._build_reply(*unread, run)
-        run.writer, run.can_refuse, run.searches_parts = engine.agent.name, True, False
-        searches = AgentSearches(await self._retrieve(question, run))
+        run, understanding = self._start(question), understand(question, self.book.manifest.title)
+        if unread := await self._reply_unread(understanding, run):
+            return await self._build_reply(understanding, unread, unread, run)
+        run.draft = Draft(agent.name, can_refuse=True)
+        searches = AgentSearches(await run.search.find(question.text))
 
         async def search(query: str, k: int) -> tuple[Retrieval, Sequence[str]]:
-            rephrased = rephrase_question(question, query, k)
-            candidates = searches.cap_scores(await self._retrieve(rephrased, run))
-            retrieval, judgement = await self._judge(replace(question, k=rephrased.k), candidates, run)
-            texts = format_passages(retrieval) if judgement.answer_present or judgement.is_unsure else ()
-            searches.add(retrieval, judgement, is_withheld=not texts)
-            return retrieval, texts
+            rephrased = _rephrase(question, query, k)
+            candidates = searches.cap_scores(await run.search.find(rephrased.text))
+            meant = replace(understanding, question=replace(question, k=rephrased.k))
+            found = await self._judge(meant, [candidates] * len(meant.parts), run)
+            texts = format_passages(found.retrieval) if _may_be_read(found) else ()
+            searches.add(found.retrieval, found.judgement, is_withheld=not texts)
+            return found.retrieval, texts
 
-        draft = engine.agent.converse(question, search, run.deadline, must_search=must_search)
+        draft = agent.converse(question, search, run.deadline, must_search=must_search)
         async with aclosing(self._verify(draft, run)) as sentences:
             async for _ in sentences:
                 pass
         if not searches:
-            run.sentences.clear()
-        return await self._build_reply(searches.retrieval, searches.judgement, run)
+            run.draft.sentences.clear()
+        found = Findings(searches.retrieval, searches.judgement)
+        return await self._build_reply(understanding, found, found, run)
 
     async def close(self) -> None:
         await self.book.close()
         await self.engine.close()
 
     def _start(self, question: Question, clock: StageClock | None = None) -> RunState:
-        engine = self.engine
-        return RunState(question, Deadline.after(engine.answer_seconds), clock or StageClock(), engine.writer.name)
+        engine, deadline, clock = self.engine, Deadline.after(self.engine.answer_seconds), clock or StageClock()
+        search = PassageSearch(question, self.book.index, engine.embedder, deadline, clock)
+        return RunState(question, deadline, clock, search, Draft(engine.writer.name))
 
-    async def _reply_unread(self, run: RunState) -> tuple[Retrieval, Judgement] | None:
+    async def _understand(self, run: RunState) -> Understanding:
+        """Completes a follow-up, and reads from the words of the question what is meant."""
+
+        async def estimate(text: str) -> float:
+            """Returns how probable it is that the book answers, after a quick look at the best passages."""
+            assessor = self.engine.quick_assessor or self.engine.assessor
+            passages = (await run.search.find(text)).passages[:QUICK_PASSAGES]
+            with run.clock.measure("judge"):
+                return (await assessor.assess(understand_part(text), passages, run.deadline)).probability
+
+        asked, title = run.question, self.book.manifest.title
+        follow_up = ask_after_label(asked) if asked.selection else asked
+        completed = await complete_follow_up(follow_up, run.search.compare, estimate)
+        if completed:
+            return understand(replace(asked, text=completed), title, completed_from=asked.text)
+        return understand(asked, title)
+
+    async def _reply_unread(self, understanding: Understanding, run: RunState) -> Findings | None:
         """Replies to what no passage has to be read for: questions about the book itself, and small talk."""
-        index = self.book.index
-        return await answer_about_book(index, run) or await reply_to_small_talk(index, run, self._retrieve)
+        if understanding.book_question:
+            with run.clock.measure("search"):
+                answer = await answer_about_book(understanding.book_question, self.book.index, run.deadline)
+            if answer:
+                run.draft = Draft("quotes", sentences=list(answer.sentences))
+            return answer
+        if understanding.small_talk is None:
+            return None
+        found = await run.search.find(understanding.text)
+        return reply_to_small_talk(understanding.small_talk, self.book.manifest, found, understanding.question.k)
 
-    async def _search_and_judge(self, question: Question, run: RunState) -> tuple[Retrieval, Judgement]:
-        return await self._judge(question, await self._retrieve(question, run), run)
+    async def _judge_as_meant(self, understanding: Understanding, run: RunState) -> tuple[Understanding, Findings]:
+        """Judges a question in the book's spelling; a keyword is also read as a question, and the surest one counts."""
+        # The outline did not tell what a question about the book asks, so it is an ordinary one.
+        understanding = replace(understanding, kind=QuestionKind.QUESTION)
+        found = await self._retrieve(understanding, run)
+        if understanding.question.selection:
+            return understanding, await self._judge(understanding, found, run)
+        passages = [passage for each in found for passage in each.passages]
+        corrector = SpellingCorrector(self.book.index, self.engine.embedder)
+        with run.clock.measure("search"):
+            spellings = await corrector.correct(understanding.text, passages, run.deadline)
+        judged = [await self._judge_text(text, understanding, run) for text in spellings]
+        meant, best = max(judged, key=_get_probability)
+        if not best.judgement.answer_present and (asked := phrase_keyword(meant.text)):
+            as_question = await self._judge_text(asked, understanding, run)
+            meant, best = max((meant, best), as_question, key=_get_probability)
+        return meant, best
 
-    async def _retrieve(self, question: Question, run: RunState) -> Retrieval:
-        """Returns the passages an answer may rest on: the selection, the best of the book, or both.
+    async def _judge_text(
+        self, text: str, understanding: Understanding, run: RunState
+    ) -> tuple[Understanding, Findings]:
+        """Judges a question in these words."""
+        if text != understanding.text:
+            completed_from = understanding.completed_from
+            understanding = understand(replace(understanding.question, text=text), completed_from=completed_from)
+        found = await self._retrieve(understanding, run)
+        return understanding, await self._judge(understanding, found, run)
 
-        The book always gives `MAX_PASSAGES`, because only reading them decides which are the best.
-        """
-        index, embedder, deadline, clock = self.book.index, self.engine.embedder, run.deadline, run.clock
-        with clock.measure("embed"):
-            vector = await embedder.embed_question(question.text, deadline)
-        first: Sequence[Passage] = ()
-        place = None
-        if question.selection:
-            with clock.measure("search"):
-                selection = await locate_selection(question.selection, index, deadline)
-            place = selection.place if selection.place.file else None
-            if question.scope is not AnswerScope.BOOK:
-                with clock.measure("embed"):
-                    selected = await embedder.embed_question(question.selection, deadline)
-                first = (Passage(selection, max(0.0, float(vector @ selected))),)
-        found: Sequence[Passage] = ()
-        if question.scope is not AnswerScope.SELECTION:
-            with clock.measure("search"):
-                found = await index.search(question.text, vector, MAX_PASSAGES, deadline)
-        scored = (replace(each, score=embedder.score_similarity(each.score)) for each in (*first, *found))
-        return Retrieval(tuple(scored), place)
+    async def _retrieve(self, understanding: Understanding, run: RunState) -> list[Retrieval]:
+        """Returns the passages for each part of the question."""
+        return [await run.search.find(part.text) for part in understanding.parts]
 
-    async def _compare(self, run: RunState, *phrases: str) -> float:
-        with run.clock.measure("embed"):
-            one, two = [await self.engine.embedder.embed_question(phrase, run.deadline) for phrase in phrases]
-        return float(one @ two)
-
-    async def _estimate(self, run: RunState, question: Question) -> float:
-        """Returns how probable it is that the book answers, after a quick look at the best passages."""
-        assessor = self.engine.quick_assessor or self.engine.assessor
-        passages = (await self._retrieve(question, run)).passages[:QUICK_PASSAGES]
-        with run.clock.measure("judge"):
-            return (await assessor.assess(question.text, passages, run.deadline)).probability
-
-    async def _judge(self, question: Question, candidates: Retrieval, run: RunState) -> tuple[Retrieval, Judgement]:
-        if question.scope is not AnswerScope.SELECTION:
+    async def _judge(self, understanding: Understanding, found: Sequence[Retrieval], run: RunState) -> Findings:
+        if understanding.question.scope is not AnswerScope.SELECTION:
             run.tool_calls += (SEARCH_TOOL_NAME,)
-        retrieval, assessment = await self._read(question, candidates, run)
-        return retrieval, decide(question, retrieval, assessment, self.book.operating_point)
+        retrieval, assessment = await self._read(understanding, found, run)
+        return Findings(retrieval, decide(understanding, retrieval, assessment, self.book.operating_point))
 
-    async def _read(self, question: Question, candidates: Retrieval, run: RunState) -> tuple[Retrieval, Assessment]:
-        """Reads the candidates; each part of a question is searched and read by itself."""
-        assess, parts = self.engine.assessor.assess, split_question(question.text)
-        found = [candidates] * len(parts)
-        if len(parts) > 1 and run.searches_parts:
-            found = [await self._retrieve(replace(question, text=part), run) for part in parts]
+    async def _read(
+        self, understanding: Understanding, found: Sequence[Retrieval], run: RunState
+    ) -> tuple[Retrieval, Assessment]:
+        """Reads the passages of each part, and returns the best passages of all parts with their readings."""
         with run.clock.measure("judge"):
-            read = []
-            for part, each in zip(parts, found, strict=True):
-                named = prefer_named_words(part, each.passages, await assess(part, each.passages, run.deadline))
-                covered = prefer_covering_block(part, each.passages, named)
-                read.append(prefer_comparison_table(question.text, each.passages, covered))
-        return rank_passages(question, *merge_part_readings(found, read))
+            read = [
+                await self.engine.assessor.assess(part, each.passages, run.deadline)
+                for part, each in zip(understanding.parts, found, strict=True)
+            ]
+        return rank_passages(understanding.question, *merge_part_readings(found, read))
 
-    async def _write(self, retrieval: Retrieval, judgement: Judgement, run: RunState) -> AsyncGenerator[AnswerSentence]:
+    async def _write(
+        self, understanding: Understanding, found: Findings, run: RunState
+    ) -> AsyncGenerator[AnswerSentence]:
         """Yields each supported sentence; if the writer fails before the first one, the fallback writer writes."""
         fallback = self.engine.fallback_writer if run.question.allow_fallback else None
         for writer in filter(None, (self.engine.writer, fallback)):
-            if judgement.is_unsure and not writer.can_refuse:
+            if found.judgement.is_unsure and not writer.can_refuse:
                 return  # quotes would claim to be the answer
-            run.writer, run.can_refuse = writer.name, writer.can_refuse
-            draft = writer.write(run.question, retrieval.passages, judgement, run.deadline)
+            run.draft.writer, run.draft.can_refuse = writer.name, writer.can_refuse
+            draft = writer.write(understanding, found.retrieval.passages, found.judgement, run.deadline)
             try:
                 async with aclosing(self._verify(draft, run)) as sentences:
                     async for sentence in sentences:
@@ -220,28 +233,55 @@ class Pipeline:
                 if writer is fallback or not fallback:
                     raise
                 log.warning("The answer quotes the book or is cut short because the language model failed: %s", error)
-                run.degraded = True
-            if run.sentences:
+                run.draft.is_degraded = True
+            if run.draft.sentences:
                 return
 
-    async def _verify(self, draft: AsyncGenerator[WriterEvent], run: RunState) -> AsyncGenerator[AnswerSentence]:
-        async with aclosing(keep_supported(run.note_draft(draft), self.engine.verifier, run.clock)) as events:
-            async for event in events:
-                if isinstance(event, TokenUsage):
-                    run.usage += event
-                elif isinstance(event, MissingPart):
-                    run.is_missing_part = True
-                else:
-                    run.sentences.append(event)
-                    yield event
+    async def _verify(self, events: AsyncGenerator[WriterEvent], run: RunState) -> AsyncGenerator[AnswerSentence]:
+        counted = run.draft.count_sentences(events)
+        async with aclosing(keep_supported(counted, self.engine.verifier, run.clock)) as supported:
+            async for event in supported:
+                if sentence := run.draft.add(event):
+                    yield sentence
 
-    async def _build_reply(self, retrieval: Retrieval, judgement: Judgement, run: RunState) -> Reply:
-        book = self.book
-        trace = run.build_trace(retrieval, book.manifest.generation, book.edition, self.engine.embedder.name)
-        reply = build_reply(retrieval, judgement, run, trace)
+    async def _build_reply(
+        self, understanding: Understanding, found: Findings, quotable: Findings, run: RunState
+    ) -> Reply:
+        book, draft = self.book, run.draft
+        trace = Trace(
+            retrieval=found.retrieval,
+            generation=book.manifest.generation,
+            embedder=self.engine.embedder.name,
+            writer=draft.writer,
+            stages=run.clock.stages,
+            usage=draft.usage,
+            tool_calls=run.tool_calls,
+            degraded=draft.is_degraded,
+            edition=book.edition,
+            completed_question=understanding.text if understanding.text != run.question.text else "",
+            question_kind=understanding.kind,
+            note=found.note,
+            book_title=book.manifest.title,
+        )
+        reply = build_reply(understanding, found, quotable, draft, trace)
         differing: tuple[str, ...] = ()
-        if book.other_editions and isinstance(reply, Answer) and not run.note:
+        if book.other_editions and isinstance(reply, Answer) and understanding.kind is QuestionKind.QUESTION:
             differing = await book.other_editions.find_differing(reply.citations, run.deadline)
-        title, total_seconds = book.manifest.title, run.clock.elapsed_seconds
-        trace = replace(trace, differing_editions=differing, book_title=title, total_seconds=total_seconds)
+        trace = replace(trace, differing_editions=differing, total_seconds=run.clock.elapsed_seconds)
         return replace(reply, trace=trace)
+
+
+def _rephrase(question: Question, query: str, k: int) -> Question:
+    """Returns the question in an agent's words, or the reader's question if those are invalid."""
+    try:
+        return replace(question, text=query, k=k)
+    except InvalidInputError:
+        return question
+
+
+def _may_be_read(found: Findings) -> bool:
+    return found.judgement.answer_present or found.judgement.is_unsure
+
+
+def _get_probability(judged: tuple[Understanding, Findings]) -> float:
+    return judged[1].judgement.probability

@@ -1,4 +1,4 @@
-"""Locates the reader's selected text in the book, and recognizes a selection that only names something."""
+"""Locates the reader's selected text in the book."""
 
 from __future__ import annotations
 
@@ -6,53 +6,20 @@ import asyncio
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby, islice
 
 from bookbound.domain.chunk import Chunk, Place, QuotableUnit
 from bookbound.domain.document import SourceSpan
 from bookbound.domain.ports import Index
-from bookbound.domain.question import (
-    MAX_TURNS,
-    NO_DEADLINE,
-    SELECTION_CHUNK_ID,
-    AnswerScope,
-    Deadline,
-    Question,
-    Turn,
-)
+from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, Deadline
 from bookbound.text.sentences import split_sentences
-from bookbound.text.tokens import extract_terms
 
 ChunkOffset = tuple[Chunk, int]
 MAX_CANDIDATES = 5
 MAX_OCCURRENCES = 1000
 FOREIGN_SECTION = "Selected text"
-MAX_LABEL_WORDS, MAX_LABEL_CHARS = 3, 60
-_SENTENCE_END = re.compile(r"[.!?:…。！？][\"'”’)\]]*$")
 _PARAGRAPH = re.compile(r"[^\n]+(?:\n(?![^\S\n]*(?:\n|$))[^\n]+)*")
 _LIST_ITEM = re.compile(r"^\s*(?:[-*+•‣◦·–]|\d{1,3}[.)])\s", re.M)
-
-
-def is_label(selection: str) -> bool:
-    """Returns whether a selection only names something: a few words that are no sentence."""
-    has_few_words = len(selection.split()) <= MAX_LABEL_WORDS and len(selection) <= MAX_LABEL_CHARS
-    return has_few_words and not _SENTENCE_END.search(selection)
-
-
-def can_answer_alone(question: str, selection: str) -> bool:
-    """Returns whether a selection may answer without the book: a label only if it adds to words of the question."""
-    asked, said = set(extract_terms(question)), set(extract_terms(selection))
-    return not is_label(selection) or bool(asked & said and said - asked)
-
-
-def ask_after_label(question: Question) -> Question:
-    """Returns a question about a selected label as a follow-up to "What is the label?", if the book may answer."""
-    label = question.selection or ""
-    if question.scope is not AnswerScope.SELECTION_THEN_BOOK or not is_label(label):
-        return question
-    turns = (*question.conversation, Turn(f"What is {label}?"))[-MAX_TURNS:]
-    return replace(question, selection=None, conversation=turns)
 
 
 async def locate_selection(selection: str, index: Index, deadline: Deadline = NO_DEADLINE) -> Chunk:

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING
 
-from bookbound.answering.engine import Engine, OpenBook
-from bookbound.answering.operating_point import (
+from bookbound.answering.deciding.operating_point import (
     ActiveOperatingPoint,
     DefaultOperatingPoint,
     recalibration_hint,
     resolve_operating_point,
 )
+from bookbound.answering.engine import Engine, OpenBook
 from bookbound.answering.pipeline import Pipeline
 from bookbound.bootstrap.book_catalogue import (
     BookCatalogue,
@@ -39,7 +39,7 @@ from bookbound.library import Book, EventLoopThread
 from bookbound.settings import Settings, format_index_option
 
 if TYPE_CHECKING:
-    from bookbound.answering.several_books import OtherEditions
+    from bookbound.answering.other_editions import OtherEditions
     from bookbound.server.book_pool import BookPool
 
 
@@ -115,7 +115,7 @@ def build_other_editions(settings: Settings, others: Sequence[BookRef]) -> Other
     """Returns the other editions of a book, if it has any; they open when an answer is first compared with them."""
     if not others:
         return None
-    from bookbound.answering.several_books import OtherEditions
+    from bookbound.answering.other_editions import OtherEditions
 
     async def open_indexes() -> dict[str, Index]:
         opened: dict[str, Index] = {}
@@ -143,7 +143,7 @@ async def open_published_book(settings: Settings, engine: Engine, books: Sequenc
 
 
 async def _open_all_books(settings: Settings, engine: Engine, books: Sequence[BookRef]) -> OpenBook:
-    from bookbound.answering.several_books import MultiBookIndex
+    from bookbound.indexing.store.several_books import MultiBookIndex
 
     named: dict[str, OpenBook] = {}
     async with AsyncExitStack() as opened:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bookbound.answering.operating_point import ActiveOperatingPoint
+from bookbound.answering.deciding.operating_point import ActiveOperatingPoint
 from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import ConfigError, IndexNotFoundError

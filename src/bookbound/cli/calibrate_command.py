@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from bookbound.answering.operating_point import (
+from bookbound.answering.deciding.operating_point import (
     OPERATING_POINT_FILE,
     Calibration,
     save_calibration,

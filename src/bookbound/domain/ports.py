@@ -15,6 +15,7 @@ from bookbound.domain.query_log_entry import QueryLogEntry
 from bookbound.domain.question import NO_DEADLINE, Deadline, Question, Retrieval
 from bookbound.domain.rate import RateLimitBucket, RateLimitResult
 from bookbound.domain.reply import WriterEvent
+from bookbound.domain.understanding import QuestionPart, Understanding
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,7 +113,9 @@ class IndexStore(Protocol):
 class Assessor(Protocol):
     """Reads a question and passages together."""
 
-    async def assess(self, question: str, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE) -> Assessment:
+    async def assess(
+        self, part: QuestionPart, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE
+    ) -> Assessment:
         """Estimates how probable it is that each passage answers, and finds the words that do."""
 
 
@@ -135,7 +138,7 @@ class AnswerWriter(Protocol):
 
     def write(
         self,
-        question: Question,
+        understanding: Understanding,
         passages: Sequence[Passage],
         judgement: Judgement,
         deadline: Deadline = NO_DEADLINE,

@@ -10,6 +10,7 @@ from typing import Literal
 
 from bookbound.domain.errors import ServiceError
 from bookbound.domain.question import Retrieval
+from bookbound.domain.understanding import QuestionKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,9 @@ class Trace:
 
     `tool_calls` names each search of the book. `degraded` means that a language model failed to write the answer, or
     to finish it. `differing_editions` lack words that the answer cites. `completed_question` is the question as it was
-    understood, if that is not how it was asked. `note` is our own sentence about the reply: where it is from if no
-    search found it, or what can be asked if the message is no question. `total_seconds` is the whole time from the
-    question, or its HTTP request, to the reply: more than the stages together.
+    understood, if that is not how it was asked, and `question_kind` decides what replied to it. `note` is our own
+    sentence about the reply: where it is from if no search found it, or what can be asked instead. `total_seconds` is
+    the whole time from the question, or its HTTP request, to the reply: more than the stages together.
     """
 
     retrieval: Retrieval
@@ -100,6 +101,7 @@ class Trace:
     edition: str = ""
     differing_editions: tuple[str, ...] = ()
     completed_question: str = ""
+    question_kind: QuestionKind = QuestionKind.QUESTION
     note: str = ""
     book_title: str = ""
     total_seconds: float = 0.0

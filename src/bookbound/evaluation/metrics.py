@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 import bookbound
-from bookbound.answering.operating_point import ActiveOperatingPoint
+from bookbound.answering.deciding.operating_point import ActiveOperatingPoint
 from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.judgement import ReplyStatus
 from bookbound.evaluation import MetricsDict, compute_mean, count_replies, latency_percentiles, round_numbers

@@ -14,6 +14,7 @@ from bookbound.domain.judgement import Assessment, ReplyStatus
 from bookbound.domain.ports import Assessor
 from bookbound.domain.question import MAX_PASSAGES, NO_DEADLINE, Deadline, Question
 from bookbound.domain.reply import Answer, Reply, Unsure
+from bookbound.domain.understanding import QuestionPart
 from bookbound.evaluation import MetricsDict
 from bookbound.evaluation.question_set import EvaluationQuestion
 from bookbound.evaluation.quote_locations import HIDDEN_MARKUP, FileSpan, QuoteLocator, QuoteSpans
@@ -107,12 +108,14 @@ class CachedAssessor:
 
     def __init__(self, assessor: Assessor) -> None:
         self._assessor = assessor
-        self._known: dict[tuple[str, tuple[Passage, ...]], Assessment] = {}
+        self._known: dict[tuple[QuestionPart, tuple[Passage, ...]], Assessment] = {}
 
-    async def assess(self, question: str, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE) -> Assessment:
-        key = (question, tuple(passages))
+    async def assess(
+        self, part: QuestionPart, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE
+    ) -> Assessment:
+        key = (part, tuple(passages))
         if key not in self._known:
-            self._known[key] = await self._assessor.assess(question, passages, deadline)
+            self._known[key] = await self._assessor.assess(part, passages, deadline)
         return self._known[key]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from bookbound.answering.operating_point import OperatingPoint
+from bookbound.answering.deciding.operating_point import OperatingPoint
 from bookbound.domain.judgement import ReplyStatus
 from bookbound.evaluation import compute_mean, count_replies, round_numbers
 from bookbound.evaluation.runner import QuestionOutcome

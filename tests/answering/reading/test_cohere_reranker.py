@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 from tests.service_faults import ERROR_BY_FAULT
 
-from bookbound.answering.decision import decide, rank_passages
-from bookbound.answering.operating_point import OperatingPoint
+from bookbound.answering.deciding.decision import decide, rank_passages
+from bookbound.answering.deciding.operating_point import OperatingPoint
 from bookbound.answering.reading.answerability import FIRST_PASSAGES, UNREAD_PASSAGE, CrossEncoderAssessor
 from bookbound.answering.reading.cohere_reranker import CohereRerankAssessor
+from bookbound.answering.understanding import understand, understand_part
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import ServiceError, ServiceResponseError, ServiceTimeoutError
 from bookbound.domain.judgement import Assessment, RefusalReason
@@ -64,7 +65,7 @@ def reranked(
     async def run() -> Assessment:
         reranker = CohereRerankAssessor(CohereClient(KEY, services.url, seconds), assessor)
         try:
-            return await reranker.assess(question, passages)
+            return await reranker.assess(understand_part(question), passages)
         finally:
             await reranker.close()
 
@@ -93,7 +94,7 @@ def test_the_local_reader_decides_the_words_and_whether_they_answer(
 ) -> None:
     power, gait = passage(POWER, "power"), passage(GAIT, "gait")
     found = reranked(services, assessor, QUESTION, [gait, power])
-    alone = asyncio.run(assessor.assess(QUESTION, [power, gait]))  # in Cohere's order
+    alone = asyncio.run(assessor.assess(understand_part(QUESTION), [power, gait]))  # in Cohere's order
     assert found.probability == alone.probability
     places = [[(span.start, span.end) for span in reading.spans] for reading in alone.readings]
     assert [[(span.start, span.end) for span in reading.spans] for reading in found.readings] == places[::-1]
@@ -106,7 +107,7 @@ def test_the_passage_that_cohere_ranks_first_is_read_whatever_its_search_rank(
 ) -> None:
     early = [passage(f"Note {i}. The battery takes 95 minutes to charge.", f"c{i}") for i in range(2 * FIRST_PASSAGES)]
     passages = [*early, passage(LATE, "late")]
-    assert asyncio.run(assessor.assess(QUESTION, passages)).readings[-1] == UNREAD_PASSAGE
+    assert asyncio.run(assessor.assess(understand_part(QUESTION), passages)).readings[-1] == UNREAD_PASSAGE
     assert reranked(services, assessor, QUESTION, passages).readings[-1].spans
 
 
@@ -119,7 +120,7 @@ def test_an_answer_comes_from_the_passage_that_cohere_ranks_first(
         question, Retrieval(passages), reranked(services, assessor, QUESTION, passages)
     )
     assert [each.chunk.id for each in retrieval.passages] == ["power", "seeing"]
-    judgement = decide(question, retrieval, assessment, POINT)
+    judgement = decide(understand(question), retrieval, assessment, POINT)
     assert judgement.refusal is None
     assert "90 minutes" in judgement.evidence[0].text
 
@@ -127,7 +128,9 @@ def test_an_answer_comes_from_the_passage_that_cohere_ranks_first(
 def test_relevance_alone_answers_nothing(services: ScriptedServices, assessor: Assessor, passage: Make) -> None:
     passages = (passage(POWER, "power"), passage(SEEING, "seeing"))
     question = "Who won the chess championship of 1972?"
-    judgement = decide(Question(question), Retrieval(passages), reranked(services, assessor, question, passages), POINT)
+    judgement = decide(
+        understand(Question(question)), Retrieval(passages), reranked(services, assessor, question, passages), POINT
+    )
     assert judgement.refusal is RefusalReason.INSUFFICIENT_GROUNDING
 
 
@@ -137,13 +140,13 @@ def test_a_selection_keeps_its_own_reading_and_its_place(
     passages = (passage(POWER, SELECTION_CHUNK_ID, 1.0), passage(SEEING, "seeing"), passage(GAIT, "gait"))
     question = Question(QUESTION, POWER, AnswerScope.SELECTION_THEN_BOOK)
     found = reranked(services, assessor, QUESTION, passages)
-    alone = asyncio.run(assessor.assess(QUESTION, passages))
+    alone = asyncio.run(assessor.assess(understand_part(QUESTION), passages))
     assert found.readings[0] == alone.readings[0]
     assert [reading.probability for reading in found.readings[1:]] == [0.4, 0.2]
     assert POWER not in str(services.requests[0].json)
     retrieval, assessment = rank_passages(question, Retrieval(passages), found)
     assert retrieval.passages[0].chunk.id == SELECTION_CHUNK_ID
-    assert decide(question, retrieval, assessment, POINT).refusal is None
+    assert decide(understand(question), retrieval, assessment, POINT).refusal is None
 
 
 @pytest.mark.parametrize(
@@ -161,7 +164,7 @@ def test_cohere_is_not_called_if_there_is_nothing_to_rank(
 ) -> None:
     passages = [passage(POWER if name == SELECTION_CHUNK_ID else SEEING, name) for name in names]
     found = reranked(services, assessor, question, passages)
-    assert found == asyncio.run(assessor.assess(question, passages))
+    assert found == asyncio.run(assessor.assess(understand_part(question), passages))
     assert services.requests == []
 
 

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from bookbound.answering.reading.question_parts import MAX_PARTS, count_unread_parts, split_question
 from hypothesis import given
 from hypothesis import strategies as st
-
-from bookbound.answering.reading.question_parts import MAX_PARTS, count_unread_parts, split_question
 
 
 @pytest.mark.parametrize(

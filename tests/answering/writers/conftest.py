@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bookbound.answering.understanding import understand
 from bookbound.answering.writers.quotes.quote_writer import QuoteWriter
 from bookbound.domain.chunk import Chunk, Passage, Place
 from bookbound.domain.document import SourceSpan
@@ -44,7 +45,7 @@ class Pages:
         judgement = Judgement(0.9, (), tuple(evidence), "Good", None, partial, unsure_parts=unsure_parts)
 
         async def write() -> list[AnswerSentence]:
-            written = QuoteWriter().write(Question(question), self.passages, judgement)
+            written = QuoteWriter().write(understand(Question(question)), self.passages, judgement)
             return [sentence async for sentence in written if isinstance(sentence, AnswerSentence)]
 
         return asyncio.run(write())

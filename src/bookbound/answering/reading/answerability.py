@@ -6,20 +6,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log
 
+from bookbound.answering.reading.answering_words import SURE_PROBABILITY, WORDS_FEATURES, find_answering_words
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import AnswerSpan, Assessment, PassageAssessment
 from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, Deadline
+from bookbound.domain.understanding import QuestionPart
 from bookbound.models.cross_encoder import CrossEncoder, Weights, log_odds, logistic_probability
-from bookbound.text.tokens import asks_about_whole_text, extract_terms
+from bookbound.text.tokens import extract_terms
 
-FIRST_PASSAGES, MAX_FAST_PASSAGES, MAX_STRONG_PASSAGES = 6, 16, 4
-"""How many passages the fast reader reads first and at most, and the strong reader at most."""
+# How many passages the fast reader reads first and at most, and the strong reader at most.
+FIRST_PASSAGES = 6
+MAX_FAST_PASSAGES = 16
+MAX_STRONG_PASSAGES = 4
+# If no passage reaches this score, the question is about something else than the book.
 MIN_SCORE = 0.3
-"""If no passage reaches it, the question is about something else than the book."""
-LIKELY_ODDS, UNLIKELY_ODDS = -0.5, -3.0
-"""Log-odds of the best of the first passages; between them the verdict is open, and the fast reader reads on."""
-ANSWERED_ODDS, LEAD_ODDS, MISSING_ODDS = 0.0, 1.0, -1.5
-"""The strong reader stops if a passage answers and leads the next one, or if neither it nor the next one answers."""
+# Log-odds of the best of the first passages; between them the verdict is open, and the fast reader reads on.
+LIKELY_ODDS = -0.5
+UNLIKELY_ODDS = -3.0
+# The strong reader stops if a passage answers and leads the next one, or if neither it nor the next one answers.
+ANSWERED_ODDS = 0.0
+LEAD_ODDS = 1.0
+MISSING_ODDS = -1.5
 MAX_SELECTION_SPANS = 4
 UNREAD_PASSAGE = PassageAssessment(0.0)
 QuestionFeatures = dict[str, float]
@@ -30,24 +37,27 @@ Readings = Mapping[int, PassageAssessment]
 class CrossEncoderAssessor:
     """Has the fast reader read the passages, and the strong one the best of them, until the verdict is clear.
 
-    Without a strong reader, the fast one decides.
+    Without a strong reader, the fast one decides. The probability is a fitted function of the features of the question,
+    also if nothing had to be read.
     """
 
     def __init__(self, fast: CrossEncoder, strong: CrossEncoder | None = None) -> None:
         self._fast, self._strong = fast, strong
 
-    async def assess(self, question: str, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE) -> Assessment:
-        if assessment := assess_deictic_question(question, passages):
-            return assessment
-        if all(passage.chunk.id == SELECTION_CHUNK_ID for passage in passages):
-            return await self._assess_selection(question, passages)
-        if max(passage.score for passage in passages) < MIN_SCORE:
-            return Assessment(0.0, (UNREAD_PASSAGE,) * len(passages))
-        fast = await self._read_fast(question, passages)
-        strong = await self._read_strong(question, passages, fast, deadline) if self._strong else {}
-        features = compute_question_features(question, passages, fast, strong)
-        probability = logistic_probability((self._strong or self._fast).constants.question, features)
-        return Assessment(probability, combine_readings(len(passages), fast, strong))
+    async def assess(
+        self, part: QuestionPart, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE
+    ) -> Assessment:
+        if not passages:
+            return Assessment(0.0, ())
+        fast = read_without_network(part, passages)
+        strong: Readings = {}
+        if fast is None:
+            fast = await self._read_fast(part.text, passages)
+            strong = await self._read_strong(part.text, passages, fast, deadline) if self._strong else {}
+        constants = (self._strong or self._fast).constants
+        # The reader chose a selection and no search did, so it has weights of its own.
+        weights = constants.selection if _has_only_selection(passages) else constants.question
+        return estimate_answer(weights, part, passages, fast, strong)
 
     async def _read_fast(self, question: str, passages: Sequence[Passage]) -> Readings:
         """Reads the first passages, and more if it is open whether these answer."""
@@ -75,14 +85,6 @@ class CrossEncoderAssessor:
                 break
         return readings
 
-    async def _assess_selection(self, question: str, passages: Sequence[Passage]) -> Assessment:
-        """Reads a selection, which has its own calibration because the reader chose it and no search did."""
-        fast = await _read(self._fast, question, passages, [0])
-        strong = await _read(self._strong, question, passages, [0]) if self._strong else {}
-        features = compute_question_features(question, passages, fast, strong)
-        probability = logistic_probability((self._strong or self._fast).constants.selection, features)
-        return Assessment(probability, combine_readings(1, fast, strong))
-
 
 async def _read(
     reader: CrossEncoder, question: str, passages: Sequence[Passage], numbers: Sequence[int]
@@ -108,15 +110,48 @@ def combine_readings(count: int, fast: Readings, strong: Readings) -> tuple[Pass
     return tuple(({**rest, **strong}).get(i, UNREAD_PASSAGE) for i in range(count))
 
 
+def read_without_network(part: QuestionPart, passages: Sequence[Passage]) -> Readings | None:
+    """Returns the readings of a question that needs no network, or None if the passages must be read.
+
+    "Explain this" means the whole selection, which then is its own answer if it says anything. A selected label answers
+    little, and passages that are all far from the question answer something else.
+    """
+    selected = [passage.chunk.text for passage in passages if passage.chunk.id == SELECTION_CHUNK_ID]
+    is_only_label = part.needs_book and _has_only_selection(passages)
+    if part.points_at_text and any(map(extract_terms, selected)) and not is_only_label:
+        return {at: _read_whole_passage(passage) for at, passage in enumerate(passages)}
+    is_far = len(selected) < len(passages) and max(passage.score for passage in passages) < MIN_SCORE
+    return {0: UNREAD_PASSAGE} if is_far or is_only_label or names_nothing(part, passages) else None
+
+
+def names_nothing(part: QuestionPart, passages: Sequence[Passage]) -> bool:
+    """Returns whether a question has no words that a passage could answer: "Why?", or "Explain this" of a selection."""
+    has_selection = any(passage.chunk.id == SELECTION_CHUNK_ID for passage in passages)
+    return not part.terms or (part.points_at_text and has_selection)
+
+
+def estimate_answer(
+    weights: Weights, part: QuestionPart, passages: Sequence[Passage], fast: Readings, strong: Readings
+) -> Assessment:
+    """Returns the fitted probability that the passages answer, and one reading for each of them."""
+    features = compute_question_features(part, passages, fast, strong)
+    probability, readings = logistic_probability(weights, features), combine_readings(len(passages), fast, strong)
+    words = find_answering_words(part, passages, readings, is_sure=probability >= SURE_PROBABILITY)
+    if words is None:
+        return Assessment(probability, readings)
+    probability = logistic_probability(weights, {**features, words.feature: 1.0})
+    return Assessment(probability, words.apply(readings, probability))
+
+
 def compute_question_features(
-    question: str, passages: Sequence[Passage], fast: Readings, strong: Readings
+    part: QuestionPart, passages: Sequence[Passage], fast: Readings, strong: Readings
 ) -> QuestionFeatures:
     """Returns the features of a question, which are those of its most probable reading.
 
     best: its log-odds. sharpness: the share of its first span. score, rank: the log-odds of the score of its passage,
     and the logarithm of its rank in the search. distance: the log-odds of the score if they are below 0. length: the
     logarithm of the number of question terms. fast: the log-odds of the fast reading. agreement: how much the spans of
-    both readers overlap.
+    both readers overlap. The features of words that answer by their place are 0 until such words are found.
     """
     readings = strong or fast
     at = max(readings, key=lambda i: readings[i].probability)
@@ -127,9 +162,10 @@ def compute_question_features(
         "score": log_odds(passages[at].score),
         "distance": min(log_odds(passages[at].score), 0.0),
         "rank": log(1 + (compute_search_ranks(passages)[at] or 0)),
-        "length": log(1 + len(set(extract_terms(question)))),
+        "length": log(1 + len(part.terms)),
         "fast": log_odds(fast[at].probability),
         "agreement": _measure_agreement(best, fast[at]),
+        **dict.fromkeys(WORDS_FEATURES, 0.0),
     }
 
 
@@ -162,17 +198,8 @@ def compute_search_ranks(passages: Sequence[Passage]) -> list[int | None]:
     return [sum(searched[:i]) if is_searched else None for i, is_searched in enumerate(searched)]
 
 
-def assess_deictic_question(question: str, passages: Sequence[Passage]) -> Assessment | None:
-    """Assesses a question that names nothing itself, or returns None if the passages must be read.
-
-    "Explain this" means the whole selection, which then is its own answer if it says anything. "Why?" means nothing.
-    """
-    selected = [passage.chunk.text for passage in passages if passage.chunk.id == SELECTION_CHUNK_ID]
-    meant = selected if asks_about_whole_text(question) else []
-    if any(map(extract_terms, meant)):
-        return Assessment(1.0, tuple(_read_whole_passage(passage) for passage in passages))
-    names_something = extract_terms(question) and passages and not meant
-    return None if names_something else Assessment(0.0, (UNREAD_PASSAGE,) * len(passages))
+def _has_only_selection(passages: Sequence[Passage]) -> bool:
+    return all(passage.chunk.id == SELECTION_CHUNK_ID for passage in passages)
 
 
 def _read_whole_passage(passage: Passage) -> PassageAssessment:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bookbound.answering.reading.answerability import assess_deictic_question
+from bookbound.answering.reading.answerability import names_nothing
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Assessment, PassageAssessment
 from bookbound.domain.ports import Assessor
 from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, Deadline
+from bookbound.domain.understanding import QuestionPart
 
 if TYPE_CHECKING:
     from bookbound.models.cohere import CohereClient
@@ -28,15 +29,17 @@ class CohereRerankAssessor:
     def __init__(self, cohere: CohereClient, reader: Assessor, model: str = RERANK_MODEL) -> None:
         self._cohere, self._reader, self._model = cohere, reader, model
 
-    async def assess(self, question: str, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE) -> Assessment:
+    async def assess(
+        self, part: QuestionPart, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE
+    ) -> Assessment:
         found = [i for i, passage in enumerate(passages) if passage.chunk.id != SELECTION_CHUNK_ID]
-        if not found or assess_deictic_question(question, passages):
-            return await self._reader.assess(question, passages, deadline)
+        if not found or names_nothing(part, passages):
+            return await self._reader.assess(part, passages, deadline)
         texts = [passages[i].chunk.embedding_text for i in found]
-        scores = await self._cohere.rerank(question, texts, self._model, deadline)
+        scores = await self._cohere.rerank(part.text, texts, self._model, deadline)
         relevance = dict(zip(found, scores, strict=True))
         order = sorted(range(len(passages)), key=lambda i: -relevance.get(i, 1.0))
-        read = await self._reader.assess(question, [passages[i] for i in order], deadline)
+        read = await self._reader.assess(part, [passages[i] for i in order], deadline)
         readings = dict(zip(order, read.readings, strict=True))
         return replace(
             read, readings=tuple(_apply_relevance(readings[i], relevance.get(i)) for i in range(len(passages)))

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from tests.answering.writers.conftest import make_passage
 
+from bookbound.answering.understanding import understand
 from bookbound.answering.writers.llm.language_model_writer import LanguageModelAgent, LanguageModelWriter
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Judgement
@@ -26,6 +27,7 @@ from bookbound.domain.reply import AnswerSentence, WriterEvent
 from bookbound.domain.trace import TokenUsage
 
 QUESTION = Question("What is torque?")
+UNDERSTOOD = understand(QUESTION)
 PASSAGES = [make_passage("a", "Torque is force times arm."), make_passage("b", "It is measured in Nm.")]
 JUDGED = Judgement(0.9, ("a",), (), "Good")
 REPLY = json.dumps({"sentences": [{"text": "Torque is force times arm.", "passages": [1]}], "missing": ""})
@@ -84,7 +86,7 @@ def test_a_writer_answers_with_another_provider() -> None:
     model: LanguageModel = MemoryModel()
     writer = LanguageModelWriter(model)
     assert writer.name == "memory-1"
-    check_answer(collect(writer.write(QUESTION, PASSAGES, JUDGED)))
+    check_answer(collect(writer.write(UNDERSTOOD, PASSAGES, JUDGED)))
 
 
 def test_an_agent_searches_with_another_provider() -> None:
@@ -98,6 +100,6 @@ def test_what_is_rejected_with_a_tool_is_still_sent_without_one() -> None:
     agent, writer = LanguageModelAgent(model), LanguageModelWriter(model)
     for _ in range(2):
         check_answer(collect(agent.converse(QUESTION, search)))
-        check_answer(collect(writer.write(QUESTION, PASSAGES, JUDGED)))
+        check_answer(collect(writer.write(UNDERSTOOD, PASSAGES, JUDGED)))
     full, reduced = RequestOptions(0.5), RequestOptions(None)
     assert model.requests == [(True, full), (True, reduced), (False, full), (True, reduced), (False, full)]

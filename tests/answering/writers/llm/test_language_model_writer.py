@@ -15,6 +15,7 @@ import pytest
 from tests.answering.writers.conftest import make_passage
 from tests.service_faults import ERROR_BY_FAULT
 
+from bookbound.answering.understanding import understand
 from bookbound.answering.writers.llm.language_model_writer import LanguageModelAgent, LanguageModelWriter
 from bookbound.answering.writers.llm.openai_agents import OpenAIAgentsModel
 from bookbound.domain.chunk import Passage
@@ -36,6 +37,7 @@ from bookbound.testing.scripted_services import Fault, ScriptedServices, Streame
 
 KEY, WORDS = "sk-SECRETKEY", "PRIVATEWORDS"
 QUESTION = Question(f"What is the reality gap, asks {WORDS}?")
+UNDERSTOOD = understand(QUESTION)
 JUDGED = Judgement(0.9, ("a",), (), "Good")
 APIS = ("chat", "responses")
 
@@ -100,7 +102,7 @@ def run_writer(
     **given: Any,
 ) -> list[WriterEvent]:
     return with_model(
-        services, lambda model: collect(LanguageModelWriter(model).write(QUESTION, passages, judgement)), api, **given
+        services, lambda model: collect(LanguageModelWriter(model).write(UNDERSTOOD, passages, judgement)), api, **given
     )
 
 
@@ -158,7 +160,7 @@ def test_a_sentence_is_yielded_before_the_model_writes_the_next(services: Script
     services.reply_with(StreamedReply(first, go_on, ', {"text": "Domain', second))
 
     async def use(model: OpenAIAgentsModel) -> list[WriterEvent]:
-        async with aclosing(LanguageModelWriter(model).write(QUESTION, PASSAGES, JUDGED)) as pieces:
+        async with aclosing(LanguageModelWriter(model).write(UNDERSTOOD, PASSAGES, JUDGED)) as pieces:
             one = await anext(pieces)
             assert not go_on.is_set()
             go_on.set()
@@ -174,9 +176,9 @@ def test_closing_the_draft_ends_the_call_and_the_model_stays_usable(services: Sc
     services.reply_with(StreamedReply(first, never), reply(NARROWS))
 
     async def use(model: OpenAIAgentsModel) -> list[WriterEvent]:
-        async with aclosing(LanguageModelWriter(model).write(QUESTION, PASSAGES, JUDGED)) as pieces:
+        async with aclosing(LanguageModelWriter(model).write(UNDERSTOOD, PASSAGES, JUDGED)) as pieces:
             one = await anext(pieces)
-        return [one, *await collect(LanguageModelWriter(model).write(QUESTION, PASSAGES, JUDGED))]
+        return [one, *await collect(LanguageModelWriter(model).write(UNDERSTOOD, PASSAGES, JUDGED))]
 
     pieces = with_model(services, use, api)
     never.set()
@@ -286,7 +288,7 @@ def test_several_questions_share_one_connection(services: ScriptedServices, api:
     async def use(model: OpenAIAgentsModel) -> list[WriterEvent]:
         writer = LanguageModelWriter(model)
         for _ in range(2):
-            await collect(writer.write(QUESTION, PASSAGES, JUDGED))
+            await collect(writer.write(UNDERSTOOD, PASSAGES, JUDGED))
         return await collect(LanguageModelAgent(model).converse(QUESTION, ScriptedSearch(PASSAGES).search))
 
     assert get_texts_and_chunks(with_model(services, use, api)) == [(GAP[0], ["a"])]
@@ -299,7 +301,7 @@ def test_questions_are_answered_concurrently(services: ScriptedServices) -> None
 
     async def use(model: OpenAIAgentsModel) -> list[WriterEvent]:
         writer = LanguageModelWriter(model)
-        every = await asyncio.gather(*(collect(writer.write(QUESTION, PASSAGES, JUDGED)) for _ in range(8)))
+        every = await asyncio.gather(*(collect(writer.write(UNDERSTOOD, PASSAGES, JUDGED)) for _ in range(8)))
         return [piece for pieces in every for piece in pieces]
 
     assert len(get_texts_and_chunks(with_model(services, use))) == 8
@@ -503,7 +505,7 @@ def cut_off(services: ScriptedServices, error: type[ServiceError], **options: An
     given: list[WriterEvent] = []
 
     async def use(model: OpenAIAgentsModel) -> list[WriterEvent]:
-        async for piece in LanguageModelWriter(model).write(QUESTION, PASSAGES, JUDGED):
+        async for piece in LanguageModelWriter(model).write(UNDERSTOOD, PASSAGES, JUDGED):
             given.append(piece)
         return []
 
@@ -562,7 +564,7 @@ def test_a_question_has_one_deadline_for_all_attempts(services: ScriptedServices
     services.fail_with(Fault.TIMEOUT, always=True)
 
     async def use(model: OpenAIAgentsModel) -> list[WriterEvent]:
-        return await collect(LanguageModelWriter(model).write(QUESTION, PASSAGES, JUDGED, Deadline.after(0.3)))
+        return await collect(LanguageModelWriter(model).write(UNDERSTOOD, PASSAGES, JUDGED, Deadline.after(0.3)))
 
     with pytest.raises(ServiceTimeoutError):
         with_model(services, use)
@@ -639,7 +641,7 @@ def test_the_token_usage_comes_before_the_error(services: ScriptedServices) -> N
     given: list[WriterEvent] = []
 
     async def use(model: OpenAIAgentsModel) -> list[WriterEvent]:
-        async for piece in LanguageModelWriter(model).write(QUESTION, PASSAGES, JUDGED):
+        async for piece in LanguageModelWriter(model).write(UNDERSTOOD, PASSAGES, JUDGED):
             given.append(piece)
         return []
 
@@ -656,8 +658,8 @@ def test_a_rejection_without_a_reason_simplifies_one_request_only(
 
     async def use(model: OpenAIAgentsModel) -> list[WriterEvent]:
         writer = LanguageModelWriter(model)
-        await collect(writer.write(QUESTION, PASSAGES, JUDGED))
-        return await collect(writer.write(QUESTION, PASSAGES, JUDGED))
+        await collect(writer.write(UNDERSTOOD, PASSAGES, JUDGED))
+        return await collect(writer.write(UNDERSTOOD, PASSAGES, JUDGED))
 
     assert get_texts_and_chunks(with_model(services, use)) == [(NARROWS[0], ["b"])]
     schemas = ["response_format" in asked.json for asked in services.requests]

@@ -9,6 +9,7 @@ from tests.answering.writers.conftest import Pages
 
 from bookbound.answering.writers.quotes.excerpt import Excerpt
 from bookbound.domain.reply import MAX_ANSWER_SENTENCES
+from bookbound.domain.understanding import Wants
 from bookbound.text.tokens import extract_terms
 
 Make = Callable[..., Pages]
@@ -16,7 +17,8 @@ Make = Callable[..., Pages]
 
 def quote(page: Pages, words: str, asked_for: str = "") -> list[str]:
     """Returns the quotes for some words before widening; `asked_for` has the terms of a list question."""
-    excerpt = Excerpt("", page.passages, MAX_ANSWER_SENTENCES, set(extract_terms(asked_for)))
+    wants = Wants(list_terms=frozenset(extract_terms(asked_for)))
+    excerpt = Excerpt(frozenset(), wants, page.passages, MAX_ANSWER_SENTENCES)
     excerpt.add(page.evidence(words))
     return [evidence.text for evidence in excerpt.in_order()]
 

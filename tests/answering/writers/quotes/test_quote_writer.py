@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.answering.writers.conftest import Pages
 
+from bookbound.answering.understanding import understand
 from bookbound.answering.writers.quotes.quote_writer import quote_closest
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
@@ -478,7 +479,7 @@ def test_a_part_that_the_judge_is_unsure_of_is_not_quoted(make_pages: Make) -> N
 
 def find_closest(page: Pages, *evidence: Evidence) -> list[str]:
     judgement = Judgement(0.5, (), evidence, "Partial", RefusalReason.INSUFFICIENT_GROUNDING, is_unsure=True)
-    return [quote.text for quote in quote_closest(Question("Which?"), page.passages, judgement)]
+    return [quote.text for quote in quote_closest(understand(Question("Which?")), page.passages, judgement)]
 
 
 def test_the_closest_quotes_are_whole_units_and_the_best_passage_comes_first(make_pages: Make) -> None:

@@ -25,6 +25,7 @@ from bookbound.domain.ports import BookSearch, LanguageModel
 from bookbound.domain.question import NO_DEADLINE, Deadline, Question
 from bookbound.domain.reply import MAX_ANSWER_SENTENCES, AnswerSentence, MissingPart, WriterEvent
 from bookbound.domain.trace import TokenUsage
+from bookbound.domain.understanding import Understanding
 from bookbound.languages.detection import is_same_language
 from bookbound.services import build_response_error, build_timeout_error, call_with_retry
 
@@ -129,12 +130,12 @@ class LanguageModelWriter:
 
     async def write(
         self,
-        question: Question,
+        understanding: Understanding,
         passages: Sequence[Passage],
         judgement: Judgement,
         deadline: Deadline = NO_DEADLINE,
     ) -> AsyncGenerator[WriterEvent]:
-        prompt = build_answer_prompt(question, passages, judgement, DataDelimiters.create())
+        prompt = build_answer_prompt(understanding.question, passages, judgement, DataDelimiters.create())
 
         async def draft(options: RequestOptions) -> AsyncGenerator[WriterEvent]:
             numbered, parser = NumberedPassages(passages), StreamParser()

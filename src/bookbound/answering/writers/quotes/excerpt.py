@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from bookbound.answering.writers.quotes.quote_context import (
@@ -15,12 +14,9 @@ from bookbound.domain.chunk import Passage
 from bookbound.domain.chunk_layout import ChunkLayout
 from bookbound.domain.judgement import Evidence
 from bookbound.domain.question import SELECTION_CHUNK_ID
-from bookbound.languages import LANGUAGE
+from bookbound.domain.understanding import Wants
 from bookbound.text.tokens import extract_terms
 
-_COMPARES = re.compile(LANGUAGE.quotes.asks_to_compare, re.I)
-_ASKS_HOW = re.compile(LANGUAGE.quotes.asks_how, re.I)
-_ASKS_YES_OR_NO = re.compile(LANGUAGE.quotes.asks_yes_or_no, re.I)
 # Probability, relative to the best, that further words need.
 MIN_SHARE_SAME_PASSAGE = 0.1
 MIN_SHARE_OTHER_PASSAGE = 0.3
@@ -38,10 +34,9 @@ MAX_WIDENED_WORDS = 80
 class Excerpt:
     """The chosen units of passages, each with its evidence, in at most `room` stretches."""
 
-    def __init__(self, question: str, passages: Sequence[Passage], room: int, list_terms: set[str]) -> None:
+    def __init__(self, question_terms: frozenset[str], wants: Wants, passages: Sequence[Passage], room: int) -> None:
         self._layouts = {passage.chunk.id: ChunkLayout(passage.chunk) for passage in passages}
-        self._question, self._question_terms = question, set(extract_terms(question))
-        self._room, self._list_terms = room, list_terms
+        self._question_terms, self._wants, self._room = question_terms, wants, room
         self._chosen: dict[str, dict[int, Evidence]] = {}
         self._best: dict[int, float] = {}
         self._leads: dict[str, int] = {}
@@ -53,7 +48,7 @@ class Excerpt:
         layout = self._layouts.get(piece.chunk_id)
         if not layout:
             return
-        core, needed = expand_to_context(layout, piece.start, piece.end, self._list_terms, self._question_terms)
+        core, needed = expand_to_context(layout, piece.start, piece.end, self._wants.list_terms, self._question_terms)
         if all(is_aside(layout, at) for at in core):
             return
         new = {at for at in core | needed if not self._contains(piece.chunk_id, at)}
@@ -91,11 +86,7 @@ class Excerpt:
             if is_enough or not self._widen_by(at, best, name):
                 break
         after = max(chosen) + 1
-        if (
-            _ASKS_HOW.search(self._question)
-            and _announces_short_code(layout, after)
-            and self._fits(name, {after, after + 1})
-        ):
+        if self._wants.steps and _announces_short_code(layout, after) and self._fits(name, {after, after + 1}):
             chosen |= dict.fromkeys((after, after + 1), best)
         first = min(units)
         if best in self._referring and self._count_words() < MIN_QUOTED_WORDS:
@@ -137,11 +128,11 @@ class Excerpt:
         What an answer means by "They …" is clear from the question. An answer to yes or no begins with what decides.
         """
         is_prose = layout.kind(at) == "sentence" and not (layout.is_label(at) or is_aside(layout, at))
-        asks_yes_or_no = layout.follows(at + 1) and _ASKS_YES_OR_NO.match(self._question)
+        asks_yes_or_no = layout.follows(at + 1) and self._wants.yes_or_no
         if not is_prose or asks_yes_or_no or begins_with_pronoun(layout, at + 1):
             return False
         # A comparison needs both sides, and what follows the answer may only mention the other one.
-        needed = [at + 1] if _COMPARES.search(self._question) else units
+        needed = [at + 1] if self._wants.comparison else units
         said = set().union(*(extract_terms(layout.words(unit)) for unit in needed))
         return bool(self._question_terms.intersection(extract_terms(layout.words(at))) - said)
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 
 from bookbound.answering.writers.quotes.excerpt import MAX_QUOTED_PASSAGES, Excerpt
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, Judgement
-from bookbound.domain.question import NO_DEADLINE, Deadline, Question
+from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.domain.reply import MAX_ANSWER_SENTENCES, AnswerSentence, WriterEvent
-from bookbound.languages import LANGUAGE
+from bookbound.domain.understanding import Understanding
 from bookbound.text.exercises import is_exercise
-from bookbound.text.tokens import extract_terms
 
 MIN_RIVAL_SHARE = 0.8
 """Probability relative to the best for a part that words need to be taken instead, from a passage with another part."""
@@ -23,9 +22,6 @@ MAX_CLOSEST_LINES = 12
 """An unsure reply shows no longer code."""
 MAX_CLOSEST_WORDS = 60
 """The second passage of an unsure reply has no more."""
-# If a question asks for several things, the whole list that contains one of them may be the answer.
-_LIST_QUESTIONS = [re.compile(pattern, re.I) for pattern in LANGUAGE.quotes.asks_for_list]
-_ASKS_FOR_CODE = re.compile(LANGUAGE.quotes.asks_for_code, re.I)
 
 
 class QuoteWriter:
@@ -39,7 +35,7 @@ class QuoteWriter:
 
     async def write(
         self,
-        question: Question,
+        understanding: Understanding,
         passages: Sequence[Passage],
         judgement: Judgement,
         deadline: Deadline = NO_DEADLINE,
@@ -47,9 +43,9 @@ class QuoteWriter:
         # The statement that the answer is partial is a sentence too.
         room = MAX_ANSWER_SENTENCES - (judgement.is_partial or bool(judgement.unsure_parts))
         facts = [passage for passage in passages if not is_exercise(passage.chunk)]
-        excerpt = Excerpt(question.text, facts, room, _find_list_terms(question.text))
+        excerpt = Excerpt(understanding.terms, understanding.wants, facts, room)
         sure = [each for each in judgement.evidence if each.part not in judgement.unsure_parts]
-        for piece in _order_by_part(question.text, sure):
+        for piece in _order_by_part(sure, understanding.wants.code):
             excerpt.add(piece)
         excerpt.widen()
         for evidence in excerpt.in_order():
@@ -57,13 +53,15 @@ class QuoteWriter:
 
 
 def quote_closest(
-    question: Question, passages: Sequence[Passage], judgement: Judgement, *, with_exercises: bool = False
+    understanding: Understanding, passages: Sequence[Passage], judgement: Judgement, *, with_exercises: bool = False
 ) -> tuple[Evidence, ...]:
     """Returns the whole units that contain the evidence, best passage first, one or two pieces for each passage."""
     by_id = {passage.chunk.id: passage for passage in passages if with_exercises or not is_exercise(passage.chunk)}
+    # What may not be the answer is no reason to show a whole list.
+    wants = replace(understanding.wants, list_terms=frozenset())
     quotes: dict[str, list[Evidence]] = {}
     for name in dict.fromkeys(piece.chunk_id for piece in judgement.evidence if piece.chunk_id in by_id):
-        excerpt = Excerpt(question.text, [by_id[name]], MAX_CLOSEST_PIECES, set())
+        excerpt = Excerpt(understanding.terms, wants, [by_id[name]], MAX_CLOSEST_PIECES)
         for piece in judgement.evidence:
             excerpt.add(piece)
         known = [quote for other in quotes.values() for quote in other]
@@ -89,13 +87,7 @@ def _is_repeated(quote: Evidence, known: Sequence[Evidence]) -> bool:
     return any(quote.overlaps(other) or quote.text.split() == other.text.split() for other in known)
 
 
-def _find_list_terms(question: str) -> set[str]:
-    """Returns the terms of the things that a question asks a list of, if it does."""
-    found = next((found for pattern in _LIST_QUESTIONS if (found := pattern.search(question))), None)
-    return set(extract_terms(found["things"])) if found else set()
-
-
-def _order_by_part(question: str, evidence: Sequence[Evidence]) -> list[Evidence]:
+def _order_by_part(evidence: Sequence[Evidence], wants_code: bool) -> list[Evidence]:
     """Returns the best for each part in the order of the question, then the rest, best first.
 
     Of words that are nearly as probable, those in a passage that answers another part best are taken, or in a table if
@@ -112,7 +104,7 @@ def _order_by_part(question: str, evidence: Sequence[Evidence]) -> list[Evidence
         shared = tabled[0] if tabled and shared is leader else shared
         # A sentence says what a line of code only shows.
         said = [rival for rival in rivals if rival.chunk_id != shared.chunk_id and not _has_kind(rival, "code")]
-        best[part] = said[0] if said and _has_kind(shared, "code") and not _ASKS_FOR_CODE.search(question) else shared
+        best[part] = said[0] if said and _has_kind(shared, "code") and not wants_code else shared
     first = [best[part] for part in sorted(best)]
     return [*first, *(piece for piece in evidence if piece not in [*first, *leaders.values()])]
 

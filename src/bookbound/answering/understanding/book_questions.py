@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
-from typing import Literal
 
-BookQuestionKind = Literal["subject", "audience", "author", "citation", "contents", "questions", "chapter"]
+from bookbound.domain.understanding import BookQuestion, BookTopic
+
 MAX_BOOK_QUESTION_CHARS = 120
 _NUMBER_WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
@@ -36,7 +35,7 @@ _REFERENCE = (
     r"|the (?:chapter|section|page|part) (?:on|about|called|titled|named) (?P<name>[^,;:?]+?)"
     r"|the (?P<title>[^,;:?]+?) chapter)"
 )
-_PATTERNS: dict[BookQuestionKind, tuple[str, ...]] = {
+_PATTERNS: dict[BookTopic, tuple[str, ...]] = {
     "subject": (
         rf"what(?:'s|s| is) {_BOOK}(?: all)?(?: about)?",
         rf"what does {_BOOK} {_TREATS}",
@@ -95,16 +94,6 @@ _PATTERNS: dict[BookQuestionKind, tuple[str, ...]] = {
         rf"{_LIST}(?:the )?(?:sections|topics|headings|contents) (?:of|in) {_REFERENCE}",
     ),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class BookQuestion:
-    """What a reader asks about the book; a chapter is named by its number, which is -1 for the last, or its title."""
-
-    kind: BookQuestionKind
-    unit: str = "chapter"
-    number: int = 0
-    name: str = ""
 
 
 def parse_book_question(text: str, title: str) -> BookQuestion | None:

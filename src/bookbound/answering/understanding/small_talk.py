@@ -1,30 +1,12 @@
-"""Recognizes messages to the assistant itself, which no book answers, and writes the one line that they get."""
+"""Recognizes messages to the assistant itself, which no book answers."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from functools import cache
-from itertools import accumulate
-from typing import Literal
 
-from bookbound.answering.run_state import OFF_TOPIC, RunState
-from bookbound.domain.judgement import Judgement
-from bookbound.domain.manifest import Manifest
-from bookbound.domain.ports import Index
-from bookbound.domain.question import Question, Retrieval
+from bookbound.domain.understanding import SmallTalk
 from bookbound.text.prompt_injection import is_prompt_injection
-
-Retrieve = Callable[[Question, RunState], Awaitable[Retrieval]]
-SmallTalk = Literal["greeting", "thanks", "farewell", "other"]
-OPENINGS: dict[SmallTalk, str] = {
-    "greeting": "Hello! ",
-    "thanks": "You are welcome! ",
-    "farewell": "Goodbye! ",
-    "other": "I only answer from the book. ",
-}
 
 _FILLER = r"(?:,? (?:there|again|all|everyone|you|ya|bot|friend|assistant|so|very|much|a lot|for now|then|later|soon))*"
 _GREETING = rf"(?:hi+|hello+|hey+|hiya|howdy|yo|greetings|good (?:morning|afternoon|evening|day)){_FILLER}"
@@ -104,24 +86,3 @@ def recognize_small_talk(text: str) -> SmallTalk | None:
             return kind
     rest = re.sub(f"^{_LEAD}", "", text, flags=re.I)
     return "other" if _compile_messages().fullmatch(rest) or is_prompt_injection(rest) else None
-
-
-async def reply_to_small_talk(index: Index, run: RunState, retrieve: Retrieve) -> tuple[Retrieval, Judgement] | None:
-    """Refuses small talk, with one line that says what can be asked; returns nothing for a question."""
-    question = run.question
-    kind = None if question.selection else recognize_small_talk(question.text)
-    if kind is None:
-        return None
-    run.note = f"{OPENINGS[kind]}{write_invitation(index.manifest)}"
-    found = await retrieve(question, run)
-    return replace(found, passages=found.passages[: question.k]), OFF_TOPIC
-
-
-def write_invitation(manifest: Manifest) -> str:
-    """Returns one line that says what can be asked, with the chapter in the middle of the text as an example."""
-    ends = [*accumulate(chapter.chunks for chapter in manifest.chapters)]
-    example = "What is this book about?"
-    if len(ends) > 1 and ends[-1]:
-        middle = manifest.chapters[bisect_right(ends, ends[-1] // 2)]
-        example = f"What is in the chapter on {middle.title}?"
-    return f"Ask me anything that {manifest.title} covers, for example: “{example}”"

@@ -1,18 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
-from bookbound.answering.decision import MAX_EVIDENCE, build_reply, decide, has_only_exercises, rank_passages
-from bookbound.answering.operating_point import OperatingPoint
-from bookbound.answering.run_state import RunState
+from bookbound.answering.deciding.decision import MAX_EVIDENCE, decide, rank_passages
+from bookbound.answering.deciding.operating_point import OperatingPoint
+from bookbound.answering.understanding import understand
 from bookbound.domain.chunk import Passage
-from bookbound.domain.judgement import AnswerSpan, Assessment, Evidence, Judgement, PassageAssessment, RefusalReason
-from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
-from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Unsure
-from bookbound.domain.trace import StageClock, Trace
+from bookbound.domain.judgement import AnswerSpan, Assessment, Judgement, PassageAssessment, RefusalReason
+from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
 
 POINT = OperatingPoint(answer_threshold=0.5, relevance_threshold=0.4)
 Make = Callable[..., Passage]
@@ -27,7 +24,7 @@ def judge(
 ) -> Judgement:
     readings = tuple(PassageAssessment(p, (AnswerSpan(0, 4, p),)) for p in relevances)
     retrieval = Retrieval(tuple(passages))
-    return decide(question or Question("How?"), retrieval, Assessment(whole, readings), point)
+    return decide(understand(question or Question("How?")), retrieval, Assessment(whole, readings), point)
 
 
 def test_an_empty_retrieval_is_refused() -> None:
@@ -130,7 +127,7 @@ def judge_parts(
     point: OperatingPoint = POINT,
 ) -> Judgement:
     assessment = Assessment(whole, (PassageAssessment(0.9, spans),), parts)
-    return decide(Question("Who, and how?"), Retrieval((passage("Walk on."),)), assessment, point)
+    return decide(understand(Question("Who, and how?")), Retrieval((passage("Walk on."),)), assessment, point)
 
 
 def test_a_question_with_one_answered_part_is_answered_partially(passage: Make) -> None:
@@ -226,102 +223,3 @@ def test_the_best_passage_of_each_part_comes_before_any_second_best(passage: Mak
 
 def test_an_empty_retrieval_stays_empty() -> None:
     assert names(Question("?"), [], Assessment(0.0, ())) == []
-
-
-def test_the_section_whose_heading_shares_words_with_the_question_is_the_closest(passage: Make) -> None:
-    places = [
-        replace(passage("x").chunk.place, headings=(name,), anchor=name) for name in ("Feet", "Gear ratios", "Arms")
-    ]
-    found = [Passage(replace(passage("x").chunk, id=place.anchor, place=place), 0.5) for place in places]
-    run = RunState(Question("How is a gear ratio written in Rust?"), NO_DEADLINE, StageClock(), "quotes")
-    retrieval = Retrieval(tuple(found))
-    trace = run.build_trace(retrieval, "g", "", "e")
-    reply = build_reply(retrieval, judge(found, [0.1] * 3, 0.1), run, trace)
-    assert isinstance(reply, Refusal)
-    assert [place.section for place in reply.closest] == ["Gear ratios", "Feet", "Arms"]
-
-
-def reply_with(
-    passages: list[Passage],
-    question: str,
-    *cited: Passage,
-    is_partial: bool = False,
-    is_missing_part: bool = False,
-    has_draft: bool = False,
-) -> Reply:
-    """Returns the reply to a question whose parts are each answered by the passage of their number."""
-    evidence = tuple(Evidence.from_chunk(each.chunk, 0, 4, 0.9, part) for part, each in enumerate(passages))
-    judgement = Judgement(0.9, (), evidence, "Good", is_partial=is_partial)
-    sentences = [
-        AnswerSentence(each.chunk.text, (Evidence.from_chunk(each.chunk, 0, len(each.chunk.text), 0.9),))
-        for each in cited
-    ]
-    run = RunState(Question(question), NO_DEADLINE, StageClock(), "quotes", sentences=sentences)
-    run.is_missing_part, run.has_draft = is_missing_part, has_draft
-    retrieval = Retrieval(tuple(passages))
-    return build_reply(retrieval, judgement, run, Trace(retrieval, "g", "e", "quotes", {}))
-
-
-TWO_QUESTIONS = "What is a gait? What is a servo?"
-
-
-def test_an_answer_names_the_parts_for_which_it_cites_nothing(passage: Make) -> None:
-    pages = [passage("A gait is a pattern.", "a"), passage("Servos turn.", "b")]
-    pages[1] = replace(pages[1], chunk=replace(pages[1].chunk, place=replace(pages[1].chunk.place, file="b.md")))
-    both, first, second = (reply_with(pages, TWO_QUESTIONS, *cited) for cited in (pages, pages[:1], pages[1:]))
-    assert isinstance(both, Answer)
-    assert isinstance(first, Answer)
-    assert isinstance(second, Answer)
-    assert (both.is_partial, both.judgement.missing_parts) == (False, ())
-    assert (first.is_partial, first.judgement.missing_parts) == (True, ("What is a servo?",))
-    assert (second.is_partial, second.judgement.missing_parts) == (True, ("What is a gait?",))
-
-
-def test_a_part_without_evidence_is_missing(passage: Make) -> None:
-    gait = passage("A gait is a pattern.")
-    reply = reply_with([gait], TWO_QUESTIONS, gait, is_partial=True)
-    assert reply.judgement.missing_parts == ("What is a servo?",)
-
-
-def test_an_answer_to_one_question_has_no_missing_parts(passage: Make) -> None:
-    gait = passage("A gait is a pattern.")
-    assert reply_with([gait], "What is a gait?", gait).judgement.missing_parts == ()
-
-
-def test_the_closest_sections_of_a_refusal_are_near_the_question(passage: Make) -> None:
-    near, far = passage("Walk on.", "a", score=0.31), passage("Rest.", "b", score=0.29)
-    near = replace(near, chunk=replace(near.chunk, place=replace(near.chunk.place, anchor="near")))
-    refusal = reply_with([near, far], "How?", is_missing_part=True)
-    assert isinstance(refusal, Refusal)
-    assert [place.anchor for place in refusal.closest] == ["near"]
-
-
-def test_a_writer_refuses_only_if_it_writes_no_sentence(passage: Make) -> None:
-    pages = [passage("A gait is a pattern.")]
-    assert isinstance(reply_with(pages, "What is a gait?", is_missing_part=True), Refusal)
-    assert isinstance(reply_with(pages, "What is a gait?", is_missing_part=True, has_draft=True), Unsure)
-    task = replace(
-        pages[0], chunk=replace(pages[0].chunk, place=replace(pages[0].chunk.place, headings=("Exercises",)))
-    )
-    assert isinstance(reply_with([task], "What is a gait?", is_missing_part=True), Unsure)
-
-
-def test_an_answer_that_only_an_exercise_has_is_unsure(passage: Make) -> None:
-    task = passage("Show that the gait is a trot.", "a")
-    task = replace(task, chunk=replace(task.chunk, place=replace(task.chunk.place, headings=("Exercises",))))
-    reply = reply_with([task], "What is the gait?")
-    assert isinstance(reply, Unsure)
-    assert [quote.text for quote in reply.closest] == ["Show that the gait is a trot."]
-    assert (reply.judgement.is_unsure, reply.judgement.refusal) == (True, RefusalReason.INSUFFICIENT_GROUNDING)
-    other = reply_with([task, passage("A trot.", "b")], "What is the gait?")
-    assert isinstance(other, Unsure)
-    assert [quote.text for quote in other.closest] == ["A trot."]
-
-
-def test_no_evidence_is_not_an_exercise(passage: Make) -> None:
-    fact = passage("The gait is a trot.", "a").chunk
-    task = replace(fact, place=replace(fact.place, headings=("Exercises",)))
-    cited, asked = (Evidence.from_chunk(chunk, 0, 19, 0.9) for chunk in (fact, task))
-    assert not has_only_exercises([])
-    assert has_only_exercises([asked])
-    assert not has_only_exercises([asked, cited])

@@ -9,7 +9,7 @@ import pytest
 from evals.calibrate import find_unsure_threshold
 
 from bookbound import bootstrap
-from bookbound.answering.operating_point import (
+from bookbound.answering.deciding.operating_point import (
     OPERATING_POINT_FILE,
     Calibration,
     DefaultOperatingPoint,

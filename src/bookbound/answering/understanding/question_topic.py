@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
-from bookbound.answering.reading.question_parts import split_comparison
+from bookbound.answering.understanding.comparison import split_comparison
 from bookbound.text.tokens import extract_terms, stem
 
 QUESTION_WORDS = frozenset("what which who whom whose where when why how".split())

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
-from bookbound.answering.conversation_state import ORDINALS, RELATIONAL_NOUN, ConversationState
-from bookbound.answering.question_topic import (
+from bookbound.answering.understanding.conversation_state import ORDINALS, RELATIONAL_NOUN, ConversationState
+from bookbound.answering.understanding.question_topic import (
     AUXILIARY_VERBS,
     PREPOSITIONS,
     QUESTION_WORDS,
@@ -20,7 +19,7 @@ from bookbound.answering.question_topic import (
     make_possessive,
     replace_attribute,
 )
-from bookbound.domain.question import MAX_QUESTION_CHARS, CompletedQuestion, Question, Turn
+from bookbound.domain.question import MAX_QUESTION_CHARS, Question, Turn
 from bookbound.text.tokens import asks_about_whole_text, extract_terms, stem
 
 MAX_COMPLETIONS = 4
@@ -92,16 +91,16 @@ class Completion(NamedTuple):
 async def complete_follow_up(
     question: Question,
     compare: Callable[[str, str], Awaitable[float]],
-    estimate: Callable[[Question], Awaitable[float]],
-) -> CompletedQuestion | None:
-    """Returns a follow-up as a complete question, or None if it is complete already.
+    estimate: Callable[[str], Awaitable[float]],
+) -> str:
+    """Returns a follow-up as a complete question, or an empty text if it is complete already.
 
     If there are several completions, it takes the one that replaces the most similar phrase, or else the first one,
     unless the book clearly answers another one better. `compare` returns the similarity of two phrases, `estimate` how
     probable it is that the book answers.
     """
     if not question.conversation or (question.selection and asks_about_whole_text(question.text)):
-        return None
+        return ""
     proposed = propose_completions(question.text, question.conversation)
     found = [each for each in proposed if len(each.text) <= MAX_QUESTION_CHARS][:MAX_COMPLETIONS]
     values = [0.0] * len(found)
@@ -109,10 +108,10 @@ async def complete_follow_up(
         bonuses = (SAME_FORM_BONUS * (has_determiner(old) == has_determiner(new)) for _, old, new in found)
         values = [await compare(old, new) + bonus for (_, old, new), bonus in zip(found, bonuses, strict=True)]
     elif len(found) > 1:
-        values = [await estimate(replace(question, text=each.text)) for each in found]
+        values = [await estimate(each.text) for each in found]
         values[0] += PREFERENCE
     chosen = found[values.index(max(values))].text if found else question.text
-    return None if chosen == question.text else CompletedQuestion(chosen)
+    return "" if chosen == question.text else chosen
 
 
 def propose_completions(question: str, conversation: Sequence[Turn]) -> list[Completion]:

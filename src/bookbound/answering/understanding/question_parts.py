@@ -1,16 +1,12 @@
-"""Splits a question that asks several things, or compares two, into its parts, and merges their readings."""
+"""Splits a question that asks several things, or compares two, into its parts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import cache
-from math import sqrt
 
-from bookbound.domain.chunk import Passage
-from bookbound.domain.judgement import AnswerSpan, Assessment, PassageAssessment
-from bookbound.domain.question import Retrieval
+from bookbound.answering.understanding.comparison import split_comparison
 from bookbound.text.sentences import split_sentences
 from bookbound.text.tokens import extract_terms
 
@@ -58,8 +54,8 @@ _QUESTION_OPENING = (
     rf"(?:(?:many|much|long|often|far|fast|big|large|tall|high|old|hard|soon|well)\b\s*)?(?:{_AUXILIARY_VERB}\b\s*)?"
     r"(?:(?:i|you|we|one)\b\s*)?"
 )
-_ASKS_WHAT_IT_IS = r"(?:what|who)(?:\s+(?:is|are|was|were)|['’]s)\s+(?!(?:wrong|missing|new|next|the)\b)\S"
 _INNER_AUXILIARY = r"(?<=\w)\s+(?:do|does|did|can|should)(?:\s+(?:i|you|we|one))?\b"
+_ASKS_WHAT_IT_IS = r"(?:what|who)(?:\s+(?:is|are|was|were)|['’]s)\s+(?!(?:wrong|missing|new|next|the)\b)\S"
 
 
 @cache
@@ -68,28 +64,16 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.I | re.X)
 
 
-def split_question(question: str) -> tuple[str, ...]:
-    """Returns the parts of a question, each understandable alone; one part unless it clearly asks several things.
+def split_question(question: str) -> tuple[tuple[str, ...], int]:
+    """Returns the parts of a question, each understandable alone, and how many more it has.
 
-    Of too many, it returns the first: one fewer than an answer has room for, because a sentence says what is left out.
+    It is one part unless it clearly asks several things. Of too many, it returns the first: one fewer than an answer
+    has room for, because a sentence says what is left out.
     """
-    read = _limit_parts(_find_parts(question))
-    return read if len(read) > 1 else (question,)
-
-
-def count_unread_parts(question: str) -> int:
-    """Returns how many parts `split_question` leaves out."""
-    found = _find_parts(question)
-    return len(found) - len(_limit_parts(found))
-
-
-def _limit_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
-    return parts[: MAX_PARTS - 1] if len(parts) > MAX_PARTS else parts
-
-
-def _find_parts(question: str) -> tuple[str, ...]:
     whole = " ".join(question.split())
-    return tuple(dict.fromkeys(split_comparison(whole) or _split_into_questions(whole)))
+    found = tuple(dict.fromkeys(split_comparison(whole) or _split_into_questions(whole)))
+    read = found[: MAX_PARTS - 1] if len(found) > MAX_PARTS else found
+    return (read, len(found) - len(read)) if len(read) > 1 else ((question,), 0)
 
 
 def _split_into_questions(question: str) -> list[str]:
@@ -112,12 +96,12 @@ def _split_into_questions(question: str) -> list[str]:
             about = f"{subject}: " if subject and not statements and _compile_pattern(_ANAPHOR).search(clause) else ""
             clause = clause[0].upper() + clause[1:] if statements and not lead else clause
             questions.append(" ".join([*statements, f"{lead}{about}{clause}".rstrip("?., ") + "?"]))
-            subject = subject or _find_subject(clause)
+            subject = subject or _name_subject(clause)
     return questions
 
 
-def _find_subject(clause: str) -> str:
-    """Returns what a question is about: "node version need" of "which node version do I need"."""
+def _name_subject(clause: str) -> str:
+    """Returns the words that name what a question is about: "node version need" of "which node version do I need"."""
     rest = _compile_pattern(_QUESTION_OPENING).sub("", clause)
     return _compile_pattern(_INNER_AUXILIARY).sub("", rest, count=1).strip(" ?")
 
@@ -162,80 +146,3 @@ def _matches_any_at(patterns: tuple[str, ...], text: str, at: int) -> bool:
 def _asks_something(clause: str) -> bool:
     is_long = len(clause.split()) >= MIN_PART_WORDS or _compile_pattern(_ASKS_WHAT_IT_IS).match(clause)
     return len(set(extract_terms(clause))) >= (1 if is_long else 2)
-
-
-MAX_COMPARISON_CHARACTERS, MAX_SIDE_WORDS = 200, 6
-_SIDE, _TAIL = r"[^,;:?!]+?", r"(?P<tail>\s+(?:in|when|for|with)\s+[^,;:?!]+?)?"
-_DIFFERENCE = r"diff(?:e?rences?)?|distinctions?"
-_VERSUS = rf"(?P<a>{_SIDE})\s+(?:vs\.?|versus)\s+(?P<b>{_SIDE})"
-_MAY_COMPARE = re.compile(r"diff|distinction|compare|contrast|\bvs\b|versus", re.I)
-_COMPARISONS = (
-    rf"(?:\S+\s+){{0,5}}(?:{_DIFFERENCE})\s+between\s+(?P<a>{_SIDE})\s+and\s+(?P<b>{_SIDE}){_TAIL}[?.]*",
-    rf"(?:\S+\s+){{0,3}}(?:compare|contrast)\s+(?P<a>{_SIDE})\s+(?:with|to|and|against)\s+(?P<b>{_SIDE}){_TAIL}[?.]*",
-    rf"how\s+(?:do|does|is|are)\s+(?P<a>{_SIDE})\s+(?:differ|different)\s+from\s+(?P<b>{_SIDE}){_TAIL}[?.]*",
-    rf"(?:(?:please\s+)?(?:explain|describe)\s+)?{_VERSUS}{_TAIL}"
-    rf"(?:[,:?.–—-]+\s*(?:what|how)\b.*(?:{_DIFFERENCE}|differ))?[?.]*",
-)
-_COMPARISON_AFTER_LEAD = rf"(?P<lead>.+?(?:[,:–—]|\s-)\s+){_VERSUS}[?.]*"
-_QUESTION_ABOUT_BOTH = (
-    rf"{_VERSUS}\s*(?P<asked>[,:–—-]\s+(?:what|how|why|when|where)\b.*\b(?:they|them|both|each)\b.*?)[?.]*"
-)
-
-
-def split_comparison(question: str) -> list[str]:
-    """Returns one question for each side if a question only compares two things, else nothing."""
-    if len(question) > MAX_COMPARISON_CHARACTERS or not _MAY_COMPARE.search(question):
-        return []
-    # Few questions compare, so these patterns are compiled on demand.
-    if found := re.fullmatch(_COMPARISON_AFTER_LEAD, question, re.I):
-        return _ask_about_each(found, found["lead"], "")
-    if found := re.fullmatch(_QUESTION_ABOUT_BOTH, question, re.I):
-        return _ask_about_each(found, "", found["asked"])
-    matches = (re.fullmatch(pattern, question, re.I) for pattern in _COMPARISONS)
-    named = next((found for found in matches if found), None)
-    return _ask_about_each(named, "What is ", named["tail"] or "") if named else []
-
-
-def _ask_about_each(found: re.Match[str], before: str, after: str) -> list[str]:
-    one, other = found["a"].split(), found["b"].split()
-    # In "static and dynamic typing" or "the cost of A and B" some words belong to both sides.
-    first, second = ([word for word in side if word.casefold() not in ("a", "an", "the")] for side in (one, other))
-    shared_end = len(first) == 1 < len(second) and first[0].isalpha() and first[0].islower() and second[0].islower()
-    shared_start = "of" in one and "of" not in other
-    if shared_end or shared_start or max(len(one), len(other)) > MAX_SIDE_WORDS or {"vs", "versus"} & {*one, *other}:
-        return []
-    return [f"{before}{' '.join(side)}{after}?" for side in (one, other)]
-
-
-PARTIAL_ANSWER_WEIGHT = 0.65
-"""How much an answer to only one part of a question is worth."""
-
-
-def merge_part_readings(
-    retrievals: Sequence[Retrieval], assessments: Sequence[Assessment]
-) -> tuple[Retrieval, Assessment]:
-    """Returns the passages of all parts, each once, with the words that answer each part.
-
-    The question is answered if each part is, or in part if one part surely is. A single part is the whole question.
-    """
-    if len(assessments) == 1:
-        return retrievals[0], assessments[0]
-    passages: dict[str, Passage] = {}
-    readings: dict[str, PassageAssessment] = {}
-    for part, (retrieval, assessment) in enumerate(zip(retrievals, assessments, strict=True)):
-        for passage, reading in zip(retrieval.passages, assessment.readings, strict=True):
-            name = passage.chunk.id
-            known = passages.get(name, passage)
-            passages[name] = replace(known, score=max(known.score, passage.score))
-            readings[name] = _add_part(readings.get(name, PassageAssessment(0.0)), reading, part)
-    chances = tuple(assessment.probability for assessment in assessments)
-    # The parts are about one subject: if one is answered, another is likelier to be than by itself.
-    probability = max(sqrt(min(chances) * max(chances)), PARTIAL_ANSWER_WEIGHT * max(chances))
-    merged = replace(retrievals[0], passages=tuple(passages.values()))
-    return merged, Assessment(probability, tuple(readings.values()), chances)
-
-
-def _add_part(known: PassageAssessment, reading: PassageAssessment, part: int) -> PassageAssessment:
-    spans: list[AnswerSpan] = [*known.spans, *(replace(span, part=part) for span in reading.spans)]
-    spans.sort(key=lambda span: -span.probability)
-    return PassageAssessment(max(known.probability, reading.probability), tuple(spans))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from bookbound.answering.question_topic import (
+from bookbound.answering.understanding.question_topic import (
     AUXILIARY_VERBS,
     DETERMINERS,
     find_items,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bookbound.answering.reading.question_parts import PARTIAL_ANSWER_WEIGHT, merge_part_readings
+from bookbound.answering.deciding.part_readings import PARTIAL_ANSWER_WEIGHT, merge_part_readings
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import AnswerSpan, Assessment, PassageAssessment
 from bookbound.domain.question import Retrieval

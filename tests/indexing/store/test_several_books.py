@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bookbound.answering.several_books import MultiBookIndex
 from bookbound.indexing.pipeline import BookSource, build_index
 from bookbound.indexing.store.edge_store import EdgeStore
+from bookbound.indexing.store.several_books import MultiBookIndex
 from bookbound.sources import parse_book
 from bookbound.testing import ScriptedEmbedder
 

@@ -1,0 +1,1 @@
+"""Decides from the readings whether a question is answered."""

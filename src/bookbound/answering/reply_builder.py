@@ -1,0 +1,95 @@
+"""Builds the reply to a question from what was found, judged and written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from bookbound.answering.run_state import Draft
+from bookbound.answering.writers.quotes.quote_writer import quote_closest
+from bookbound.domain.chunk import Place
+from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
+from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Retrieval
+from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Unsure
+from bookbound.domain.trace import Trace
+from bookbound.domain.understanding import QuestionKind, Understanding
+from bookbound.text.exercises import is_exercise
+from bookbound.text.tokens import extract_terms
+
+MAX_CLOSEST_SECTIONS = 3
+# Below the score from which passages are read, a section is about something else.
+MIN_CLOSEST_SCORE = 0.3
+
+
+class Findings(NamedTuple):
+    """What a reply rests on: the passages and the judgement, and if no writer is needed, its sentences and a note."""
+
+    retrieval: Retrieval
+    judgement: Judgement
+    sentences: tuple[AnswerSentence, ...] = ()
+    note: str = ""
+
+
+def build_reply(understanding: Understanding, found: Findings, quotable: Findings, draft: Draft, trace: Trace) -> Reply:
+    """Returns an answer of the supported sentences; if there are none, an unsure reply or a refusal.
+
+    `quotable` has the same passages and evidence, with what goes on in the chunks next to them.
+    """
+    if draft.sentences:
+        return _build_answer(understanding, found, draft, trace)
+    judgement = found.judgement
+    reason = judgement.refusal or (
+        RefusalReason.SELECTED_TEXT_MISSING
+        if understanding.question.scope is AnswerScope.SELECTION
+        else RefusalReason.INSUFFICIENT_GROUNDING
+    )
+    # An exercise is not quoted as an answer, but it may be the closest that the book has.
+    is_exercise_only = judgement.answer_present and has_only_exercises(quotable.judgement.evidence)
+    # A draft without a supported sentence does not show that the book says nothing; a writer who says so does.
+    is_denied = draft.is_missing_part and not draft.drafted
+    if judgement.is_unsure or is_exercise_only or (judgement.answer_present and not is_denied):
+        passages = quotable.retrieval.passages
+        quotes = quote_closest(understanding, passages, quotable.judgement, with_exercises=is_exercise_only)
+        if quotes:
+            return Unsure(reason, replace(judgement, refusal=reason, is_unsure=True), trace, quotes)
+    judgement = replace(judgement, refusal=reason, is_unsure=False)
+    is_question = understanding.kind is QuestionKind.QUESTION
+    closest = _find_closest_sections(understanding, found.retrieval) if is_question else ()
+    return Refusal(reason, judgement, trace, closest)
+
+
+def _build_answer(understanding: Understanding, found: Findings, draft: Draft, trace: Trace) -> Answer:
+    judgement = found.judgement
+    used = {evidence.chunk_id for sentence in draft.sentences for evidence in sentence.evidence}
+    passages = tuple(passage for passage in found.retrieval.passages if passage.chunk.id in used)
+    missing = _find_missing_parts(understanding, judgement, draft.sentences)
+    is_partial = judgement.is_partial or draft.is_missing_part or bool(missing)
+    # A language model may answer a part from other words than the evidence, so what it leaves out is not known.
+    missing = () if draft.can_refuse else missing
+    # An unsure judgement only leads to sentences if a language model read the passages and found the answer.
+    judgement = replace(judgement, is_partial=is_partial, missing_parts=missing, refusal=None, is_unsure=False)
+    return Answer(tuple(draft.sentences), passages, judgement, trace)
+
+
+def has_only_exercises(evidence: Sequence[Evidence]) -> bool:
+    """Returns whether there is evidence, and all of it is in exercises."""
+    return bool(evidence) and all(piece.chunk is not None and is_exercise(piece.chunk) for piece in evidence)
+
+
+def _find_closest_sections(understanding: Understanding, retrieval: Retrieval) -> tuple[Place, ...]:
+    """Returns the places of the passages near the question, one a section; a heading that shares words comes first."""
+    near = [passage for passage in retrieval.passages if passage.score >= MIN_CLOSEST_SCORE]
+    places = [passage.chunk.place for passage in near if passage.chunk.id != SELECTION_CHUNK_ID]
+    places.sort(key=lambda place: -len(understanding.terms.intersection(extract_terms(place.section))))
+    return tuple({place.link: place for place in places}.values())[:MAX_CLOSEST_SECTIONS]
+
+
+def _find_missing_parts(
+    understanding: Understanding, judgement: Judgement, sentences: Sequence[AnswerSentence]
+) -> tuple[str, ...]:
+    """Returns the parts for which the answer cites nothing, if it cites something for another part."""
+    cited = [evidence for sentence in sentences for evidence in sentence.evidence]
+    answered = {piece.part for piece in judgement.evidence if any(map(piece.overlaps, cited))}
+    missing = (part.text for at, part in enumerate(understanding.parts) if at not in answered)
+    return tuple(missing) if answered else ()

@@ -1,0 +1,164 @@
+"""Corrects misspelt words of a question to words of the book, and phrases a keyword as a question."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from string import ascii_lowercase
+
+from bookbound.domain.chunk import Passage
+from bookbound.domain.ports import Embedder, Index
+from bookbound.domain.question import NO_DEADLINE, Deadline
+from bookbound.text.tokens import DEICTIC_WORDS, STOP_WORDS, normalize_text, split_words, stem
+
+MAX_CORRECTED_CHARS = 500
+MAX_KEYWORD_CHARS = 60
+MAX_KEYWORDS = 4
+MIN_LETTERS = 4
+MIN_LETTERS_FOR_VOWELS = 7
+# One use of an odd word may itself be a slip of the author.
+MIN_USES = 2
+# A word that the book uses this many times less often than another is not meant.
+CLEAR_LEAD = 4
+MAX_SPELLINGS = 3
+# Enough chunks to compare how often the book uses two words, in one search.
+SEARCHED_CHUNKS = 50
+QUESTION_OPENERS = ("what", "how", "why", "when", "where", "which", "who", "does", "explain", "define")
+_ORDER_WORDS = DEICTIC_WORDS | {"define", "compare"}
+# Parts of identifiers, options and file names are left alone.
+_WORD = re.compile(r"(?<![\w`./'-])[^\W\d_]+(?![\w`(/-]|[.']\w)")
+_SPELLINGS = (("our", "or"), ("is", "iz"), ("ys", "yz"), ("tre", "ter"), ("ogue", "og"), ("enc", "ens"))
+"""What differs between British and American spellings."""
+VOWELS = frozenset("aeiouy")
+
+
+def phrase_keyword(text: str) -> str:
+    """Returns a few words that ask nothing as a question about them, or an empty text for a question."""
+    words = normalize_text(text).strip(" ?.!").split() if len(text) <= MAX_KEYWORD_CHARS else []
+    if not 1 <= len(words) <= MAX_KEYWORDS or STOP_WORDS & set(words) or (len(words) > 1 and words[0] in _ORDER_WORDS):
+        return ""
+    return f"What is {text.rstrip(' ?.!')}?"
+
+
+@dataclass(frozen=True, slots=True)
+class SpellingCorrector:
+    """Writes the words of a question as the book does.
+
+    A common English word is at most given its other spelling, British or American. Any other word that the book does
+    not use becomes the word of the book that it misspells. If several words are almost as frequent, each of them may be
+    meant.
+    """
+
+    index: Index
+    embedder: Embedder
+
+    async def correct(
+        self, question: str, passages: Sequence[Passage], deadline: Deadline = NO_DEADLINE
+    ) -> tuple[str, ...]:
+        """Returns the questions that may be meant, the likeliest first.
+
+        The words of the passages that were found for the question are known; all others are looked up in one search.
+        """
+        found = [] if len(question) > MAX_CORRECTED_CHARS else list(_find_correctable(question))
+        known = {stem(word) for passage in passages for word in split_words(passage.chunk.embedding_text)}
+        others = {word: self._list_others(word, at == 0) for at, word in found if stem(word) not in known}
+        if not any(others.values()):
+            return (question,)
+        looked_up = " ".join([*others, *(other for each in others.values() for other in each)])
+        chunks = await self.index.match(looked_up, SEARCHED_CHUNKS, deadline)
+        used = Counter(word for chunk in chunks for word in split_words(chunk.embedding_text))
+        stems = {stem(word) for word in used}
+        better = {word: self._choose(word, used, stems, others[word]) for word in others if stem(word) not in stems}
+        return _replace_words(question, better)
+
+    def _list_others(self, word: str, is_first: bool) -> list[str]:
+        """Returns all words that may be meant if the book does not use this one."""
+        openers = [each for each in QUESTION_OPENERS if is_first and is_misspelling(word, each)]
+        if len(word) < MIN_LETTERS or self._is_common(word):
+            return openers + (list_other_spellings(word) if len(word) >= MIN_LETTERS else [])
+        return openers + list(_list_corrections(word))
+
+    def _choose(self, word: str, used: Mapping[str, int], stems: set[str], others: Sequence[str]) -> list[str]:
+        """Returns the words that are meant instead of one that the book does not use."""
+        if openers := [each for each in others if each in QUESTION_OPENERS]:
+            return openers[:1]
+        if self._is_common(word):
+            return [each for each in others if stem(each) in stems][:1]
+        return find_intended_words(word, used)
+
+    def _is_common(self, word: str) -> bool:
+        """Returns whether a word is one token of the network: such a word is English, and not a slip."""
+        return self.embedder.count_tokens(word) <= self.embedder.count_tokens("") + 1
+
+
+def _find_correctable(question: str) -> Iterator[tuple[int, str]]:
+    """Yields each word that is neither a name nor a stop word, with its place; the first of several words is 0."""
+    for found in _WORD.finditer(question):
+        is_first = not question[: found.start()].strip()
+        is_name = found.group()[0].isupper() and not is_first and not question.isupper()
+        word = normalize_text(found.group())
+        if word not in STOP_WORDS and not is_name:
+            yield 0 if is_first and " " in question else found.start() + 1, word
+
+
+def _replace_words(question: str, better: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Returns the question with each combination of better words, at most `MAX_SPELLINGS`."""
+    spelled, end = [""], 0
+    correctable = {word for _, word in _find_correctable(question)}
+    for found in _WORD.finditer(question):
+        word = normalize_text(found.group())
+        if word in correctable and better.get(word):
+            before = question[end : found.start()]
+            spelled = [f"{text}{before}{each}" for each in better[word] for text in spelled][:MAX_SPELLINGS]
+            end = found.end()
+    return tuple(text + question[end:] for text in spelled)
+
+
+def list_other_spellings(word: str) -> list[str]:
+    """Returns the word in the spellings that it may have on the other side of the Atlantic."""
+    pairs = [*_SPELLINGS, *((american, british) for british, american in _SPELLINGS)]
+    return [word.replace(one, other) for one, other in pairs if one in word[2:]]
+
+
+def find_intended_words(word: str, word_counts: Mapping[str, int]) -> list[str]:
+    """Returns the words of the book that may be meant, the most frequent first, one for each stem."""
+    meant = sorted(
+        (-count, other)
+        for other, count in word_counts.items()
+        if count >= MIN_USES and other[0] == word[0] and is_misspelling(word, other)
+    )
+    best: dict[str, str] = {}
+    for count, other in meant:
+        if CLEAR_LEAD * count < meant[0][0]:
+            best.setdefault(stem(other), other)
+    return list(best.values())
+
+
+def _list_corrections(word: str) -> Iterator[str]:
+    """Yields every word that this one may misspell, whether it exists or not."""
+    for at in range(1, len(word) + 1):
+        before, after = word[:at], word[at:]
+        yield from (f"{before}{letter}{after}" for letter in ascii_lowercase)
+        if len(after) > 1:
+            yield f"{before}{after[1]}{after[0]}{after[2:]}"
+        if after[:1] == before[-1]:
+            yield f"{before}{after[1:]}"
+        if after[:1] in VOWELS and len(word) >= MIN_LETTERS_FOR_VOWELS:
+            yield from (f"{before}{vowel}{after[1:]}" for vowel in sorted(VOWELS - {after[0]}))
+
+
+def is_misspelling(word: str, other: str) -> bool:
+    """Whether a word is another word with two letters swapped, one left out, one doubled, or another vowel.
+
+    Any other difference more often makes another word: a colcon is no colon, and a solver does not mean to solve.
+    """
+    shorter = min(len(word), len(other))
+    at = next((i for i in range(shorter) if word[i] != other[i]), shorter)
+    is_swapped = word[at : at + 2] == other[at : at + 2][::-1] and word[at + 2 :] == other[at + 2 :]
+    lacks_letter = word[at:] == other[at + 1 :]
+    has_doubled = at > 0 and word[at - 1 : at] == word[at : at + 1] and word[at + 1 :] == other[at:]
+    has_other_vowel = {*word[at : at + 1], *other[at : at + 1]} <= VOWELS and word[at + 1 :] == other[at + 1 :]
+    is_long = len(word) >= MIN_LETTERS_FOR_VOWELS
+    return word != other and (is_swapped or lacks_letter or has_doubled or (has_other_vowel and is_long))
