@@ -8,8 +8,8 @@ from pathlib import Path
 from threading import Lock
 
 import pytest
-from evals.cluster.nodes import MISSING_MESSAGE, QdrantCluster, find_executable, run_cluster
 from hypothesis import settings
+from tests.servers.qdrant_nodes import MISSING_MESSAGE, QdrantCluster, find_executable, run_cluster
 
 # The same examples in every run: a test that fails on one machine fails on all.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -33,7 +33,6 @@ INTEGRATION = (
     "contracts/test_source_urls",
     "deploy/",
     "docs/test_site",
-    "evals/",
     "filesystem/test_windows",
     "indexing/embed/",
     "indexing/store/test_all_stores",
@@ -63,7 +62,6 @@ INTEGRATION = (
     "sources/crawl/",
     "sources/pdf/",
     "testing/",
-    "training/",
 )
 """Tests of whole commands, processes and servers. `make quick` leaves them out."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import redis
-from evals.load.backend_servers import Redis
+from tests.servers.backend_servers import Redis
 
 
 class RedisServer(Redis):

@@ -136,6 +136,13 @@ def test_every_import_of_the_package_keeps_the_rules() -> None:
     assert violations(PACKAGE) == []
 
 
+def test_nothing_of_the_product_imports_the_lab() -> None:
+    repository = PACKAGE.parents[1]
+    files = [file for folder in ("src", "tests", "docs", "release") for file in (repository / folder).rglob("*.py")]
+    assert len(files) > len([*PACKAGE.rglob("*.py")])
+    assert [file for file in files if "lab" in {module.split(".")[0] for module in imports(file)}] == []
+
+
 def test_every_file_that_may_import_a_product_does() -> None:
     used = {
         (module.split(".")[0], file.relative_to(PACKAGE).as_posix())

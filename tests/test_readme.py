@@ -58,9 +58,8 @@ def folder(example_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     """A folder like a checkout in which the demo and then the commands of the README ran."""
     folder = tmp_path_factory.mktemp("readme")
     shutil.copytree(example_book, folder / "examples" / "book")
-    (folder / "evals").mkdir()
-    questions = (REPOSITORY / "evals" / "example.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    (folder / "evals" / "example.jsonl").write_text("".join(questions[::16]), encoding="utf-8")
+    questions = (REPOSITORY / "examples" / "questions.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (folder / "examples" / "questions.jsonl").write_text("".join(questions[::16]), encoding="utf-8")
     done = run(folder, sys.executable, "-m", "bookbound", "demo", "--no-serve")
     assert (done.returncode, done.stderr) == (0, "")
     for command in COMMANDS:

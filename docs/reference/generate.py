@@ -127,7 +127,7 @@ def decisions_page() -> str:
 def compare_page() -> str:
     """The page as it is, with the summary of the last `make compare` between its marks."""
     page = (DOCS / "compare.md").read_text(encoding="utf-8")
-    results = REPOSITORY / "benchmarks" / "RESULTS.md"
+    results = REPOSITORY / "lab" / "compare" / "RESULTS.md"
     if not results.is_file():
         return page
     summary = RESULTS.search(results.read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 
 import pytest
-from evals.sources import Sources, is_verbatim
+from tests.answering.verbatim_quotes import Sources, is_verbatim
 from tests.pipelines import RememberingAssessor, with_engine, with_point
 
 from bookbound import bootstrap

@@ -52,7 +52,7 @@ def make_sandbox(folder: Path, example_book: Path, example_index: Path) -> Sandb
     for name in ("my-folder", "robots-book", "robots-1.x", "ants-book"):
         (folder / name).mkdir()
         (folder / name / "chapter.md").write_text(f"# {name}\n\n{SENTENCE}\n")
-    lines = (REPOSITORY / "evals" / "example.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    lines = (REPOSITORY / "examples" / "questions.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (folder / "questions.jsonl").write_text("".join(lines[::16]), encoding="utf-8")
     write_files(folder)
     return Sandbox(folder)

@@ -96,11 +96,12 @@ def test_the_wheel_of_the_large_files_has_them_and_the_licences(dist: Path) -> N
     assert licence == (REPOSITORY / "LICENSE").read_bytes()
 
 
-def test_the_sdist_has_the_tests_and_not_the_large_files(dist: Path) -> None:
+def test_the_sdist_has_the_tests_and_neither_the_large_files_nor_the_lab(dist: Path) -> None:
     with tarfile.open(next(dist.glob("*.tar.gz"))) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     assert {"pyproject.toml", "LICENSE", "NOTICE", "tests/conftest.py", "release/commit_file.py"} <= names
     assert not {name for name in names if Path(name).name in LARGE_FILES}
+    assert not {name for name in names if "lab" in Path(name).parts}
 
 
 def test_no_file_is_too_large_for_a_package_index(dist: Path) -> None:

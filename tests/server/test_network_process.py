@@ -15,8 +15,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from evals.node import process_tree
-from tests.server.server_process import run_server_process
+from tests.server.server_process import process_tree, run_server_process
 from tests.server.test_shutdown import wait_until, worker_pids
 
 from bookbound.domain.errors import ConfigError, ServiceUnreachableError

@@ -15,9 +15,9 @@ from typing import Any
 
 import httpx
 import pytest
-from evals.load.backend_servers import wait_until
 from tests.server.query_log.conftest import run_postgres
 from tests.server.server_process import ServerProcess, read_files, run_server_process
+from tests.servers.backend_servers import wait_until
 
 from bookbound import bootstrap
 from bookbound.server import api_keys

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evals.calibrate import find_unsure_threshold
 
 from bookbound import bootstrap
 from bookbound.answering.deciding.operating_point import (
@@ -236,11 +235,10 @@ def test_a_missing_model_file_is_named(tmp_path: Path, name: str) -> None:
         DefaultOperatingPoint.load(tmp_path)
 
 
-def test_the_shipped_thresholds_follow_from_the_shipped_curve(tmp_path: Path) -> None:
+def test_the_shipped_threshold_of_answers_follows_from_the_shipped_curve(tmp_path: Path) -> None:
     active = bootstrap.load_operating_point(Settings(index=tmp_path), BOOK)
     kept = json.loads((MODELS_FOLDER / CONSTANTS_FILE).read_text(encoding="utf-8"))
     rows = [CurvePoint(row.pop("answered"), row.pop("given"), **row) for row in kept["curve"]]
     choice = choose_threshold(rows, kept["wanted"])
     assert choice is not None
     assert choice.threshold == active.point.answer_threshold
-    assert find_unsure_threshold(rows).threshold == active.point.unsure_threshold

@@ -11,9 +11,9 @@ from pathlib import Path
 from threading import Timer
 
 import pytest
-from evals.cluster.editions import PAGE, make_chunks, make_manifest, make_store, make_vectors, publish
-from evals.cluster.nodes import MISSING_MESSAGE, QdrantCluster, find_executable, run_cluster
 from tests.docs.blocks import list_blocks
+from tests.indexing.store.editions import PAGE, make_chunks, make_manifest, make_store, make_vectors, publish
+from tests.servers.qdrant_nodes import MISSING_MESSAGE, QdrantCluster, find_executable, run_cluster
 
 from bookbound.domain.errors import BookboundError, IndexLockedError
 from bookbound.domain.manifest import Manifest

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from tests.server.page.book_site import BookSite, run_site
+from tests.server.page.chromium import CHROMIUM_OPTIONS
 from tests.server.server_process import run_fast_server
 from tests.server.thread_server import run_in_thread
 
@@ -17,7 +18,6 @@ from bookbound import bootstrap
 from bookbound.server.app import create_app
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedBackend, make_answer, make_passage
-from evals import chromium
 
 TIMEOUT_MILLISECONDS = 30_000
 NO_STORAGE = """for (const name of ["localStorage", "sessionStorage"]) {
@@ -64,7 +64,7 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     for server in getattr(request.module, "SERVERS", ()):
         request.getfixturevalue(server)  # before Playwright's event loop, in which nothing can be indexed
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=executable, args=chromium.OPTIONS)
+        browser = driver.chromium.launch(executable_path=executable, args=CHROMIUM_OPTIONS)
         try:
             yield browser
         finally:

@@ -15,13 +15,13 @@ from tests.server.page.prefix_proxy import PrefixProxy, run_prefix_proxy
 from tests.server.page.test_book_page import get
 from tests.server.page.test_report_page import ReportServer, sign_in
 from tests.server.page.test_widget_in_browser import HIGHLIGHTED
+from tests.server.server_process import run_server
 from tests.server.test_index_routes import add_key
 
 from bookbound import bootstrap
 from bookbound.domain.book_ref import BookRef
 from bookbound.server.api_keys import KeyKind
 from bookbound.settings import Settings
-from evals import bench_server
 
 SERVERS = ("proxy",)
 HOME = "# The lighthouse\n\nSee [the horn](deep/er/horn.md#sound) and [the web](https://example.com/).\n"
@@ -46,7 +46,7 @@ def server(site: BookSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         bootstrap.index_book(folder / book, settings.with_book(BookRef(book)))
     key = add_key(settings, KeyKind.ADMIN)[1]
     more = {"BOOKBOUND_BOOK": "light", "BOOKBOUND_ALLOWED_ORIGINS": site.address}
-    with bench_server.run_server(settings.index, **more) as address:
+    with run_server(settings.index, **more) as address:
         yield ReportServer(address, key, folder)
 
 

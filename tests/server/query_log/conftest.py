@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evals.load.backend_servers import Postgres
 from sqlalchemy import text
+from tests.servers.backend_servers import Postgres
 
 from bookbound.server.query_log.database import QueryLogDatabase
 

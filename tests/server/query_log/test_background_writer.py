@@ -13,7 +13,6 @@ from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
-from evals.load.backend_servers import Postgres, wait_until
 from tests.server.query_log.conftest import Rows
 from tests.server.query_log.factories import (
     SESSION,
@@ -24,6 +23,7 @@ from tests.server.query_log.factories import (
     make_requester,
     start_query_log,
 )
+from tests.servers.backend_servers import Postgres, wait_until
 
 from bookbound.domain.errors import ServiceUnreachableError
 from bookbound.domain.judgement import RefusalReason

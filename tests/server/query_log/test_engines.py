@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evals.load.backend_servers import Postgres, wait_until
 from sqlalchemy import URL, make_url
 from tests.server.query_log.factories import make_entry, make_repository
+from tests.servers.backend_servers import Postgres, wait_until
 
 from bookbound.domain.errors import ConfigError, ServiceUnreachableError
 from bookbound.server.query_log.engines import SQLITE_FILE_NAME

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evals.load.backend_servers import Postgres
 from tests.server.query_log.factories import RETENTION, close_and_count, make_requester
+from tests.servers.backend_servers import Postgres
 
 from bookbound import testing
 from bookbound.domain.query_log_entry import QueryLogEntry

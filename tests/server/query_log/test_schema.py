@@ -8,10 +8,10 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from evals.load.backend_servers import Postgres
 from sqlalchemy import inspect, text
 from tests.server.query_log.conftest import Rows
 from tests.server.query_log.factories import make_entry, make_repository
+from tests.servers.backend_servers import Postgres
 
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import ConfigError

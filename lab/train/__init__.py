@@ -1,0 +1,1 @@
+"""Trains the networks, and fits the constants that turn their logits into probabilities."""
