@@ -11,7 +11,7 @@ from bookbound.domain.chunk import Chunk, Passage
 from bookbound.evaluation.quote_locations import QuoteSpans
 from lab.train.constants import OUT
 
-Role = Literal["held_out", "fitted", "off_topic", "selection", "held_out_selection"]
+Role = Literal["held_out", "fitted", "title", "off_topic", "selection", "held_out_selection"]
 CANDIDATES = OUT / "candidates.pkl"
 
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from bookbound import bootstrap
 from bookbound.answering.pipeline import Pipeline
-from bookbound.domain.chunk import Chunk, Passage
+from bookbound.domain.chunk import Chunk, Passage, Place
 from bookbound.domain.question import AnswerScope, Question
 from bookbound.evaluation.question_set import EvaluationQuestion, load_question_set
 from bookbound.evaluation.quote_locations import HIDDEN_MARKUP, FileSpan, QuoteLocator
@@ -36,6 +36,9 @@ SEED, FOREIGN_QUESTIONS, MAX_QUESTION_CHARS = 7, 160, 1000
 BOOKS = OUT / "books"
 OFF_TOPIC = Path("lab/train/offtopic.txt")
 BOOKS_PER_MESSAGE = 2
+TITLES_PER_BOOK, MAX_TITLE_WORDS = 90, 4
+TITLE_FORMS = ("What is {}?", "{}", "Explain {}", "What does {} mean?")
+"""How readers ask for a section by its title."""
 
 
 class CosineEmbedder(OnnxEmbedder):
@@ -83,6 +86,26 @@ class BookQuestions:
         passages = await self.search(Question(message))
         return AskedQuestion(message, self._name, "off_topic", passages, (False,) * len(passages))
 
+    async def list_titles(self) -> dict[str, list[Place]]:
+        """The short titles of sections, with the openings of the sections that have them."""
+        titles: dict[str, list[Place]] = {}
+        for place in (await self._pipeline.book.index.outline()).sections:
+            if 0 < len(place.section.split()) <= MAX_TITLE_WORDS:
+                titles.setdefault(place.section, []).append(place)
+        return titles
+
+    async def ask_title(self, form: str, title: str, sections: Sequence[Place]) -> AskedQuestion:
+        """Asks for a section by its title; without a section the book has none of this title."""
+        passages = await self.search(Question(form.format(title)))
+        evidence = tuple(FileSpan(place.file, place.start, place.end) for place in sections)
+        return AskedQuestion(
+            form.format(title),
+            self._name,
+            "title",
+            passages,
+            expected=ExpectedAnswer((evidence,)) if evidence else None,
+        )
+
     async def ask_own_passage(self, row: Row, text: str) -> AskedQuestion:
         """Asks a held-out question about its own passage as a selection; a near miss is not answered there."""
         question = Question(row["question"][:MAX_QUESTION_CHARS], selection=text, scope=AnswerScope.SELECTION)
@@ -114,6 +137,7 @@ class CandidateSearch:
         self._held_out = [row for _, row in HeldOut.select(reading, []).books]
         trained = [row for row in reading if row["part"] == "train" and row["source"] == "book_reading"]
         self._foreign = self._rng.sample(trained, FOREIGN_QUESTIONS)
+        self._titles: list[str] = []
         self._messages = [line for line in OFF_TOPIC.read_text(encoding="utf-8").splitlines() if line]
 
     async def ask_all(self) -> list[AskedQuestion]:
@@ -157,9 +181,25 @@ class CandidateSearch:
         if question_set.role == "fitted":
             asked += [await book.ask_fitted(item) for item in self._pick(items)]
             asked += [await book.ask_off_topic(message) for message in self._pick_messages(question_set.name, books)]
+            asked += await self._ask_titles(book)
+        self._titles += await book.list_titles()
         asked += await book.ask_selections(self._pick([item for item in items if item.answerable]))
         await pipeline.close()
         return asked
+
+    async def _ask_titles(self, book: BookQuestions) -> list[AskedQuestion]:
+        """Asks for sections of this book, and for those of the books before it that this one does not have."""
+        own = await book.list_titles()
+        foreign = [title for title in self._titles if title not in own]
+        asked = []
+        for titles in (self._pick_titles(list(own)), self._pick_titles(foreign)):
+            for i, title in enumerate(titles):
+                form = TITLE_FORMS[i % len(TITLE_FORMS)]
+                asked.append(await book.ask_title(form, title, own.get(title, ())))
+        return asked
+
+    def _pick_titles(self, titles: list[str]) -> list[str]:
+        return self._pick(self._rng.sample(titles, min(TITLES_PER_BOOK, len(titles))))
 
     async def _open(self, name: str, source: Path) -> Pipeline:
         settings = Settings(index=BOOKS / name, reader="fast")

@@ -11,7 +11,7 @@ import argparse
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import log
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bookbound.answering.reading.answerability import MIN_SCORE, QuestionFeatures
+from bookbound.answering.reading.answering_words import WORDS_FEATURES
 from bookbound.models.cross_encoder import CrossEncoder, LogitScale, ReaderName
 from lab.train.asked_questions import AskedQuestion, load_questions
 from lab.train.constants import MODELS as MODELS
-from lab.train.graded_questions import GradedQuestion, TracingAssessor, grade_question, read_selection
+from lab.train.graded_questions import GradedQuestion, Grading, TracingAssessor, read_selection
 from lab.train.reader_metrics import auc
 from lab.train.recorded_readers import Constants, RecordedReaders
 
@@ -33,7 +34,9 @@ FEATURES: Mapping[ReaderName, tuple[str, ...]] = {
     "strong": ("best", "sharpness", "score", "rank", "length", "fast", "agreement"),
 }
 SELECTION_FEATURES = ("best", "sharpness", "distance")
-ROLE_WEIGHTS = {"held_out": 1.0, "fitted": 3.0, "off_topic": 3.0}
+# The second round asks which readings are sure with the weights of the first, and changes few of them.
+WORDS_ROUNDS = 2
+ROLE_WEIGHTS = {"held_out": 1.0, "fitted": 3.0, "title": 1.0, "off_topic": 3.0}
 SELECTION_WEIGHTS = {"selection": 2.0, "held_out_selection": 0.5}
 SELECTION_RIDGE = 0.3
 SELECTION_SHIFTS: Mapping[ReaderName, float] = {"fast": 1.4, "strong": 1.65}
@@ -139,25 +142,42 @@ async def calibrate(
     fitted: dict[str, Any] = {name: await fit_answer_scale(raw[name], held_out) for name in FEATURES}
     readers = open_readers(fitted)
     fast, strong = readers["fast"], readers["strong"]
-    by_both = await grade_all(searched, TracingAssessor(fast, strong), relevance)
-    by_fast = await grade_all(searched, TracingAssessor(fast), relevance)
-    score = score or fit_score_map(by_both)
+    score = score or fit_score_map(await grade_all(searched, Grading(TracingAssessor(fast, strong), relevance)))
     fitted["score"] = asdict(score)
-    deciding: dict[ReaderName, tuple[list[GradedQuestion], CrossEncoder | None]]
-    deciding = {"fast": (by_fast, None), "strong": (by_both, strong)}
-    for name, (graded, second) in deciding.items():
+    deciding: dict[ReaderName, CrossEncoder | None] = {"fast": None, "strong": strong}
+    for name, second in deciding.items():
         print(f"{name} reader decides:")
-        fitted[name]["question"] = fit_question(graded, FEATURES[name], score)
+        fitted[name]["question"] = await fit_with_words(
+            searched, Grading(TracingAssessor(fast, second), relevance, score), FEATURES[name]
+        )
         if selections:
             features = [await read_selection(each, fast, second, score) for each in selections]
             fitted[name]["selection"] = fit_selection(features, selections, SELECTION_SHIFTS[name])
     return fitted
 
 
-async def grade_all(
-    asked: Sequence[AskedQuestion], assessor: TracingAssessor, relevance: float
-) -> list[GradedQuestion]:
-    return [found for each in asked if (found := await grade_question(each, assessor, relevance))]
+async def fit_with_words(asked: Sequence[AskedQuestion], grading: Grading, names: Sequence[str]) -> dict[str, float]:
+    """The weights of a question's features with those of words that answer by their place.
+
+    Weights without these words say first which readings are sure, because such readings keep their own words.
+    """
+    assert grading.score
+    weights = fit_question(await grade_all(asked, grading), names, grading.score)
+    names = (*names, *WORDS_FEATURES)
+    for _ in range(WORDS_ROUNDS):
+        graded = await grade_all(asked, replace(grading, weights={**dict.fromkeys(names, 0.0), **weights}))
+        weights = fit_question(graded, names, grading.score)
+        print({name: _count_right(graded, name) for name in WORDS_FEATURES})
+    return weights
+
+
+def _count_right(graded: Sequence[GradedQuestion], feature: str) -> str:
+    labels = [each.is_right for each in graded if each.words and each.words.feature == feature]
+    return f"{sum(labels)} of {len(labels)} right"
+
+
+async def grade_all(asked: Sequence[AskedQuestion], grading: Grading) -> list[GradedQuestion]:
+    return [found for each in asked if (found := await grading.grade(each))]
 
 
 def update_constants(stored: dict[str, Any], fitted: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,27 +5,29 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from bookbound.answering.decision import decide, rank_passages
-from bookbound.answering.operating_point import OperatingPoint
-
+from bookbound.answering.deciding.decision import decide, rank_passages
+from bookbound.answering.deciding.operating_point import OperatingPoint
 from bookbound.answering.reading.answerability import (
     CrossEncoderAssessor,
     QuestionFeatures,
     Readings,
-    assess_deictic_question,
     combine_readings,
     compute_question_features,
+    read_without_network,
 )
+from bookbound.answering.reading.answering_words import SURE_PROBABILITY, AnsweringWords, find_answering_words
+from bookbound.answering.understanding import understand, understand_part
 from bookbound.answering.writers.quotes.quote_writer import QuoteWriter
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Assessment
 from bookbound.domain.question import NO_DEADLINE, Question, Retrieval
 from bookbound.domain.reply import AnswerSentence
+from bookbound.domain.understanding import QuestionPart
 from bookbound.evaluation.quote_locations import FileSpan
-from bookbound.models.cross_encoder import CrossEncoder, LogitScale
+from bookbound.models.cross_encoder import CrossEncoder, LogitScale, Weights, logistic_probability
 from lab.train.asked_questions import AskedQuestion, ExpectedAnswer
 
 MIN_ANSWER_SHARE = 0.75
@@ -44,11 +46,13 @@ class TracingAssessor(CrossEncoderAssessor):
 
 
 class GradedQuestion(NamedTuple):
-    """A question with its readings, and whether the answer that quotes them is right."""
+    """A question with its readings and the words that answer by their place, and whether the quoted answer is right."""
 
     asked: AskedQuestion
+    part: QuestionPart
     fast: Readings
     strong: Readings
+    words: AnsweringWords | None
     is_right: bool
 
     @property
@@ -63,27 +67,46 @@ class GradedQuestion(NamedTuple):
 
     def features(self, score: LogitScale) -> QuestionFeatures:
         passages = score_passages(self.asked.passages, score)
-        return compute_question_features(self.asked.text, passages, self.fast, self.strong)
+        features = compute_question_features(self.part, passages, self.fast, self.strong)
+        return {**features, self.words.feature: 1.0} if self.words else features
 
 
-async def grade_question(asked: AskedQuestion, assessor: TracingAssessor, relevance: float) -> GradedQuestion | None:
-    """Reads and answers a question; None if the product decides without reading."""
-    if assess_deictic_question(asked.text, asked.passages):
-        return None
-    fast, strong = await assessor.trace(asked)
-    readings = combine_readings(len(asked.passages), fast, strong)
-    if asked.expected is None:
-        return GradedQuestion(asked, fast, strong, False)
-    sentences = await quote_answer(asked, Assessment(1.0, readings), relevance)
-    return GradedQuestion(asked, fast, strong, is_right_answer(sentences, asked.expected))
+@dataclass(frozen=True, slots=True)
+class Grading:
+    """How answers are graded: what reads, which passages are relevant, and which weights say that a reading is sure.
+
+    Without weights, no words are looked for by their place.
+    """
+
+    assessor: TracingAssessor
+    relevance: float
+    score: LogitScale | None = None
+    weights: Weights | None = None
+
+    async def grade(self, asked: AskedQuestion) -> GradedQuestion | None:
+        """Reads and answers a question; None if the product decides without reading."""
+        part = understand_part(asked.text)
+        if read_without_network(part, asked.passages):
+            return None
+        fast, strong = await self.assessor.trace(asked)
+        readings = combine_readings(len(asked.passages), fast, strong)
+        graded = GradedQuestion(asked, part, fast, strong, None, False)
+        if self.weights is not None and self.score is not None:
+            is_sure = logistic_probability(self.weights, graded.features(self.score)) >= SURE_PROBABILITY
+            if words := find_answering_words(part, asked.passages, readings, is_sure=is_sure):
+                graded, readings = graded._replace(words=words), words.apply(readings, SURE_PROBABILITY)
+        if asked.expected is None:
+            return graded
+        sentences = await quote_answer(asked, Assessment(1.0, readings), self.relevance)
+        return graded._replace(is_right=is_right_answer(sentences, asked.expected))
 
 
 async def quote_answer(asked: AskedQuestion, assessment: Assessment, relevance: float) -> list[AnswerSentence]:
     """The sentences that the product quotes if it surely answers."""
-    question = Question(asked.text)
-    retrieval, assessment = rank_passages(question, Retrieval(asked.passages), assessment)
-    judgement = decide(question, retrieval, assessment, OperatingPoint(0.0, relevance))
-    draft = QuoteWriter().write(question, retrieval.passages, judgement)
+    understanding = understand(Question(asked.text))
+    retrieval, assessment = rank_passages(understanding.question, Retrieval(asked.passages), assessment)
+    judgement = decide(understanding, retrieval, assessment, OperatingPoint(0.0, relevance))
+    draft = QuoteWriter().write(understanding, retrieval.passages, judgement)
     return [piece async for piece in draft if isinstance(piece, AnswerSentence)]
 
 
@@ -116,7 +139,8 @@ async def read_selection(
     chunks = [passage.chunk for passage in asked.passages]
     by_fast = {0: (await fast.read(asked.text, chunks))[0]}
     by_strong = {0: (await strong.read(asked.text, chunks))[0]} if strong else {}
-    return compute_question_features(asked.text, score_passages(asked.passages, score), by_fast, by_strong)
+    passages = score_passages(asked.passages, score)
+    return compute_question_features(understand_part(asked.text), passages, by_fast, by_strong)
 
 
 def score_passages(passages: Sequence[Passage], score: LogitScale) -> list[Passage]:
