@@ -33,6 +33,7 @@ from rich.table import Table
 
 from bookbound.answering.grounding.supported_sentences import keep_supported
 from bookbound.answering.grounding.verifier import CrossEncoderVerifier
+from bookbound.answering.understanding import understand
 from bookbound.answering.writers.llm.language_model_writer import LanguageModelWriter
 from bookbound.answering.writers.llm.openai_agents import OpenAIAgentsModel
 from bookbound.domain.judgement import Judgement
@@ -44,7 +45,8 @@ from bookbound.models.onnx import ModelRuntime
 from bookbound.testing.scripted_services import ScriptedServices
 from lab.measure.hostile_cases import Case, load_cases, load_claims
 
-QUESTION, JUDGEMENT = Question("What does the book say of this?"), Judgement(1.0, (), (), "Good")
+UNDERSTANDING = understand(Question("What does the book say of this?"))
+JUDGEMENT = Judgement(1.0, (), (), "Good")
 
 
 def find_shown(cases: Sequence[Case]) -> list[bool]:
@@ -88,7 +90,7 @@ async def _verify_reply(
     numbers = {name: number for number, name in enumerate(passages, start=1)}
     drafts = [(case.text, [numbers[each.chunk.id] for each in case.passages] or [len(passages) + 1]) for case in reply]
     services.reply_with({"sentences": [{"text": text, "passages": cited} for text, cited in drafts], "missing": ""})
-    draft = writer.write(QUESTION, list(passages.values()), JUDGEMENT)
+    draft = writer.write(UNDERSTANDING, list(passages.values()), JUDGEMENT)
     async with aclosing(draft), aclosing(keep_supported(draft, verifier)) as grounded:
         shown = {piece.text.casefold() async for piece in grounded if isinstance(piece, AnswerSentence)}
     assert shown <= {sentence for case in reply for sentence in case.sentences}, "only drafted sentences survive"

@@ -19,6 +19,7 @@ from tests.pipelines import with_point
 
 from bookbound.answering.deciding.operating_point import OperatingPoint
 from bookbound.answering.pipeline import Pipeline
+from bookbound.answering.understanding import understand_part
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Assessment, PassageAssessment
 from bookbound.domain.question import NO_DEADLINE, Deadline
@@ -176,9 +177,9 @@ class CountingAssessor:
 def test_a_repeated_question_is_assessed_once(runner: asyncio.Runner) -> None:
     counting = CountingAssessor()
     cached = CachedAssessor(counting)
-    first = runner.run(cached.assess("How?", ()))
-    assert runner.run(cached.assess("How?", ())) is first
-    runner.run(cached.assess("Why?", ()))
+    first = runner.run(cached.assess(understand_part("How?"), ()))
+    assert runner.run(cached.assess(understand_part("How?"), ())) is first
+    runner.run(cached.assess(understand_part("Why?"), ()))
     assert counting.calls == 2
 
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.answering.reading import cross_encoder
-from bookbound.models import MODELS_FOLDER, TOKENIZER_FILE
+from bookbound.models import MODELS_FOLDER, TOKENIZER_FILE, cross_encoder
 from lab.train import constants
 from lab.train.batches import (
     MAX_BATCH_TOKENS,

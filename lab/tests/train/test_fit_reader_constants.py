@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from bookbound.answering.reading.answerability import MIN_SCORE
+from bookbound.answering.understanding import understand_part
 from bookbound.domain.chunk import Chunk, Passage, Place
 from bookbound.domain.document import SourceSpan
 from bookbound.domain.judgement import Evidence, PassageAssessment
@@ -143,7 +144,7 @@ def test_the_features_of_a_fit_give_the_probability_of_the_product() -> None:
     graded = asyncio.run(grade_question(asked, assessor, 0.03))
     assert graded is not None
     weights = strong.constants.question
-    assessed = asyncio.run(assessor.assess(QUESTION, score_passages(asked.passages, SCORE)))
+    assessed = asyncio.run(assessor.assess(understand_part(QUESTION), score_passages(asked.passages, SCORE)))
     assert assessed.probability == logistic_probability(weights, graded.features(SCORE))
 
 

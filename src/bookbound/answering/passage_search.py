@@ -11,6 +11,7 @@ from bookbound.domain.chunk import Chunk, Passage
 from bookbound.domain.ports import Embedder, Index
 from bookbound.domain.question import MAX_PASSAGES, AnswerScope, Deadline, Question, Retrieval
 from bookbound.domain.trace import StageClock
+from bookbound.domain.understanding import Understanding
 
 if TYPE_CHECKING:
     from bookbound.domain.ports import Vectors
@@ -36,6 +37,10 @@ class PassageSearch:
         if text not in self._found:
             self._found[text] = await self._search(text)
         return self._found[text]
+
+    async def find_parts(self, understanding: Understanding) -> list[Retrieval]:
+        """Returns the passages for each part of a question."""
+        return [await self.find(part.text) for part in understanding.parts]
 
     async def compare(self, one: str, other: str) -> float:
         """Returns the similarity of two phrases."""

@@ -9,24 +9,21 @@ from dataclasses import dataclass, replace
 
 from bookbound.answering.about_book import answer_about_book
 from bookbound.answering.agent_searches import AgentSearches
-from bookbound.answering.deciding.decision import decide, rank_passages
-from bookbound.answering.deciding.part_readings import merge_part_readings
 from bookbound.answering.engine import Engine, OpenBook
 from bookbound.answering.grounding.supported_sentences import keep_supported
 from bookbound.answering.invitations import reply_to_small_talk
+from bookbound.answering.judging import Judging, read_parts
 from bookbound.answering.passage_search import PassageSearch
 from bookbound.answering.reply_builder import Findings, build_reply
 from bookbound.answering.run_state import Draft, RunState
 from bookbound.answering.understanding import understand, understand_part
 from bookbound.answering.understanding.follow_up import complete_follow_up
 from bookbound.answering.understanding.selected_label import ask_after_label
-from bookbound.answering.understanding.spelling import SpellingCorrector, phrase_keyword
 from bookbound.answering.writers.quotes.neighbour_chunks import join_neighbours
 from bookbound.domain.errors import InvalidInputError, ServiceError
-from bookbound.domain.judgement import Assessment
 from bookbound.domain.ports import PassageFormatter
-from bookbound.domain.question import AnswerScope, CompletedQuestion, Deadline, Question, Retrieval
-from bookbound.domain.reply import SEARCH_TOOL_NAME, Answer, AnswerSentence, PipelineEvent, Reply, WriterEvent
+from bookbound.domain.question import CompletedQuestion, Deadline, Question, Retrieval
+from bookbound.domain.reply import Answer, AnswerSentence, PipelineEvent, Reply, WriterEvent
 from bookbound.domain.trace import StageClock, Trace
 from bookbound.domain.understanding import QuestionKind, Understanding
 
@@ -49,7 +46,8 @@ class Pipeline:
     async def search(self, question: Question, clock: StageClock | None = None) -> Retrieval:
         """Returns the passages alone, those that answer best first, without a judgement."""
         run, understanding = self._start(question, clock), understand(question)
-        return (await self._read(understanding, await self._retrieve(understanding, run), run))[0]
+        found = await run.search.find_parts(understanding)
+        return (await read_parts(self.engine.assessor, understanding, found, run))[0]
 
     async def ask(
         self,
@@ -78,7 +76,7 @@ class Pipeline:
             yield CompletedQuestion(understanding.text)
         found = await self._reply_unread(understanding, run)
         if found is None:
-            understanding, found = await self._judge_as_meant(understanding, run)
+            understanding, found = await self._judging.judge_as_meant(understanding, run)
         yield found.retrieval
         yield found.judgement
         for sentence in found.sentences:
@@ -112,7 +110,7 @@ class Pipeline:
             rephrased = _rephrase(question, query, k)
             candidates = searches.cap_scores(await run.search.find(rephrased.text))
             meant = replace(understanding, question=replace(question, k=rephrased.k))
-            found = await self._judge(meant, [candidates] * len(meant.parts), run)
+            found = await self._judging.judge(meant, [candidates] * len(meant.parts), run)
             texts = format_passages(found.retrieval) if _may_be_read(found) else ()
             searches.add(found.retrieval, found.judgement, is_withheld=not texts)
             return found.retrieval, texts
@@ -129,6 +127,10 @@ class Pipeline:
     async def close(self) -> None:
         await self.book.close()
         await self.engine.close()
+
+    @property
+    def _judging(self) -> Judging:
+        return Judging(self.engine, self.book)
 
     def _start(self, question: Question, clock: StageClock | None = None) -> RunState:
         engine, deadline, clock = self.engine, Deadline.after(self.engine.answer_seconds), clock or StageClock()
@@ -164,55 +166,6 @@ class Pipeline:
             return None
         found = await run.search.find(understanding.text)
         return reply_to_small_talk(understanding.small_talk, self.book.manifest, found, understanding.question.k)
-
-    async def _judge_as_meant(self, understanding: Understanding, run: RunState) -> tuple[Understanding, Findings]:
-        """Judges a question in the book's spelling; a keyword is also read as a question, and the surest one counts."""
-        # The outline did not tell what a question about the book asks, so it is an ordinary one.
-        understanding = replace(understanding, kind=QuestionKind.QUESTION)
-        found = await self._retrieve(understanding, run)
-        if understanding.question.selection:
-            return understanding, await self._judge(understanding, found, run)
-        passages = [passage for each in found for passage in each.passages]
-        corrector = SpellingCorrector(self.book.index, self.engine.embedder)
-        with run.clock.measure("search"):
-            spellings = await corrector.correct(understanding.text, passages, run.deadline)
-        judged = [await self._judge_text(text, understanding, run) for text in spellings]
-        meant, best = max(judged, key=_get_probability)
-        if not best.judgement.answer_present and (asked := phrase_keyword(meant.text)):
-            as_question = await self._judge_text(asked, understanding, run)
-            meant, best = max((meant, best), as_question, key=_get_probability)
-        return meant, best
-
-    async def _judge_text(
-        self, text: str, understanding: Understanding, run: RunState
-    ) -> tuple[Understanding, Findings]:
-        """Judges a question in these words."""
-        if text != understanding.text:
-            completed_from = understanding.completed_from
-            understanding = understand(replace(understanding.question, text=text), completed_from=completed_from)
-        found = await self._retrieve(understanding, run)
-        return understanding, await self._judge(understanding, found, run)
-
-    async def _retrieve(self, understanding: Understanding, run: RunState) -> list[Retrieval]:
-        """Returns the passages for each part of the question."""
-        return [await run.search.find(part.text) for part in understanding.parts]
-
-    async def _judge(self, understanding: Understanding, found: Sequence[Retrieval], run: RunState) -> Findings:
-        if understanding.question.scope is not AnswerScope.SELECTION:
-            run.tool_calls += (SEARCH_TOOL_NAME,)
-        retrieval, assessment = await self._read(understanding, found, run)
-        return Findings(retrieval, decide(understanding, retrieval, assessment, self.book.operating_point))
-
-    async def _read(
-        self, understanding: Understanding, found: Sequence[Retrieval], run: RunState
-    ) -> tuple[Retrieval, Assessment]:
-        """Reads the passages of each part, and returns the best passages of all parts with their readings."""
-        with run.clock.measure("judge"):
-            read = [
-                await self.engine.assessor.assess(part, each.passages, run.deadline)
-                for part, each in zip(understanding.parts, found, strict=True)
-            ]
-        return rank_passages(understanding.question, *merge_part_readings(found, read))
 
     async def _write(
         self, understanding: Understanding, found: Findings, run: RunState
@@ -281,7 +234,3 @@ def _rephrase(question: Question, query: str, k: int) -> Question:
 
 def _may_be_read(found: Findings) -> bool:
     return found.judgement.answer_present or found.judgement.is_unsure
-
-
-def _get_probability(judged: tuple[Understanding, Findings]) -> float:
-    return judged[1].judgement.probability

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from bookbound.answering.question_topic import find_items, find_pair, find_phrases, find_topic
+
+from bookbound.answering.understanding.question_topic import find_items, find_pair, find_phrases, find_topic
 
 
 @pytest.mark.parametrize(

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bookbound.answering.question_wording import (
+
+from bookbound import bootstrap
+from bookbound.answering.pipeline import Pipeline
+from bookbound.answering.understanding.spelling import (
     SpellingCorrector,
     find_intended_words,
     is_misspelling,
-    judge_as_meant,
     phrase_keyword,
 )
-
-from bookbound.answering.run_state import RunState
-from bookbound.bootstrap.components import build_store
-from bookbound.domain.judgement import Judgement, RefusalReason
-from bookbound.domain.question import NO_DEADLINE, AnswerScope, Question, Retrieval
-from bookbound.domain.trace import StageClock
-from bookbound.models.onnx import OnnxEmbedder
 from bookbound.settings import Settings
 
 
@@ -31,9 +26,13 @@ def runner() -> Iterator[asyncio.Runner]:
 
 
 @pytest.fixture(scope="module")
-def corrector(example_index: Path, runner: asyncio.Runner) -> SpellingCorrector:
-    index = runner.run(build_store(Settings(index=example_index)).open())
-    return SpellingCorrector(index, OnnxEmbedder(), NO_DEADLINE)
+def pipeline(example_index: Path, runner: asyncio.Runner) -> Pipeline:
+    return runner.run(bootstrap.open_pipeline(Settings(index=example_index)))
+
+
+@pytest.fixture(scope="module")
+def corrector(pipeline: Pipeline) -> SpellingCorrector:
+    return SpellingCorrector(pipeline.book.index, pipeline.engine.embedder)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +54,7 @@ def corrector(example_index: Path, runner: asyncio.Runner) -> SpellingCorrector:
 def test_a_word_that_the_book_does_not_use_is_corrected_only_if_it_is_misspelt(
     runner: asyncio.Runner, corrector: SpellingCorrector, question: str, meant: str
 ) -> None:
-    assert runner.run(corrector.correct(question)) == [meant]
+    assert runner.run(corrector.correct(question, ())) == (meant,)
 
 
 @pytest.mark.parametrize(
@@ -111,62 +110,3 @@ def test_a_keyword_is_phrased_as_a_question(keyword: str) -> None:
 )
 def test_a_question_is_no_keyword(question: str) -> None:
     assert phrase_keyword(question) == ""
-
-
-class UnusedCorrector(SpellingCorrector):
-    """Changes nothing."""
-
-    async def correct(self, question: str) -> list[str]:
-        return [question]
-
-
-class DoubtfulCorrector(SpellingCorrector):
-    """Finds two words that may be meant."""
-
-    async def correct(self, question: str) -> list[str]:
-        return [question.replace("taks", word) for word in ("takes", "tasks")]
-
-
-def judge_with(
-    probabilities: dict[str, float],
-) -> Callable[[Question, RunState], Awaitable[tuple[Retrieval, Judgement]]]:
-    async def judge(question: Question, run: RunState) -> tuple[Retrieval, Judgement]:
-        probability = probabilities[question.text]
-        refusal = None if probability > 0.5 else RefusalReason.INSUFFICIENT_GROUNDING
-        return Retrieval(()), Judgement(probability, (), (), "Partial", refusal)
-
-    return judge
-
-
-@pytest.mark.parametrize(
-    ("probabilities", "meant"),
-    [
-        ({"torque": 0.9}, ""),
-        ({"torque": 0.2, "What is torque?": 0.4}, "What is torque?"),
-        ({"torque": 0.4, "What is torque?": 0.2}, ""),
-    ],
-)
-def test_the_surer_reading_of_a_keyword_counts(
-    runner: asyncio.Runner, corrector: SpellingCorrector, probabilities: dict[str, float], meant: str
-) -> None:
-    run = RunState(Question("torque"), NO_DEADLINE, StageClock(), "quotes")
-    unused = UnusedCorrector(corrector.index, corrector.embedder, NO_DEADLINE)
-    _, judgement = runner.run(judge_as_meant(run, unused, judge_with(probabilities)))
-    assert judgement.probability == max(probabilities.values())
-    assert (run.completed_question, run.question.text) == (meant, meant or "torque")
-
-
-def test_of_several_words_that_may_be_meant_the_one_with_the_surest_answer_counts(
-    runner: asyncio.Runner, corrector: SpellingCorrector
-) -> None:
-    run = RunState(Question("What are taks?"), NO_DEADLINE, StageClock(), "quotes")
-    doubtful = DoubtfulCorrector(corrector.index, corrector.embedder, NO_DEADLINE)
-    probabilities = {"What are takes?": 0.6, "What are tasks?": 0.9}
-    _, judgement = runner.run(judge_as_meant(run, doubtful, judge_with(probabilities)))
-    assert (judgement.probability, run.completed_question) == (0.9, "What are tasks?")
-
-
-def test_a_question_about_a_selection_keeps_its_words(runner: asyncio.Runner, corrector: SpellingCorrector) -> None:
-    run = RunState(Question("kinimatics", "Text.", AnswerScope.SELECTION), NO_DEADLINE, StageClock(), "quotes")
-    runner.run(judge_as_meant(run, corrector, judge_with({"kinimatics": 0.1})))
-    assert run.completed_question == ""

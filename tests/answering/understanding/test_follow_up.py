@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bookbound.answering.follow_up import complete_follow_up, propose_completions
 
 from bookbound import bootstrap
 from bookbound.answering.pipeline import Pipeline
+from bookbound.answering.understanding.follow_up import complete_follow_up, propose_completions
 from bookbound.domain.question import AnswerScope, CompletedQuestion, Question, Retrieval, Turn
 from bookbound.domain.reply import Answer
 from bookbound.settings import Settings
@@ -28,7 +27,7 @@ def make_question(example: dict[str, Any]) -> Question:
     return Question(example["question"], conversation=tuple(turns))
 
 
-def is_as_expected(example: dict[str, Any], completed: str | None) -> bool:
+def is_as_expected(example: dict[str, Any], completed: str) -> bool:
     """Whether the completed question has the terms of one that a person wrote, or stands alone as the person's does."""
     expected = [set(extract_terms(each)) for each in example["completed"] or ()]
     return set(extract_terms(completed)) in expected if completed else not expected
@@ -43,11 +42,9 @@ async def complete_all(index: Path, examples: list[dict[str, Any]]) -> list[dict
     pipeline = await bootstrap.open_pipeline(Settings(index=index))
     missed = []
     for example in examples:
-        question = make_question(example)
-        run = pipeline._start(question)
-        measures = partial(pipeline._compare, run), partial(pipeline._estimate, run)
-        completed = await complete_follow_up(question, *measures)
-        if not is_as_expected(example, completed.text if completed else None):
+        understood = await pipeline._understand(pipeline._start(make_question(example)))
+        completed = understood.text if understood.completed_from else ""
+        if not is_as_expected(example, completed):
             missed.append(example | {"found": completed})
     await pipeline.close()
     return missed
@@ -93,7 +90,7 @@ def test_a_question_that_stands_alone_is_never_changed() -> None:
 )
 def test_a_completed_question_reads_like_a_question(asked: list[str], follow_up: str, completed: str) -> None:
     question = Question(follow_up, conversation=tuple(Turn(each) for each in asked))
-    assert asyncio.run(complete_follow_up(question, never, never)) == CompletedQuestion(completed)
+    assert asyncio.run(complete_follow_up(question, never, never)) == completed
 
 
 def test_an_item_of_the_last_answer_can_be_asked_about() -> None:
@@ -103,19 +100,19 @@ def test_an_item_of_the_last_answer_can_be_asked_about() -> None:
 
 
 def test_without_a_conversation_nothing_is_completed() -> None:
-    assert asyncio.run(complete_follow_up(Question("And how is it computed?"), never, never)) is None
+    assert asyncio.run(complete_follow_up(Question("And how is it computed?"), never, never)) == ""
 
 
 def test_a_question_about_the_selection_as_a_whole_is_not_completed() -> None:
     question = Question(
         "Explain this", "A selected text.", AnswerScope.SELECTION, conversation=(Turn("What is a set?"),)
     )
-    assert asyncio.run(complete_follow_up(question, never, never)) is None
+    assert asyncio.run(complete_follow_up(question, never, never)) == ""
 
 
 def test_a_completed_question_is_never_longer_than_a_question_may_be() -> None:
     question = Question("How is it computed?", conversation=(Turn(f"What is a {'very long ' * 198}word?"),))
-    assert asyncio.run(complete_follow_up(question, never, never)) is None
+    assert asyncio.run(complete_follow_up(question, never, never)) == ""
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from bookbound.answering.book_questions import BookQuestion, BookQuestionKind, parse_book_question
+
+from bookbound.answering.understanding.book_questions import parse_book_question
+from bookbound.domain.understanding import BookQuestion, BookTopic
 
 TITLE = "A Byte of Python"
-ABOUT_THE_BOOK: dict[BookQuestionKind, list[str]] = {
+ABOUT_THE_BOOK: dict[BookTopic, list[str]] = {
     "subject": [
         "what is this book about",
         "What's this book about?",
@@ -124,7 +126,7 @@ ORDINARY = [
 
 
 @pytest.mark.parametrize(("text", "kind"), [(text, kind) for kind, texts in ABOUT_THE_BOOK.items() for text in texts])
-def test_a_question_about_the_book_is_recognized(text: str, kind: BookQuestionKind) -> None:
+def test_a_question_about_the_book_is_recognized(text: str, kind: BookTopic) -> None:
     assert parse_book_question(text, TITLE) == BookQuestion(kind)
 
 

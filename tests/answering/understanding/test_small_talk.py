@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from bookbound.answering.small_talk import SmallTalk, recognize_small_talk
+
+from bookbound.answering.understanding.small_talk import recognize_small_talk
+from bookbound.domain.understanding import SmallTalk
 
 SMALL_TALK: dict[SmallTalk, list[str]] = {
     "greeting": ["hello", "Hi there!", "hey", "good morning", "Hello again", "yo", "Good evening, everyone"],
