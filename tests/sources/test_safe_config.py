@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookbound.sources import parse_book
-from bookbound.sources.safe_config import load_config, parse_json, parse_toml, parse_yaml, sanitize
+from bookbound.sources.safe_config import load_config, parse_config, parse_toml, parse_yaml, sanitize
 
 Site = Callable[[dict[str, str]], Path]
 # A lone surrogate as YAML, JSON, Python and JavaScript write it.
@@ -76,7 +76,7 @@ def test_a_sanitized_value_can_be_encoded_and_stays_the_same(value: object) -> N
 
 
 def test_a_surrogate_pair_is_one_character() -> None:
-    assert parse_json(r'["\ud83d\ude00", "\ud83d", "\u0000"]') == ["😀", "\ufffd", "\ufffd"]
+    assert parse_config(r'["\ud83d\ude00", "\ud83d", "\u0000"]', ".json") == ["😀", "\ufffd", "\ufffd"]
     assert parse_yaml(r'{"\ud83d": "\0"}') == {"\ufffd": "\ufffd"}
 
 

@@ -18,8 +18,8 @@ class BookReader:
     """Reads one kind of book with the functions `is_<kind>_source` and `read_<kind>` of its module.
 
     The module is imported on first use. `config_check` and `edition_lister` name two more functions of it. If there are
-    `file_patterns`, only a source with a matching file can be of this kind. Matching reads configuration and a limited
-    number of pages, however large the source is.
+    `file_patterns`, only a folder with a matching file can be of this kind. A single file is of the kind that its name
+    ends with. Matching reads configuration and a limited number of pages, however large the source is.
     """
 
     kind: str
@@ -31,6 +31,8 @@ class BookReader:
     is_single_file: bool = False
 
     def matches(self, source: Path) -> bool:
+        if self.is_single_file:
+            return source.suffix.lower() == f".{self.kind}" and files.is_file(source)
         return self._may_match(source) and bool(self._call(f"is_{self.kind}_source", source))
 
     def has_own_config(self, folder: Path) -> bool:
@@ -52,7 +54,7 @@ class BookReader:
             return True
         names = {source.name}
         if files.is_folder(source):
-            suffixes = frozenset(Path(pattern).suffix for pattern in self.file_patterns if not self.is_single_file)
+            suffixes = frozenset(Path(pattern).suffix for pattern in self.file_patterns)
             names = {path.name for path in files.find_files(source, suffixes)[0]}
         return any(fnmatch(name.lower(), pattern) for name in names for pattern in self.file_patterns)
 
@@ -92,9 +94,9 @@ BOOK_READERS: tuple[BookReader, ...] = (
         config_check="has_toc_file",
         file_patterns=("_toc.yml", "myst.yml", "*.ipynb"),
     ),
-    BookReader("epub", "a file that ends in .epub", "epub", file_patterns=("*.epub",), is_single_file=True),
-    BookReader("pdf", "a file that ends in .pdf", "pdf", file_patterns=("*.pdf",), is_single_file=True),
-    BookReader("docx", "a file that ends in .docx", "docx", file_patterns=("*.docx",), is_single_file=True),
+    BookReader("epub", "a file that ends in .epub", "epub", is_single_file=True),
+    BookReader("pdf", "a file that ends in .pdf", "pdf", is_single_file=True),
+    BookReader("docx", "a file that ends in .docx", "docx", is_single_file=True),
     BookReader("html", "index.html of a built site", "html.built_site"),
     BookReader("gitbook", "SUMMARY.md or .gitbook.yaml", "generators.gitbook", config_check="is_gitbook_source"),
     BookReader("mixed", "documents in several formats, or several PDF, EPUB or DOCX files", "mixed_folder"),

@@ -13,37 +13,17 @@ MARKDOWN_SUFFIXES = frozenset((".md", ".mdx", ".markdown"))
 TEXT_SUFFIXES = frozenset((".rst", ".txt"))
 NOTEBOOK_SUFFIXES = frozenset((".ipynb",))
 HTML_SUFFIXES = frozenset((".html", ".htm", ".xhtml"))
-EPUB_SUFFIXES = frozenset((".epub",))
-PDF_SUFFIXES = frozenset((".pdf",))
-DOCX_SUFFIXES = frozenset((".docx",))
-DOCUMENT_SUFFIXES = EPUB_SUFFIXES | PDF_SUFFIXES | DOCX_SUFFIXES
+DOCUMENT_SUFFIXES = frozenset((".epub", ".pdf", ".docx"))
 """Files that can each be a book."""
 _UNREAD_SUFFIXES = frozenset(
-    (
-        ".doc",
-        ".odt",
-        ".rtf",
-        ".pages",
-        ".ppt",
-        ".pptx",
-        ".odp",
-        ".mobi",
-        ".azw3",
-        ".fb2",
-        ".djvu",
-        ".adoc",
-        ".org",
-        ".tex",
-    )
+    ".doc .odt .rtf .pages .ppt .pptx .odp .mobi .azw3 .fb2 .djvu .adoc .org .tex".split(),
 )
 _SUFFIXES_BY_KIND = {
     "markdown": MARKDOWN_SUFFIXES,
     "text": TEXT_SUFFIXES,
     "jupyter": NOTEBOOK_SUFFIXES,
     "html": HTML_SUFFIXES,
-    "epub": EPUB_SUFFIXES,
-    "pdf": PDF_SUFFIXES,
-    "docx": DOCX_SUFFIXES,
+    **{suffix[1:]: frozenset((suffix,)) for suffix in (".epub", ".pdf", ".docx")},
 }
 NON_PAGE_NAMES = re.compile(r"(?i)(?:requirements[\w-]*|cmakelists|robots|licen[cs]e|constraints)\.txt")
 """Names of text files that are not written for readers."""
@@ -82,10 +62,8 @@ def find_files(root: Path, suffixes: frozenset[str], is_built: bool = False) -> 
                 errors.append((path, error))
             elif wanted:
                 (folders if is_dir else found).append(path)
-    notices = [
-        SourceNotice(printable_path(path.relative_to(root)), f"{error}; left out", lost=True)
-        for path, error in sorted(errors)
-    ]
+    named = ((printable_path(path.relative_to(root)), error) for path, error in sorted(errors))
+    notices = [SourceNotice(name, f"{error}; left out", lost=True) for name, error in named]
     return sorted(found, key=lambda path: natural_sort_key(path.relative_to(root).as_posix())), notices
 
 
@@ -112,11 +90,11 @@ def natural_sort_key(name: str) -> tuple[object, ...]:
     """Return a sort key that puts 2 before 10, a name before its extensions and a page before its folder."""
     *folders, last = name.lower().split("/")
     stem, dot, suffix = last.rpartition(".")
-    page = (_split_numbers(stem), False, _split_numbers(suffix)) if dot and stem else (_split_numbers(last), False, ())
-    return (*((_split_numbers(folder), True, ()) for folder in folders), page)
+    page = (split_numbers(stem), False, split_numbers(suffix)) if dot and stem else (split_numbers(last), False, ())
+    return (*((split_numbers(folder), True, ()) for folder in folders), page)
 
 
-def _split_numbers(name: str) -> tuple[tuple[int, int, str], ...]:
+def split_numbers(name: str) -> tuple[tuple[int, int, str], ...]:
     """Split a name into words and numbers; numbers compare by their count of digits first, so any length works."""
     parts = ((part, part.lstrip("0")) for part in re.split(r"(\d+)", name))
     return tuple((0, len(digits), digits) if part.isdecimal() else (1, 0, part) for part, digits in parts)
@@ -163,13 +141,16 @@ def report_other_formats(root: Path, read: frozenset[str]) -> list[SourceNotice]
     found = [path for path in find_files(root, unread)[0] if not NON_PAGE_NAMES.fullmatch(path.name)]
     notices = []
     for kind, suffixes in _SUFFIXES_BY_KIND.items():
-        names = [path.relative_to(root).as_posix() for path in found if path.suffix.lower() in suffixes]
-        if names:
-            count = "1 file is" if len(names) == 1 else f"{len(names)} files are"
-            advice = "--source-format mixed reads all kinds"
-            message = f"{count} of another kind, {kind}, and left out ({advice}): {join_first_names(names)}"
-            notices.append(SourceNotice(".", message))
+        if names := [path.relative_to(root).as_posix() for path in found if path.suffix.lower() in suffixes]:
+            problem = f"of another kind, {kind}, and left out (--source-format mixed reads all kinds)"
+            notices.append(SourceNotice(".", describe_group(names, problem)))
     return notices + report_unread_formats(root)
+
+
+def describe_group(names: Sequence[str], problem: str, noun: str = "file") -> str:
+    """Say how many files or pages have a problem, and which."""
+    count = f"1 {noun} is" if len(names) == 1 else f"{len(names)} {noun}s are"
+    return f"{count} {problem}: {join_first_names(names)}"
 
 
 def report_unread_formats(root: Path) -> list[SourceNotice]:
@@ -188,12 +169,10 @@ def detect_file_kind(path: Path) -> str:
 def report_unlisted_files(root: Path, paths: list[Path], contents: Path | None) -> list[SourceNotice]:
     """Report the files that are not pages of the book in one notice; `contents` is the table of contents, if any."""
     names = [path.relative_to(root).as_posix() for path in paths if path != contents]
-    if not names:
-        return []
     file = contents.relative_to(root).as_posix() if contents else "."
     reason = "not listed here" if contents else "about the repository, or with the URL of another index page"
     count = "1 file" if len(names) == 1 else f"{len(names)} files"
-    return [SourceNotice(file, f"{count} left out, {reason}: {join_first_names(names)}")]
+    return [SourceNotice(file, f"{count} left out, {reason}: {join_first_names(names)}")] if names else []
 
 
 def summarize_notices(notices: Sequence[SourceNotice]) -> str:

@@ -53,7 +53,12 @@ class ExpandedSource:
                 spans += parts
             else:
                 at, length = parts[0].at, parts[-1].at + parts[-1].length - parts[0].at
-                spans += _make_inexact_spans(at, length, piece.start, piece.end)
+                last = SourceSpan(at, length, piece.start, piece.end)
+                if length == piece.end - piece.start > 1:
+                    # One span as long as its source would count as a copy; two spans do not.
+                    spans.append(SourceSpan(at, 1, piece.start, piece.end - 1))
+                    last = SourceSpan(at + 1, length - 1, piece.end - 1, piece.end)
+                spans.append(last)
         return rendered._replace(spans=tuple(spans))
 
     def _cut(self, spans: Iterable[SourceSpan]) -> Iterable[tuple[_SourcePiece, SourceSpan]]:
@@ -78,18 +83,11 @@ class ExpandedSource:
                 here += 1
 
 
-def _make_inexact_spans(at: int, length: int, start: int, end: int) -> list[SourceSpan]:
-    """Make spans that do not count as a copy: one span as long as its source would."""
-    if length != end - start or length < 2:
-        return [SourceSpan(at, length, start, end)]
-    return [SourceSpan(at, 1, start, end - 1), SourceSpan(at + 1, length - 1, end - 1, end)]
-
-
 def substitute(source: str, substitutions: Iterable[Substitution]) -> ExpandedSource:
     """Apply substitutions, which must be in order and must not overlap."""
     parts: list[str] = []
     pieces: list[_SourcePiece] = []
-    at, done = 0, 0
+    at = done = 0
     for start, end, text in (*substitutions, Substitution(len(source), len(source), "")):
         if start > done:
             pieces.append(_SourcePiece(at, done, start, is_own=True))

@@ -26,9 +26,7 @@ from bookbound.sources.table_of_contents import find_summary_file, find_toctree_
 
 _PLAIN_SUFFIXES = files.MARKDOWN_SUFFIXES | files.TEXT_SUFFIXES
 # Of one document in several formats, the one whose words are most exact is read.
-_SUFFIX_ORDER = (
-    *(".md", ".mdx", ".markdown", ".rst", ".ipynb", ".docx", ".html", ".htm", ".xhtml", ".epub", ".txt", ".pdf"),
-)
+_SUFFIX_ORDER = ".md .mdx .markdown .rst .ipynb .docx .html .htm .xhtml .epub .txt .pdf".split()
 
 
 class _Document(NamedTuple):

@@ -38,8 +38,13 @@ def load_notebook_as_markdown(path: Path, file: str) -> Loaded[str]:
 
 
 def _render_cells(notebook: dict[str, Any]) -> Iterator[str]:
-    language = _get_language(ConfigFields(notebook).section("metadata"))
-    for cell in _iterate_cells(notebook):
+    own = ConfigFields(notebook).section("metadata")
+    name = own.section("language_info").text("name") or own.section("kernelspec").text("language")
+    language = name if _LANGUAGE.fullmatch(name) else "python"
+    # The cells of version 3 are in worksheets.
+    sheets = notebook.get("worksheets")
+    cells = (ConfigFields.of(each).list_items("cells") for each in (sheets if isinstance(sheets, list) else [notebook]))
+    for cell in (cell for each in cells for cell in each if isinstance(cell, dict)):
         kind, text = cell.get("cell_type"), _join_lines(cell.get("source", cell.get("input")))
         metadata = ConfigFields(cell).section("metadata")
         tags = {tag for tag in metadata.list_items("tags") if isinstance(tag, str)}
@@ -54,18 +59,6 @@ def _render_cells(notebook: dict[str, Any]) -> Iterator[str]:
             cell_language = cell.get("language") or language
             is_valid = isinstance(cell_language, str) and cell_language.isalnum()
             yield fence_code(text, cell_language if is_valid else "")
-
-
-def _iterate_cells(notebook: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the cells of a notebook; those of version 3 are in worksheets."""
-    sheets = notebook.get("worksheets")
-    for sheet in sheets if isinstance(sheets, list) else [notebook]:
-        yield from (cell for cell in ConfigFields.of(sheet).list_items("cells") if isinstance(cell, dict))
-
-
-def _get_language(metadata: ConfigFields) -> str:
-    name = metadata.section("language_info").text("name") or metadata.section("kernelspec").text("language")
-    return name if _LANGUAGE.fullmatch(name) else "python"
 
 
 def _join_lines(value: Any) -> str:

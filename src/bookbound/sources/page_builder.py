@@ -13,8 +13,9 @@ CharSpan = tuple[int, int]
 """The offsets at which something begins and ends."""
 BlockMarker = CharSpan | tuple[str, int, int] | str
 """The marker of a list item: a span of the source, a text in place of such a span, or a text without a source."""
-MAX_MARKUP_DEPTH, MAX_TARGET_CHARS = 8, 1_000
-"""Limit the markup that is kept for each chunk; markup that is nested deeper and longer targets are left out."""
+# The markup is stored with each chunk, so both keep an index small; what is deeper or longer is left out.
+MAX_MARKUP_DEPTH = 8
+MAX_TARGET_CHARS = 1_000
 
 
 class RenderedPage(NamedTuple):
@@ -59,16 +60,13 @@ class PageBuilder:
         self.source = source
         self._parts: list[str] = []
         self._spans: list[SourceSpan] = []
-        self._gap, self._length, self._separators, self._unstarted = "", 0, 0, 0
+        self._gap = ""
+        self._length = self._separators = self._unstarted = 0
         self._open: list[OpenBlock] = []
         self._blocks: list[Block] = []
         self._open_markup: list[OpenMarkup] = []
         self._unstarted_markup: list[OpenMarkup] = []
         self._markup: list[MarkupSpan] = []
-
-    @property
-    def is_empty(self) -> bool:
-        return not self._length
 
     def copy(self, start: int, end: int) -> None:
         """Add the source's characters `start` to `end` as they are."""
@@ -79,19 +77,17 @@ class PageBuilder:
         self._add(self.source[start:end])
         last = self._spans[-1] if self._spans else None
         if last and last.end == start and last.at + last.length == at and last.is_verbatim:
-            self._spans[-1] = SourceSpan(last.at, last.length + end - start, last.start, end)
+            self._spans[-1] = last._replace(length=last.length + end - start, end=end)
         else:
             self._spans.append(SourceSpan(at, end - start, start, end))
 
     def copy_words(self, start: int, end: int) -> None:
         """Add the source's characters `start` to `end`; white space around them becomes one space."""
         text = self.source[start:end]
-        words = text.strip()
         if text[:1].isspace():
             self.add_space()
-        if words:
-            start += text.index(words)
-            self.copy(start, start + len(words))
+        if words := text.strip():
+            self.copy(start + text.index(words), start + text.index(words) + len(words))
             if text[-1].isspace():
                 self.add_space()
 
@@ -111,10 +107,9 @@ class PageBuilder:
             self.add_space()
             return
         self._begin()
-        at = self._length
+        # One span for all text in place of the same characters.
+        at = self._spans.pop().at if self._spans and self._spans[-1][2:] == (start, end) else self._length
         self._add(text)
-        if self._spans and self._spans[-1][2:] == (start, end):
-            at = self._spans.pop().at  # one span for all text in place of the same characters
         if self._length - at == end - start > 1:
             # A span as long as its source counts as a copy; two spans do not.
             self._spans.append(SourceSpan(at, 1, start, start))
@@ -125,11 +120,6 @@ class PageBuilder:
         """Add text that the source does not contain; it maps to the place of the text before it."""
         last = self._spans[-1] if self._spans else SourceSpan(0, 0, 0, 0)
         self.substitute(text, last.end if last.is_verbatim else last.start, last.end)
-
-    def append(self, text: str) -> None:
-        """Add text of a page whose visible text is its own source."""
-        self._begin()
-        self._add(text)
 
     def add_cell_separator(self) -> None:
         """Put a bar before the next words of the current row, which replaces a pending space."""
@@ -160,21 +150,19 @@ class PageBuilder:
         closed = self._open_markup.pop()
         if closed.start < 0:
             self._unstarted_markup.pop()
-            return
-        if len(self._open_markup) >= MAX_MARKUP_DEPTH or len(closed.value) > MAX_TARGET_CHARS:
-            return
-        span = MarkupSpan(closed.kind, closed.start, self._length, closed.value)
-        last = self._markup[-1] if self._markup else None
-        if last and (last.kind, last.end, last.value) == (span.kind, span.start, span.value):
-            self._markup[-1] = last._replace(end=span.end)
-        else:
-            self._markup.append(span)
+        elif len(self._open_markup) < MAX_MARKUP_DEPTH and len(closed.value) <= MAX_TARGET_CHARS:
+            span = MarkupSpan(closed.kind, closed.start, self._length, closed.value)
+            last = self._markup[-1] if self._markup else None
+            if last and (last.kind, last.end, last.value) == (span.kind, span.start, span.value):
+                self._markup[-1] = last._replace(end=span.end)
+            else:
+                self._markup.append(span)
 
     def add_picture(self, address: str, description: str) -> None:
         """Note a picture after the words so far; its description is no sentence of the book."""
         if not any(each.kind == "link" for each in self._open_markup):  # badges and buttons are links
             is_inside = any(each.start >= 0 for each in self._open) or any(m.start >= 0 for m in self._open_markup)
-            at = self._length + (not is_inside and not self.is_empty)
+            at = self._length + bool(not is_inside and self._length)
             value = f"{address[:MAX_TARGET_CHARS]}\n{' '.join(description.split())[:MAX_TARGET_CHARS]}"
             self._markup.append(MarkupSpan("picture", at, at, value))
 
@@ -206,7 +194,9 @@ class PageBuilder:
         self.add_gap("\n" if is_tight else "\n\n")
 
     def build(self) -> RenderedPage:
-        return RenderedPage("".join(self._parts), tuple(self._spans), tuple(self._blocks), tuple(self._markup))
+        # A page without spans was only appended to.
+        spans = tuple(self._spans) or make_whole_span(self._length)
+        return RenderedPage("".join(self._parts), spans, tuple(self._blocks), tuple(self._markup))
 
     def _begin(self) -> None:
         """Add what waits for the next words: white space, blocks with their markers, separators, and markup."""
@@ -235,9 +225,19 @@ class PageBuilder:
             elif block.marker:
                 self.copy(*block.marker)
 
+    def append(self, text: str) -> None:
+        """Add text of a page whose visible text is its own source."""
+        self._begin()
+        self._add(text)
+
     def _add(self, text: str) -> None:
         self._parts.append(text)
         self._length += len(text)
+
+
+def make_whole_span(length: int) -> tuple[SourceSpan, ...]:
+    """Make the spans of a page whose visible text is its own source."""
+    return (SourceSpan(0, length, 0, length),) if length else ()
 
 
 def visible_spans(source: str, masked: str, start: int, end: int) -> Iterator[CharSpan]:

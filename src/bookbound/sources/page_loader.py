@@ -30,15 +30,13 @@ class FrontMatter(ConfigFields):
     def span(self, name: str, source: str) -> CharSpan | None:
         """Find a field's value in the source; of several fields of that name, the least indented counts."""
         words = self.text(name)
-        if not words:
-            return None
         opening = re.compile(
             rf"^(?P<indent>[ \t]*+)[ \t{{,]*+\"?{re.escape(name)}\"?[ \t]*+[:=](?P<value>[^\n]*)", re.MULTILINE
         )
-        lines = [line for line in opening.finditer(source, 0, self.end) if words in line["value"]]
-        if not lines:
+        lines = (line for line in opening.finditer(source, 0, self.end) if words and words in line["value"])
+        if (line := min(lines, key=lambda line: len(line["indent"]), default=None)) is None:
             return None
-        start = source.index(words, min(lines, key=lambda line: len(line["indent"])).start("value"))
+        start = source.index(words, line.start("value"))
         return start, start + len(words)
 
 
@@ -81,7 +79,7 @@ def load_markdown_page(
     dialect: MarkdownDialect,
     *,
     parse_front: Callable[[str], FrontMatter] = parse_front_matter,
-    find_includes: Callable[[str, Path, int], Iterable[Substitution]] = lambda source, path, start: (),
+    find_includes: Callable[[str, Path, int], Iterable[Substitution]] | None = None,
     includes: IncludeLoader | None = None,
     unpublished: tuple[str, ...] = (),
     shows_title: Callable[[FrontMatter], bool] = lambda front: False,
@@ -93,7 +91,7 @@ def load_markdown_page(
 
     def render(source: str, front: FrontMatter) -> tuple[RenderedPage, list[SourceNotice]]:
         title = front.span("title", source) if shows_title(front) else None
-        expanded = substitute(source, find_includes(source, path, front.end))
+        expanded = substitute(source, find_includes(source, path, front.end) if find_includes else ())
         rendered = expanded.restore_positions(render_markdown(expanded.text, dialect, front.end, title))
         return rendered, includes.take_notices(file) if includes else []
 
@@ -114,9 +112,8 @@ def load_page(
     front = parse_front(source)
     if front.is_broken:
         notices.append(SourceNotice(file, "its front matter is not plain YAML; ignored"))
-    for flag in unpublished:
-        if front.flag(flag):
-            return Loaded(None, [*notices, SourceNotice(file, f"is marked {flag}; left out")])
+    if flag := next(filter(front.flag, unpublished), ""):
+        return Loaded(None, [*notices, SourceNotice(file, f"is marked {flag}; left out")])
     rendered, render_notices = render(source, front)
     notices += render_notices
     if not rendered.text:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -80,7 +82,9 @@ def read_plain_folder(
         suffixes -= {".txt"}
     paths = [p for p in paths if p.suffix.lower() in suffixes and not files.NON_PAGE_NAMES.fullmatch(p.name)]
     notices += files.report_other_formats(root, suffixes)
-    table = _find_contents(root, paths, contents)
+    named = next((path for path in paths if contents and path.resolve() == contents.resolve()), None)
+    found = read_summary_file(named, paths, "") if named else find_summary_file(paths)
+    table = found or find_toctree_file(root, paths)
     home = table.path.parent if table else find_book_folder(root, paths)
     selected = select_pages(paths, root, home, table)
     notices += table.notices(table.path.relative_to(root).as_posix()) if table else []
@@ -97,13 +101,6 @@ def read_plain_folder(
     kind = "text" if texts * 2 > len(pages) else "markdown"
     title = (table and table.title) or choose_folder_title(loader, pages, paths)
     return ParsedBook(title, kind, tuple(pages), tuple(notices))
-
-
-def _find_contents(root: Path, paths: list[Path], named: Path | None) -> TableOfContents | None:
-    for path in paths:
-        if named and path.resolve() == named.resolve():
-            return read_summary_file(path, paths, "")
-    return find_summary_file(paths) or find_toctree_file(root, paths)
 
 
 def make_page(
@@ -128,7 +125,10 @@ def select_pages(paths: list[Path], root: Path, home: Path, table: TableOfConten
     if table:
         pages = [path for path in paths if path in listed or (path.parent == home and is_index_page(path))]
     else:
-        pages = [path for path in paths if not _is_repository_file(path, home)] or paths
+        # In the book's folder, only names in capitals are about the repository.
+        named = (path for path in paths if path.stem.lower() in _REPOSITORY_FILES)
+        others = {path for path in named if path.stem.isupper() or not path.is_relative_to(home)}
+        pages = [path for path in paths if path not in others] or paths
 
     def rank(path: Path) -> tuple[object, ...]:
         return path not in listed, not path.is_relative_to(home), INDEX_STEMS.index(path.stem.lower()), path
@@ -139,10 +139,6 @@ def select_pages(paths: list[Path], root: Path, home: Path, table: TableOfConten
         by_url.setdefault(_page_url(path.relative_to(root), home.relative_to(root)), path)
     chosen = set(by_url.values())
     return {path for path in pages if path in listed or not is_index_page(path) or path in chosen}
-
-
-def _is_repository_file(path: Path, home: Path) -> bool:
-    return path.stem.lower() in _REPOSITORY_FILES and (path.stem.isupper() or not path.is_relative_to(home))
 
 
 def choose_folder_title(loader: PlainFileLoader, pages: list[Page], paths: list[Path]) -> str:
@@ -192,7 +188,8 @@ class PlainFileLoader:
         suffix = path.suffix.lower()
         if suffix in files.MARKDOWN_SUFFIXES:
             dialect = PLAIN_MDX if suffix == ".mdx" else PLAIN_MARKDOWN
-            return load_markdown_page(path, file, dialect, find_includes=self._find_includes, includes=self.includes)
+            find_includes = partial(find_gitbook_includes, includes=self.includes) if self.expands_includes else None
+            return load_markdown_page(path, file, dialect, find_includes=find_includes, includes=self.includes)
 
         def render(source: str, front: FrontMatter) -> tuple[RenderedPage, list[SourceNotice]]:
             if suffix != ".rst":
@@ -205,15 +202,11 @@ class PlainFileLoader:
 
         return load_page(path, file, render)
 
-    def _find_includes(self, source: str, path: Path, start: int) -> list[Substitution]:
-        return find_gitbook_includes(source, path, self.includes, start) if self.expands_includes else []
-
 
 def find_gitbook_includes(
-    source: str, path: Path, includes: IncludeLoader, start: int = 0, depth: int = 0
-) -> list[Substitution]:
-    """Find the includes of a page from `start` on; an include of a file that does not exist stays as it is."""
-    substitutions = []
+    source: str, path: Path, start: int = 0, *, includes: IncludeLoader, depth: int = 0
+) -> Iterator[Substitution]:
+    """Yield the includes of a page from `start` on; an include of a file that does not exist stays as it is."""
     plain = blank_out_code(source)
     for match in _GITBOOK_INCLUDE.finditer(source, start):
         other = files.resolve_relative_path(path.parent, match["name"])
@@ -223,6 +216,5 @@ def find_gitbook_includes(
         text = includes.load(other, match["name"]) if depth < MAX_INCLUDE_DEPTH else None
         if text is not None and other is not None:
             body = text[parse_front_matter(text).end :]
-            nested = find_gitbook_includes(body, other, includes, depth=depth + 1)
-            substitutions.append(Substitution(*match.span(), substitute(body, nested).text))
-    return substitutions
+            nested = find_gitbook_includes(body, other, includes=includes, depth=depth + 1)
+            yield Substitution(*match.span(), substitute(body, nested).text)

@@ -128,23 +128,16 @@ def parse_toml(text: str) -> dict[str, Any]:
     """Parse TOML, or raise ValueError if it is broken or has a key of very many parts."""
     if _OVERLONG_TOML_KEY.search(text):
         raise ValueError("a key has too many parts")
-    parsed: dict[str, Any] = sanitize(tomllib.loads(text))
-    return parsed
-
-
-def parse_json(text: str) -> object:
-    """Parse JSON; return nothing if it is broken."""
-    try:
-        parsed: object = sanitize(json.loads(text))
-        return parsed
-    except (ValueError, RecursionError):
-        return None
+    return tomllib.loads(text)
 
 
 def parse_config(text: str, suffix: str) -> object:
     """Parse JSON, TOML or, with any other suffix, YAML; return nothing if it is broken."""
+    if suffix not in (".json", ".toml"):
+        return parse_yaml(text)
     try:
-        return {".json": parse_json, ".toml": parse_toml}.get(suffix, parse_yaml)(text)
+        found: object = sanitize(json.loads(text) if suffix == ".json" else parse_toml(text))
+        return found
     except (ValueError, RecursionError):
         return None
 

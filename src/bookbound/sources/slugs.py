@@ -25,10 +25,6 @@ _DOCUTILS_SPELLING = str.maketrans(
 )
 
 
-def _increment_hyphen_suffix(slug: str, taken: str) -> str:
-    return f"{slug}-{int(taken[len(slug) + 1 :] or 0) + 1}"
-
-
 def _increment_underscore_suffix(slug: str, taken: str) -> str:
     numbered = _NUMBERED.fullmatch(taken)
     return f"{numbered[1]}_{int(numbered[2]) + 1}" if numbered else f"{taken}_1"
@@ -43,7 +39,7 @@ class SlugRule(NamedTuple):
 
     slug: Callable[[str], str]
     reads_images: bool = False
-    next_on_clash: Callable[[str, str], str] = _increment_hyphen_suffix
+    next_on_clash: Callable[[str, str], str] = lambda slug, taken: f"{slug}-{int(taken[len(slug) + 1 :] or 0) + 1}"
     empty_slug: str = ""
     explicit_ids: Literal["free", "taken", "first"] = "taken"
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self, TypeVar
 from urllib.parse import unquote
@@ -59,12 +60,13 @@ class _SummaryLine(NamedTuple):
 
 def find_summary_file(paths: list[Path]) -> TableOfContents | None:
     """Return the SUMMARY.md that lists pages; prefer a configured one, then the topmost, then the longest."""
-    summaries = []
-    for path in paths:
-        if path.name == "SUMMARY.md":
-            summary = read_summary_file(path, paths, _find_configured_title(path.parent.resolve()))
-            summaries += [summary] if summary.entries else []
-    return min(summaries, key=lambda one: (one.title is None, len(one.path.parts), -len(one.entries)), default=None)
+    summaries = (
+        read_summary_file(path, paths, _find_configured_title(path.parent.resolve()))
+        for path in paths
+        if path.name == "SUMMARY.md"
+    )
+    filled = (each for each in summaries if each.entries)
+    return min(filled, key=lambda one: (one.title is None, len(one.path.parts), -len(one.entries)), default=None)
 
 
 def read_summary_file(path: Path, paths: list[Path], title: str | None) -> TableOfContents:
@@ -94,7 +96,8 @@ def read_summary_file(path: Path, paths: list[Path], title: str | None) -> Table
 def _parse_summary_lines(tokens: list[Token]) -> list[_SummaryLine]:
     """Return the entries of lists, and the links in paragraphs of links before and after them."""
     lines: list[_SummaryLine] = []
-    part, depth, branch, heading = "", 0, 0, ""
+    part = heading = ""
+    depth = branch = 0
     for token in tokens:
         if token.type in ("list_item_open", "list_item_close"):
             depth += token.nesting
@@ -118,16 +121,13 @@ def _split_links(tokens: list[Token]) -> tuple[list[tuple[str, str]], str]:
     """Return the label and target of each link, and the text outside links."""
     links: list[tuple[str, str]] = []
     outside: list[Token] = []
-    inside: list[Token] | None = None
-    for token in tokens:
+    rest = iter(tokens)
+    for token in rest:
         if token.type == "link_open":
-            inside = []
-            links.append(("", str(token.attrs["href"])))
-        elif token.type == "link_close":
-            links[-1] = (_label(inside or []), links[-1][1])
-            inside = None
+            inside = list(takewhile(lambda token: token.type != "link_close", rest))
+            links.append((_label(inside), str(token.attrs["href"])))
         else:
-            (outside if inside is None else inside).append(token)
+            outside.append(token)
     return links, _label(outside)
 
 
@@ -153,12 +153,11 @@ _TOC_FENCE = re.compile(r"^```toc[ \t]*\n(?P<body>(?:(?!```)[^\n]*\n)*)```", re.
 
 def find_toctree_file(root: Path, paths: list[Path]) -> TableOfContents | None:
     """Return the topmost `_toctree.yml` next to or one folder above pages that lists some of them."""
-    for folder in sorted({path.parent for path in paths}, key=lambda path: (len(path.parts), path)):
-        for home in (folder, folder.parent):
-            if home.is_relative_to(root) and files.is_file(home / _TOCTREE_FILE):
-                contents = TableOfContents(home / _TOCTREE_FILE, None, _load_toctree_entries(home, set(paths)))
-                if contents.entries:
-                    return contents
+    folders = sorted({path.parent for path in paths}, key=lambda path: (len(path.parts), path))
+    for home in (home for folder in folders for home in (folder, folder.parent)):
+        is_inside = home.is_relative_to(root) and files.is_file(home / _TOCTREE_FILE)
+        if is_inside and (entries := _load_toctree_entries(home, set(paths))):
+            return TableOfContents(home / _TOCTREE_FILE, None, entries)
     return None
 
 
@@ -180,13 +179,11 @@ def _load_toctree_entries(home: Path, pages: set[Path]) -> dict[Path, ContentsEn
 
 def read_toc_fence_order(paths: list[Path]) -> dict[Path, int]:
     """Return the position of each page that a `toc` block in the index page of its folder lists."""
-    pages = set(paths)
-    order: dict[Path, int] = {}
-    for path in paths:
-        source = file_loader.load_text(path, path.name).value if path.stem == "index" else None
-        for fence in _TOC_FENCE.finditer(source or ""):
-            for line in fence["body"].split("\n"):
-                page = files.resolve_relative_path(path.parent, f"{line.strip()}.md") if line.strip() else None
+    pages, order = set(paths), dict[Path, int]()
+    for path in (path for path in paths if path.stem == "index"):
+        for fence in _TOC_FENCE.finditer(file_loader.load_text(path, path.name).value or ""):
+            for line in filter(None, map(str.strip, fence["body"].split("\n"))):
+                page = files.resolve_relative_path(path.parent, f"{line}.md")
                 if page in pages and page.parent == path.parent:
                     order.setdefault(page, len(order))
     return order

@@ -12,9 +12,7 @@ from bookbound.sources.page_builder import RenderedPage
 
 MAX_TITLE_CHARS = 1_000
 """A heading with more characters is a paragraph."""
-_GENERIC_TITLES = frozenset(
-    "introduction|intro|welcome|overview|home|preface|about|readme|index|getting started".split("|")
-)
+_GENERIC_TITLES = {*"introduction intro welcome overview home preface about readme index".split(), "getting started"}
 _PLACEHOLDER_TITLES = frozenset(("", "untitled", "unknown", "contents", "table of contents", "title", "cover"))
 
 
@@ -33,9 +31,8 @@ def choose_book_title(root: Path, openings: Iterable[RenderedPage | Page]) -> st
 def fallback_title(title: str, source: Path) -> str:
     """Return the title that a file gives itself, or the file's name if that title is a placeholder."""
     words = " ".join(title.split())[:MAX_TITLE_CHARS]
-    if words.casefold() in _PLACEHOLDER_TITLES:
-        return humanize_name(files.printable_path(Path(source.stem)))
-    return words
+    is_placeholder = words.casefold() in _PLACEHOLDER_TITLES
+    return humanize_name(files.printable_path(Path(source.stem))) if is_placeholder else words
 
 
 def humanize_name(name: str) -> str:

@@ -77,8 +77,9 @@ class ZipArchive:
             raise UnreadableMemberError("is not in the archive")
         if info.flag_bits & 1:
             raise UnreadableMemberError("is protected by a password")
+        # The declared sizes can be wrong, so the bytes are counted too.
         limit = min(max_bytes, self._bytes_left)
-        if info.file_size > limit or info.file_size > RATIO_FREE_BYTES + MAX_COMPRESSION_RATIO * info.compress_size:
+        if info.file_size > min(limit, RATIO_FREE_BYTES + MAX_COMPRESSION_RATIO * info.compress_size):
             raise UnreadableMemberError("is larger than a page may be")
         try:
             with self._zip.open(info) as opened:

@@ -13,7 +13,7 @@ from tests.sources.epub_files import CONTAINER, TocItem, make_document, make_epu
 from bookbound.domain.document import Block, Page, ParsedBook
 from bookbound.domain.errors import SourceError
 from bookbound.sources import parse_book
-from bookbound.sources.epub import is_epub_source
+from bookbound.sources.detect import BOOK_READERS
 
 Read = Callable[[dict[str, str | bytes]], ParsedBook]
 
@@ -317,7 +317,8 @@ def test_randomly_damaged_files_lose_pages_and_never_raise(tmp_path: Path) -> No
 def test_an_epub_is_recognised_by_its_file_name(tmp_path: Path) -> None:
     (tmp_path / "b.EPUB").write_bytes(b"x")
     (tmp_path / "c.epub").mkdir()
-    assert [is_epub_source(tmp_path / name) for name in ("b.EPUB", "c.epub", "no.epub", ".")] == [
+    reader = next(each for each in BOOK_READERS if each.kind == "epub")
+    assert [reader.matches(tmp_path / name) for name in ("b.EPUB", "c.epub", "no.epub", ".")] == [
         True,
         False,
         False,

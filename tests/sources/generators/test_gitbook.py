@@ -137,4 +137,5 @@ def test_the_configuration_of_an_old_gitbook_enables_includes(site: Site) -> Non
 @given(st.text(alphabet="{}% include\"'a.md\n", max_size=100))
 def test_any_text_can_be_searched_for_includes(text: str) -> None:
     here = Path(__file__)
-    assert isinstance(substitute(text, find_gitbook_includes(text, here, IncludeLoader(here.parent))).text, str)
+    found = find_gitbook_includes(text, here, includes=IncludeLoader(here.parent))
+    assert isinstance(substitute(text, found).text, str)

@@ -16,7 +16,7 @@ from bookbound.domain.errors import SourceError
 from bookbound.domain.judgement import Evidence
 from bookbound.indexing.split import split_page
 from bookbound.sources import parse_book
-from bookbound.sources.pdf import is_pdf_source
+from bookbound.sources.detect import BOOK_READERS
 
 Read = Callable[..., ParsedBook]
 FULL = "words that run from one edge of the page to the other and leave no room"
@@ -372,7 +372,8 @@ def test_a_broken_pdf_raises_an_error_with_advice(tmp_path: Path, content: bytes
 def test_a_pdf_is_recognised_by_its_file_name(tmp_path: Path) -> None:
     (tmp_path / "b.PDF").write_bytes(b"x")
     (tmp_path / "c.pdf").mkdir()
-    assert [is_pdf_source(tmp_path / name) for name in ("b.PDF", "c.pdf", "none.pdf", ".")] == [
+    reader = next(each for each in BOOK_READERS if each.kind == "pdf")
+    assert [reader.matches(tmp_path / name) for name in ("b.PDF", "c.pdf", "none.pdf", ".")] == [
         True,
         False,
         False,

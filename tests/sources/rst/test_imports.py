@@ -19,7 +19,7 @@ ROWS = (
     ("rst.docutils",),
     ("rst",),
     ("myst",),
-    ("sphinx_inventory", "notebook"),
+    ("notebook",),
     ("generators.sphinx",),
     ("generators.jupyter",),
 )

@@ -12,7 +12,8 @@ from urllib.parse import unquote, urlsplit
 from bookbound.domain.document import Page, PageBreak, ParsedBook, SourceNotice
 from bookbound.domain.errors import SourceError
 from bookbound.sources.collection.payload_fields import CollectedChunk, PayloadReader
-from bookbound.sources.html.urls import page_key
+from bookbound.sources.files import split_numbers
+from bookbound.sources.html.urls import page_file_name, page_key
 from bookbound.sources.markdown import render_markdown
 from bookbound.sources.markdown.dialect import PLAIN_MARKDOWN
 from bookbound.sources.page_builder import RenderedPage
@@ -20,8 +21,9 @@ from bookbound.sources.plain_text import render_plain_text
 from bookbound.sources.titles import find_first_title, humanize_name
 
 COLLECTION_KIND = "collection"
-MIN_OVERLAP_CHARS, MAX_OVERLAP_CHARS = 20, 4_000
-"""The least text that neighbours must share to count as an overlap, and the most that is compared."""
+# Neighbours share shorter texts by chance, and a longer overlap would be most of a chunk.
+MIN_OVERLAP_CHARS = 20
+MAX_OVERLAP_CHARS = 4_000
 MIN_MARKDOWN_SHARE = 0.2
 """The share of pages with signs of Markdown from which on all are read as Markdown."""
 _MARKDOWN_SIGN = re.compile(
@@ -55,7 +57,7 @@ def assemble_collection_book(
     hosts = {urlsplit(page[0].url).netloc for page in groups}
     pages = []
     for position, group in enumerate(groups):
-        file = _name_file(group[0].url, with_host=len(hosts) > 1)
+        file = page_file_name(group[0].url, with_host=len(hosts) > 1)
         pages.append(_build_page(group, file, position, is_markdown))
         notices += [SourceNotice(file, message, lost) for message, lost in _find_doubts(group)]
     title = next((chunk.book for page in groups for chunk in page if chunk.book), humanize_name(name))
@@ -73,19 +75,13 @@ def _describe_lacking(lacking: Counter[str], reader: PayloadReader, *, is_empty:
         raise SourceError("The collection is empty. Name one that has chunks.")
 
 
-def _natural_order(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Orders numbers in a text by their value: page 9 comes before page 10."""
-    parts = re.split(r"(\d{1,18})", text)
-    return tuple((1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts)
-
-
 def _reading_order(chunk: CollectedChunk) -> tuple[object, ...]:
-    return chunk.position is None, chunk.position or 0, _natural_order(chunk.id), chunk.text
+    return chunk.position is None, chunk.position or 0, split_numbers(chunk.id), chunk.text
 
 
 def _order_pages(pages: list[list[CollectedChunk]]) -> list[list[CollectedChunk]]:
     """Orders pages by their addresses, with those of one chapter together."""
-    pages = sorted(pages, key=lambda page: _natural_order(page[0].url))
+    pages = sorted(pages, key=lambda page: split_numbers(page[0].url))
     chapters = {chapter: at for at, chapter in enumerate(dict.fromkeys(page[0].chapter for page in pages))}
     return sorted(pages, key=lambda page: chapters[page[0].chapter])
 
@@ -109,28 +105,25 @@ def _looks_like_markdown(pages: Sequence[Sequence[CollectedChunk]]) -> bool:
 
 
 def _build_page(chunks: Sequence[CollectedChunk], file: str, position: int, is_markdown: bool) -> Page:
-    title, chapter = (
-        next(filter(None, names), "") for names in zip(*((c.title, c.chapter) for c in chunks), strict=True)
-    )
+    title = next((chunk.title for chunk in chunks if chunk.title), "")
+    chapter = next((chunk.chapter for chunk in chunks if chunk.chapter), "")
     source, starts = _join_chunks(chunks, title or chapter, is_markdown)
     rendered = render_markdown(source, PLAIN_MARKDOWN) if is_markdown else render_plain_text(source)
     title = title or find_first_title(rendered) or humanize_name(unquote(urlsplit(chunks[0].url).path.strip("/")))
     anchors = {chunk.section: chunk.anchor for chunk in reversed(chunks) if chunk.anchor}
-    blocks = tuple(
-        replace(block, anchor=anchors.get(" ".join(rendered.text[block.start : block.end].split()), ""))
-        for block in rendered.blocks
-    )
+    texts = (" ".join(rendered.text[block.start : block.end].split()) for block in rendered.blocks)
+    blocks = (replace(b, anchor=anchors.get(text, "")) for b, text in zip(rendered.blocks, texts, strict=True))
     breaks = tuple(_find_page_breaks(rendered, starts))
-    return Page(
-        file, chunks[0].url, title, chapter or title, position, source, *rendered._replace(blocks=blocks), breaks
-    )
+    rendered = rendered._replace(blocks=tuple(blocks))
+    return Page(file, chunks[0].url, title, chapter or title, position, source, *rendered, breaks)
 
 
 def _join_chunks(
     chunks: Sequence[CollectedChunk], title: str, is_markdown: bool
 ) -> tuple[str, list[tuple[int, CollectedChunk]]]:
     """Returns the text of a page with a heading above each section, and where the words of each chunk begin."""
-    source, last, section, is_code = "", "", title, False
+    source = last = ""
+    section, is_code = title, False
     starts: list[tuple[int, CollectedChunk]] = []
     for chunk in chunks:
         if last and chunk.text.strip() in last:
@@ -174,11 +167,3 @@ def _find_page_breaks(rendered: RenderedPage, starts: Iterable[tuple[int, Collec
             at = bisect_right(rendered.spans, start, key=lambda span: span.end)
             for span in rendered.spans[at : at + 1]:
                 yield PageBreak(span.at + (max(0, start - span.start) if span.is_verbatim else 0), last)
-
-
-def _name_file(url: str, *, with_host: bool) -> str:
-    """Returns the name of a page among the files of its book."""
-    parts = urlsplit(url)
-    path = parts.path.strip("/") or "index"
-    name = f"{parts.netloc}/{path}" if with_host and parts.netloc else path
-    return f"{name}?{parts.query}" if parts.query else name

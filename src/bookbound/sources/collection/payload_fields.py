@@ -70,14 +70,15 @@ class PayloadReader:
         url, anchor = next(filter(any, map(parse_page_url, self._values(payload, "url", str))), ("", ""))
         if not text or not url:
             return "url" if text else "text"
-        number = {role: next(map(_to_number, self._values(payload, role, int, float, str)), None) for role in _NUMBERS}
+        numbers = (map(_to_number, self._values(payload, role, int, float, str)) for role in ("position", "page"))
+        position, page = (next(values, None) for values in numbers)
         return CollectedChunk(
             id=next((str(value) for value in self._values(payload, "id", str, int)), point_id),
             text=normalize_newlines(text),
             url=url,
             anchor=anchor,
-            position=number["position"],
-            page=page if (page := number["page"]) and page > 0 else None,
+            position=position,
+            page=page if page and page > 0 else None,
             **{role: self._name(payload, role) for role in ("title", "chapter", "section", "book")},
         )
 
@@ -89,10 +90,9 @@ class PayloadReader:
     def _name(self, payload: Mapping[str, Any], role: str) -> str:
         """Returns a name on one line; the last one of a path of headings."""
         value = next(self._values(payload, role, str, list), "")
-        name = (
-            next((each for each in reversed(value) if isinstance(each, str)), "") if isinstance(value, list) else value
-        )
-        return " ".join(name.split())[:_MAX_NAME_CHARS]
+        if isinstance(value, list):
+            value = next((each for each in reversed(value) if isinstance(each, str)), "")
+        return " ".join(value.split())[:_MAX_NAME_CHARS]
 
     def _values(self, payload: Mapping[str, Any], role: str, *kinds: type) -> Iterator[Any]:
         """Yields what a payload has for a field, the best name first."""
@@ -101,9 +101,6 @@ class PayloadReader:
                 value = _look_up(fields, name)
                 if isinstance(value, kinds) and not isinstance(value, bool) and value not in ("", []):
                     yield sanitize(value)
-
-
-_NUMBERS = ("position", "page")
 
 
 def parse_page_url(text: str) -> tuple[str, str]:
@@ -119,9 +116,11 @@ def parse_page_url(text: str) -> tuple[str, str]:
 
 def _look_up(fields: Any, name: str) -> Any:
     """Returns the value of a field; a name with dots leads into objects unless a field has that very name."""
-    if not isinstance(fields, dict) or name in fields:
-        return fields.get(name) if isinstance(fields, dict) else None
+    if not isinstance(fields, dict):
+        return None
     head, _, rest = name.partition(".")
+    if name in fields:
+        return fields[name]
     return _look_up(fields.get(head), rest) if rest else None
 
 

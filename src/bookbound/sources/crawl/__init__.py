@@ -28,7 +28,7 @@ from bookbound.sources.decoding import decode_html
 from bookbound.sources.files import summarize_notices
 from bookbound.sources.html.html_page import HtmlPage, parse_html_page
 from bookbound.sources.html.site_book import assemble_site_book
-from bookbound.sources.html.urls import get_origin, page_key
+from bookbound.sources.html.urls import get_origin, page_file_name, page_key
 
 _ADVICE = {
     "disallowed": "Ask its owner to allow `bookbound` there, or index the folder that the site was built in.",
@@ -67,8 +67,8 @@ class _CrawlRun:
     def __init__(
         self, fetcher: Fetcher, robots: RobotsCache, scope: CrawlScope, progress: Callable[[int, int], None]
     ) -> None:
-        self.fetcher, self.robots, self.scope, self.progress = fetcher, robots, scope, progress
-        self.limits = fetcher.limits
+        self.fetcher, self.limits, self.progress = fetcher, fetcher.limits, progress
+        self.robots, self.scope = robots, scope
         self.queue: deque[str] = deque()
         self.seen: set[str] = set()
         self.pages: dict[str, HtmlPage] = {}
@@ -149,12 +149,12 @@ class _CrawlRun:
         try:
             self._add_page(future.result())
         except FetchError as error:
-            self.notices.append(SourceNotice(_page_file_name(url), f"{error}; left out", lost=not error.is_expected))
+            self.notices.append(SourceNotice(page_file_name(url), f"{error}; left out", lost=not error.is_expected))
 
     def _add_page(self, result: FetchResult) -> None:
         if page_key(result.url) in self.pages or not self.scope.contains(result.url):
             return
-        file = _page_file_name(result.url)
+        file = page_file_name(result.url)
         if not result.is_html:
             self.notices.append(SourceNotice(file, "is not an HTML page; left out"))
             return
@@ -176,10 +176,3 @@ class _CrawlRun:
                 return
             self.seen.add(page_key(url))
             self.queue.append(url)
-
-
-def _page_file_name(url: str) -> str:
-    """Return the name of a page among the files of its book."""
-    parts = urlsplit(url)
-    path = parts.path.strip("/") or "index"
-    return f"{path}?{parts.query}" if parts.query else path

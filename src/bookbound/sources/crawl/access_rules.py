@@ -23,9 +23,8 @@ ResolveHost = Callable[[str, int], Sequence[str]]
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 # Python counts these as public, but they lead to the machines of a provider.
-_BLOCKED_NETWORKS = tuple(
-    map(ipaddress.ip_network, ("192.0.0.0/24", "168.63.129.16/32", "192.88.99.0/24", "2001::/23"))
-)
+_PROVIDER_NETWORKS = ("192.0.0.0/24", "168.63.129.16/32", "192.88.99.0/24", "2001::/23")
+_BLOCKED_NETWORKS = tuple(map(ipaddress.ip_network, _PROVIDER_NETWORKS))
 MAX_CRAWL_DELAY_SECONDS = 10.0
 MAX_ROBOTS_LENGTH = 500_000
 _MAX_ROBOTS_SITEMAPS = 20

@@ -88,6 +88,7 @@ class Fetcher:
             try:
                 return self._fetch_once(url)
             except TemporaryFetchError as error:
+                # Chance keeps the retries of several threads from meeting again.
                 wait = max(error.wait_seconds, self.limits.delay_seconds * (1 << attempt) * random.uniform(0.5, 1.5))
                 too_late = monotonic() + wait > self._budget.deadline
                 if attempt >= self.limits.max_attempts or wait > self.limits.max_retry_wait_seconds or too_late:
@@ -116,8 +117,11 @@ class Fetcher:
             content["content-type"] = headers.get("content-type", "")[:_MAX_CONTENT_TYPE_LENGTH]
             charset = str(content.get_param("charset") or "")
             is_noindex = any(word in headers.get("x-robots-tag", "").lower() for word in ("noindex", "none"))
-            body = _read_body(response, budget)
-            return FetchResult(url, content.get_content_type(), charset, body, is_noindex)
+            body = bytearray()
+            for part in _decompress(response):
+                budget.add_decoded(len(part))
+                body += part
+            return FetchResult(url, content.get_content_type(), charset, bytes(body), is_noindex)
 
     def _find_addresses(self, host: str, port: int) -> Sequence[str]:
         with self._lock:
@@ -132,14 +136,6 @@ class Fetcher:
             self._next_request = max(self._next_request + self.delay_seconds, now)
             wait = min(self._next_request, self._budget.deadline) - now
         sleep(max(0.0, wait))
-
-
-def _read_body(response: StreamedResponse, budget: ResponseBudget) -> bytes:
-    parts = []
-    for part in _decompress(response):
-        budget.add_decoded(len(part))
-        parts.append(part)
-    return b"".join(parts)
 
 
 def _decompress(response: StreamedResponse) -> Iterator[bytes]:

@@ -34,12 +34,11 @@ def parse_start_url(url: str) -> str:
     """Normalize the URL that a crawl begins with, or raise an error that says what is wrong with it."""
     try:
         parts = urlsplit(url.strip())
-        has_host, has_credentials = bool(parts.hostname), "@" in parts.netloc
     except ValueError:
-        parts, has_host, has_credentials = urlsplit(""), False, False
-    if parts.scheme not in ("http", "https") or not has_host:
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SourceError("The URL of a site begins with https:// or http:// and names a host: correct it.")
-    if has_credentials:
+    if "@" in parts.netloc:
         raise SourceError("The URL contains a user name or password, which a crawl does not use: leave them out.")
     resolved = resolve_url(url, "") if len(url) <= MAX_URL_CHARS else ""
     if not resolved:

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import groupby
 from pathlib import Path
 from urllib.parse import quote
 from xml.etree.ElementTree import Element
 
-from bookbound.domain.document import Page, ParsedBook
+from bookbound.domain.document import BlockKind, Page, ParsedBook
 from bookbound.domain.errors import SourceError
-from bookbound.sources import files
 from bookbound.sources.defusedxml import find_elements, parse_xml
-from bookbound.sources.docx.body_renderer import BodyRenderer
-from bookbound.sources.docx.paragraphs import Notes, Paragraph, ParagraphReader, StyleSheet, iterate_blocks
+from bookbound.sources.docx.paragraphs import (
+    ListLevel,
+    Paragraph,
+    ParagraphReader,
+    StyleSheet,
+    extract_text,
+    find_blocks,
+    index_notes,
+    iterate_blocks,
+)
 from bookbound.sources.file_loader import MAX_PAGE_BYTES
+from bookbound.sources.page_builder import PageBuilder, RenderedPage
 from bookbound.sources.titles import fallback_title
 from bookbound.sources.zip_archive import UnreadableMemberError, ZipArchive
 
 _MAIN_PART_TYPE = "wordprocessingml.document.main+xml"
 _DEFAULT_MAIN_PART = "word/document.xml"
+_OTHER_PARTS = ("styles", "numbering", "footnotes", "endnotes")
 _NOT_DOCX = "The file is not a readable DOCX: open it in a word processor and save it again."
+_MAX_DEPTH = 10
+"""Tables and text boxes that are nested deeper become paragraphs."""
 _NO_WORDS = "The DOCX has no words. If it contains pictures of pages, run OCR first and index the result."
-
-
-def is_docx_source(source: Path) -> bool:
-    return source.suffix.lower() == ".docx" and files.is_file(source)
 
 
 def read_docx(source: Path) -> ParsedBook:
@@ -37,12 +46,10 @@ def read_docx(source: Path) -> ParsedBook:
         if body is None:
             raise SourceError(_NOT_DOCX)
         folder = posixpath.dirname(main)
-        styles, numbering, footnotes, endnotes = (
-            _load_part(archive, posixpath.join(folder, f"{name}.xml"))
-            for name in ("styles", "numbering", "footnotes", "endnotes")
-        )
+        parts = {name: _load_part(archive, posixpath.join(folder, f"{name}.xml")) for name in _OTHER_PARTS}
         properties = _load_part(archive, "docProps/core.xml")
-    reader = ParagraphReader(StyleSheet.parse(styles, numbering), Notes.parse(footnotes, endnotes))
+    sheet = StyleSheet.parse(parts["styles"], parts["numbering"])
+    reader = ParagraphReader(sheet, index_notes(parts["footnotes"], parts["endnotes"]))
     blocks = list(iterate_blocks(body, reader))
     named = [each.text for each in blocks if isinstance(each, Paragraph) and each.kind == "title"]
     metadata = ["".join(each.itertext()) for each in find_elements(properties, "title")]
@@ -61,7 +68,7 @@ def _build_pages(file: str, title: str, blocks: list[Paragraph | Element], reade
         chapters[-1][1].append(block)
     position = 0
     for number, (name, content) in enumerate(chapters):
-        rendered = BodyRenderer(reader).render(content)
+        rendered = _BodyRenderer(reader).render(content)
         if rendered.text:
             page = f"{file}#{number}" if number else file
             yield Page(page, quote(file), name, name, position, rendered.text, *rendered)
@@ -79,3 +86,105 @@ def _load_part(archive: ZipArchive, name: str) -> Element | None:
         return parse_xml(archive.read(name), MAX_PAGE_BYTES)
     except UnreadableMemberError:
         return None
+
+
+class _BodyRenderer:
+    """Renders one chapter; its visible text is its own source."""
+
+    def __init__(self, reader: ParagraphReader) -> None:
+        self._reader = reader
+        self._builder = PageBuilder("")
+        self._numbers: Counter[ListLevel] = Counter()
+        self._depth = 0
+
+    def render(self, blocks: Sequence[Paragraph | Element]) -> RenderedPage:
+        self._render_blocks(blocks)
+        return self._builder.build()
+
+    def _render_blocks(self, blocks: Sequence[Paragraph | Element]) -> None:
+        """Render blocks; neighbouring code paragraphs are one block and neighbouring items one list."""
+        for kind, group in groupby(blocks, key=lambda each: each.kind if isinstance(each, Paragraph) else "table"):
+            members = list(group)
+            paragraphs = [each for each in members if isinstance(each, Paragraph)]
+            if kind == "code":
+                self._append("code", "\n".join(each.text for each in paragraphs))
+            elif kind == "item":
+                self._render_list(paragraphs)
+            elif kind == "table":
+                for each in members:
+                    self._render_table(each)
+            for paragraph in paragraphs:
+                if kind in ("heading", "title") and paragraph.text:
+                    with self._builder.block("heading", paragraph.level) as block:
+                        self._builder.append(paragraph.text)
+                        block.anchor = paragraph.anchor
+                elif kind == "paragraph":
+                    self._append("paragraph", paragraph.text)
+                # Notes and text boxes follow their paragraph.
+                for note in paragraph.notes:
+                    self._append("paragraph", note)
+                for box in paragraph.boxes:
+                    self._render_nested(box)
+
+    def _append(self, kind: BlockKind, text: str) -> None:
+        if text.strip():
+            with self._builder.block(kind):
+                self._builder.append(text.strip("\n"))
+
+    def _render_nested(self, parent: Element) -> None:
+        if self._depth == _MAX_DEPTH:
+            self._append("paragraph", " ".join(extract_text(parent).split()))
+            return
+        self._depth += 1
+        self._render_blocks(list(iterate_blocks(parent, self._reader)))
+        self._depth -= 1
+
+    def _render_list(self, items: Sequence[Paragraph]) -> None:
+        """Render items as nested lists; an item that is deeper than the one before is inside it."""
+        depths: list[int] = []
+        for item in items:
+            level = item.list_level
+            if level is None or not item.text:
+                continue
+            while depths and depths[-1] > level.depth:
+                self._close_blocks(2)
+                depths.pop()
+            if depths and depths[-1] == level.depth:
+                self._builder.close_block()
+            else:
+                self._builder.open_block("list")
+                depths.append(level.depth)
+            self._builder.open_block("item", marker=self._next_marker(level))
+            self._append("paragraph", item.text)
+        self._close_blocks(2 * len(depths))
+
+    def _close_blocks(self, count: int) -> None:
+        for _ in range(count):
+            self._builder.close_block()
+
+    def _next_marker(self, level: ListLevel) -> str:
+        for other in list(self._numbers):
+            if other.number_id == level.number_id and other.depth > level.depth:
+                del self._numbers[other]
+        if level not in self._reader.sheet.numbered:
+            return "- "
+        self._numbers[level] += 1
+        return f"{self._numbers[level]}. "
+
+    def _render_table(self, table: Paragraph | Element) -> None:
+        """Render a table row by row; a table of one cell is a frame around its content."""
+        if isinstance(table, Paragraph):
+            return
+        rows = [list(find_blocks(row, "tc")) for row in find_blocks(table, "tr")]
+        cells = [cell for row in rows for cell in row]
+        if len(cells) == 1:
+            self._render_nested(cells[0])
+            return
+        with self._builder.block("table"):
+            for row in rows:
+                with self._builder.block("row"):
+                    for i, cell in enumerate(row):
+                        if i:
+                            self._builder.add_cell_separator()
+                        if words := " ".join(extract_text(cell).split()):
+                            self._builder.append(words)

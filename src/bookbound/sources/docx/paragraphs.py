@@ -90,30 +90,23 @@ class StyleSheet(NamedTuple):
             style_id = self.styles[style_id].based_on
 
 
-class Notes(NamedTuple):
-    """The footnotes and endnotes by the names of their references and their ids."""
-
-    by_reference: Mapping[tuple[str, str], Element]
-
-    @classmethod
-    def parse(cls, footnotes: Element | None, endnotes: Element | None) -> Notes:
-        return cls(
-            {
-                (f"{kind}Reference", get_attribute(note, "id")): note
-                for kind, part in (("footnote", footnotes), ("endnote", endnotes))
-                for note in find_elements(part, kind)
-            }
-        )
+def index_notes(footnotes: Element | None, endnotes: Element | None) -> dict[tuple[str, str], Element]:
+    """Return the notes by the names of their references and their ids."""
+    return {
+        (f"{kind}Reference", get_attribute(note, "id")): note
+        for kind, part in (("footnote", footnotes), ("endnote", endnotes))
+        for note in find_elements(part, kind)
+    }
 
 
 class ParagraphReader(NamedTuple):
     """Reads paragraphs with the styles and notes of their file."""
 
     sheet: StyleSheet
-    notes: Notes
+    notes: Mapping[tuple[str, str], Element]
 
     def read(self, element: Element) -> Paragraph:
-        notes = (self.notes.by_reference.get((local_name(each), get_attribute(each, "id"))) for each in element.iter())
+        notes = (self.notes.get((local_name(each), get_attribute(each, "id"))) for each in element.iter())
         return self._classify(element)._replace(
             notes=tuple(" ".join(extract_text(note).split()) for note in notes if note is not None),
             boxes=tuple(box for box in _iterate_inline(element, _SKIPPED - {"txbxContent"}) if _is_text_box(box)),
@@ -131,22 +124,27 @@ class ParagraphReader(NamedTuple):
         if "title" in names:
             return Paragraph("title", text, 1)
         if level := _heading_level(styles, _value(properties, "outlineLvl"), text):
-            return Paragraph("heading", text, level, _find_bookmark(element))
+            # A link can open the first bookmark of a heading.
+            bookmark = next((get_attribute(each, "name") for each in find_elements(element, "bookmarkStart")), "")
+            return Paragraph("heading", text, level, bookmark)
         list_level = _find_list_level(properties, styles)
         return Paragraph("item" if list_level else "paragraph", text, list_level=list_level)
 
 
 def iterate_blocks(parent: Element, reader: ParagraphReader) -> Iterator[Paragraph | Element]:
     """Yield the paragraphs and tables of a body or cell, also those in content controls."""
+    for element in find_blocks(parent, "p", "tbl"):
+        yield reader.read(element) if local_name(element) == "p" else element
+
+
+def find_blocks(parent: Element, *names: str) -> Iterator[Element]:
+    """Yield the elements of these names, also those in content controls, but none inside another."""
     pending = list(parent)[::-1]
     while pending:
         element = pending.pop()
-        name = local_name(element)
-        if name == "p":
-            yield reader.read(element)
-        elif name == "tbl":
+        if local_name(element) in names:
             yield element
-        elif name in _BLOCK_WRAPPERS:
+        elif local_name(element) in _BLOCK_WRAPPERS:
             pending += reversed(element)
 
 
@@ -178,17 +176,12 @@ def _iterate_inline(top: Element, skipped: frozenset[str]) -> Iterator[Element]:
     pending = list(top)[::-1]
     while pending:
         element = pending.pop()
-        if local_name(element) in skipped or _is_hidden(element):
-            continue
-        yield element
-        if not _is_text_box(element):
-            pending += reversed(element)
-
-
-def _is_hidden(element: Element) -> bool:
-    properties = next((child for child in element if local_name(child) == "rPr"), None)
-    found = next((each for each in (() if properties is None else properties) if local_name(each) == "vanish"), None)
-    return found is not None and get_attribute(found, "val") not in _OFF
+        properties = (each for child in element if local_name(child) == "rPr" for each in child)
+        is_hidden = any(get_attribute(each, "val") not in _OFF for each in properties if local_name(each) == "vanish")
+        if local_name(element) not in skipped and not is_hidden:
+            yield element
+            if not _is_text_box(element):
+                pending += reversed(element)
 
 
 def _value(parent: Element | None, name: str) -> str:
@@ -210,8 +203,3 @@ def _find_list_level(properties: Element | None, styles: list[Style]) -> ListLev
     is_listed = number_id != "0" if number_id else any(_LIST_STYLE.fullmatch(style.name) for style in styles)
     depth = _value(own, "ilvl")
     return ListLevel(number_id, int(depth) if depth in tuple("012345678") else 0) if is_listed else None
-
-
-def _find_bookmark(element: Element) -> str:
-    """Return the name of a heading's first bookmark, which a link can open."""
-    return next((get_attribute(each, "name") for each in find_elements(element, "bookmarkStart")), "")

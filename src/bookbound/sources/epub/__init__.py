@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from bookbound.domain.document import Page, PageBreak, ParsedBook, SourceNotice, SourceSpan
-from bookbound.sources import files
+from bookbound.domain.document import Page, PageBreak, ParsedBook, SourceNotice
 from bookbound.sources.defusedxml import MAX_XML_BYTES
 from bookbound.sources.epub.content_documents import (
     EpubDocument,
@@ -24,7 +23,7 @@ from bookbound.sources.epub.content_documents import (
     xhtml_to_html,
 )
 from bookbound.sources.epub.opf_package import EpubPackage, ManifestItem, read_package
-from bookbound.sources.page_builder import RenderedPage
+from bookbound.sources.page_builder import RenderedPage, make_whole_span
 from bookbound.sources.titles import fallback_title, find_first_title
 from bookbound.sources.zip_archive import UnreadableMemberError, ZipArchive
 
@@ -40,10 +39,6 @@ class ChapterSlice(NamedTuple):
     start: int
     end: int
     chapter: str
-
-
-def is_epub_source(source: Path) -> bool:
-    return source.suffix.lower() == ".epub" and files.is_file(source)
 
 
 def read_epub(source: Path) -> ParsedBook:
@@ -141,7 +136,7 @@ class _EpubReader:
         first, last = (bisect_left(blocks, at, key=lambda block: block.start) for at in (start, end))
         moved = tuple(map_block_offsets(block, lambda at: at - start) for block in blocks[first:last])
         markup = move_markup(document.rendered.markup, lambda at: min(max(at - start, 0), len(text)))
-        rendered = RenderedPage(text, (SourceSpan(0, len(text), 0, len(text)),), moved, markup)
+        rendered = RenderedPage(text, make_whole_span(len(text)), moved, markup)
         first = max(bisect_right(breaks, start, key=lambda each: each.at) - 1, 0)
         last = bisect_left(breaks, end, key=lambda each: each.at)
         # Of several breaks at one offset, the last counts.

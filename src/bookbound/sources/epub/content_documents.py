@@ -12,13 +12,13 @@ from itertools import islice
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from bookbound.domain.document import Block, MarkupSpan, SourceSpan
+from bookbound.domain.document import Block, MarkupSpan
 from bookbound.sources.decoding import decode_xhtml
 from bookbound.sources.html import render_element
 from bookbound.sources.html.elements import VOID_TAGS, HtmlElement
 from bookbound.sources.html.main_content import HIDDEN_SELECTOR
 from bookbound.sources.html.selectolax import HtmlDocument
-from bookbound.sources.page_builder import RenderedPage
+from bookbound.sources.page_builder import RenderedPage, make_whole_span
 from bookbound.sources.table_of_contents import strip_root
 
 MAX_TOC_DEPTH = 12
@@ -130,9 +130,11 @@ def xhtml_to_html(data: bytes) -> str:
     """Decode a document for an HTML parser, which does not know self-closing tags and CDATA."""
     text = _PROLOGUE.sub("", _MARKER.sub("", decode_xhtml(data)), count=1)
     text = _CDATA.sub(lambda part: escape(part[1], quote=False), text)
-    return _SELF_CLOSING.sub(
-        lambda tag: tag[0] if tag[1].lower() in VOID_TAGS else f"<{tag[1]}{tag[2]}></{tag[1]}>", text
-    )
+
+    def close(tag: re.Match[str]) -> str:
+        return tag[0] if tag[1].lower() in VOID_TAGS else f"<{tag[1]}{tag[2]}></{tag[1]}>"
+
+    return _SELF_CLOSING.sub(close, text)
 
 
 def parse_document(html: str, wanted_ids: Collection[str]) -> EpubDocument | None:
@@ -198,10 +200,9 @@ def _remove_markers(rendered: RenderedPage) -> tuple[RenderedPage, dict[int, int
     starts = [match.start() for match in _MARKER.finditer(rendered.text)]
     offsets = {ord(rendered.text[start]) - _FIRST_MARKER: start - i for i, start in enumerate(starts)}
     text = _MARKER.sub("", rendered.text)
-    spans = (SourceSpan(0, len(text), 0, len(text)),) if text else ()
     blocks = tuple(map_block_offsets(block, lambda at: at - bisect_left(starts, at)) for block in rendered.blocks)
     markup = move_markup(rendered.markup, lambda at: at - bisect_left(starts, at))
-    return RenderedPage(text, spans, blocks, markup), offsets
+    return RenderedPage(text, make_whole_span(len(text)), blocks, markup), offsets
 
 
 def move_markup(markup: Iterable[MarkupSpan], move: Callable[[int], int]) -> tuple[MarkupSpan, ...]:

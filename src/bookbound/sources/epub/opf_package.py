@@ -62,6 +62,7 @@ def read_package(archive: ZipArchive) -> EpubPackage:
     skipped = {_href_path(each.get("href", "")) for each in references if each.get("type") in _SKIPPED_GUIDES}
     nav = next((item.name for item in items.values() if "nav" in item.properties), "")
     spine_toc = next((element.get("toc", "") for element in find_elements(root, "spine")), "")
+    # The spine names the table, but many files only have one of its type.
     tables = [items[spine_toc]] if spine_toc in items else []
     tables += [item for item in items.values() if item.media_type == _NCX_MEDIA_TYPE]
     spine = _read_spine(archive, root, items, notices)
@@ -82,10 +83,10 @@ def _find_package_file(archive: ZipArchive) -> str:
     roots = find_elements(_load_xml(archive, "META-INF/container.xml"), "rootfile")
     named = [unquote(element.get("full-path", "")) for element in roots]
     others = [name for name in archive.names if name.lower().endswith(".opf")]
-    found = next((path for path in (*named, *others) if path in archive), None)
-    if found is None:
-        raise SourceError(_NO_PACKAGE)
-    return found
+    for path in (*named, *others):
+        if path in archive:
+            return path
+    raise SourceError(_NO_PACKAGE)
 
 
 def _read_manifest(root: Element, folder: str, notices: list[SourceNotice]) -> dict[str, ManifestItem]:

@@ -19,9 +19,8 @@ def is_gitbook_source(source: Path) -> bool:
 
 
 def read_gitbook(source: Path) -> ParsedBook:
-    return replace(
-        read_plain_folder(source, contents=_find_summary_path(source), expands_includes=True), kind="gitbook"
-    )
+    book = read_plain_folder(source, contents=_find_summary_path(source), expands_includes=True)
+    return replace(book, kind="gitbook")
 
 
 def _find_summary_path(source: Path) -> Path | None:

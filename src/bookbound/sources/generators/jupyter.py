@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from bookbound.domain.document import ParsedBook, SourceNotice
 from bookbound.sources import files
-from bookbound.sources.generators.sphinx.assembly import assemble_book, describe_pages, draft_pages
+from bookbound.sources.generators.sphinx import assemble_book, draft_pages
 from bookbound.sources.generators.sphinx.numbering import NumberingConfig
 from bookbound.sources.generators.sphinx.page_order import BookDrafts
 from bookbound.sources.generators.sphinx.project import has_toc_file
@@ -119,9 +119,8 @@ def read_jupyter(source: Path) -> ParsedBook:
 def _read_book(folder: Path, settings: JupyterBook, paths: list[Path], notices: list[SourceNotice]) -> ParsedBook:
     paths = sorted(paths, key=lambda path: _PAGE_SUFFIXES.index(path.suffix.lower()))
     named_paths = [(path.relative_to(folder).with_suffix("").as_posix(), path) for path in paths]
-    drafts, draft_notices = draft_pages(
-        named_paths, folder, ProjectContext(IncludeLoader(folder), folder), settings.uses_mystmd
-    )
+    project = ProjectContext(IncludeLoader(folder), folder)
+    drafts, draft_notices = draft_pages(named_paths, folder, project, settings.uses_mystmd)
     for name, draft in drafts.items():
         # Only the table of contents lists pages.
         outline = tuple(item for item in draft.outline if item.kind != "toctree")
@@ -137,7 +136,8 @@ def _read_book(folder: Path, settings: JupyterBook, paths: list[Path], notices: 
     pages = assembled.pages
     notices += draft_notices
     if assembled.dropped:
-        notices.append(SourceNotice("_toc.yml", describe_pages(assembled.dropped, "not listed and left out")))
+        message = files.describe_group(assembled.dropped, "not listed and left out", "page")
+        notices.append(SourceNotice("_toc.yml", message))
     notices += assembled.notices
     missing = [target.lstrip("/") for page in assembled.kept for target in book.missing(page.name)]
     if missing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote
@@ -114,18 +115,15 @@ def _load_book(config: Path) -> list[MdBook]:
 
 def find_includes(
     source: str, path: Path, includes: IncludeLoader, start: int = 0, depth: int = 0
-) -> list[Substitution]:
-    """Find the directives of the page at `path` after `start`, with the text that replaces them."""
-    substitutions = []
+) -> Iterator[Substitution]:
+    """Yield the directives of the page at `path` after `start`, with the text that replaces them."""
     for match in _DIRECTIVE.finditer(source, start):
         if match[0].startswith("\\"):
-            substitutions.append(Substitution(match.start(), match.start() + 1, ""))
+            yield Substitution(match.start(), match.start() + 1, "")
         elif match["name"] == "title":
-            substitutions.append(Substitution(*match.span(), ""))
+            yield Substitution(*match.span(), "")
         elif match["name"] in _INCLUDE_DIRECTIVES:
-            text = _include_file(match["name"], match["target"], path, includes, depth)
-            substitutions.append(Substitution(*match.span(), text))
-    return substitutions
+            yield Substitution(*match.span(), _include_file(match["name"], match["target"], path, includes, depth))
 
 
 def _include_file(directive: str, target: str, path: Path, includes: IncludeLoader, depth: int) -> str:
@@ -141,7 +139,7 @@ def _include_file(directive: str, target: str, path: Path, includes: IncludeLoad
         text = _fill_template(text, arguments[:_MAX_ARGUMENTS_LENGTH])
     lines = text.splitlines()
     if part and not part.partition(":")[0].isdecimal() and not part.startswith(":"):
-        lines = _anchor_lines(lines, part.partition(":")[0])
+        lines = list(_anchor_lines(lines, part.partition(":")[0]))
     else:
         lines = lines[parse_line_range(part)]
     text = "\n".join(lines)
@@ -156,15 +154,14 @@ def _fill_template(text: str, arguments: str) -> str:
     return _TEMPLATE_SLOT.sub(lambda slot: values.get(slot["name"], slot["default"] or ""), text)
 
 
-def _anchor_lines(lines: list[str], name: str) -> list[str]:
-    """Select the lines between the comments that begin and end an anchor."""
-    selected, is_inside = [], False
+def _anchor_lines(lines: list[str], name: str) -> Iterator[str]:
+    """Yield the lines between the comments that begin and end an anchor."""
+    is_inside = False
     for line in lines:
         anchor = _ANCHOR.search(line)
         if anchor and anchor["name"] == name:
             if anchor["end"]:
-                break
+                return
             is_inside = True
         elif is_inside and not anchor:
-            selected.append(line)
-    return selected
+            yield line

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from urllib.parse import unquote
 
-from bookbound.domain.document import BlockKind, SourceSpan
+from bookbound.domain.document import BlockKind
 from bookbound.sources.html.elements import (
     ADMONITION_CLASSES,
     BLOCK_TAGS,
@@ -43,9 +43,7 @@ def render_html(html: str) -> RenderedPage:
 
 def render_element(element: HtmlElement) -> RenderedPage:
     """Render an element; its visible text is its own source."""
-    rendered = _HtmlRenderer().render(element)
-    length = len(rendered.text)
-    return rendered._replace(spans=(SourceSpan(0, length, 0, length),) if length else ())
+    return _HtmlRenderer().render(element)
 
 
 class _HtmlRenderer:
@@ -92,7 +90,9 @@ class _HtmlRenderer:
         if formula := find_formula(element):
             self._render_formula(formula)
         elif element.tag == "img":
-            self._note_picture(element)
+            # A picture whose description has no words is decoration.
+            if any(map(str.isalpha, element.get("alt"))) and not self.in_leaf:
+                self.builder.add_picture(element.get("src"), element.get("alt"))
         elif element.tag == "br":
             self.builder.add_gap(" " if self.in_leaf else "\n")
         elif self.in_leaf:
@@ -197,11 +197,6 @@ class _HtmlRenderer:
         else:
             self._render_leaf("heading", element, HEADING_LEVELS[element.tag], anchor)
 
-    def _note_picture(self, element: HtmlElement) -> None:
-        """Note a picture with a description in words; others are decoration."""
-        if any(map(str.isalpha, element.get("alt"))) and not self.in_leaf:
-            self.builder.add_picture(element.get("src"), element.get("alt"))
-
     def _render_formula(self, formula: HtmlFormula) -> None:
         if formula.is_block and not self.in_leaf:
             self._render_text_block("formula", formula.text)
@@ -218,14 +213,13 @@ class _HtmlRenderer:
 
     def _render_words(self, text: str) -> None:
         words = _WHITESPACE.sub(" ", text.strip())
-        if not words:
+        if text[:1].isspace() or not words:
             self.builder.add_space()
+        if not words:
             return
         if not self.in_leaf and not self.in_paragraph:
             self.builder.open_block("paragraph", variant=self.variant)
             self.in_paragraph = True
-        if text[0].isspace():
-            self.builder.add_space()
         self.anchor = ""
         self.builder.append(words)
         if text[-1].isspace():

@@ -97,9 +97,8 @@ def is_permalink(element: HtmlElement) -> bool:
     words = "".join(node for node in nodes if isinstance(node, str)).strip()
     if len(nodes) == _MAX_PERMALINK_NODES or len(words) > _MAX_PERMALINK_NODES:
         return False
-    return not _WORD.search(words) and (
-        not words or words in _PERMALINK_SYMBOLS or bool(_PERMALINK_CLASSES.intersection(element.classes))
-    )
+    is_named = bool(_PERMALINK_CLASSES.intersection(element.classes))
+    return not _WORD.search(words) and (not words or words in _PERMALINK_SYMBOLS or is_named)
 
 
 def parse_integer(text: str, default: int) -> int:

@@ -85,10 +85,8 @@ def find_canonical_url(document: HtmlDocument, base: str) -> str:
 
 def split_page_title(title: str) -> tuple[str, str]:
     """Split the title of a page into the page's own title and the site's name."""
-    separators = list(_TITLE_SEPARATOR.finditer(title))
-    if not separators:
-        return title, ""
-    return title[: separators[-1].start()].strip(), title[separators[-1].end() :].strip()
+    last = max(_TITLE_SEPARATOR.finditer(title), key=lambda match: match.end(), default=None)
+    return (title[: last.start()].strip(), title[last.end() :].strip()) if last else (title, "")
 
 
 def detect_generator(html: str) -> str:
@@ -116,20 +114,10 @@ def _collect_links(document: HtmlDocument, base: str) -> tuple[str, ...]:
 MAX_NAVIGATION_ENTRIES = 20_000
 # No label is longer; the limit keeps nested entries from being read again and again.
 _MAX_LABEL_NODES = 300
+# In this order: a page of one generator can contain the parts of another that it uses.
 _SIDEBAR_SELECTORS = (
-    ".theme-doc-sidebar-menu",
-    "nav.md-nav--primary",
-    "ol.chapter",
-    ".wy-menu-vertical",
-    ".sidebar-tree",
-    "nav.bd-docs-nav",
-    ".sphinxsidebarwrapper",
-    "ul.navbar-nav",
-    ".book-menu",
-    "#td-section-nav",
-    ".VPSidebar",
-    ".sidebar-links",
-    ".nav-menu",
+    ".theme-doc-sidebar-menu nav.md-nav--primary ol.chapter .wy-menu-vertical .sidebar-tree nav.bd-docs-nav"
+    " .sphinxsidebarwrapper ul.navbar-nav .book-menu #td-section-nav .VPSidebar .sidebar-links .nav-menu".split()
 )
 _NOT_NAVIGATION_SELECTOR = (
     f"{HIDDEN_SELECTOR}, .md-nav--secondary, .relations, .toc, [role=search], [aria-label='Table of contents']"

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from bookbound.sources import file_loader
 from bookbound.sources.safe_config import replace_lone_surrogates
-from bookbound.sources.sphinx_inventory import parse_inventory
 
 MAX_INDEX_ENTRIES = 200_000
 """A larger index is not used: no book has as many headings, and half an index would hide the other pages."""
 _JSON_PARSE = "JSON.parse('"
 _ESCAPED_CHARACTER = re.compile(r"\\(.)", re.DOTALL)
 _MAX_PREFIX_CHARS = 200
+_INVENTORY_HEADER = re.compile(rb"# Sphinx inventory version 2[^\n]*\n# Project:[^\n]*\n# Version:[^\n]*\n[^\n]*\n")
+# The root page of a site has an empty URL, between two spaces.
+_INVENTORY_ENTRY = re.compile(
+    r"(?P<name>\S(?:.*?\S)??)\s++(?P<kind>[^\s:]++:\S++)\s++-?\d++\s(?P<url>\S*+)\s++(?P<title>.*)"
+)
+_MAX_INVENTORY_LINE_CHARS = 2_000
 
 
 class SearchIndexEntry(NamedTuple):
@@ -33,11 +40,9 @@ def parse_search_index(name: str, data: bytes) -> list[SearchIndexEntry]:
         text = data.decode("utf-8", "replace")
         parsed = _parse_mkdocs_index(text) if name.endswith("search_index.json") else _parse_searchindex(text)
     entries = [
-        SearchIndexEntry(
-            replace_lone_surrogates(address), replace_lone_surrogates(title if isinstance(title, str) else "")
-        )
-        for address, title in islice(parsed, MAX_INDEX_ENTRIES + 1)
-        if isinstance(address, str)
+        SearchIndexEntry(*(replace_lone_surrogates(each if isinstance(each, str) else "") for each in pair))
+        for pair in islice(parsed, MAX_INDEX_ENTRIES + 1)
+        if isinstance(pair[0], str)
     ]
     return entries if len(entries) <= MAX_INDEX_ENTRIES else []
 
@@ -92,6 +97,34 @@ def _parse_inventory(data: bytes) -> Iterator[tuple[object, object]]:
     yield from ((entry.url, entry.title) for entry in places if "#" in entry.url)
 
 
+class InventoryEntry(NamedTuple):
+    """A link target: its URL below the root of the site, and its title."""
+
+    url: str
+    title: str
+
+
+Inventory = dict[str, dict[str, InventoryEntry]]
+"""The entries by kind (`std:label`, `std:doc`, `py:function`) and name."""
+
+
+def parse_inventory(data: bytes) -> Inventory:
+    """Parse the bytes of an inventory; those of another file give an empty one."""
+    header = _INVENTORY_HEADER.match(data)
+    try:
+        body = zlib.decompressobj().decompress(data[header.end() :], file_loader.MAX_PAGE_BYTES) if header else b""
+    except zlib.error:
+        return {}
+    inventory: Inventory = {}
+    for line in body.decode("utf-8", "replace").split("\n"):
+        if len(line) <= _MAX_INVENTORY_LINE_CHARS and (match := _INVENTORY_ENTRY.fullmatch(line)):
+            name, url, title = match["name"], match["url"], match["title"]
+            # A dollar sign stands for the name, which saves room in the file.
+            url = url[:-1] + name if url.endswith("$") else url
+            inventory.setdefault(match["kind"], {})[name] = InventoryEntry(url, name if title == "-" else title)
+    return inventory
+
+
 MAX_NESTED_VALUES = 1_000_000
 """The most lists and objects in one value; a book has far fewer headings."""
 # A string that is never closed goes on to the end, so that its end is searched once.
@@ -137,11 +170,7 @@ def _skip_nested(text: str, at: int) -> int:
     """Return the end of the list or object whose content begins at `at`."""
     depth = 1
     for token in _JSON_BRACKET.finditer(text, at):
-        mark = token[0]
-        if mark in ("{", "["):
-            depth += 1
-        elif mark in ("}", "]"):
-            depth -= 1
-            if not depth:
-                return token.end()
+        depth += (token[0] in ("{", "[")) - (token[0] in ("}", "]"))
+        if not depth:
+            return token.end()
     return len(text)

@@ -13,7 +13,6 @@ from bookbound.sources.files import natural_sort_key
 from bookbound.sources.html.html_page import HtmlPage, split_page_title
 from bookbound.sources.html.search_indexes import IndexedPage, SiteSearchIndex
 from bookbound.sources.html.urls import page_key
-from bookbound.sources.page_builder import RenderedPage
 from bookbound.sources.titles import humanize_name
 
 _CONTENTS_PAGE = re.compile(r"/toc\.html\Z")
@@ -58,10 +57,8 @@ def assemble_site_book(
         indexed = index.pages.get(page.key, IndexedPage(page.url))
         name = page.heading or indexed.title or _strip_site_name(page, site)
         name = name or humanize_name(urlsplit(page.url).path.strip("/").split("/")[-1])
-        text, spans, blocks, markup = page.rendered
-        chapter = chapters.get(page.key) or name
-        blocks = tuple(_fill_anchor(block, text, indexed) for block in blocks)
-        rendered = RenderedPage(text, spans, blocks, markup)
+        text, chapter = page.rendered.text, chapters.get(page.key) or name
+        rendered = page.rendered._replace(blocks=tuple(_fill_anchor(b, text, indexed) for b in page.rendered.blocks))
         book_pages.append(Page(page.file, urls[page.url], name, chapter, position, text, *rendered))
     return ParsedBook(site or title, "html", tuple(book_pages), tuple(found), search_indexes=index.files)
 
@@ -185,18 +182,16 @@ class _MergedOrder:
             key = self._next[key]
 
 
-def _follow_next_links(by_key: dict[str, HtmlPage], rank: dict[str, int]) -> list[list[str]]:
-    """Return the chains of pages that link to a next page, in the order of their first pages in navigation."""
+def _follow_next_links(by_key: dict[str, HtmlPage], rank: dict[str, int]) -> Iterator[list[str]]:
+    """Yield the chains of pages that link to a next page, in the order of their first pages in navigation."""
     links = {key: page_key(page.next_url) for key, page in by_key.items() if page.next_url}
     links = {key: target for key, target in links.items() if target in by_key and target != key}
     starts = links.keys() - set(links.values())
     seen: set[str] = set()
-    chains = []
     for key in sorted(starts, key=lambda key: (rank.get(key, len(rank)), natural_sort_key(key))):
         chain = []
         while key and key not in seen:
             seen.add(key)
             chain.append(key)
             key = links.get(key, "")
-        chains.append(chain)
-    return chains
+        yield chain

@@ -27,12 +27,8 @@ def resolve_url(url: str, href: str) -> str:
         parts = urlsplit(urljoin(url, href.strip()))
         host = parts.hostname or ""
         host = host if host.isascii() else host.encode("idna").decode()
-        if (
-            parts.scheme not in _DEFAULT_PORTS
-            or parts.username is not None
-            or parts.port == 0
-            or not _HOST.fullmatch(host)
-        ):
+        is_web = parts.scheme in _DEFAULT_PORTS and parts.port != 0
+        if not is_web or parts.username is not None or not _HOST.fullmatch(host):
             return ""
         netloc = _format_netloc(host, parts.port, parts.scheme)
         path, query = _normalize_path(parts.path), _normalize_escapes(parts.query, SAFE_PATH_CHARS + "?")
@@ -53,6 +49,14 @@ def page_key(url: str) -> str:
     parts = urlsplit(url)
     path = re.sub(r"(?:/index\.html?|\.html?|/)\Z", "", parts.path)
     return f"{parts.netloc.lower()}{path.removesuffix('/index')}" + (f"?{parts.query}" if parts.query else "")
+
+
+def page_file_name(url: str, *, with_host: bool = False) -> str:
+    """Return the name of a page among the files of its book."""
+    parts = urlsplit(url)
+    path = parts.path.strip("/") or "index"
+    name = f"{parts.netloc}/{path}" if with_host and parts.netloc else path
+    return f"{name}?{parts.query}" if parts.query else name
 
 
 def _format_netloc(host: str, port: int | None, scheme: str) -> str:

@@ -10,7 +10,7 @@ from bookbound.domain.document import BlockKind
 from bookbound.sources.markdown.dialect import MarkdownDialect
 from bookbound.sources.markdown.hidden_spans import PLACEHOLDER
 from bookbound.sources.markdown.html_elements import HtmlBlock, HtmlBlockRenderer
-from bookbound.sources.markdown.inline_renderer import InlineContent, render_inline
+from bookbound.sources.markdown.inline_renderer import InlineContent, InlineRenderer
 from bookbound.sources.markdown.markdown_it import Token, parse_markdown, parse_markdown_inline
 from bookbound.sources.markdown.markup import strip_markup
 from bookbound.sources.page_builder import BlockMarker, CharSpan, PageBuilder, RenderedPage
@@ -72,9 +72,8 @@ def _hide_lines_of_images(tokens: list[Token]) -> list[Token]:
     """Hide the descriptions of pictures on lines without other words, because they are not sentences of the book."""
     for is_break, line in groupby(tokens, key=lambda token: token.type.endswith("break")):
         words = [token for token in line if not is_break and token.content.strip(f" {PLACEHOLDER}")]
-        if all(token.type == "image" for token in words):
-            for image in words:
-                image.children = []
+        for image in words if all(token.type == "image" for token in words) else ():
+            image.children = []
     return tokens
 
 
@@ -82,10 +81,8 @@ class _MarkdownRenderer:
     def __init__(
         self, builder: PageBuilder, masked: str, dialect: MarkdownDialect, html_blocks: Mapping[int, HtmlBlock]
     ) -> None:
-        self.html_blocks = html_blocks
-        self.builder = builder
-        self.masked = masked
-        self.dialect = dialect
+        self.builder, self.masked = builder, masked
+        self.dialect, self.html_blocks = dialect, html_blocks
         self.slugger = Slugger(dialect.slug_rule, map(find_explicit_id, builder.source.split("\n")))
         self.line_starts = [0, *(match.end() for match in re.finditer("\n", masked)), len(masked) + 1]
         self.marker_end = 0
@@ -103,7 +100,8 @@ class _MarkdownRenderer:
                 variant = "header" if row and row[0].type == "th_open" else ""
                 self._render_row(token, [cell for cell in row if cell.type == "inline"], variant)
             elif token.type == "inline":
-                self._render_inline(token.content, _hide_lines_of_images(token.children or []), token)
+                inner = _hide_lines_of_images(token.children or [])
+                self._render_inline(token.content, inner, self._line_spans(token))
             elif token.type in ("fence", "code_block"):
                 self._render_code(token)
             elif token.type == "html_element":
@@ -135,9 +133,9 @@ class _MarkdownRenderer:
         for line in range(first, min(max(last, first + 1), len(self.line_starts) - 1)):
             yield self.line_starts[line], self.line_starts[line + 1] - 1
 
-    def _render_inline(self, text: str, tokens: list[Token], place: Token | CharSpan) -> None:
-        lines = self._line_spans(place) if isinstance(place, Token) else iter([place])
-        render_inline(self.builder, self.masked, InlineContent.of_lines(text, self.masked, lines), tokens)
+    def _render_inline(self, text: str, tokens: list[Token], lines: Iterable[CharSpan]) -> None:
+        content = InlineContent.of_lines(text, self.masked, lines)
+        InlineRenderer(self.builder, self.masked, content).render(tokens)
 
     def _render_words(self, start: int, end: int) -> None:
         """Render the Markdown at a range of the source outside any Markdown block."""
@@ -146,19 +144,17 @@ class _MarkdownRenderer:
         lines = zip(starts, [*(at - 1 for at in starts[1:]), end], strict=True)
         if text[0].isspace():
             self.builder.add_space()
-        tokens = parse_markdown_inline(text)
-        render_inline(self.builder, self.masked, InlineContent.of_lines(text, self.masked, lines), tokens)
+        self._render_inline(text, parse_markdown_inline(text), lines)
         if text[-1].isspace():
             self.builder.add_space()
 
     def _render_heading(self, opening: Token, inline: Token) -> None:
         tokens, level = inline.children or [], int(opening.tag[1])
-        if len(inline.content) > MAX_TITLE_CHARS:
-            with self.builder.block("paragraph"):
-                self._render_inline(inline.content, tokens, inline)
-            return
-        with self.builder.block("heading", level) as block:
-            self._render_inline(inline.content, tokens, inline)
+        is_heading = len(inline.content) <= MAX_TITLE_CHARS
+        with self.builder.block("heading" if is_heading else "paragraph", level * is_heading) as block:
+            self._render_inline(inline.content, tokens, self._line_spans(inline))
+            if not is_heading:
+                return
             start, end = next(self._line_spans(opening))
             anchor = find_explicit_id(self.builder.source[start:end])
             if anchor:
@@ -175,14 +171,14 @@ class _MarkdownRenderer:
             for i, (cell, content) in enumerate(zip(cells, contents, strict=True)):
                 if i:
                     self.builder.add_cell_separator()
-                render_inline(self.builder, self.masked, content, cell.children or [])
+                InlineRenderer(self.builder, self.masked, content).render(cell.children or [])
 
     def _render_code(self, token: Token) -> None:
         lines = list(self._line_spans(token))
         source = self.builder.source
         if token.type == "code_block" and any(source[s:e] != self.masked[s:e] for s, e in lines):
             with self.builder.block("paragraph"):
-                self._render_inline(token.content, parse_markdown_inline(token.content), token)
+                self._render_inline(token.content, parse_markdown_inline(token.content), lines)
             return
         if token.type == "fence" and (title := _FENCE_TITLE.search(source, *lines.pop(0))):
             with self.builder.block("paragraph", variant="caption"):
@@ -233,4 +229,4 @@ class _MarkdownRenderer:
         self.builder.open_block("admonition", variant=(match["name"] or "").lower() if match else "")
         text = self.masked[slice(*span)].strip()
         with self.builder.block("paragraph"):
-            self._render_inline(text, parse_markdown_inline(text), span)
+            self._render_inline(text, parse_markdown_inline(text), [span])

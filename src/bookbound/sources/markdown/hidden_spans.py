@@ -59,8 +59,8 @@ class HiddenSpan(NamedTuple):
 def hide_all(source: str, start: int, end: int) -> list[HiddenSpan]:
     """Hide everything; on a separate line or after an admonition's name it leaves spaces."""
     before, after = _surrounding_text(source, start, end)
-    is_alone = not before.strip(" \t>") and not after.strip()
-    return [HiddenSpan(start, end, " " if is_alone or before.lstrip(" \t>").startswith(":::") else PLACEHOLDER)]
+    line = before.strip(" \t>")
+    return [HiddenSpan(start, end, " " if line.startswith(":::") or not (line or after.strip()) else PLACEHOLDER)]
 
 
 def hide_expression(source: str, start: int, end: int) -> list[HiddenSpan]:
@@ -114,13 +114,14 @@ def _hide_around(start: int, end: int, shown: list[CharSpan], indent: str | None
 
 def _visible_attributes(source: str, start: int, end: int, name: str) -> list[CharSpan]:
     if name in _IMAGE_TAGS:
-        return _attribute_spans(_IMAGE_ALT, source, start, end)
-    if not name[:1].isupper():
-        return []
-    if name.startswith("Tab"):
-        labels = _attribute_spans(_TAB_LABEL, source, start, end)
-        return labels or (_attribute_spans(_TAB_VALUE, source, start, end) if name != "Tabs" else [])
-    return _attribute_spans(_COMPONENT_LABEL, source, start, end)
+        patterns = [_IMAGE_ALT]
+    elif name.startswith("Tab"):
+        # The value of a tab is shown if it has no label; that of all tabs is the one that is open at first.
+        patterns = [_TAB_LABEL, _TAB_VALUE][: 1 if name == "Tabs" else 2]
+    else:
+        patterns = [_COMPONENT_LABEL] if name[:1].isupper() else []
+    found = (_attribute_spans(pattern, source, start, end) for pattern in patterns)
+    return next(filter(None, found), [])
 
 
 def _attribute_spans(pattern: re.Pattern[str], source: str, start: int, end: int) -> list[CharSpan]:

@@ -114,18 +114,13 @@ class HtmlBlockRenderer:
             if self._cells:
                 self._builder.add_cell_separator()
             self._cells += 1
-        elif (
-            inside in ("row", "heading", "code")
-            or len(self._open) > _MAX_DEPTH
-            or (kind == "item" and inside != "list")
-        ):
-            self._ignored[tag.name] += kind is not None
-            self._end_words(tag)
+            return
+        self._end_words(tag)
+        is_misplaced = inside in ("row", "heading", "code") or (kind == "item" and inside != "list")
+        if kind and (is_misplaced or len(self._open) > _MAX_DEPTH):
+            self._ignored[tag.name] += 1
         elif kind:
-            self._end_words(tag)
             self._open_block(tag, kind)
-        else:
-            self._end_words(tag)
 
     def _open_block(self, tag: HtmlTag, kind: BlockKind) -> None:
         variant = "header" if tag in self._header_rows else ""
@@ -198,9 +193,8 @@ class HtmlBlockRenderer:
         first = max(self._masked.rfind("\n", first, filled[0]) + 1, first)
         with self._builder.block("code"):
             for start, end in pieces:
-                for span in visible_spans(
-                    self._builder.source, self._masked, max(start, first), min(end, filled[-1] + 1)
-                ):
+                start, end = max(start, first), min(end, filled[-1] + 1)
+                for span in visible_spans(self._builder.source, self._masked, start, end):
                     self._copy_code(*span)
 
     def _copy_code(self, start: int, end: int) -> None:
@@ -226,7 +220,7 @@ def _find_header_rows(tags: Sequence[HtmlTag]) -> Iterator[HtmlTag]:
 
 def _filled_range(text: str) -> Iterator[int]:
     """Yield the first and the last position that is not blank."""
-    if words := text.replace(PLACEHOLDER, " ").strip():
-        at = text.replace(PLACEHOLDER, " ").index(words)
-        yield at
-        yield at + len(words) - 1
+    plain = text.replace(PLACEHOLDER, " ")
+    if plain.strip():
+        yield len(plain) - len(plain.lstrip())
+        yield len(plain.rstrip()) - 1

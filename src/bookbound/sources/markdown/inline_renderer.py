@@ -76,18 +76,13 @@ class InlineContent:
             start += len(line) + 1
 
 
-def render_inline(builder: PageBuilder, masked: str, content: InlineContent, tokens: list[Token]) -> None:
-    """Render the inline tokens of a content; `masked` is the source with hidden characters replaced."""
-    _InlineRenderer(builder, masked, content).render(tokens)
+class InlineRenderer:
+    """Renders the inline tokens of a content; `masked` is the source with hidden characters replaced."""
 
-
-class _InlineRenderer:
     def __init__(self, builder: PageBuilder, masked: str, content: InlineContent) -> None:
-        self._builder = builder
-        self._masked = masked
-        self._content = content
+        self._builder, self._masked, self._content = builder, masked, content
 
-    def render(self, tokens: list[Token], base: int = 0) -> None:
+    def render(self, tokens: Iterable[Token], base: int = 0) -> None:
         """Render tokens that the parser made of the content from `base` on."""
         text, at, rest = self._content.text, base, iter(tokens)
         for token in rest:
@@ -126,16 +121,12 @@ class _InlineRenderer:
             elif token.type == "footnote_ref":
                 at = text.index("]", at) + 1
             else:
-                self._change_markup(token)
+                name, _, step = token.type.partition("_")
+                if (kind := _MARKUP_KINDS.get(name)) and step == "open":
+                    self._builder.open_markup(kind, str(token.attrs.get("href", "")))
+                elif kind:
+                    self._builder.close_markup()
                 at += 1 if token.type == "link_open" else len(token.markup)
-
-    def _change_markup(self, token: Token) -> None:
-        name, _, step = token.type.partition("_")
-        kind = _MARKUP_KINDS.get(name)
-        if kind and step == "open":
-            self._builder.open_markup(kind, str(token.attrs.get("href", "")))
-        elif kind:
-            self._builder.close_markup()
 
     def _render_special(self, token: Token, at: int) -> None:
         """Render the last character of an escape, or the character that an entity names."""

@@ -66,15 +66,13 @@ def _parser(indented_code: bool, definition_lists: bool = False) -> MarkdownIt:
     for name, marker in (("colons", ":"), ("slashes", "/")):
         container_plugin(parser, name, marker=marker, validate=lambda params, *_: bool(_CONTAINER_NAME.match(params)))
     parser.block.ruler.before("table", "limit_nesting", _limit_nesting)
-    parser.block.ruler.before(
-        "fence", "indented_container", _indented_container, {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    )
-    parser.block.ruler.before(
-        "limit_nesting", "html_element", _html_element, {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    )
-    parser.block.ruler.before(
-        "fence", "tex_environment", _tex_environment, {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    )
+    # These can end each of the blocks in `alt`.
+    for before, name, rule in (
+        ("fence", "indented_container", _indented_container),
+        ("limit_nesting", "html_element", _html_element),
+        ("fence", "tex_environment", _tex_environment),
+    ):
+        parser.block.ruler.before(before, name, rule, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     parser.inline.ruler.before("escape", "math_brackets", _math_brackets)
     parser.core.ruler.at("inline", _parse_inline_tokens)
     parser.inline.ruler.at("link", _record_end(link))
@@ -115,9 +113,8 @@ def _indented_container(state: StateBlock, first: int, last: int, silent: bool) 
         return False
     if silent:
         return True
-    end = first + 1
-    while end < last and (state.isEmpty(end) or state.sCount[end] >= state.blkIndent + 4):
-        end += 1
+    lines = range(first + 1, last)
+    end = next((line for line in lines if not state.isEmpty(line) and state.sCount[line] < state.blkIndent + 4), last)
     token = state.push("container_indented_open", "div", 1)
     token.info, token.map = state.src[start : state.eMarks[first]], [first, end]
     outer, line_max, parent = state.blkIndent, state.lineMax, state.parentType
@@ -165,9 +162,7 @@ def _html_element(state: StateBlock, first: int, last: int, silent: bool) -> boo
     """Take the lines of an HTML element as one token."""
     start = state.bMarks[first] + state.tShift[first]
     end = state.env["html_ends"].get(start, start) if state.env else start
-    after = first + 1
-    while after < last and state.bMarks[after] < end:
-        after += 1
+    after = next((line for line in range(first + 1, last) if state.bMarks[line] >= end), max(first + 1, last))
     if end == start or (after == last and after < len(state.bMarks) - 1 and state.bMarks[after] < end):
         return False
     if not silent:

@@ -217,13 +217,14 @@ class _MarkupScanner:
 def _compile_token(hidden_pattern: str) -> re.Pattern[str]:
     """Compile the tokens that the scan stops at; what a dialect hides comes first."""
     first = f"(?P<hidden>{hidden_pattern})\n  |" if hidden_pattern else ""
-    return re.compile(f"{first}{_MARKUP_TOKEN}", re.VERBOSE | re.MULTILINE)
+    return re.compile(first + _MARKUP_TOKEN, re.VERBOSE | re.MULTILINE)
 
 
 def _find_indented_code(source: str) -> frozenset[int]:
     """Return the offsets of lines that are code by their indentation alone."""
     lines: set[int] = set()
-    at, after_blank, in_list, in_code = 0, True, False, False
+    at, after_blank = 0, True
+    in_list = in_code = False
     for line in source.split("\n"):
         if line.strip(" \t"):
             is_deep = line.startswith(("    ", "\t"))

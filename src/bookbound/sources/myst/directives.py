@@ -121,7 +121,8 @@ def fence_code(text: str, language: str = "") -> str:
 def convert_list_table(source: str, start: int, end: int) -> list[Substitution]:
     """Replace the markers of nested lists with those of a table; return nothing if this is no such list."""
     substitutions: list[Substitution] = []
-    done, at, rows, cells = start, start, 0, 0
+    done = at = start
+    rows = cells = 0
     for line in source[start:end].splitlines(keepends=True):
         row, cell = _LIST_TABLE_ROW.match(line.rstrip("\n")), _LIST_TABLE_CELL.match(line.rstrip("\n"))
         if row:

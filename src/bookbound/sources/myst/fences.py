@@ -68,8 +68,7 @@ class _FenceScanner:
     def __init__(self, source: str, load: DirectiveLoader) -> None:
         self.scan = FenceScan()
         self.fences: list[_OpenFence] = []
-        self._source = source
-        self._load = load
+        self._source, self._load = source, load
         self._pending_labels: list[str] = []
 
     def scan_line(self, at: int) -> int:
@@ -148,10 +147,11 @@ class _FenceScanner:
 
     def close_fence(self, start: int, after: int) -> None:
         """Close the innermost fence, whose end is at `start`."""
-        line, name, markdown, options = self.fences.pop()
+        fence = self.fences.pop()
+        line, name, options = fence.line, fence.name, fence.options
         scan, values, body = self.scan, options.values, (options.body, max(start, options.body))
         text = self._source[slice(*body)]
-        if not markdown.is_visible:
+        if not fence.markdown.is_visible:
             if name == "toctree":
                 scan.slots.append(NumberSlot("toctree", line.start("marks"), str(len(scan.toctrees))))
                 scan.toctrees.append(parse_toctree(text.split("\n"), values))
@@ -165,4 +165,4 @@ class _FenceScanner:
                 self._replace(*body, self._load(name, "", values, text) or "")
             elif name == "math" and (label := options.text("label", "name")):
                 scan.slots.append(NumberSlot("displaymath", end, f"equation-{label}"))
-            self._replace(start, end, markdown.closing)
+            self._replace(start, end, fence.markdown.closing)

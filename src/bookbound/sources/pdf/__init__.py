@@ -12,7 +12,6 @@ from urllib.parse import quote
 
 from bookbound.domain.document import Page, ParsedBook, SourceNotice
 from bookbound.domain.errors import SourceError
-from bookbound.sources import files
 from bookbound.sources.pdf.block_detection import detect_blocks
 from bookbound.sources.pdf.block_renderer import Dehyphenator, render_blocks
 from bookbound.sources.pdf.chapters import PdfChapter, split_chapters
@@ -49,10 +48,6 @@ class _PrintedPage(NamedTuple):
     lines: list[TextLine]
 
 
-def is_pdf_source(source: Path) -> bool:
-    return source.suffix.lower() == ".pdf" and files.is_file(source)
-
-
 def read_pdf(source: Path) -> ParsedBook:
     """Read the book in a PDF file."""
     return build_pdf_book(source, *open_pdf(source))
@@ -81,14 +76,15 @@ def build_pdf_book(source: Path, info: PdfInfo, pdf_pages: Iterable[PdfPage]) ->
 def find_contents_pages(pages: Mapping[int, Sequence[TextLine]], outline: Sequence[OutlineEntry]) -> set[int]:
     """Find the pages whose lines are mostly titles of the outline, or end with dots and a page number."""
     known = {normalize_title(entry.title) for entry in outline} - {""}
-    found = set()
-    for number, lines in pages.items():
-        listed = sum(
-            bool(_DOT_LEADERS.search(line.text)) or normalize_title(line.cells[0].text) in known for line in lines
-        )
-        if listed >= max(MIN_CONTENTS_LINES, MIN_CONTENTS_SHARE * len(lines)):
-            found.add(number)
-    return found
+
+    def is_entry(line: TextLine) -> bool:
+        return bool(_DOT_LEADERS.search(line.text)) or normalize_title(line.cells[0].text) in known
+
+    return {
+        number
+        for number, lines in pages.items()
+        if sum(map(is_entry, lines)) >= max(MIN_CONTENTS_LINES, MIN_CONTENTS_SHARE * len(lines))
+    }
 
 
 def strip_headers_and_footers(pages: Sequence[list[TextLine]]) -> list[list[TextLine]]:

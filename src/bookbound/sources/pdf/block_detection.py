@@ -41,8 +41,8 @@ def detect_blocks(
     notes: list[PdfBlock] = []
     at = 0
     while at < len(lines):
-        heading, line = headings.get(at), lines[at]
-        if heading:
+        line = lines[at]
+        if heading := headings.get(at):
             blocks += [*notes, PdfBlock("heading", list(lines[at : heading.end]), heading.level)]
             notes = []
             at = max(heading.end, at + 1)

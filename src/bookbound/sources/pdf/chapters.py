@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from bookbound.sources.pdf.heading_detection import (
@@ -45,10 +46,13 @@ def split_chapters(
 ) -> list[PdfChapter]:
     """Split the lines of a book into chapters; text before the first gets the title that the outline begins with."""
     outline = strip_root(outline)
-    headings = find_headings(lines, typography)
+    headings = list(find_headings(lines, typography))
     sections = locate_outline(outline, lines, headings, heights)
-    known = {section.heading.start: section.heading for section in sections if section.heading}
-    headings = assign_levels(_merge_headings(headings, known))
+    known = {section.heading.start: section.heading for section in sections if section.heading}.values()
+    # The outline is right about headings that share a line with detected ones.
+    taken = {at for heading in known for at in range(heading.start, heading.end)}
+    others = [heading for heading in headings if taken.isdisjoint(range(heading.start, heading.end))]
+    headings = assign_levels(sorted([*known, *others]))
     starts = [section for section in sections if section.level == 1]
     starts = starts or _starts_by_size(headings) or list(_starts_by_page(lines))
     if starts[0].at > 0:
@@ -136,13 +140,6 @@ def _matches_title(text: str, title: str) -> bool:
     return bool(normalize_title(title)) and f"{normalize_title(text)} ".startswith(f"{normalize_title(title)} ")
 
 
-def _merge_headings(headings: Sequence[PdfHeading], known: Mapping[int, PdfHeading]) -> list[PdfHeading]:
-    """Replace detected headings by those of the outline that share a line with them."""
-    taken = {at for heading in known.values() for at in range(heading.start, heading.end)}
-    others = [heading for heading in headings if taken.isdisjoint(range(heading.start, heading.end))]
-    return sorted([*known.values(), *others])
-
-
 def _starts_by_size(headings: Sequence[PdfHeading]) -> list[SectionStart]:
     """Begin chapters at the headings of the largest size that occurs more than once."""
     sizes = Counter(heading.size for heading in headings)
@@ -151,18 +148,12 @@ def _starts_by_size(headings: Sequence[PdfHeading]) -> list[SectionStart]:
 
 
 def _starts_by_page(lines: Sequence[TextLine]) -> Iterator[SectionStart]:
-    last = lines[-1].page
-    group = -1
-    for at, line in enumerate(lines):
-        if (line.page - 1) // PAGES_PER_CHAPTER != group:
-            group = (line.page - 1) // PAGES_PER_CHAPTER
-            first, end = group * PAGES_PER_CHAPTER + 1, min((group + 1) * PAGES_PER_CHAPTER, last)
-            yield SectionStart(at, 1, f"Pages {first}-{end}" if end > first else f"Page {first}")
+    for group, members in groupby(enumerate(lines), key=lambda pair: (pair[1].page - 1) // PAGES_PER_CHAPTER):
+        first, end = group * PAGES_PER_CHAPTER + 1, min((group + 1) * PAGES_PER_CHAPTER, lines[-1].page)
+        yield SectionStart(next(members)[0], 1, f"Pages {first}-{end}" if end > first else f"Page {first}")
 
 
 def _headings_between(headings: Sequence[PdfHeading], start: int, end: int) -> dict[int, PdfHeading]:
     first, last = (bisect_left(headings, at, key=lambda heading: heading.start) for at in (start, end))
-    return {
-        each.start - start: each._replace(start=each.start - start, end=min(each.end, end) - start)
-        for each in headings[first:last]
-    }
+    moved = (each._replace(start=each.start - start, end=min(each.end, end) - start) for each in headings[first:last])
+    return {each.start: each for each in moved}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -63,20 +63,20 @@ def measure_typography(lines: Sequence[TextLine]) -> Typography:
     return Typography(max(sizes, key=lambda size: sizes[size], default=0.0), leading, is_typewritten)
 
 
-def find_headings(lines: Sequence[TextLine], typography: Typography) -> list[PdfHeading]:
-    """Find the lines that are larger than the text, or bold and separate from it."""
-    headings: list[PdfHeading] = []
+def find_headings(lines: Sequence[TextLine], typography: Typography) -> Iterator[PdfHeading]:
+    """Yield the lines that are larger than the text, or bold and separate from it."""
     at = 0
     while at < len(lines):
         end = at + 1
-        if _is_large_line(lines[at], typography) or _is_bold_heading(lines, at, typography):
+        is_large = lines[at].size >= MIN_HEADING_SIZE_RATIO * typography.size
+        is_large = is_large and len(lines[at].text) <= MAX_HEADING_LENGTH
+        if is_large or _is_bold_heading(lines, at, typography):
             while end < len(lines) and end - at < MAX_HEADING_LINES and _continues_heading(lines[end - 1], lines[end]):
                 end += 1
             text = " ".join(line.text for line in lines[at:end])
             if len(text) <= MAX_HEADING_LENGTH and _WORD.search(text):
-                headings.append(PdfHeading(at, end, text, lines[at].size))
+                yield PdfHeading(at, end, text, lines[at].size)
         at = end
-    return headings
 
 
 def assign_levels(headings: Iterable[PdfHeading]) -> list[PdfHeading]:
@@ -96,10 +96,6 @@ def normalize_title(text: str) -> str:
     """Reduce a title to its words without its number, so that outline and page agree on it."""
     lowered = " ".join(text.casefold().split())
     return " ".join(_WORD.findall(_NUMBERING.sub("", lowered, count=1) or lowered))
-
-
-def _is_large_line(line: TextLine, typography: Typography) -> bool:
-    return line.size >= MIN_HEADING_SIZE_RATIO * typography.size and len(line.text) <= MAX_HEADING_LENGTH
 
 
 def _is_bold_heading(lines: Sequence[TextLine], at: int, typography: Typography) -> bool:

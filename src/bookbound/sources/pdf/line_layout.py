@@ -107,8 +107,12 @@ def _group_while(items: Iterable[T], belongs: Callable[[T, T], bool]) -> Iterato
 def split_regions(fragments: list[TextFragment], depth: int = 0) -> list[list[TextFragment]]:
     """Split a page into regions: columns one after the other, text across them before or after."""
     fragments = sorted(fragments, key=lambda each: (each.baseline, each.left))
-    if not fragments or len(fragments) > MAX_FRAGMENTS or depth > 2 or not _may_have_columns(fragments):
-        return [fragments] if fragments else []
+    if not fragments:
+        return []
+    third = min(each.left for each in fragments) + _width(fragments) / 3
+    may_have_columns = sum(each.left >= third for each in fragments) >= MIN_COLUMN_LINES
+    if len(fragments) > MAX_FRAGMENTS or depth > 2 or not may_have_columns:
+        return [fragments]
     regions: list[list[TextFragment]] = []
     across: list[TextFragment] = []
     at, steps = 0, MAX_STEPS
@@ -123,11 +127,6 @@ def split_regions(fragments: list[TextFragment], depth: int = 0) -> list[list[Te
         regions += [*split_regions(left, depth + 1), *split_regions(right, depth + 1)]
         across, at = [], end
     return [*regions, across] if across else regions
-
-
-def _may_have_columns(fragments: list[TextFragment]) -> bool:
-    third = min(each.left for each in fragments) + _width(fragments) / 3
-    return sum(each.left >= third for each in fragments) >= MIN_COLUMN_LINES
 
 
 def _find_columns(fragments: list[TextFragment], start: int) -> tuple[list[TextFragment], list[TextFragment], int]:
@@ -197,20 +196,15 @@ def _build_line(words: list[PdfWord], page: int, column: tuple[float, float]) ->
         sum(len(word.text) for word in words if word.style & style) >= _MIN_STYLE_SHARE * letters
         for style in (MONOSPACED, BOLD)
     )
-    sizes: Counter[float] = Counter()
-    for word in words:
-        sizes[word.size] += len(word.text)
-    size = sizes.most_common(1)[0][0]
+    size = Counter(word.size for word in words for _ in word.text).most_common(1)[0][0]
     letter_width = sum(word.right - word.left for word in words) / letters
-    cells = (
-        [_build_monospaced_cell(words, letter_width)]
-        if is_monospaced
-        else map(_build_cell, _group_while(words, _is_same_cell))
-    )
+    if is_monospaced:
+        cells = [_build_monospaced_cell(words, letter_width)]
+    else:
+        cells = [_build_cell(group) for group in _group_while(words, _is_same_cell)]
     baseline = max(words, key=lambda word: len(word.text) * (word.size == size)).baseline
-    return TextLine(
-        tuple(cells), page, baseline, size, is_monospaced, is_bold, words[0].right - words[0].left, letter_width, column
-    )
+    first_width = words[0].right - words[0].left
+    return TextLine(tuple(cells), page, baseline, size, is_monospaced, is_bold, first_width, letter_width, column)
 
 
 def _is_same_cell(before: PdfWord, word: PdfWord) -> bool:

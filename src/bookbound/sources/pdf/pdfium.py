@@ -130,7 +130,9 @@ def _group_words(letters: Iterator[_Letter | None]) -> Iterator[PdfWord]:
     for letter in chain(letters, [None]):
         near = letter is not None and _is_adjacent(last, letter)
         if text and (not near or (letter and letter.style != last.style)):
-            yield PdfWord(_join_surrogates(text), first.left, last.right, first.baseline, *first.style[:2], joined)
+            # PDFium counts in UTF-16, so a letter can be two halves.
+            whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            yield PdfWord(whole, first.left, last.right, first.baseline, *first.style[:2], joined)
             text, joined = "", near
         elif not text:
             joined = joined and near
@@ -178,8 +180,10 @@ def _read_letters(text: Any, box: tuple[float, ...], turn: int) -> Iterator[_Let
 
 def _to_reading_position(x: float, y: float, box: tuple[float, ...], turn: int) -> tuple[float, float]:
     """Return the distance from the top left corner of the page, rotated so that its text runs to the right."""
-    left, bottom, right, top = box
-    position = ((x - left, top - y), (y - bottom, x - left), (right - x, y - bottom), (top - y, right - x))[turn]
+    from_left, from_right = x - box[0], box[2] - x
+    from_bottom, from_top = y - box[1], box[3] - y
+    turned = ((from_left, from_top), (from_bottom, from_left), (from_right, from_bottom), (from_top, from_right))
+    position = turned[turn]
     across, down = (round(min(max(value, -MAX_COORDINATE), MAX_COORDINATE), 2) for value in position)
     return across, down
 
@@ -202,10 +206,6 @@ def _read_style(raw: Any, text: Any, at: int, text_object: Any, page_turn: int) 
     mono = flags & _FIXED_PITCH_FLAG or any(part in name for part in _MONO_NAMES)
     bold = flags & _FORCE_BOLD_FLAG or "bold" in name or raw.FPDFFont_GetWeight(font) >= _BOLD_WEIGHT
     return _TextStyle(size, MONOSPACED * bool(mono) + BOLD * bool(bold) + rotated, turn)
-
-
-def _join_surrogates(letters: str) -> str:
-    return letters.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 if __name__ == "__main__":

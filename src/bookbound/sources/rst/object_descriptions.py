@@ -18,18 +18,12 @@ _RST_DIRECTIVE = re.compile(r"\.\.\s*(?P<name>.+?)::")
 _CONTAINER_KINDS = frozenset("py:class py:exception js:class c:struct c:union c:enum rst:directive".split())
 _CALLABLE_KINDS = frozenset("py:function py:method py:staticmethod py:classmethod".split())
 _STANDARD_KINDS = frozenset("option cmdoption envvar confval describe object".split())
-_SHOWN_KINDS = (
-    "class exception property type classmethod struct union enum enum-class enum-struct enumerator concept".split()
-)
-_KIND_PREFIXES = {kind: f"{kind.replace('-', ' ')} " for kind in _SHOWN_KINDS} | {
-    "decorator": "@",
-    "staticmethod": "static ",
-}
-_SHOWN_OPTIONS = "final abstract abstractmethod async classmethod staticmethod".split()
-_OPTION_PREFIXES = {name: f"{name} " for name in _SHOWN_OPTIONS} | {
-    "abstractmethod": "abstract ",
-    "staticmethod": "static ",
-}
+_SHOWN_KINDS = "class exception property type classmethod struct union enum enum-class enum-struct enumerator concept"
+_KIND_PREFIXES = {kind: f"{kind.replace('-', ' ')} " for kind in _SHOWN_KINDS.split()}
+_KIND_PREFIXES |= {"decorator": "@", "staticmethod": "static "}
+_SHOWN_OPTIONS = "final abstract abstractmethod async classmethod staticmethod"
+_OPTION_PREFIXES = {name: f"{name.removesuffix('method')} " for name in _SHOWN_OPTIONS.split()}
+_OPTION_PREFIXES["classmethod"] = "classmethod "
 _OPTION_SUFFIXES = (("type", ": "), ("value", " = "), ("canonical", " = "))
 
 
@@ -93,8 +87,8 @@ def describe_object(kind: str, text: str, options: Mapping[str, Any], scope: Obj
 
 
 def _describe_python(signature: _Signature) -> ObjectDescription:
-    kind, text, options, scope = signature
-    match = _PYTHON_SIGNATURE.match(text)
+    options, scope = signature.options, signature.scope
+    match = _PYTHON_SIGNATURE.match(signature.text)
     if not match:
         return ObjectDescription()
     prefix, name = match["prefix"] or "", match["name"]
@@ -103,7 +97,7 @@ def _describe_python(signature: _Signature) -> ObjectDescription:
     full = f"{prefix}{name}" if not parent or prefix.startswith(f"{parent}.") else f"{parent}.{prefix}{name}"
     before = "".join(words for option, words in _OPTION_PREFIXES.items() if option in options) + signature.prefix
     before += module * (not parent and not prefix)
-    after = "()" * (kind in _CALLABLE_KINDS and "(" not in text)
+    after = "()" * (signature.kind in _CALLABLE_KINDS and "(" not in signature.text)
     after += "".join(f"{mark}{options[option]}" for option, mark in _OPTION_SUFFIXES if options.get(option))
     return ObjectDescription(before, after, (make_object_id(module + full),), full)
 
@@ -154,9 +148,8 @@ def _describe_rst_option(signature: _Signature) -> ObjectDescription:
 def _describe_command_option(signature: _Signature) -> ObjectDescription:
     names = [match[0] for part in signature.text.split(", ") if (match := _COMMAND_OPTION.match(part.strip()))]
     prefix = f"cmdoption-{signature.scope.program}-" if signature.scope.program else "cmdoption-"
-    return ObjectDescription(
-        ids=tuple(make_object_id(f"{prefix}{'arg-' * (name[0] not in '-/')}{name}") for name in names)
-    )
+    ids = (make_object_id(f"{prefix}{'arg-' * (name[0] not in '-/')}{name}") for name in names)
+    return ObjectDescription(ids=tuple(ids))
 
 
 def _describe_setting(signature: _Signature) -> ObjectDescription:

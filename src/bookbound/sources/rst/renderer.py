@@ -26,7 +26,7 @@ def render_rst(source: str, tree: RstTree, references: NodeReferences) -> Render
     renderer = _RstRenderer(source, tree, references)
     for child in tree.root.children:
         # The fields at the top describe the page.
-        if child.tagname != "field_list" or not renderer.builder.is_empty:
+        if child.tagname != "field_list" or renderer.builder.build().text:
             renderer.render(child, 0)
     return renderer.builder.build()
 
@@ -43,13 +43,13 @@ class _RstRenderer:
             **dict.fromkeys(TEXT_TAGS, self._render_text),
             **dict.fromkeys(CODE_TAGS, lambda node, level: self._render_code(node)),
             **dict.fromkeys(_ADMONITION_TAGS, lambda node, level: self._render_block("admonition", node, level)),
-            "block_quote": self._render_quote,
             **dict.fromkeys(("bullet_list", "enumerated_list"), self._render_list),
+            "block_quote": self._render_quote,
+            "citation": self._render_citation,
             "container": self._render_container,
             "section": lambda node, level: self._render_children(node, level + 1),
             "table": self._render_table,
             "line_block": self._render_line_block,
-            "citation": self._render_citation,
             "image": lambda node, level: self.builder.add_picture(node.get("uri") or "", node.get("alt") or ""),
             "option": lambda node, level: self._render_verbatim(node.rawsource, node),
         }
@@ -70,22 +70,24 @@ class _RstRenderer:
         with self.builder.markup("quote"):
             self._render_children(node, level)
 
-    def _render_text(self, node: DocutilsNode, level: int) -> None:
-        parent = node.parent
-        is_heading = node.tagname == "title" and parent.tagname == "section" and len(node.rawsource) <= MAX_TITLE_CHARS
-        number = self._number(parent) if node.tagname in ("title", "caption") else ""
-        kind: BlockKind = "heading" if is_heading else "paragraph"
-        self.builder.open_block(
-            kind, level * is_heading, variant=node.tagname if node.tagname in ("term", "caption") else ""
-        )
-        self._writer.write(node, before=f"{number} " if number else "")
-        self.builder.close_block(_get_first_id(parent if is_heading or parent.tagname == "figure" else node))
+    def _render_citation(self, node: DocutilsNode, level: int) -> None:
+        self._render_verbatim(f"[{node[0].astext()}]", node)
+        self._render_children(node, level)
 
     def _render_container(self, node: DocutilsNode, level: int) -> None:
         if node.get("is_object"):
             self._render_block("definition", node, level)
         else:
             self._render_children(node, level)
+
+    def _render_text(self, node: DocutilsNode, level: int) -> None:
+        parent = node.parent
+        is_heading = node.tagname == "title" and parent.tagname == "section" and len(node.rawsource) <= MAX_TITLE_CHARS
+        number = self._number(parent) if node.tagname in ("title", "caption") else ""
+        variant = node.tagname if node.tagname in ("term", "caption") else ""
+        self.builder.open_block("heading" if is_heading else "paragraph", level * is_heading, variant=variant)
+        self._writer.write(node, before=f"{number} " if number else "")
+        self.builder.close_block(_get_first_id(parent if is_heading or parent.tagname == "figure" else node))
 
     def _render_code(self, node: DocutilsNode) -> None:
         self.builder.open_block(CODE_TAGS[node.tagname], variant=_find_language(node))
@@ -101,9 +103,8 @@ class _RstRenderer:
             if number := self._number(node):
                 self.builder.add_space()
                 self.builder.append_generated(number)
-        self.builder.close_block(
-            _get_first_id(node) or _get_first_id(node.parent) * bool(node.parent.get("literal_block"))
-        )
+        is_captioned = bool(node.parent.get("literal_block"))
+        self.builder.close_block(_get_first_id(node) or _get_first_id(node.parent) * is_captioned)
 
     def _widen(self, line: str, start: int, end: int) -> CharSpan:
         """Add the indentation and the trailing spaces of a code line to its span."""
@@ -145,10 +146,6 @@ class _RstRenderer:
             self._writer.write(line)
         self.builder.close_block()
 
-    def _render_citation(self, node: DocutilsNode, level: int) -> None:
-        self._render_verbatim(f"[{node[0].astext()}]", node)
-        self._render_children(node, level)
-
     def _render_verbatim(self, text: str, node: DocutilsNode) -> None:
         self.builder.open_block("paragraph")
         spans = None if self._writer.include_line(node) else self._writer.locator.find([text], node.line)
@@ -159,9 +156,8 @@ class _RstRenderer:
         self.builder.close_block()
 
     def _render_table(self, node: DocutilsNode, level: int) -> None:
-        for title in node.children:
-            if title.tagname == "title":
-                self._render_text(title, 0)
+        for title in (child for child in node.children if child.tagname == "title"):
+            self._render_text(title, 0)
         self.builder.open_block("table")
         for row in node.findall(lambda child: child.tagname == "row"):
             self.builder.open_block("row", variant="header" if row.parent.tagname == "thead" else "")

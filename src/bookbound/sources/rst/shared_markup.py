@@ -81,9 +81,8 @@ _TARGET_ROLES: dict[str, Callable[[str], str]] = {
         for domain in ("", "py:", "c:", "cpp:", "js:")
     },
 }
-CODE_ROLES = {*_TARGET_ROLES, *"file samp kbd command program option envvar".split()} - {
-    *"pep rfc cve cwe eq index".split()
-}
+_PROSE_ROLES = set("pep rfc cve cwe eq index".split())
+CODE_ROLES = {*_TARGET_ROLES, *"file samp kbd command program option envvar".split()} - _PROSE_ROLES
 """The roles whose text is code."""
 SPHINX_ROLES = {*_TEXT_ROLES, *_TARGET_ROLES, "ref", "doc", "numref", "std:ref", "std:doc", "std:numref"} - {"math"}
 """The roles that docutils does not know or shows in another way."""
@@ -151,13 +150,12 @@ def select_lines(text: str, options: Mapping[str, Any]) -> str:
         lines = [lines[number - 1] for number in _parse_line_numbers(str(options["lines"]), len(lines))]
     if options.get("pyobject"):
         lines = _select_python_object(lines, str(options["pyobject"]))
-    start_at, start_after, end_at, end_before = (
-        str(options.get(name) or "") for name in ("start-at", "start-after", "end-at", "end-before")
-    )
-    if start := start_at or start_after:
-        lines = lines[next((i for i, line in enumerate(lines) if start in line), 0) + (not start_at) :]
-    if end := end_at or end_before:
-        lines = lines[: next((i for i, line in enumerate(lines) if end in line), len(lines)) + bool(end_at)]
+    if start := options.get("start-at") or options.get("start-after"):
+        at = next((i for i, line in enumerate(lines) if str(start) in line), 0)
+        lines = lines[at + (not options.get("start-at")) :]
+    if end := options.get("end-at") or options.get("end-before"):
+        at = next((i for i, line in enumerate(lines) if str(end) in line), len(lines))
+        lines = lines[: at + bool(options.get("end-at"))]
     dedent = _parse_integer(options.get("dedent")) or 0
     return "\n".join(line[min(dedent, _measure_indentation(line)) :] for line in lines)
 
@@ -170,10 +168,9 @@ def _select_python_object(lines: list[str], name: str) -> list[str]:
         if start is None:
             return lines
         depth = _measure_indentation(lines[start])
-        after = (
-            i for i in range(start + 1, len(lines)) if lines[i].strip() and _measure_indentation(lines[i]) <= depth
-        )
-        lines = lines[start : next(after, len(lines))]
+        inner = enumerate(lines[start + 1 :], start + 1)
+        after = (i for i, line in inner if line.strip() and _measure_indentation(line) <= depth)
+        lines = lines[start : next(after, None)]
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
@@ -70,7 +71,7 @@ def _order_pages(
     root: Path, site: DocusaurusSite, version: DocusaurusSite, notices: list[SourceNotice]
 ) -> list[SidebarEntry]:
     """Load the pages of one documentation in the order of its sidebars, unlisted ones last."""
-    pages = _load_pages(root, version, notices)
+    pages = list(_load_pages(root, version, notices))
     generated = generate_sidebar(version.docs, pages)
     name = CURRENT_VERSION if version.docs == site.docs else version.docs.name.removeprefix("version-")
     sidebars, file = load_sidebars(site, name)
@@ -83,23 +84,17 @@ def _order_pages(
     return list(entries.values())
 
 
-def _load_pages(root: Path, site: DocusaurusSite, notices: list[SourceNotice]) -> list[DocusaurusPage]:
+def _load_pages(root: Path, site: DocusaurusSite, notices: list[SourceNotice]) -> Iterator[DocusaurusPage]:
     paths, file_notices = files.find_files(site.docs, _PAGE_SUFFIXES)
     notices += file_notices
-    base = _base_folder(root, site)
+    # File names are relative to one folder, so that a file has one name for any part of the site.
+    base = site.home if site.docs.is_relative_to(site.home) else site.docs.parent
+    base = root if site.docs.is_relative_to(root) and site.home.is_relative_to(root) else base
     partials = PartialResolver(IncludeLoader(base), site.home)
-    pages: list[DocusaurusPage] = []
     for path in paths:
         parts = path.relative_to(site.docs).parts
         if not any(part.startswith("_") for part in parts):
             page, page_notices = load_docusaurus_page(path, parts, path.relative_to(base).as_posix(), partials)
-            pages += [page] if page else []
             notices += page_notices
-    return pages
-
-
-def _base_folder(root: Path, site: DocusaurusSite) -> Path:
-    """Return the folder that file names are relative to, so that a file has one name for any part of the site."""
-    if site.docs.is_relative_to(root) and site.home.is_relative_to(root):
-        return root
-    return site.home if site.docs.is_relative_to(site.home) else site.docs.parent
+            if page:
+                yield page

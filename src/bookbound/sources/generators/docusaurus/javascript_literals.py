@@ -112,7 +112,8 @@ class JavaScriptFile:
             return UNKNOWN
         self._take_token()
         if kind == "string":
-            return UNKNOWN if text.startswith("`") and "${" in text else _unescape(text[1:-1])
+            is_template = text.startswith("`") and "${" in text
+            return UNKNOWN if is_template else _ESCAPE.sub(_decode_escape, text[1:-1])
         return float(text) if kind == "number" else self._parse_name(text)
 
     def _parse_name(self, name: str) -> object:
@@ -136,7 +137,7 @@ class JavaScriptFile:
                 spread = self._parse_expression()
                 found |= spread if isinstance(spread, dict) else {}
             elif kind in ("name", "string", "number"):
-                key = _unescape(text[1:-1]) if kind == "string" else text
+                key = _ESCAPE.sub(_decode_escape, text[1:-1]) if kind == "string" else text
                 if self._text == ":":
                     self._take_token()
                     found[key] = self._parse_expression()
@@ -150,9 +151,7 @@ class JavaScriptFile:
         found: list[object] = []
         self._take_token()
         while self._text not in ("]", ""):
-            is_spread = self._text == "..."
-            if is_spread:
-                self._take_token()
+            is_spread = self._text == "..." and bool(self._take_token())
             value = self._parse_expression()
             found += value if is_spread and isinstance(value, list) else [value]
             self._skip_to_next_member("]")
@@ -172,10 +171,6 @@ class JavaScriptFile:
         while self._text and (depth or self._text not in _EXPRESSION_ENDS):
             depth += (self._text in ("(", "[", "{")) - (self._text in (")", "]", "}"))
             self._take_token()
-
-
-def _unescape(text: str) -> str:
-    return _ESCAPE.sub(_decode_escape, text)
 
 
 def _decode_escape(match: re.Match[str]) -> str:

@@ -62,9 +62,8 @@ def load_docusaurus_page(
 def _build_page(loaded: LoadedPage, parts: tuple[str, ...]) -> DocusaurusPage:
     front, stem = loaded.front_matter, loaded.path.stem
     has_prefixes = front.get("parse_number_prefixes") is not False
-    *folders, (name, number) = [
-        split_number_prefix(part) if has_prefixes else (part, LAST_POSITION) for part in (*parts[:-1], stem)
-    ]
+    split = split_number_prefix if has_prefixes else lambda part: (part, LAST_POSITION)
+    *folders, (name, number) = map(split, (*parts[:-1], stem))
     name = front.text("id") or name
     title = loaded.title or name
     position = front.number("sidebar_position")

@@ -110,8 +110,17 @@ def read_hugo(root: Path, language: str | None = None) -> ParsedBook:
         notices.append(SourceNotice(".", message))
     top, now, is_volatile = HugoSection(""), datetime.now(UTC), False
     locations: dict[str, Path] = {}
-    for path, relative in _select_pages(site, paths, notices):
-        loaded = _load_page(site, path, notices)
+    for path, relative in list(_select_pages(site, paths, notices)):
+        loaded, page_notices = load_markdown_page(
+            path,
+            path.relative_to(site.home).as_posix(),
+            HUGO_MARKDOWN,
+            parse_front=parse_hugo_front_matter,
+            find_includes=lambda source, *_: expand_shortcodes(source, parse_hugo_front_matter(source), site.settings),
+            unpublished=("draft", "headless"),
+            shows_title=lambda front: True,
+        )
+        notices += page_notices
         if loaded is None:
             continue
         start, end = _publication_dates(loaded.front_matter)
@@ -134,32 +143,16 @@ def read_hugo(root: Path, language: str | None = None) -> ParsedBook:
     return ParsedBook(title, "hugo", tuple(pages), tuple(notices), is_volatile=is_volatile)
 
 
-def _select_pages(site: HugoSite, paths: Iterable[Path], notices: list[SourceNotice]) -> list[tuple[Path, Path]]:
-    """Select the pages in the site's language with their relative paths; other files of a bundle are not pages."""
+def _select_pages(site: HugoSite, paths: Iterable[Path], notices: list[SourceNotice]) -> Iterator[tuple[Path, Path]]:
+    """Yield the pages in the site's language with their relative paths; other files of a bundle are not pages."""
     candidates = [(path, site.relative_path(path)) for path in paths if site.contains(path)]
     bundles = {relative.parent for _, relative in candidates if relative.stem == "index"} - {Path()}
-    pages = []
     for path, relative in candidates:
         folders = relative.parent.parents if relative.stem == "index" else (relative.parent, *relative.parent.parents)
         if bundles.isdisjoint(folders):
-            pages.append((path, relative))
+            yield path, relative
         else:
             notices.append(SourceNotice(path.relative_to(site.home).as_posix(), "is part of a page bundle; left out"))
-    return pages
-
-
-def _load_page(site: HugoSite, path: Path, notices: list[SourceNotice]) -> LoadedPage | None:
-    loaded, page_notices = load_markdown_page(
-        path,
-        path.relative_to(site.home).as_posix(),
-        HUGO_MARKDOWN,
-        parse_front=parse_hugo_front_matter,
-        find_includes=lambda source, *_: expand_shortcodes(source, parse_hugo_front_matter(source), site.settings),
-        unpublished=("draft", "headless"),
-        shows_title=lambda front: True,
-    )
-    notices += page_notices
-    return loaded
 
 
 def _publication_dates(front: FrontMatter) -> tuple[datetime | None, datetime | None]:

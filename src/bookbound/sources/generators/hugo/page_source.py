@@ -69,7 +69,10 @@ def expand_shortcodes(source: str, front: FrontMatter, site: ConfigFields) -> It
             closes = fence and match["fence"].startswith(fence)
             fence = "" if closes else fence or match["fence"]
         elif match["mark"]:
-            backslash = "" if fence or _is_in_inline_code(source, match.start()) else "\\"
+            near = max(0, match.start() - _MAX_LINE_LENGTH)
+            line_start = max(near, source.rfind("\n", near, match.start()) + 1)
+            is_code = fence or source.count("`", line_start, match.start()) % 2 == 1
+            backslash = "" if is_code else "\\"
             start, end = match.span("escaped")
             yield Substitution(match.start(), start, f"{backslash}{{{backslash}{{{match['mark']}")
             yield Substitution(end, end + 2, "")
@@ -82,11 +85,6 @@ def expand_shortcodes(source: str, front: FrontMatter, site: ConfigFields) -> It
         elif name == "param":
             key = match["arguments"].strip().strip("\"'").lower()
             yield Substitution(*match.span(), _param_value(key, front, site))
-
-
-def _is_in_inline_code(source: str, at: int) -> bool:
-    near = max(0, at - _MAX_LINE_LENGTH)
-    return source.count("`", max(near, source.rfind("\n", near, at) + 1), at) % 2 == 1
 
 
 def _param_value(name: str, front: FrontMatter, site: ConfigFields) -> str:
@@ -136,7 +134,9 @@ class PageLocation:
             return base + prefix + quote(path.lstrip("/"), safe=_UNQUOTED)
         pattern = self._permalink_pattern(site.settings)
         path = (self._fill_pattern(pattern, lower) if pattern else self._path(lower)).strip("/")
-        is_ugly = self._has_ugly_url(site.settings)
+        # The setting is one flag, or a flag for each section.
+        section = self.sections[0].lower() if self.sections else ""
+        is_ugly = site.settings.flag("uglyurls") or site.settings.section("uglyurls").flag(section)
         if is_ugly:
             path = f"{path}/index.html".lstrip("/") if self.is_section or not path else f"{path}.html"
         return base + site.url_prefix + quote(path + "/" * bool(path and not is_ugly), safe=_UNQUOTED)
@@ -156,10 +156,6 @@ class PageLocation:
         section = self.sections[0].lower() if self.sections else "/"
         own = patterns.section("section" if self.is_section else "page").text(section)
         return own or ("" if self.is_section else patterns.text(section))
-
-    def _has_ugly_url(self, settings: ConfigFields) -> bool:
-        in_section = bool(self.sections) and settings.section("uglyurls").flag(self.sections[0].lower())
-        return settings.flag("uglyurls") or in_section
 
     def _fill_pattern(self, pattern: str, lower: bool) -> str:
         date = parse_date_field(self.front, "date") or parse_date_field(self.front, "publishdate") or _DEFAULT_DATE
@@ -194,21 +190,18 @@ def _select_sections(sections: list[str], part: str | None) -> list[str]:
     match = _SECTION_RANGE.fullmatch(part) if part else None
     if not match:
         return sections
-    first, last = (
-        len(sections) - 1 if match[end] == "last" else int(match[end]) if match[end] else None
-        for end in ("first", "last")
-    )
+    ends = [str(len(sections) - 1) if end == "last" else end for end in match.group("first", "last")]
+    first, last = (int(end) if end else None for end in ends)
     return sections[first or 0 : last] if match["range"] else sections[first or 0 :][:1]
 
 
 def _sanitize_path(text: str, lower: bool) -> str:
     """Keep letters, digits and a few marks, with a hyphen for the space between words."""
-    kept = "".join(letter for letter in text if letter.isspace() or _is_path_character(letter))
-    path = re.sub(r"(?<=-)\s+|\s+(?=-)", "", kept.strip())
+
+    def is_kept(letter: str) -> bool:
+        is_mark = unicodedata.category(letter).startswith("M")
+        return letter.isspace() or letter.isalpha() or letter.isdecimal() or letter in _ALLOWED_PUNCTUATION or is_mark
+
+    path = re.sub(r"(?<=-)\s+|\s+(?=-)", "", "".join(filter(is_kept, text)).strip())
     path = re.sub(r"\s+", "-", path)
     return path.lower() if lower else path
-
-
-def _is_path_character(letter: str) -> bool:
-    is_mark = unicodedata.category(letter).startswith("M")
-    return letter.isalpha() or letter.isdecimal() or letter in _ALLOWED_PUNCTUATION or is_mark

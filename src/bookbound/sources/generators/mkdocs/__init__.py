@@ -54,9 +54,8 @@ def _read_site(root: Path, site: MkDocsSite) -> ParsedBook:
     base = root if site.docs.is_relative_to(root) else site.docs
     paths, notices = files.find_files(site.docs, _PAGE_SUFFIXES)
     excluded = _find_excluded(site, paths)
-    notices += [
-        SourceNotice(path.relative_to(base).as_posix(), "is excluded by the configuration") for path in excluded
-    ]
+    names = [path.relative_to(base).as_posix() for path in excluded]
+    notices += [SourceNotice(name, "is excluded by the configuration") for name in names]
     notices += _plugin_notices(site)
     nav = MkDocsNav(site, [path for path in paths if path not in excluded])
     snippets = _build_snippet_resolver(root, site)
@@ -71,18 +70,16 @@ def _read_site(root: Path, site: MkDocsSite) -> ParsedBook:
         )
         notices += page_notices
         loaded_pages += [(listed, loaded)] if loaded else []
-    notices += [
-        SourceNotice(site.config.name, f"lists {name}, which does not exist", lost=True) for name in nav.missing
-    ]
+    missing = (f"lists {name}, which does not exist" for name in nav.missing)
+    notices += [SourceNotice(site.config.name, message, lost=True) for message in missing]
     chapters: dict[int, str] = {}
     pages: list[Page] = []
     for listed, loaded in loaded_pages:
         title = listed.label or loaded.title or titles.humanize_name(loaded.path.stem)
         chapter = chapters.setdefault(listed.branch, listed.chapter or listed.label or title)
         pages.append(loaded.make_page(site.page_url(loaded.path.relative_to(site.docs)), title, chapter, len(pages)))
-    title = site.fields.text("site_name") or titles.choose_book_title(
-        root, [each.rendered for _, each in loaded_pages[:1]]
-    )
+    openings = [each.rendered for _, each in loaded_pages[:1]]
+    title = site.fields.text("site_name") or titles.choose_book_title(root, openings)
     return ParsedBook(title, "mkdocs", tuple(pages), tuple(notices))
 
 
@@ -90,12 +87,9 @@ def _find_excluded(site: MkDocsSite, paths: list[Path]) -> dict[Path, None]:
     """Find the pages that the configuration excludes or that another page with the same URL replaces."""
     lines = [*site.fields.text("exclude_docs").split("\n"), *site.fields.text("draft_docs").split("\n")]
     ignored = GitignorePatterns(".*", "/templates/", *lines)
-    known, excluded = set(paths), dict[Path, None]()
-    for path in paths:
-        is_replaced = path.stem == "README" and path.with_name("index.md") in known
-        if is_replaced or path.relative_to(site.docs).as_posix() in ignored:
-            excluded[path] = None
-    return excluded
+    indexes = {path.parent for path in paths if path.name == "index.md"}
+    replaced = {path for path in paths if path.stem == "README" and path.parent in indexes}
+    return {path: None for path in paths if path in replaced or path.relative_to(site.docs).as_posix() in ignored}
 
 
 def _plugin_notices(site: MkDocsSite) -> list[SourceNotice]:
@@ -107,8 +101,8 @@ def _plugin_notices(site: MkDocsSite) -> list[SourceNotice]:
 
 def _build_snippet_resolver(root: Path, site: MkDocsSite) -> SnippetResolver:
     home = site.config.parent
-    base_path = site.extensions.get("pymdownx.snippets", {}).get("base_path")
-    bases = [base_path] if isinstance(base_path, str) else base_path if isinstance(base_path, list) else ["."]
+    named = site.extensions.get("pymdownx.snippets", {}).get("base_path")
+    bases = named if isinstance(named, list) else [named if isinstance(named, str) else "."]
     folders = [path for base in bases if isinstance(base, str) and (path := files.resolve_relative_path(home, base))]
     includes = IncludeLoader(root if home.is_relative_to(root) else home)
     return SnippetResolver(includes, [*folders, home, site.docs])
@@ -134,9 +128,8 @@ class SnippetResolver:
                 substitutions.append(Substitution(*match.span(), self._load(match["plain"].strip())))
             elif match["name"]:
                 if block is None:
-                    substitutions.append(
-                        Substitution(*match.span(), self._load_snippet(match["name"], match["indent"], depth))
-                    )
+                    text = self._load_snippet(match["name"], match["indent"], depth)
+                    substitutions.append(Substitution(*match.span(), text))
             elif block is None:
                 block = match
             else:

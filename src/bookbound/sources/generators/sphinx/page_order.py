@@ -128,10 +128,8 @@ class PageOrder:
             seen.add(name)
             found.append(OrderedPage(name, self._title(name), chapter))
             opens_chapters = is_root and name == top
-            children = [
-                (child.name, self._chapter(child) if opens_chapters else chapter) for child in self.book.children(name)
-            ]
-            stack += reversed(children)
+            children = reversed(self.book.children(name))
+            stack += [(child.name, self._chapter(child) if opens_chapters else chapter) for child in children]
         return found
 
     def _chapter(self, child: _ToctreeChild) -> str:
@@ -155,17 +153,16 @@ def _make_sort_key(name: str) -> tuple[object, ...]:
 def compile_glob(glob: str) -> re.Pattern[str]:
     """Compile a pattern of page names in which one star does not match a slash, and two do."""
     parts = re.split(r"(\*\*/?|\*|\?|\[!?[^\]]+\])", glob)
-    patterns = [
-        _GLOB_WILDCARDS.get(part) or (_compile_character_class(part) if part.startswith("[") else re.escape(part))
-        for part in parts
-    ]
+    pattern = "".join(_GLOB_WILDCARDS.get(part) or _compile_glob_part(part) for part in parts)
     try:
-        return re.compile("".join(patterns) if len(parts) <= _MAX_GLOB_PARTS else re.escape(glob))
+        return re.compile(pattern if len(parts) <= _MAX_GLOB_PARTS else re.escape(glob))
     except re.error:
         return re.compile(re.escape(glob))
 
 
-def _compile_character_class(part: str) -> str:
+def _compile_glob_part(part: str) -> str:
+    """Compile a class of characters such as `[a-c]`, or plain text."""
     names = part[1:-1].removeprefix("!")
     escaped = re.escape(names) if "--" in names else re.escape(names).replace(r"\-", "-")
-    return f"[{'^' * part.startswith('[!')}{escaped}]" if part.endswith("]") and names else re.escape(part)
+    is_class = part.startswith("[") and part.endswith("]") and names
+    return f"[{'^' * part.startswith('[!')}{escaped}]" if is_class else re.escape(part)

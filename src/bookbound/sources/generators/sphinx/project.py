@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import os
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,9 @@ from bookbound.domain.document import SourceNotice
 from bookbound.sources import file_loader, files
 from bookbound.sources.generators.sphinx.numbering import NumberingConfig
 from bookbound.sources.generators.sphinx.page_order import compile_glob
+from bookbound.sources.html.search_index_formats import Inventory, parse_inventory
 from bookbound.sources.rst.page_draft import MarkupConfig
 from bookbound.sources.safe_config import ConfigFields, sanitize
-from bookbound.sources.sphinx_inventory import Inventory, parse_inventory
 
 _SOURCE_FOLDERS = ("", "source", "src", "docs", "doc", "docs/source", "doc/source", "docs/src")
 _BUILD_FOLDERS = ("", "_build/html", "build/html", "../build/html", "../_build/html")
@@ -156,10 +156,18 @@ class SphinxProject:
         suffixes = (*self.config.suffixes, *_OPTIONAL_SUFFIXES)
         found, notices = files.find_files(self.folder, frozenset(Path(f"x{end}").suffix.lower() for end in suffixes))
         excluded = [compile_glob(name.rstrip("/")) for name in self.config.excluded]
-        kept = [path for path in found if not _is_excluded(path.relative_to(self.folder), excluded)]
-        pages = [path for path in kept if path.name.endswith(self.config.suffixes)]
-        others = [path for path in kept if not path.name.endswith(self.config.suffixes)]
-        return pages, [path for path in others if path.suffix.lower() in _OPTIONAL_SUFFIXES], notices
+        pages: list[Path] = []
+        others: list[Path] = []
+        for path in found:
+            relative = path.relative_to(self.folder)
+            names = [each.as_posix() for each in (relative, *relative.parents)]
+            if any(pattern.fullmatch(name) for pattern in excluded for name in names):
+                continue
+            if path.name.endswith(self.config.suffixes):
+                pages.append(path)
+            elif path.suffix.lower() in _OPTIONAL_SUFFIXES:
+                others.append(path)
+        return pages, others, notices
 
     def page_name(self, path: Path) -> str:
         name = path.relative_to(self.folder).as_posix()
@@ -185,8 +193,7 @@ def has_toc_file(folder: Path) -> bool:
 
 def find_sphinx_project(source: Path) -> SphinxProject | None:
     """Find the project in a folder; without one in a usual place, it is where the pages with a toctree are."""
-    project = find_sphinx_root(source)
-    if project:
+    if project := find_sphinx_root(source):
         return project
     # Pages that list others are usually above them.
     pages = sorted(files.find_files(source, frozenset((".rst",)))[0], key=lambda path: len(path.parts))
@@ -203,25 +210,13 @@ def find_sphinx_root(source: Path) -> SphinxProject | None:
             if any(files.is_file(folder / f"{config.root}{end}") for end in (*config.suffixes, *_OPTIONAL_SUFFIXES)):
                 return SphinxProject(folder, config, tuple(notices))
     for folder in folders:
-        for index in _find_index_pages(folder):
-            if _contains_toctree(index):
+        with suppress(OSError):
+            for index in filter(_contains_toctree, sorted(folder.glob("index*.rst"))):
                 # The name of the index tells the suffix of all pages.
                 return SphinxProject(folder, SphinxConfig(suffixes=(index.name.removeprefix("index"),)))
     return None
 
 
-def _find_index_pages(folder: Path) -> Iterable[Path]:
-    try:
-        return sorted(folder.glob("index*.rst"))
-    except OSError:
-        return ()
-
-
 def _contains_toctree(path: Path) -> bool:
     text = file_loader.load_config_text(path) if files.is_file(path) else None
     return ".. toctree::" in (text or "")
-
-
-def _is_excluded(path: Path, excluded: list[re.Pattern[str]]) -> bool:
-    names = [path.as_posix(), *(folder.as_posix() for folder in path.parents)]
-    return any(pattern.fullmatch(name) for pattern in excluded for name in names)

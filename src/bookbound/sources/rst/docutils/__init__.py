@@ -100,14 +100,19 @@ def parse_rst(source: str, context: ParseContext) -> RstTree | None:
         with _use_our_registries():
             states.RSTStateMachine(states.state_classes, "Body").run(lines, document, inliner=inliner)
             node: DocutilsNode
-            for node in list(document.findall(_needs_caption_id)):
-                document.set_id(node)
+            for node in list(document.findall(nodes.Element)):
+                can_have_caption = node.tagname in ("figure", "table", "container") and not node["ids"]
+                if can_have_caption and _find_title(node) is not None:
+                    document.set_id(node)
             # Each target passes on the ids of all targets before it, which is quadratic.
             if sum(1 for _ in document.findall(nodes.target)) <= _MAX_TARGETS:
                 PropagateTargets(document).apply()
     except Exception:  # nested too deeply, or one of the many ways in which markup surprises the parser
         return None
-    _put_explicit_ids_first(document)
+    # As in Sphinx, a heading's own id comes after explicit ones if it begins with `id`.
+    for section in document.findall(nodes.section):
+        if len(section["ids"]) > 1 and section["ids"][0].startswith("id"):
+            section["ids"].append(section["ids"].pop(0))
     return RstTree(document, context)
 
 
@@ -189,17 +194,6 @@ def _make_limited_inliner(budget: int) -> states.Inliner:
 
     inliner.parse = parse_within_budget  # type: ignore[method-assign]
     return inliner
-
-
-def _put_explicit_ids_first(document: DocutilsNode) -> None:
-    """Move a heading's own id behind explicit ones if it begins with `id`, as Sphinx does."""
-    for section in document.findall(nodes.section):
-        if len(section["ids"]) > 1 and section["ids"][0].startswith("id"):
-            section["ids"].append(section["ids"].pop(0))
-
-
-def _needs_caption_id(node: DocutilsNode) -> bool:
-    return node.tagname in ("figure", "table", "container") and not node["ids"] and _find_title(node) is not None
 
 
 def _find_title(node: DocutilsNode | None) -> DocutilsNode | None:

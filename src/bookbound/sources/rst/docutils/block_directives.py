@@ -79,13 +79,10 @@ def show_code_tab(directive: ContentDirective) -> list[nodes.Node]:
 
 
 def show_code_tab_set(directive: ContentDirective) -> list[nodes.Node]:
-    shown: list[nodes.Node] = []
-    for block in directive.body():
-        language = block.get("language", "") if isinstance(block, nodes.literal_block) else ""
-        if language:
-            label = make_generated_text(language.upper())
-            shown.append(directive.locate(nodes.rubric("", "", label), block.line))
-        shown.append(block)
+    shown = directive.body()
+    for block in [block for block in shown if isinstance(block, nodes.literal_block) and block.get("language")]:
+        label = make_generated_text(block["language"].upper())
+        shown.insert(shown.index(block), directive.locate(nodes.rubric("", "", label), block.line))
     return shown
 
 

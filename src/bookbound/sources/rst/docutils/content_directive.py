@@ -143,9 +143,8 @@ class ContentDirective(Directive):
     def code(self, text: str, from_file: bool = False) -> list[nodes.Node]:
         """Make a code block below its caption."""
         captions = self.parse_text(nodes.caption, self.options.get("caption"))
-        block = nodes.literal_block(
-            text, text, from_file=from_file, language=self.options.get("language") or self.argument
-        )
+        language = self.options.get("language") or self.argument
+        block = nodes.literal_block(text, text, from_file=from_file, language=language)
         self.locate(block, self.line if from_file else self.line_at(self.content_offset))
         blocks = [block] if text.strip() else []
         if not captions:

@@ -7,7 +7,7 @@ import zlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.sources.sphinx_inventory import InventoryEntry, parse_inventory
+from bookbound.sources.html.search_index_formats import InventoryEntry, parse_inventory
 
 HEAD = (
     b"# Sphinx inventory version 2\n# Project: The Manual\n# Version: 2.1\n# The remainder is compressed using zlib.\n"
