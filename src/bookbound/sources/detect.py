@@ -98,7 +98,7 @@ BOOK_READERS: tuple[BookReader, ...] = (
     BookReader("pdf", "a file that ends in .pdf", "pdf", is_single_file=True),
     BookReader("docx", "a file that ends in .docx", "docx", is_single_file=True),
     BookReader("html", "index.html of a built site", "html.built_site"),
-    BookReader("gitbook", "SUMMARY.md or .gitbook.yaml", "generators.gitbook", config_check="is_gitbook_source"),
+    BookReader("gitbook", "SUMMARY.md or .gitbook.yaml", "plain_folder", config_check="is_gitbook_source"),
     BookReader("mixed", "documents in several formats, or several PDF, EPUB or DOCX files", "mixed_folder"),
     BookReader(
         "markdown", "pages that end in .md, .mdx or .markdown", "plain_folder", config_check="has_legacy_gitbook_config"

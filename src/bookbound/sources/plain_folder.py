@@ -1,4 +1,4 @@
-"""Reads a folder of Markdown and text pages that no generator manages."""
+"""Reads a folder of Markdown and text pages that no generator manages, or that a GitBook lists."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from bookbound.sources.includes import MAX_INCLUDE_DEPTH, IncludeLoader, Substit
 from bookbound.sources.markdown.dialect import PLAIN_MARKDOWN, PLAIN_MDX
 from bookbound.sources.page_builder import RenderedPage
 from bookbound.sources.page_loader import FrontMatter, LoadedPage, load_markdown_page, load_page, parse_front_matter
+from bookbound.sources.safe_config import ConfigFields, load_config
 from bookbound.sources.table_of_contents import (
     ContentsEntry,
     TableOfContents,
@@ -27,6 +28,7 @@ from bookbound.sources.table_of_contents import (
 )
 from bookbound.sources.titles import choose_book_title, humanize_name
 
+_SUMMARY_FILE = "SUMMARY.md"
 INDEX_STEMS = ("index", "_index", "readme")
 _REPOSITORY_FILES = frozenset("license licence copying contributing changelog code_of_conduct security".split())
 _GITBOOK_INCLUDE = re.compile(r"""\{%[ \t]*+include[ \t]++(?P<quote>["'])(?P<name>[^"'\n]++)(?P=quote)[ \t]*+%\}""")
@@ -49,9 +51,9 @@ def has_legacy_gitbook_config(source: Path) -> bool:
 
 def read_markdown(source: Path) -> ParsedBook:
     """Read a Markdown file, or the Markdown and text files of a folder."""
-    if files.is_folder(source):
-        return read_plain_folder(source, expands_includes=has_legacy_gitbook_config(source))
-    return _read_single_file(source, "markdown")
+    if not files.is_folder(source):
+        return _read_single_file(source, "markdown")
+    return read_plain_folder(source, expands_includes=has_legacy_gitbook_config(source))
 
 
 def read_text(source: Path) -> ParsedBook:
@@ -59,6 +61,27 @@ def read_text(source: Path) -> ParsedBook:
     if files.is_folder(source):
         return replace(read_plain_folder(source, files.TEXT_SUFFIXES), kind="text")
     return _read_single_file(source, "text")
+
+
+def is_gitbook_source(source: Path) -> bool:
+    """Whether this folder has a SUMMARY.md or a configuration that names one."""
+    is_listed = files.is_folder(source) and files.is_file(source / _SUMMARY_FILE)
+    return is_listed or (files.is_folder(source) and _find_summary_path(source) is not None)
+
+
+def read_gitbook(source: Path) -> ParsedBook:
+    book = read_plain_folder(source, contents=_find_summary_path(source), expands_includes=True)
+    return replace(book, kind="gitbook")
+
+
+def _find_summary_path(source: Path) -> Path | None:
+    """Return the table of contents that `.gitbook.yaml` names, if it is inside the folder."""
+    config = load_config(source / ".gitbook.yaml")
+    fields = ConfigFields.of(config)
+    name = fields.section("structure").text("summary") or _SUMMARY_FILE
+    home = files.resolve_relative_path(source, fields.text("root").lstrip("/") or ".")
+    path = files.resolve_relative_path(home, name) if home and isinstance(config, dict) else None
+    return path if path and files.is_file(path) and files.is_inside(path, source) else None
 
 
 def _read_single_file(source: Path, kind: str) -> ParsedBook:

@@ -36,7 +36,8 @@ _FORMATTING_TAGS = frozenset("b big code em font i nobr s small strike strong tt
 def is_too_costly(html: str) -> bool:
     """Whether a page costs a parser more than its size allows, by deep nesting or many attributes."""
     opened: Counter[str] = Counter()
-    depth = formatting = steps = reopened = at = 0
+    depth = formatting = at = 0
+    steps = reopened = 0
     while tag := _TAG.search(html, at):
         at = tag.end()
         name = (tag["name"] or "").lower()

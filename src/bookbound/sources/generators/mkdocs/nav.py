@@ -62,14 +62,14 @@ class MkDocsNav:
 
     def _walk(self, item: object, branch: int) -> Iterator[NavPage]:
         """Yield the pages of one first-level entry, at any depth."""
-        stack: list[tuple[object, str, str | None, int]] = [(item, "", None, 0)]
+        stack: list[tuple[tuple[str, object], str | None, int]] = [(("", item), None, 0)]
         while stack:
-            here, label, chapter, depth = stack.pop()
+            (label, here), chapter, depth = stack.pop()
             if isinstance(here, dict):
-                pairs = [(value, str(name or "")) for name, value in reversed(here.items())]
-                stack += [(value, name, name if chapter is None else chapter, depth + 1) for value, name in pairs]
+                pairs = [(str(name or ""), value) for name, value in reversed(here.items())]
+                stack += [(pair, pair[0] if chapter is None else chapter, depth + 1) for pair in pairs]
             elif isinstance(here, list) and depth < _MAX_DEPTH:
-                stack += [(value, "", chapter or "", depth + 1) for value in reversed(here)]
+                stack += [(("", value), chapter or "", depth + 1) for value in reversed(here)]
             elif isinstance(here, str) and "://" not in here:
                 for path, name in self._find_pages(here):
                     yield NavPage(path, name or label, branch, chapter or "")
