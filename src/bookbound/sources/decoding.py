@@ -6,6 +6,7 @@ import codecs
 import re
 
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# Text that is not UTF-8 is mostly in the old encoding of Windows.
 _CP1252_FALLBACK = {0xDC00 + byte: bytes([byte]).decode("cp1252", errors="replace") for byte in range(128, 256)}
 _CHARSET_SEARCH_BYTES = 4_096
 _META_CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w:.-]{2,40})", re.IGNORECASE)
@@ -43,6 +44,7 @@ def normalize_newlines(text: str) -> str:
 def decode_html(data: bytes, charset: str = "") -> str:
     """Decode a page by its byte order mark, else the `charset` of its response, else the charset it declares."""
     if not data.startswith((codecs.BOM_UTF8, *UTF16_MARKS)):
+        # Browsers look at even less of a page, and believe the server before the page.
         head = data[:_CHARSET_SEARCH_BYTES]
         declared = _META_CHARSET.search(head) or _XML_ENCODING.search(head)
         for name in (charset, declared[1].decode("ascii", "replace") if declared else ""):

@@ -61,6 +61,7 @@ def _iterate_files(source: Path) -> Iterator[Path]:
             continue  # the reader reports it
         folders = [path for path in children if files.is_folder(path)]
         pending += [folder for folder in folders if files.is_source_folder(folder, is_built=True)]
+        # A fixed order: a file system may list the same folder in another one.
         yield from sorted({*children} - {*folders})
 
 

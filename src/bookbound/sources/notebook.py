@@ -14,6 +14,7 @@ from bookbound.sources.file_loader import Loaded
 from bookbound.sources.myst.directives import fence_code
 from bookbound.sources.safe_config import ConfigFields, replace_lone_surrogates
 
+# Pictures and outputs, which are dropped, are most of a large notebook.
 _MAX_NOTEBOOK_BYTES = 5 * file_loader.MAX_PAGE_BYTES
 _DROPPED_KEYS = frozenset(("outputs", "attachments", "widgets"))
 _REMOVED_CELL_TAGS = frozenset(("remove-cell", "remove_cell"))

@@ -18,6 +18,7 @@ from bookbound.sources.titles import MAX_TITLE_CHARS
 # The TOML parser makes n lists of up to n names for a key of n parts: one long key could fill the memory.
 _OVERLONG_TOML_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 _MAX_YAML_CHARS = 100_000
+# Deeper settings replace each other as a whole; no generator nests its own so deeply.
 _MAX_MERGE_DEPTH = 10
 
 

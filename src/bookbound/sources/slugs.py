@@ -108,6 +108,7 @@ class Slugger:
 
     def anchor(self, text: str) -> str:
         slug = self.rule.slug(text) or self.rule.empty_slug
+        # Going on from the last one keeps a page of equal headings from taking quadratic time.
         anchor = self._last.get(slug, slug)
         while anchor in self._taken:
             anchor = self.rule.next_on_clash(slug, anchor)

@@ -23,6 +23,7 @@ RATIO_FREE_BYTES = 1_000_000
 _ALLOWED_COMPRESSION = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _END_RECORD = b"PK\x05\x06"
 _ZIP64_LOCATOR = b"PK\x06\x07"
+# The longest comment of an archive, the record of its end and the locator before that.
 _TAIL_BYTES = 65_536 + 22 + 20
 _MAX_ENTRY_BYTES = 256
 """The average size of a directory entry; most take less than half."""

@@ -24,6 +24,7 @@ FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
     "book": ("book_title", "book_name", "book"),
 }
 """The fields that are looked for, in this order, in a payload and then in its object `metadata`."""
+# Only the payloads of an index of ours have all of these.
 _OWN_FIELDS = frozenset(("spans", "units", "cut", "offset"))
 _MAX_NAME_CHARS = 300
 _LOCAL_ORIGIN = "http://localhost"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 ResolveHost = Callable[[str, int], Sequence[str]]
 """Returns the addresses of a host and port as text."""
+# The only part of IPv6 that is given to the public internet, and the prefix of IPv4 addresses behind a translator.
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 # Python counts these as public, but they lead to the machines of a provider.
@@ -73,6 +74,7 @@ def resolve_public_addresses(
             "The site has a private or reserved address. If it is yours, add its host to the setting"
             " `crawl_allowed_hosts`."
         )
+    # Many networks have no route for IPv6, so it comes last.
     return [str(address) for address in sorted(found, key=lambda address: address.version)]
 
 

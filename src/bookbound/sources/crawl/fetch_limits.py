@@ -117,6 +117,7 @@ class ResponseBudget:
         self._count(self._decoded <= self._crawl.limits.max_page_bytes)
 
     def _count(self, is_within_limit: bool) -> None:
+        # A compressed body arrives small and grows: the crawl pays for the larger of both.
         larger = max(self._received, self._decoded)
         self._crawl.add(larger - self._counted)
         self._counted = larger

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bookbound.sources.crawl.httpcore import StreamedResponse
 
 MAX_REDIRECTS = 5
+# A host with many dead addresses would take a time-out for each.
 _MAX_ADDRESSES = 4
 # Parsing a long header takes time, and no honest one is longer.
 _MAX_CONTENT_TYPE_LENGTH = 200
@@ -146,7 +147,8 @@ def _decompress(response: StreamedResponse) -> Iterator[bytes]:
         return
     if encoding not in ("gzip", "x-gzip", "deflate"):
         raise FetchError("uses a compression that was not requested")
-    decompressor = zlib.decompressobj(47 if encoding != "deflate" else 15)
+    # 15 is the largest window, and 32 more accept the header of gzip.
+    decompressor = zlib.decompressobj(15 + 32 if encoding != "deflate" else 15)
     has_data = False
     try:
         for chunk in response.chunks:

@@ -23,6 +23,7 @@ from bookbound.sources.html.search_indexes import (
 )
 from bookbound.sources.html.urls import MAX_URL_CHARS, get_origin, resolve_url
 
+# Each page of a site repeats its navigation: thousands of pages with thousands of links each fill the memory.
 MAX_CACHED_NAVIGATION_ENTRIES = 1_000_000
 _NON_PAGE_SUFFIX = re.compile(
     r"(?i)\.(?:pdf|epub|zip|t?gz|bz2|xz|7z|rar|exe|dmg|whl|jar|png|jpe?g|gif|svg|webp|avif|ico|bmp|tiff?|mp[34]|m4[av]|webm"
@@ -151,7 +152,8 @@ def parse_sitemap(data: bytes) -> Sitemap:
     """Parse a plain or compressed sitemap; a broken one is empty."""
     if data.startswith(_GZIP_MAGIC):
         try:
-            data = zlib.decompressobj(31).decompress(data, MAX_XML_BYTES + 1)
+            # 15 is the largest window, and 16 more mean gzip; one byte too many makes the parser refuse it.
+            data = zlib.decompressobj(15 + 16).decompress(data, MAX_XML_BYTES + 1)
         except zlib.error:
             return Sitemap([], [])
     root = parse_xml(data)

@@ -15,6 +15,7 @@ _HEADING_STYLE = re.compile(r"heading ([1-9])")
 _CODE_STYLE = re.compile(r"\b(?:code|preformatted|listing|verbatim|macro)\b|sourcecode")
 _CONTENTS_STYLE = re.compile(r"toc \d|toc heading|table of (?:figures|authorities)|index \d")
 _LIST_STYLE = re.compile(r"list(?: bullet| number)?(?: \d)?")
+# Styles can be based on each other in a circle.
 _MAX_STYLE_DEPTH = 20
 _OFF = frozenset(("0", "false", "off", "none"))
 _BLOCK_WRAPPERS = frozenset(("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag"))
@@ -193,6 +194,7 @@ def _heading_level(styles: list[Style], outline_level: str, text: str) -> int:
     if not text or len(text) > MAX_TITLE_CHARS:
         return 0
     named = next((int(match[1]) for style in styles if (match := _HEADING_STYLE.fullmatch(style.name))), 0)
+    # The outline counts from 0, and its level 9 is plain text.
     outline = outline_level or next((style.outline_level for style in styles if style.outline_level), "")
     return named or (int(outline) + 1 if outline in tuple("012345678") else 0)
 
@@ -200,6 +202,7 @@ def _heading_level(styles: list[Style], outline_level: str, text: str) -> int:
 def _find_list_level(properties: Element | None, styles: list[Style]) -> ListLevel | None:
     own = next(find_elements(properties, "numPr"), None)
     number_id = _value(own, "numId") or next((style.number_id for style in styles if style.number_id), "")
+    # List 0 takes a paragraph out of the list of its style.
     is_listed = number_id != "0" if number_id else any(_LIST_STYLE.fullmatch(style.name) for style in styles)
     depth = _value(own, "ilvl")
     return ListLevel(number_id, int(depth) if depth in tuple("012345678") else 0) if is_listed else None

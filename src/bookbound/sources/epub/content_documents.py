@@ -152,6 +152,7 @@ def parse_document(html: str, wanted_ids: Collection[str]) -> EpubDocument | Non
     offsets: dict[str, int] = {}
     breaks: dict[int, str] = {}
     last = max(found, default=-1)
+    # A marker without words after it belongs to the end; one that was hidden with its words has no place.
     for number, marker in enumerate(markers):
         if number not in found and number < last:
             continue

@@ -63,6 +63,7 @@ _PAGE_FRAME_SELECTOR = ", ".join(
         "#sidebar, #header, #footer, #navigation, #menu, #toc, .header, .footer, .navigation, .cookie-banner",
     )
 )
+# Shorter lists of links, and those in half of the page, are often the text itself.
 _MIN_LINKS = 5
 _MIN_LINK_SHARE = 0.8
 _LINK_LIST_TAGS = frozenset(("ul", "ol", "div", "section", "p", "td"))
@@ -75,6 +76,7 @@ def find_main_content(document: HtmlDocument) -> HtmlElement | None:
     found = document.select_first((*MAIN_SELECTORS, *(("article",) if has_one_article else ())), removed)
     if found is not None and found.text():
         return found
+    # The frame is guessed by its names, so it goes only if nothing says where the text is.
     body = document.select_first(("body",), f"{removed}, {_PAGE_FRAME_SELECTOR}")
     body = body or document.select_first(("body",), HIDDEN_SELECTOR)
     return _drop_link_lists(body) if body else None

@@ -48,7 +48,9 @@ def is_too_costly(html: str) -> bool:
             opened[name] += step
             depth += step
             formatting += step if name in _FORMATTING_TAGS else 0
+        # The parser goes through all open elements for each tag, and compares each attribute with all before it.
         steps += depth + sum(1 for _ in _ATTRIBUTE_PATTERN.finditer(tag["rest"] or "")) ** 2
+        # Formatting that is never closed is opened again in each block that follows.
         reopened += formatting
         if steps > MAX_PARSER_STEPS or reopened > MAX_REOPENED_ELEMENTS:
             return True

@@ -92,6 +92,7 @@ def _choose_page_urls(pages: list[HtmlPage]) -> tuple[dict[str, str], list[HtmlP
     A page's canonical URL counts, unless most pages declare the same one, which is then a mistake.
     """
     counts = Counter(page_key(page.canonical) for page in pages if page.canonical)
+    # Two pages can be versions of one, however small the site is.
     shared = {key for key, count in counts.items() if count > max(2, len(pages) // 2)}
     keys = {page.key for page in pages}
     taken: set[str] = set()
@@ -134,6 +135,7 @@ def sort_site_pages(
     listings = sorted((page.entries for page in (*contents, *pages)), key=len, reverse=True)
     longest = [page_key(entry.url) for entry in listings[0]] if listings else []
     order = _MergedOrder()
+    # The home comes first, even if no page leads to it.
     order.place(key for key in list(by_key)[:1] if all(other.startswith(key) for other in by_key))
     for chain in _follow_next_links(by_key, {key: at for at, key in reversed(list(enumerate(longest)))}):
         order.place(chain)

@@ -95,6 +95,7 @@ class _FenceScanner:
             self._replace(attribute.end("heading"), attribute.end("heading"), f" {{#{attribute['name']}}}")
         else:
             self._scan_prose(at, end, after)
+        # A label names what comes directly after it; blank lines between them do not count.
         if self._source[at:end].strip():
             self._pending_labels = []
         return after

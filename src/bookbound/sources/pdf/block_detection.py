@@ -14,6 +14,7 @@ PdfBlockKind = Literal["heading", "paragraph", "item", "code", "row", "note"]
 MIN_INDENT = 0.8
 FOOTNOTE_SIZE_RATIO = 0.94
 MIN_TABLE_ROWS = 2
+# Each row compares its gaps with all shared ones, and no printed table has more columns.
 _MAX_TABLE_GAPS = 20
 _ITEM_MARKER = re.compile(r"(?:[•◦▪■●○‣⁃∙·–*]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{2,4})[.)])(?=\s|$)")
 # These do not occur in code.

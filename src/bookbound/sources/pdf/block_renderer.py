@@ -17,6 +17,7 @@ SOFT_HYPHEN = "\u00ad"
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
 _LAST_WORD_PART = re.compile(r"(\w+)[-\u2010]$")
 _FIRST_WORD = re.compile(r"\w+")
+# Wider gaps are not the indentation of code, and could make a page of spaces.
 _MAX_INDENT = 120
 _BLANK_LINE_RATIO = 1.955
 _GROUPS: dict[str, BlockKind] = {"row": "table", "item": "list"}

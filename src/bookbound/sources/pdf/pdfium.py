@@ -27,8 +27,10 @@ MAX_COORDINATE = 1e6
 MONOSPACED, BOLD, ROTATED = 1, 2, 4
 _FIXED_PITCH_FLAG = 1
 _FORCE_BOLD_FLAG = 1 << 18
+# From "semi-bold" on, in the scale of CSS and OpenType.
 _BOLD_WEIGHT = 600
 _MONO_NAMES = ("mono", "courier", "consola", "typewriter", "cmtt", "menlo", "inconsolata", "fixed", "sourcecode")
+# PDFium gives these instead of a hyphen that ends a line.
 _HYPHENS = "\x02\ufffe"
 
 

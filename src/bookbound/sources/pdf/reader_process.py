@@ -14,6 +14,7 @@ from bookbound.domain.errors import SourceError
 from bookbound.sources.pdf import pdfium
 from bookbound.sources.pdf.pdfium import PdfWord
 
+# Each crash costs the start of a process, and a file that caused three causes more.
 MAX_CRASHES = 3
 _PASSED_ENVIRONMENT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 _OPEN_ERRORS = {

@@ -14,7 +14,9 @@ from bookbound.sources.page_builder import RenderedPage
 from bookbound.sources.rst.shared_markup import TITLE_AND_TARGET
 
 OutlineKind = Literal["section", "toctree", "figure", "table", "code-block", "displaymath"]
-_ALL_LEVELS, _MAX_LEVEL_DIGITS = 999, 3
+# What Sphinx takes for `numbered` without a depth.
+_ALL_LEVELS = 999
+_MAX_LEVEL_DIGITS = 3
 
 
 class OutlineItem(NamedTuple):

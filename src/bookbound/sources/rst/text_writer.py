@@ -22,6 +22,7 @@ HIDDEN_TAGS = frozenset(
 )
 TEXT_TAGS = frozenset("paragraph rubric caption term classifier attribution field_name title subtitle".split())
 CODE_TAGS: dict[str, BlockKind] = {"literal_block": "code", "doctest_block": "code", "math_block": "formula"}
+# docutils gives the last line of some nodes and the first of others.
 _NEARBY_LINES = (0, -1, -2, 1, 2)
 _MAX_SEARCH_DISTANCE = 4_000
 _DIRECTIVE = re.compile(r"\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?(?P<name>[A-Za-z][\w.:+-]*?)[ \t]?::(?!:)")

@@ -21,6 +21,7 @@ from bookbound.sources.page_loader import FrontMatter, LoadedPage, load_markdown
 
 _PAGE_SUFFIXES = frozenset((".md", ".markdown", ".mdown"))
 _NOT_RENDERED = (False, "never", "link")
+# Later than any date, so that newer pages have smaller keys and those without a date the largest.
 _LATEST_TIMESTAMP = 1e12
 _SortKey = tuple[bool, float, float, str]
 
@@ -80,7 +81,7 @@ def _link_title(page: LoadedPage) -> str:
 
 
 def _sort_key(page: LoadedPage | None, title: str) -> _SortKey:
-    """Pages with a weight come first, then the newest."""
+    """Pages with a weight come first, then the newest; to Hugo, 0 is no weight."""
     weight = (page.front_matter.number("weight") or 0.0) if page else 0.0
     date = parse_date_field(page.front_matter, "date") if page else None
     age = _LATEST_TIMESTAMP - date.timestamp() if date else _LATEST_TIMESTAMP * 2

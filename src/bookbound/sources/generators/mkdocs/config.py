@@ -21,6 +21,7 @@ from bookbound.sources.safe_config import ConfigFields, SafeYamlLoader, deep_mer
 from bookbound.sources.slugs import SlugRule, pymdown_slug, python_markdown_rule, python_markdown_slug
 
 _CONFIG_NAMES = ("mkdocs.yml", "mkdocs.yaml")
+# Configurations can inherit from each other in a circle.
 _MAX_INHERITANCE = 10
 
 

@@ -56,6 +56,7 @@ class BookNumbering:
                 for child in book.find_pages(toctree, name) if toctree.numbered_levels else ():
                     self._number_sections(child, toctree.numbered_levels, stack)
         self._number_items(root, (), 0, config.numfig)
+        # Sphinx numbers figures only on pages that the root leads to, but formulas on each page.
         for name in book.drafts:
             self._number_items(name, (), 0, False)
 

@@ -22,6 +22,7 @@ from bookbound.sources.safe_config import ConfigFields, sanitize
 _SOURCE_FOLDERS = ("", "source", "src", "docs", "doc", "docs/source", "doc/source", "docs/src")
 _BUILD_FOLDERS = ("", "_build/html", "build/html", "../build/html", "../_build/html")
 _OPTIONAL_SUFFIXES = (".md", ".ipynb")
+# Detection must stay quick in folders that are not of Sphinx.
 _MAX_SEARCHED_PAGES = 200
 _MARKDOWN_EXTENSIONS = ("myst_parser", "myst_nb", "recommonmark", "m2r", "m2r2", "sphinx_mdinclude")
 _NOTEBOOK_EXTENSIONS = ("myst_nb", "nbsphinx")

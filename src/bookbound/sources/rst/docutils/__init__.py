@@ -27,6 +27,7 @@ DocutilsNode: TypeAlias = Any
 _DOCUTILS_SETTINGS = {
     "file_insertion_enabled": False,
     "raw_enabled": False,
+    # Above all levels, so that docutils reports nothing and never stops.
     "report_level": 5,
     "halt_level": 5,
     "warning_stream": False,
@@ -39,6 +40,7 @@ _MIN_INLINE_BUDGET = 10_000
 _MAX_INLINE_PASSES = 50
 _MAX_TARGETS = 1_000
 _INLINE_MARKS = re.compile(r"[*`|_]")
+# The tables of docutils belong to its module, so two threads cannot parse at once.
 _REGISTRY_LOCK = Lock()
 
 
