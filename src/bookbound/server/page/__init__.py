@@ -12,27 +12,15 @@ from fastapi import APIRouter, Request, Response
 FOLDER = Path(__file__).parent
 WIDGET_FILE, MODULE_FILE = FOLDER / "widget.js", FOLDER / "widget.mjs"
 CACHE_SECONDS = 3600
-ASSETS = (
-    "widget.js",
-    "widget.mjs",
-    "page.js",
-    "page.css",
-    "icon.svg",
-    "report.js",
-    "report_index.js",
-    "report_plots.js",
-    "report_tables.js",
-    "report.css",
-)
-"""The files that are served as they are."""
 MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".mjs": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-ASSET_PATHS = frozenset(f"/{name}" for name in ASSETS)
-WIDGET_NAMES = frozenset((WIDGET_FILE.name, MODULE_FILE.name))
+ASSETS = tuple(file for file in FOLDER.iterdir() if file.suffix in MEDIA_TYPES)
+"""The files that are served as they are; the others of this folder are code and templates."""
+ASSET_PATHS = frozenset(f"/{file.name}" for file in ASSETS)
 ANY_SITE = {"Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin"}
 """Lets every site load the widget."""
 REVALIDATED = {"Cache-Control": "no-cache"}
@@ -40,10 +28,10 @@ REVALIDATED = {"Cache-Control": "no-cache"}
 
 def asset_routes() -> APIRouter:
     router = APIRouter(tags=["page"])
-    for name in ASSETS:
+    for file in ASSETS:
         # The scripts of the report import each other, so that all of them must be of the same version.
-        more_headers = ANY_SITE if name in WIDGET_NAMES else REVALIDATED if name.startswith("report") else {}
-        _add_asset(router, FOLDER / name, more_headers)
+        more_headers = ANY_SITE if file.stem == "widget" else REVALIDATED if file.stem.startswith("report") else {}
+        _add_asset(router, file, more_headers)
     return router
 
 
@@ -54,8 +42,9 @@ def _add_asset(router: APIRouter, file: Path, more_headers: Mapping[str, str]) -
         "Content-Type": MEDIA_TYPES[file.suffix],
         "ETag": tag,
         "Cache-Control": f"public, max-age={CACHE_SECONDS}",
+        "Vary": "Accept-Encoding",
+        **more_headers,
     }
-    headers |= {"Vary": "Accept-Encoding", **more_headers}
     compressed = gzip.compress(content, mtime=0)
 
     @router.api_route(f"/{file.name}", methods=["GET", "HEAD"], include_in_schema=False)

@@ -35,7 +35,7 @@ class BookLinks:
             if address.scheme not in ("", "http", "https"):
                 return ""
             if not (address.scheme or address.netloc or address.path):
-                return f"#{_quote_fragment(address.fragment)}" if address.fragment else ""
+                return f"#{quote(unquote(address.fragment))}" if address.fragment else ""
             place = next(filter(None, self._find_places(target, address.path, bool(address.netloc))), None)
             if place:
                 return page_path(place, self._prefix, unquote(address.fragment))
@@ -57,10 +57,6 @@ class BookLinks:
 def page_path(place: Place, prefix: str, anchor: str = "") -> str:
     """The path of the page of a place; `prefix` is that of the book."""
     return f"{prefix}/read/{quote(place.file)}" + (f"#{quote(anchor)}" if anchor else "")
-
-
-def _quote_fragment(fragment: str) -> str:
-    return quote(unquote(fragment))
 
 
 def _page_name(file: str) -> str:

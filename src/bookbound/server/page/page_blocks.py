@@ -136,7 +136,8 @@ class PageText:
             start = gap.end() if gap else end
 
     def _make_leaf(self, span: MarkupSpan) -> ShownBlock:
-        kind, start, end, value = span
+        kind, value = span.kind, span.value
+        start, end = span.start, span.end
         if kind == "picture":
             address, _, description = value.partition("\n")
             href = self._resolve_link(address) if address.startswith(("https://", "http://")) else ""
@@ -161,14 +162,12 @@ class PageText:
         pieces = []
         for left, right in pairwise(edges):
             around = [span for span in inline if span.start <= left and span.end >= right]
-            href = next((found for span in around if span.kind == "link" and (found := self._link(span))), "")
+            targets = (span.value for span in around if span.kind == "link" and span.value)
+            href = next(filter(None, map(self._resolve_link, targets)), "")
             styles = frozenset(span.kind for span in around if span.kind != "link")
             pieces.append((href, WordRun(self._text[left:right], styles)))  # type: ignore[arg-type]
         grouped = groupby(pieces, key=lambda piece: piece[0])
         return tuple(LinkedRuns(href, tuple(run for _, run in group)) for href, group in grouped)
-
-    def _link(self, span: MarkupSpan) -> str:
-        return self._resolve_link(span.value) if span.value else ""
 
     def _find_inline(self, start: int, end: int) -> list[MarkupSpan]:
         first = bisect_left(self._inline, start, key=lambda span: span.start)

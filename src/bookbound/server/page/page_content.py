@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from bookbound.domain.chunk import Chunk, Place
@@ -122,10 +122,7 @@ def build_sections(chunks: Sequence[Chunk], resolve_link: LinkResolver) -> Itera
 
 
 def _count_shared(one: Sequence[str], other: Sequence[str]) -> int:
-    count = 0
-    while count < min(len(one), len(other)) and one[count] == other[count]:
-        count += 1
-    return count
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
 
 
 def _split_at_pages(section: Sequence[Chunk], number: int | None) -> Iterator[tuple[PageBreak | None, int, int]]:

@@ -9,32 +9,14 @@ from bookbound.languages.detection import detect_foreign_language
 MAX_CHARS = 20_000
 """So much of a page shows its language."""
 UNKNOWN_TAG = "und"
-_TAGS = {
-    "German": "de",
-    "French": "fr",
-    "Spanish": "es",
-    "Portuguese": "pt",
-    "Italian": "it",
-    "Dutch": "nl",
-    "Swedish": "sv",
-    "Danish": "da",
-    "Norwegian": "no",
-    "Finnish": "fi",
-    "Polish": "pl",
-    "Czech": "cs",
-    "Hungarian": "hu",
-    "Romanian": "ro",
-    "Turkish": "tr",
-    "Indonesian": "id",
-    "Vietnamese": "vi",
-    "Korean": "ko",
-    "Greek": "el",
-    "Hebrew": "he",
-    "Thai": "th",
-    "Hindi": "hi",
-    "Japanese": "ja",
-    "Chinese": "zh",
-}
+_TAGS = dict(
+    pair.split(":")
+    for pair in (
+        "German:de French:fr Spanish:es Portuguese:pt Italian:it Dutch:nl Swedish:sv Danish:da Norwegian:no Finnish:fi"
+        " Polish:pl Czech:cs Hungarian:hu Romanian:ro Turkish:tr Indonesian:id Vietnamese:vi Korean:ko Greek:el"
+        " Hebrew:he Thai:th Hindi:hi Japanese:ja Chinese:zh"
+    ).split()
+)
 _RIGHT_TO_LEFT = frozenset({"Hebrew", "Arabic script", "Syriac script", "Thaana script"})
 _URDU_LETTERS, _PERSIAN_LETTERS = frozenset("ٹڈڑے"), frozenset("پچژگ")
 

@@ -15,24 +15,16 @@ LANGUAGES = frozenset(
 """Only these are highlighted; a lexer for a rare language could take very long for a hostile text."""
 MAX_CHARS = 20_000
 _ALIASES = {"jsonc": "json5", "mdx": "markdown", "rest": "rst"}
-_STYLES = (
-    ("Comment", "c"),
-    ("Literal.String", "s"),
-    ("Literal.Number", "n"),
-    ("Keyword", "k"),
-    ("Operator.Word", "k"),
-    ("Name.Function", "f"),
-    ("Name.Class", "f"),
-    ("Name.Decorator", "f"),
-    ("Name.Tag", "k"),
-    ("Name.Attribute", "f"),
-    ("Name.Builtin", "b"),
-    ("Name.Variable", "b"),
-    ("Generic.Prompt", "c"),
-    ("Generic.Deleted", "d"),
-    ("Generic.Inserted", "s"),
-)
-"""The beginnings of token names and their CSS classes; other tokens look like the text around them."""
+_STYLES = {
+    "c": ("Token.Comment", "Token.Generic.Prompt"),
+    "s": ("Token.Literal.String", "Token.Generic.Inserted"),
+    "n": ("Token.Literal.Number",),
+    "k": ("Token.Keyword", "Token.Operator.Word", "Token.Name.Tag"),
+    "f": ("Token.Name.Function", "Token.Name.Class", "Token.Name.Decorator", "Token.Name.Attribute"),
+    "b": ("Token.Name.Builtin", "Token.Name.Variable"),
+    "d": ("Token.Generic.Deleted",),
+}
+"""CSS classes and the beginnings of the names of their tokens; other tokens look like the text around them."""
 
 
 class StyledCode(NamedTuple):
@@ -60,4 +52,4 @@ def highlight_code(text: str, language: str) -> tuple[StyledCode, ...]:
 
 
 def _find_style(token: str) -> str:
-    return next((style for name, style in _STYLES if token.startswith(f"Token.{name}")), "")
+    return next((style for style, names in _STYLES.items() if token.startswith(names)), "")
