@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from asyncio import Transport
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -29,14 +28,6 @@ FULL_RESPONSE = (
 log = logging.getLogger("bookbound.server")
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionLimits:
-    """How many connections a process keeps open, and how large a body may be."""
-
-    max_connections: int
-    max_body_bytes: int
-
-
 class ConnectionLimitError(Exception):
     """A request that is not accepted; the parser turns it into a 400."""
 
@@ -47,9 +38,9 @@ class BoundedConnection(HttpToolsProtocol):
     The server calls `close_if_overdue` regularly.
     """
 
-    def __init__(self, *args: Any, limits: ConnectionLimits, **more: Any) -> None:
+    def __init__(self, *args: Any, max_connections: int, max_body_bytes: int, **more: Any) -> None:
         super().__init__(*args, **more)
-        self._limits = limits
+        self._max_connections, self._max_body_bytes = max_connections, max_body_bytes
         self._framing_bytes = self._body_bytes = 0
         self._has_head = False
         self._reading_since: float | None = self.loop.time()
@@ -57,8 +48,8 @@ class BoundedConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > self._limits.max_connections and not self._close_another():
-            log.warning("a connection was refused: %d are open", self._limits.max_connections)
+        if len(self.connections) > self._max_connections and not self._close_another():
+            log.warning("a connection was refused: %d are open", self._max_connections)
             transport.write(FULL_RESPONSE)
             transport.close()
 
@@ -94,7 +85,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._framing_bytes -= len(body)
         self._body_bytes += len(body)
         super().on_body(body)
-        if self._body_bytes > self._limits.max_body_bytes and self.cycle.response_complete:
+        if self._body_bytes > self._max_body_bytes and self.cycle.response_complete:
             self.transport.close()
 
     def on_message_complete(self) -> None:
@@ -123,19 +114,13 @@ class BoundedConnection(HttpToolsProtocol):
 
     def _close_another(self) -> bool:
         """Close the connection that waits longest for its client, of the address that has most of them."""
-        waiting = [
-            each
-            for each in self.connections
-            if isinstance(each, BoundedConnection)
-            and each is not self
-            and not each.is_answering
-            and not each.transport.is_closing()
-        ]
+        others = (each for each in self.connections if isinstance(each, BoundedConnection) and each is not self)
+        waiting = [each for each in others if not (each.is_answering or each.transport.is_closing())]
         counts = Counter(each._address for each in waiting)
         victim = max(waiting, key=lambda each: (counts[each._address], -(each._reading_since or 0)), default=None)
         if victim is None:
             return False
-        log.warning("a connection that waited for its client was closed: %d are open", self._limits.max_connections)
+        log.warning("a connection that waited for its client was closed: %d are open", self._max_connections)
         victim.transport.abort()
         return True
 

@@ -37,8 +37,8 @@ class NetworkProcess:
 
     def __init__(self, listener: socket.socket, workers: int, settings: Settings) -> None:
         self._listener = listener
-        arguments = str(os.getpid()), str(workers), str(settings.model_threads), settings.log_format
-        self._command = [sys.executable, "-P", "-m", __name__, *arguments]
+        arguments = os.getpid(), workers, settings.model_threads, settings.log_format
+        self._command = [sys.executable, "-P", "-m", __name__, *map(str, arguments)]
         self._process = self._start()
 
     def ensure_running(self) -> None:
@@ -137,10 +137,10 @@ class NetworkServer:
 def main() -> None:
     for each in (signal.SIGINT, signal.SIGTERM):  # a terminal or service manager sends them to all processes
         signal.signal(each, signal.SIG_IGN)
-    parent, workers, threads, log_format = sys.argv[1:]
+    parent, *threads, log_format = sys.argv[1:]
     configure_logging(log_format)
     with socket.socket(fileno=os.dup(0)) as listener:
-        NetworkServer(int(workers), int(threads)).serve(listener, int(parent))
+        NetworkServer(*map(int, threads)).serve(listener, int(parent))
 
 
 if __name__ == "__main__":

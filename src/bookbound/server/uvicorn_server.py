@@ -20,7 +20,7 @@ from uvicorn.config import LOGGING_CONFIG
 from uvicorn.importer import import_from_string
 
 from bookbound.domain.errors import BookboundError, ConfigError
-from bookbound.server.bounded_connection import BoundedConnection, ConnectionLimits
+from bookbound.server.bounded_connection import BoundedConnection
 from bookbound.server.network_process import share_networks
 from bookbound.server.telemetry.log_format import configure_logging, describe_traceback
 from bookbound.server.worker_processes import STARTUP_FAILURE_EXIT_CODE, WorkerProcesses, share_metrics_folder
@@ -141,7 +141,7 @@ def build_connection_class(settings: Settings) -> Callable[..., BoundedConnectio
     allowed = max(1, min(settings.max_connections, files - BACKLOG - RESERVED_FILES))
     if allowed < settings.max_connections:
         log.warning("only %d connections fit the limit of %d open files; raise it (ulimit -n)", allowed, files)
-    return partial(BoundedConnection, limits=ConnectionLimits(allowed, settings.max_body_bytes))
+    return partial(BoundedConnection, max_connections=allowed, max_body_bytes=settings.max_body_bytes)
 
 
 def _raise_file_limit(wanted: int) -> int:

@@ -143,12 +143,21 @@ def reserve_metrics_files(folder: Path, kinds: Iterable[str]) -> None:
 def _continue_file(files: Iterable[Path], own_file: Path) -> bool:
     """Rename the first file of a dead process to that of this process, and return whether there was one."""
     for file in files:
-        try:
-            os.kill(int(file.stem.rpartition("_")[2]), 0)
-        except ProcessLookupError:
+        if not has_live_owner(file):
             with suppress(FileNotFoundError):  # another new process was faster
                 file.rename(own_file)
                 return True
-        except PermissionError:
-            continue
     return False
+
+
+def has_live_owner(file: Path) -> bool:
+    """Whether the process runs that keeps a file of metrics; the name of the file ends with its id."""
+    if sys.platform == "win32":
+        return True  # where this signal is Ctrl-C, and there is one process
+    try:
+        os.kill(int(file.stem.rpartition("_")[2]), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # another user's process has got the id of a dead one
+        pass
+    return True

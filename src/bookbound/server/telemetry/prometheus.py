@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -23,7 +22,7 @@ from bookbound.domain.book_ref import BookRef
 from bookbound.domain.manifest import Manifest
 from bookbound.server import telemetry
 from bookbound.server.telemetry import QueueStats
-from bookbound.server.worker_processes import METRICS_FOLDER_VARIABLE, reserve_metrics_files
+from bookbound.server.worker_processes import METRICS_FOLDER_VARIABLE, has_live_owner, reserve_metrics_files
 
 LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 REFRESH_SECONDS = 1.0
@@ -148,14 +147,10 @@ class BookMetrics(Collector):
             yield from self._rows
             return
         for file in self._folder.glob("books_*.json"):
-            try:
-                os.kill(int(file.stem.rpartition("_")[2]), 0)
-                rows: list[BookRow] = [tuple(row) for row in json.loads(file.read_bytes())]
-                yield from rows
-            except ProcessLookupError:
-                file.unlink(missing_ok=True)
-            except FileNotFoundError:  # another process may have removed it first
-                continue
+            if has_live_owner(file):
+                yield from map(tuple, json.loads(file.read_bytes()))
+            else:
+                file.unlink(missing_ok=True)  # another process may have removed it first
 
 
 def _build_process_registry(registry: CollectorRegistry) -> CollectorRegistry:
@@ -181,26 +176,17 @@ class WorkerProcessCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         metrics: dict[str, Metric] = {}
-        for pid in self._live_pids():
+        for pid in sorted(set(self._live_pids())):
             for metric in client.ProcessCollector(pid=partial(int, pid), registry=None).collect():
                 merged = metrics.setdefault(metric.name, Metric(metric.name, metric.documentation, metric.type))
                 merged.samples += [sample._replace(labels={"pid": pid}) for sample in metric.samples]
         yield from metrics.values()
 
     def _live_pids(self) -> Iterator[str]:
-        for pid in sorted({file.stem.rpartition("_")[2] for file in self._folder.glob("gauge_live*.db")}):
-            if _is_alive(int(pid)):
+        for file in list(self._folder.glob("gauge_live*.db")):
+            pid = file.stem.rpartition("_")[2]
+            if has_live_owner(file):
                 yield pid
             else:
                 with suppress(FileNotFoundError):  # another process may have removed them first
                     mark_process_dead(int(pid), str(self._folder))  # type: ignore[no-untyped-call]
-
-
-def _is_alive(pid: int) -> bool:
-    if sys.platform == "win32":
-        return True  # where this signal is Ctrl-C, and there is one process
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
