@@ -24,7 +24,8 @@ from bookbound.domain.query_log_entry import Requester
 from bookbound.server.api_keys import KeyKind
 from bookbound.server.query_log import log_folder
 from bookbound.server.query_log.database import QueryLogDatabase
-from bookbound.server.query_log.votes import Vote, VoteStore
+from bookbound.server.query_log.schema import Vote
+from bookbound.server.query_log.votes import VoteStore
 from bookbound.settings import Settings
 
 UNANSWERED = ("How much does a humanoid robot cost?", "What is the price of a humanoid robot?")

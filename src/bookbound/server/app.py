@@ -14,14 +14,12 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.responses import Response
-from starlette.routing import BaseRoute
 from starlette.types import Scope
 
 from bookbound import __version__
 from bookbound.contracts import ask, book_list, chat, chat_completions, http_contract, query, v1
 from bookbound.contracts.book_list import BookLister
 from bookbound.contracts.http_contract import AnswerBackend, HttpContract, IndexOpener, Problem, ProblemError
-from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.errors import BookboundError
 from bookbound.domain.ports import RateLimiter
 from bookbound.server import api_keys, operator_routes
@@ -29,14 +27,7 @@ from bookbound.server.api_keys import ReloadingKeyRing
 from bookbound.server.api_page import api_page_routes
 from bookbound.server.index_routes import StoreLookup, index_routes
 from bookbound.server.matched_route import RouteTable, matched_route
-from bookbound.server.middleware.client_identity import (
-    SECURITY_REQUIREMENTS,
-    SECURITY_SCHEMES,
-    ClientAddressFinder,
-    KeyNotAllowedError,
-    check_key,
-    parse_networks,
-)
+from bookbound.server.middleware import client_identity
 from bookbound.server.middleware.cross_origin import ApiKeyCORSMiddleware
 from bookbound.server.middleware.request_guard import RequestGuardMiddleware
 from bookbound.server.middleware.request_log import RequestLogMiddleware
@@ -94,11 +85,17 @@ def create_app(
     routers += [report_routes(build_report, keys, settings.book_ref)]
     routers += [book_page_routes(open_index, list_books, settings.book_ref)] if open_index else []
     routers += [index_routes(find_store, reindexing)] if find_store else []
-    routers += [_build_vote_router(votes)] if votes else []
+    if votes:
+        # Imports the database library, which only the log needs.
+        from bookbound.server.query_log.votes import vote_routes
+
+        routers.append(vote_routes(votes))
     if mcp_routes and open_index and list_books:
         routers.append(mcp_routes(OutcomeRecorder(backend), open_index, list_books, settings))
     routers += [operator_routes.metrics_routes(telemetry.metrics)] if telemetry.metrics else []
-    middleware = _build_middleware(settings, keys, telemetry, errors, RouteTable(lambda: _list_routes(app, routers)))
+    # A route of the application itself, such as /openapi.json, exists only when the application does.
+    table = RouteTable(lambda: [*(route for router in routers for route in router.routes), *app.routes])
+    middleware = _build_middleware(settings, keys, telemetry, errors, table)
     app = FastAPI(lifespan=lifespan, middleware=middleware, **APP_OPTIONS)
     for router in routers:
         app.include_router(router)
@@ -108,19 +105,15 @@ def create_app(
     return app
 
 
-def _list_routes(app: FastAPI, routers: Sequence[APIRouter]) -> list[BaseRoute]:
-    """The routes of the routers, and those of the application itself."""
-    return [*(route for router in routers for route in router.routes), *app.routes]
-
-
 def _build_openapi(app: FastAPI, contracts: Sequence[HttpContract]) -> dict[str, Any]:
     """The OpenAPI document with the ways to send a key, and without a 422 that a contract never returns."""
     document = FastAPI.openapi(app)
-    document["components"]["securitySchemes"] = SECURITY_SCHEMES
+    document["components"]["securitySchemes"] = client_identity.SECURITY_SCHEMES
     for contract in contracts:
         for path in contract.paths:
             for operation in document["paths"].get(path, {}).values():
-                operation["security"] = [{}, *SECURITY_REQUIREMENTS]  # a setting decides whether a key is required
+                # Also without a key: a setting decides whether one is required.
+                operation["security"] = [{}, *client_identity.SECURITY_REQUIREMENTS]
                 if contract.invalid_status != 422:
                     operation["responses"].pop("422", None)
     return document
@@ -130,7 +123,7 @@ def _build_middleware(
     settings: Settings, keys: ReloadingKeyRing, telemetry: Telemetry, errors: ErrorResponses, routes: RouteTable
 ) -> list[Middleware]:
     """The layers around the routes, outermost first: CORS is outside the guard so that pages can read its errors."""
-    find_address = ClientAddressFinder(parse_networks(settings.trusted_proxies))
+    find_address = client_identity.ClientAddressFinder(client_identity.parse_networks(settings.trusted_proxies))
     return [
         Middleware(RequestLogMiddleware, telemetry=telemetry, routes=routes, find_address=find_address),
         Middleware(ApiKeyCORSMiddleware, origins=settings.allowed_origins, keys=keys),
@@ -138,8 +131,8 @@ def _build_middleware(
             RequestGuardMiddleware,
             max_body_bytes=settings.max_body_bytes,
             allowed_hosts=settings.allowed_hosts,
-            check_key=partial(check_key, keys=keys, required=settings.access_mode == "keys"),
-            respond=errors.from_status,
+            check_key=partial(client_identity.check_key, keys=keys, required=settings.access_mode == "keys"),
+            respond=errors.from_http_error,
         ),
     ]
 
@@ -151,14 +144,33 @@ class ErrorResponses:
         self._contracts = {path: contract for contract in contracts for path in contract.paths}
 
     def install(self, app: FastAPI) -> None:
-        app.add_exception_handler(RequestValidationError, self.handle_validation_error)
-        app.add_exception_handler(ProblemError, self.handle_problem)
-        app.add_exception_handler(BookboundError, self.handle_error)
-        app.add_exception_handler(HTTPException, self.handle_http_exception)
+        for kind in (RequestValidationError, ProblemError, BookboundError, HTTPException):
+            app.add_exception_handler(kind, self.handle)
 
-    def from_status(self, status: int, scope: Scope, message: str = "") -> Response:
+    async def handle(self, request: Request, error: Exception) -> Response:
+        status = self._contract(request.scope).invalid_status
+        match error:
+            case RequestValidationError():
+                problem = http_contract.problem_from_validation_errors(error.errors(), status)
+            case ProblemError():
+                problem = error.problem
+            case BookboundError():
+                record = http_contract.get_context(request).record
+                record.outcome = record.outcome or error_outcome(error)
+                problem = http_contract.problem_from_error(error, status)
+            case _:
+                return self.from_http_error(error, request.scope)
+        return self.from_problem(problem, request.scope)
+
+    def from_http_error(self, error: Exception, scope: Scope) -> Response:
+        """The response to an HTTP exception, or 500 for any other error."""
+        status = error.status_code if isinstance(error, HTTPException) else 500
         problem = http_contract.problem_from_status(status, self._contract(scope).invalid_status)
-        return self.from_problem(replace(problem, message=message or problem.message), scope)
+        if isinstance(error, client_identity.KeyNotAllowedError):  # only these have words of ours as their detail
+            problem = replace(problem, message=error.detail)
+        response = self.from_problem(problem, scope)
+        response.headers.update(getattr(error, "headers", None) or {})
+        return response
 
     def from_problem(self, problem: Problem, scope: Scope) -> Response:
         headers = {} if problem.retry_after is None else {"Retry-After": str(problem.retry_after)}
@@ -167,33 +179,5 @@ class ErrorResponses:
         body = self._contract(scope).build_error_body(problem, scope["state"]["context"])
         return JSONResponse(body.model_dump(mode="json"), problem.status, headers)
 
-    async def handle_validation_error(self, request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
-        status = self._contract(request.scope).invalid_status
-        return self.from_problem(http_contract.problem_from_validation_errors(error.errors(), status), request.scope)
-
-    async def handle_problem(self, request: Request, error: Exception) -> Response:
-        assert isinstance(error, ProblemError)
-        return self.from_problem(error.problem, request.scope)
-
-    async def handle_error(self, request: Request, error: Exception) -> Response:
-        context: RequestContext = request.state.context
-        context.record.outcome = context.record.outcome or error_outcome(error)
-        status = self._contract(request.scope).invalid_status
-        return self.from_problem(http_contract.problem_from_error(error, status), request.scope)
-
-    async def handle_http_exception(self, request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        message = error.detail if isinstance(error, KeyNotAllowedError) else ""
-        response = self.from_status(error.status_code, request.scope, message)
-        response.headers.update(error.headers or {})
-        return response
-
     def _contract(self, scope: Scope) -> HttpContract:
         return self._contracts.get(matched_route(scope).path, v1.CONTRACT)
-
-
-def _build_vote_router(votes: VoteStore) -> APIRouter:
-    from bookbound.server.vote_routes import vote_routes  # imports the database library, which only the log needs
-
-    return vote_routes(votes)

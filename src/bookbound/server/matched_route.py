@@ -36,14 +36,10 @@ class RouteTable:
     @cached_property
     def _routes(self) -> list[tuple[Route, MatchedRoute]]:
         routes = [route for route in self._list_routes() if isinstance(route, Route)]
-        return [(route, MatchedRoute(route.path, _contract_name(route))) for route in routes]
+        return [(route, MatchedRoute(route.path, str((getattr(route, "tags", ()) or [OTHER])[0]))) for route in routes]
 
 
 def matched_route(scope: Scope) -> MatchedRoute:
     """The route that the outermost layer found for a request."""
     found: MatchedRoute = scope["state"]["route"]
     return found
-
-
-def _contract_name(route: Route) -> str:
-    return str(next(iter(getattr(route, "tags", ())), OTHER))

@@ -14,7 +14,8 @@ from bookbound.bootstrap.web_app import create_web_app
 from bookbound.domain.query_log_entry import Requester
 from bookbound.server.api_keys import KeyKind
 from bookbound.server.query_log.database import QueryLogDatabase
-from bookbound.server.query_log.votes import Vote, VoteStore
+from bookbound.server.query_log.schema import Vote
+from bookbound.server.query_log.votes import VoteStore
 from bookbound.settings import Settings
 
 

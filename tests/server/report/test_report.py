@@ -20,7 +20,8 @@ from bookbound.domain.query_log_entry import QueryLogEntry, QueryMode, QueryStat
 from bookbound.evaluation import COUNT_COLUMNS
 from bookbound.evaluation.metrics import compute_metrics
 from bookbound.server.query_log.database import QueryLogDatabase
-from bookbound.server.query_log.votes import Vote, VoteStore
+from bookbound.server.query_log.schema import Vote
+from bookbound.server.query_log.votes import VoteStore
 from bookbound.server.report import question_groups
 from bookbound.server.report.presentation import REPORT_COLUMNS, report_tables
 

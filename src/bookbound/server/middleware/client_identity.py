@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from bookbound.contracts.request_context import RequestContext
+from bookbound.contracts.http_contract import get_context
 from bookbound.domain.errors import ConfigError
 from bookbound.server.api_keys import ApiKey, KeyKind, ReloadingKeyRing
 from bookbound.server.page import ASSET_PATHS
@@ -81,7 +81,7 @@ def read_api_key(headers: Headers) -> str | None:
 
 def require_admin(request: Request) -> str:
     """The id of the request's admin key; a request without one is rejected."""
-    context: RequestContext = request.state.context
+    context = get_context(request)
     if context.key_id is None:
         raise HTTPException(401, headers={CHALLENGE_HEADER: BEARER_CHALLENGE})
     if not context.is_admin:

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bookbound.server.api_keys import ReloadingKeyRing, parse_origins
 from bookbound.server.matched_route import matched_route
 from bookbound.server.middleware.client_identity import API_KEY_HEADER, is_own_page, read_api_key
-from bookbound.server.middleware.request_log import BOOK_HEADER, EDITION_HEADER, REQUEST_ID_HEADER
+from bookbound.server.middleware.request_log import BOOK_HEADERS, REQUEST_ID_HEADER
 from bookbound.server.rate_limit import RATE_LIMIT_HEADERS
 
 ORIGIN_REFUSED_WARNING = (
@@ -37,14 +37,7 @@ class ApiKeyCORSMiddleware(CORSMiddleware):
             app,
             allow_origins=parse_origins(origins),
             allow_methods=["GET", "POST"],
-            allow_headers=[
-                "Content-Type",
-                REQUEST_ID_HEADER,
-                "Authorization",
-                API_KEY_HEADER,
-                BOOK_HEADER,
-                EDITION_HEADER,
-            ],
+            allow_headers=["Content-Type", REQUEST_ID_HEADER, "Authorization", API_KEY_HEADER, *BOOK_HEADERS],
             expose_headers=[REQUEST_ID_HEADER, "Retry-After", "WWW-Authenticate", *RATE_LIMIT_HEADERS],
         )
         self._keys = keys

@@ -17,7 +17,7 @@ from bookbound.contracts.request_context import RequestContext
 from bookbound.server import telemetry
 from bookbound.server.api_keys import KeyKind
 from bookbound.server.matched_route import NO_ROUTE, matched_route
-from bookbound.server.middleware.client_identity import PUBLIC_ROUTES, KeyChecker, KeyNotAllowedError
+from bookbound.server.middleware.client_identity import PUBLIC_ROUTES, KeyChecker
 from bookbound.server.telemetry.log_format import describe_traceback
 
 BODY_TIMEOUT_SECONDS = 10
@@ -30,8 +30,8 @@ SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
 }
-StatusResponder = Callable[[int, Scope, str], Response]
-"""Builds the error response for a status and a path; a text replaces the usual message of the status."""
+ErrorResponder = Callable[[Exception, Scope], Response]
+"""Builds the response to an error in the format of the requested path."""
 log = logging.getLogger("bookbound.server")
 
 
@@ -44,7 +44,7 @@ class RequestGuardMiddleware:
         max_body_bytes: int,
         allowed_hosts: Sequence[str],
         check_key: KeyChecker,
-        respond: StatusResponder,
+        respond: ErrorResponder,
     ) -> None:
         self._app, self._max_body_bytes = app, max_body_bytes
         self._allowed_hosts = frozenset(map(str.lower, allowed_hosts))
@@ -57,14 +57,14 @@ class RequestGuardMiddleware:
         response = ResponseSender(send, scope)
         try:
             self._admit(scope)
-            await _cancel_on_disconnect(self._app, scope, self._limit_body(receive), response)
+            await DisconnectWatcher(self._limit_body(receive), response).run(self._app, scope)
         except Exception as error:
             if not isinstance(error, HTTPException):
                 request_id = scope["state"]["context"].id
                 log.error("request %s: %s in %s", request_id, type(error).__name__, describe_traceback(error))
             if response.started:
                 raise ConnectionAbortedError("the response was interrupted") from None
-            await self._build_error_response(error, scope)(scope, receive, response)
+            await self._respond(error, scope)(scope, receive, response)
         except asyncio.CancelledError:
             await self._report_shutdown(scope, receive, response)
 
@@ -74,7 +74,8 @@ class RequestGuardMiddleware:
         is_public = route.path in PUBLIC_ROUTES
         if scope["state"].get("stopping") and not is_public:
             raise HTTPException(503)
-        if self._allowed_hosts and route.contract != HEALTH and _host_name(headers) not in self._allowed_hosts:
+        host = re.sub(r":\d*$", "", headers.get("host", "").lower())  # without the port
+        if self._allowed_hosts and route.contract != HEALTH and host not in self._allowed_hosts:
             raise HTTPException(421)  # the page of another site may have led a browser here under its own name
         length = headers.get("content-length", "0")
         if length.isdigit() and int(length) > self._max_body_bytes:
@@ -89,18 +90,12 @@ class RequestGuardMiddleware:
         if route is NO_ROUTE:
             raise HTTPException(404)
 
-    def _build_error_response(self, error: Exception, scope: Scope) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        response = self._respond(status, scope, error.detail if isinstance(error, KeyNotAllowedError) else "")
-        response.headers.update(getattr(error, "headers", None) or {})
-        return response
-
     async def _report_shutdown(self, scope: Scope, receive: Receive, response: ResponseSender) -> None:
         """Send an error to a client that still waits: the server is stopping."""
         record = scope["state"]["context"].record
         if record.outcome == telemetry.DISCONNECTED:
             record.outcome = telemetry.status_outcome(503)
-        error = self._respond(503, scope, "")
+        error = self._respond(HTTPException(503), scope)
         if not response.started:
             await error(scope, receive, response)
         elif response.streams:
@@ -128,11 +123,6 @@ class RequestGuardMiddleware:
         return receive_limited
 
 
-def _host_name(headers: Headers) -> str:
-    """The host that a client asks for, without the port."""
-    return re.sub(r":\d*$", "", headers.get("host", "").lower())
-
-
 class ResponseSender:
     """Sends a response with the security headers and those that the request's state names."""
 
@@ -155,28 +145,25 @@ class ResponseSender:
         await self._send(message)
 
 
-async def _cancel_on_disconnect(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """Run the application, and cancel it if the client disconnects before the response begins."""
-    task = asyncio.current_task()
-    assert task is not None
-    client = DisconnectWatcher(receive, send, task)
-    try:
-        await app(scope, client.receive, client.send)
-    except asyncio.CancelledError:
-        if not client.has_disconnected:
-            raise
-        task.uncancel()
-    finally:
-        client.stop()
-
-
 class DisconnectWatcher:
-    """Watches a client once its body has arrived, and cancels `task` if it disconnects before the response."""
+    """Runs an application, and cancels it if the client disconnects after its body and before the response begins."""
 
-    def __init__(self, receive: Receive, send: Send, task: asyncio.Task[None]) -> None:
-        self._receive, self._send, self._task = receive, send, task
-        self._disconnected, self._has_response, self.has_disconnected = asyncio.Event(), False, False
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive, self._send, self._task = receive, send, asyncio.current_task()
+        self._disconnected, self._has_response, self._has_cancelled = asyncio.Event(), False, False
         self._watching: asyncio.Task[None] | None = None
+
+    async def run(self, app: ASGIApp, scope: Scope) -> None:
+        assert self._task
+        try:
+            await app(scope, self.receive, self.send)
+        except asyncio.CancelledError:
+            if not self._has_cancelled:
+                raise  # the server is stopping
+            self._task.uncancel()
+        finally:
+            if self._watching:
+                self._watching.cancel()
 
     async def receive(self) -> Message:
         if self._watching:
@@ -191,13 +178,8 @@ class DisconnectWatcher:
         self._has_response = True
         await self._send(message)
 
-    def stop(self) -> None:
-        if self._watching:
-            self._watching.cancel()
-
     async def _watch(self) -> None:
         await self._receive()  # after the body, the only message left is the disconnect
         self._disconnected.set()
-        if not self._has_response:
-            self.has_disconnected = True
-            self._task.cancel()
+        if self._task and not self._has_response:
+            self._has_cancelled = self._task.cancel()

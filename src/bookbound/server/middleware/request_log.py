@@ -18,7 +18,7 @@ from bookbound.server.telemetry import DISCONNECTED, Telemetry, status_outcome
 from bookbound.server.telemetry.log_format import LOGGED_REQUEST_ID
 
 REQUEST_ID_HEADER = "X-Request-ID"
-BOOK_HEADER, EDITION_HEADER = "Bookbound-Book", "Bookbound-Edition"
+BOOK_HEADERS = BOOK_HEADER, EDITION_HEADER = "Bookbound-Book", "Bookbound-Edition"
 KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 INVALID_BOOK = BookRef("-", "-")
 """Replaces a name that no book can have."""
@@ -40,9 +40,11 @@ class RequestLogMiddleware:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        _strip_trailing_slash(scope)
+        if scope["path"] != "/":  # `/ask/` is the same path as `/ask` for keys, limits, routes and error bodies
+            scope["path"] = scope["path"].removesuffix("/")
+        sent_id = headers.get(REQUEST_ID_HEADER, "")
         record = RequestRecord(
-            _choose_request_id(headers.get(REQUEST_ID_HEADER, "")),
+            sent_id if _VALID_REQUEST_ID.fullmatch(sent_id) else str(uuid.uuid4()),
             scope["method"] if scope["method"] in KNOWN_METHODS else OTHER,
             headers.get("traceparent", ""),
         )
@@ -86,13 +88,3 @@ class RequestLogMiddleware:
         if book == UNNAMED_BOOK:
             return INVALID_BOOK if found else None
         return book
-
-
-def _strip_trailing_slash(scope: Scope) -> None:
-    """Make `/ask/` the same path as `/ask` for keys, limits, routes and error bodies."""
-    if scope["path"] != "/" and scope["path"].endswith("/"):
-        scope["path"] = scope["path"][:-1]
-
-
-def _choose_request_id(sent: str) -> str:
-    return sent if _VALID_REQUEST_ID.fullmatch(sent) else str(uuid.uuid4())

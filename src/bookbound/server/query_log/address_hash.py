@@ -31,8 +31,8 @@ def make_address_hasher(key: bytes) -> AddressFormatter:
 
 def make_stored_key_hasher(folder: Path) -> AddressFormatter:
     """Hashes addresses with the key stored in a folder, which is created with the first address."""
-    load_key = cache(load_or_create_key)
-    return lambda address: make_address_hasher(load_key(folder))(address)
+    load_hasher = cache(lambda: make_address_hasher(load_or_create_key(folder)))
+    return lambda address: load_hasher()(address)
 
 
 def normalize_address(address: str) -> str:

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
+from uuid import uuid4
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import OperationalError
@@ -54,6 +55,7 @@ def create_sqlite_engine(file: Path) -> Engine:
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _: object) -> None:
         connection.isolation_level = None  # leaves BEGIN to us
+        connection.create_function("gen_random_uuid", 0, lambda: uuid4().hex)  # as PostgreSQL has it
         _enable_wal(connection)
         connection.execute("PRAGMA synchronous = FULL")  # a commit survives a power cut
         connection.execute("PRAGMA foreign_keys = ON")

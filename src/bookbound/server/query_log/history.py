@@ -16,6 +16,7 @@ from bookbound.server.query_log import schema
 from bookbound.server.query_log.database import QueryLogDatabase
 from bookbound.server.query_log.repository import to_naive_utc
 from bookbound.server.query_log.schema import (
+    Vote,
     books_table,
     chapters_table,
     losses_table,
@@ -23,7 +24,6 @@ from bookbound.server.query_log.schema import (
     sessions_table,
     votes_table,
 )
-from bookbound.server.query_log.votes import Vote
 
 ROW_BATCH_SIZE = 1000
 EVERY_BOOK = BookRef(ALL_BOOKS)
@@ -93,17 +93,8 @@ class LogSnapshot:
     def questions(self) -> Iterator[LoggedQuestion]:
         """Every question, oldest first."""
         columns = queries_table.c
-        query = self._select(
-            columns.query_text,
-            columns.mode,
-            columns.status,
-            columns.refusal_reason,
-            columns.processing_time_ms,
-            columns.created_at,
-            votes_table.c.vote,
-            _book,
-            _edition,
-        )
+        asked = columns["query_text", "mode", "status", "refusal_reason", "processing_time_ms", "created_at"]
+        query = self._select(*asked, votes_table.c.vote, _book, _edition)
         query = query.outerjoin(*_OF_VOTE).order_by(columns.created_at, columns.query_id)
         rows = self._connection.execute(query, execution_options={"yield_per": ROW_BATCH_SIZE})
         for text, mode, status, reason, milliseconds, created_at, vote, *book in rows:

@@ -21,12 +21,12 @@ from bookbound.server.query_log.schema import (
     UNSURE_REASON,
     books_table,
     chapters_table,
+    hash_request_id,
     losses_table,
     queries_table,
     sessions_table,
     votes_table,
 )
-from bookbound.server.query_log.votes import hash_request_id
 
 DELETE_BATCH_SIZE = 500
 """Rows per DELETE, so that other writers do not wait long for a lock."""
@@ -59,8 +59,9 @@ class QueryLogRepository:
         """Writes everything or nothing, durably."""
         self.ensure_tables()
         with self._database.begin() as connection:
-            if report:
-                self._write_report(connection, report)
+            if report:  # if it was written before, the greater number stays, because a loss only grows
+                row = {"loss_id": report.id, "lost": report.lost, "created_at": to_naive_utc(report.created_at)}
+                self._upsert_greatest(connection, losses_table, [row], "lost")
             if entries:
                 self._write_entries(connection, entries)
 
@@ -74,11 +75,6 @@ class QueryLogRepository:
 
     def close(self) -> None:
         self._database.close()
-
-    def _write_report(self, connection: Connection, report: LossReport) -> None:
-        """Writes a report; if it was written before, the greater number stays, because a loss only grows."""
-        row = {"loss_id": report.id, "lost": report.lost, "created_at": to_naive_utc(report.created_at)}
-        self._upsert_greatest(connection, losses_table, [row], "lost")
 
     def _write_entries(self, connection: Connection, entries: Sequence[QueryLogEntry]) -> None:
         # The sessions come first: their rows are locked, so that a clean-up does not delete them as unused.

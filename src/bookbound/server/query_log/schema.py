@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
-from uuid import UUID
+from enum import StrEnum
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 import sqlalchemy as sa
 from sqlalchemy import Column, Table
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.expression import FunctionElement
 
 from bookbound.domain.errors import ConfigError
 from bookbound.server.query_log.database import QueryLogDatabase
-
-
-class _RandomUuid(FunctionElement[UUID]):
-    inherit_cache = True
-
-
-@compiles(_RandomUuid, "postgresql")
-def _random_uuid_in_postgresql(*_: Any, **__: Any) -> str:
-    return "gen_random_uuid()"
-
-
-@compiles(_RandomUuid, "sqlite")
-def _random_uuid_in_sqlite(*_: Any, **__: Any) -> str:
-    return "lower(hex(randomblob(16)))"
 
 
 def _query_key() -> Column[UUID]:
     return Column("query_id", sa.Uuid, sa.ForeignKey("queries.query_id", ondelete="CASCADE"), primary_key=True)
 
 
+class Vote(StrEnum):
+    """Whether a reply helped."""
+
+    UP = "up"
+    DOWN = "down"
+
+
+def hash_request_id(request_id: str) -> UUID:
+    """The name of a request in the log; a client may choose the ID itself, and its text is not stored."""
+    return uuid5(NAMESPACE_URL, f"bookbound:{request_id}")
+
+
 metadata = sa.MetaData()
+# The defaults are those of the contract; we send every id, so that a retry writes nothing twice.
 sessions_table = Table(
     "query_sessions",
     metadata,
-    Column("session_id", sa.Uuid, primary_key=True, server_default=_RandomUuid()),
+    Column("session_id", sa.Uuid, primary_key=True, server_default=sa.func.gen_random_uuid()),
     Column("created_at", sa.TIMESTAMP, server_default=sa.func.now()),
     Column("user_ip", sa.String(45)),
     Column("query_count", sa.Integer, server_default=sa.text("0")),
@@ -46,7 +43,7 @@ sessions_table = Table(
 queries_table = Table(
     "queries",
     metadata,
-    Column("query_id", sa.Uuid, primary_key=True, server_default=_RandomUuid()),
+    Column("query_id", sa.Uuid, primary_key=True, server_default=sa.func.gen_random_uuid()),
     Column("session_id", sa.Uuid, sa.ForeignKey("query_sessions.session_id")),
     Column("query_text", sa.Text, nullable=False),
     Column("selected_text_length", sa.Integer),

@@ -15,7 +15,7 @@ from bookbound.domain.manifest import Manifest
 from bookbound.domain.query_log_entry import QueryMode, QueryStatus
 from bookbound.evaluation import MetricsDict, count_replies, latency_percentiles, round_numbers
 from bookbound.server.query_log.history import LoggedQuestion, LogSnapshot
-from bookbound.server.query_log.votes import Vote
+from bookbound.server.query_log.schema import Vote
 
 REPORT_FORMAT = 1
 IndexedBooks = Mapping[BookRef, Manifest]
