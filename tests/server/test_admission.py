@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.server.list_query_log import ListQueryLog
+from tests.server.pipeline_pool import open_pipeline_pool
 
 from bookbound import bootstrap
 from bookbound.answering.engine import Engine, OpenBook
@@ -55,7 +56,7 @@ class BlockingAssessor:
 async def open_blocking(index: Path) -> tuple[BlockingAssessor, BookPool]:
     pipeline = await bootstrap.open_pipeline(Settings(index=index, reader="fast"))
     assessor = BlockingAssessor(pipeline)
-    return assessor, BookPool.from_pipeline(replace(pipeline, engine=replace(pipeline.engine, assessor=assessor)))
+    return assessor, await open_pipeline_pool(replace(pipeline, engine=replace(pipeline.engine, assessor=assessor)))
 
 
 async def settle() -> None:
@@ -163,7 +164,7 @@ def test_questions_that_run_together_get_the_answers_they_get_alone(example_inde
         pipeline = await bootstrap.open_pipeline(Settings(index=example_index, reader="fast", answer_threshold=0.0))
         admission = AdmissionController(max_concurrency=8, max_queue=100)
         questions = [Question(f"What is {word}?") for word in ("QoS", "a URDF", "the ZMP", "SLAM", "PPO", "a topic")]
-        async with admission.serve_books(BookPool.from_pipeline(pipeline)):
+        async with admission.serve_books(await open_pipeline_pool(pipeline)):
             alone = [(await admission.ask(question, CONTEXT)).text for question in questions]
             together = await asyncio.gather(*(admission.ask(question, CONTEXT) for question in questions * 4))
             assert [reply.text for reply in together] == alone * 4
@@ -207,7 +208,7 @@ def test_frequent_readiness_checks_cost_one_call_of_the_embedder(example_index: 
         embedder = CountingEmbedder(pipeline.engine.embedder)
         engine = replace(pipeline.engine, embedder=embedder)  # type: ignore[arg-type]
         admission = AdmissionController(max_concurrency=1, max_queue=1)
-        async with admission.serve_books(BookPool.from_pipeline(replace(pipeline, engine=engine))):
+        async with admission.serve_books(await open_pipeline_pool(replace(pipeline, engine=engine))):
             with pytest.raises(ServiceUnreachableError):
                 await admission.health_checks()["embedder"]()
             for _ in range(3):
@@ -300,7 +301,7 @@ def test_a_question_is_logged_with_the_open_edition_even_if_it_is_rejected(examp
 
 def test_a_client_that_does_not_read_its_stream_gives_its_slot_back(example_index: Path) -> None:
     async def run() -> None:
-        pool = BookPool.from_pipeline(await bootstrap.open_pipeline(Settings(index=example_index)))
+        pool = await open_pipeline_pool(await bootstrap.open_pipeline(Settings(index=example_index)))
         admission, query_log = AdmissionController(max_concurrency=1, max_queue=0), ListQueryLog()
         async with admission.log_queries(query_log), admission.serve_books(pool):
             async with aclosing(admission.stream(QUESTION, CONTEXT)) as events:

@@ -7,7 +7,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Self
+from dataclasses import dataclass
 
 from bookbound.answering.engine import Engine, OpenBook
 from bookbound.answering.pipeline import Pipeline
@@ -30,24 +30,13 @@ LIST_BOOKS_ADVICE = "To see all of them: GET /v1/books"
 log = logging.getLogger("bookbound.server")
 
 
+@dataclass(slots=True, eq=False)
 class PooledBook:
-    """An open book with the number of its users; a retired one is closed when it is idle."""
+    """An open book with the number of its users; a retired one is closed when it has none."""
 
-    def __init__(self, book: OpenBook, version: str) -> None:
-        self.book, self.version = book, version
-        self._users = 0
-
-    @property
-    def is_idle(self) -> bool:
-        return not self._users
-
-    @contextmanager
-    def use(self) -> Iterator[None]:
-        self._users += 1
-        try:
-            yield
-        finally:
-            self._users -= 1
+    book: OpenBook
+    version: str
+    users: int = 0
 
 
 class BookPool:
@@ -72,29 +61,15 @@ class BookPool:
         self._opening = asyncio.Lock()
         self._logged_errors: dict[BookRef, str] = {}
 
-    @classmethod
-    def from_pipeline(cls, pipeline: Pipeline) -> Self:
-        """A pool of one open book that never changes."""
-
-        async def open_engine() -> Engine:
-            return pipeline.engine
-
-        async def open_book(ref: BookRef, engine: Engine) -> OpenBook:
-            raise BookNotFoundError(BOOK_NOT_FOUND)
-
-        async def find_version(ref: BookRef) -> str:
-            return ""
-
-        pool = cls(open_engine, open_book, find_version, BookRef())
-        pool._engine = pipeline.engine
-        pool._books[pool.default] = PooledBook(pipeline.book, "")
-        return pool
-
     @contextmanager
     def use(self, ref: BookRef | None = None) -> Iterator[Pipeline]:
         """Keep a book open and unchanged during this block."""
-        with self._get(ref).use():
+        pooled = self._get(ref)
+        pooled.users += 1
+        try:
             yield self.pipeline(ref)
+        finally:
+            pooled.users -= 1
 
     def pipeline(self, ref: BookRef | None = None) -> Pipeline:
         book = self._get(ref).book
@@ -137,7 +112,7 @@ class BookPool:
             await asyncio.sleep(POLL_SECONDS)
             for ref in list(self._books) or [self.default]:
                 await self._update(ref)
-            for pooled in [pooled for pooled in self._retired if pooled.is_idle]:
+            for pooled in [pooled for pooled in self._retired if not pooled.users]:
                 self._retired.remove(pooled)
                 await pooled.book.close()
 
@@ -161,7 +136,7 @@ class BookPool:
         if previous := self._books.get(ref):
             self._retired.append(previous)
         self._books[ref] = pooled
-        idle = [each for each, pooled in self._books.items() if pooled.is_idle and each not in (ref, self.default)]
+        idle = [each for each, pooled in self._books.items() if not pooled.users and each not in (ref, self.default)]
         for oldest in idle[: max(0, len(self._books) - self._max_books)]:
             self._retired.append(self._books.pop(oldest))
 

@@ -25,20 +25,12 @@ class FairQueue:
     """
 
     def __init__(
-        self,
-        slots: int,
-        max_waiting: int,
-        max_wait_seconds: float | None = None,
-        now: Callable[[], float] = monotonic,
+        self, slots: int, max_waiting: int, max_wait_seconds: float | None = None, now: Callable[[], float] = monotonic
     ) -> None:
         self._slots, self._max_waiting = slots, max_waiting
         self._max_wait_seconds, self._now = max_wait_seconds, now
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
-        self._running, self._mean_seconds = 0, 0.0
-
-    @property
-    def running(self) -> int:
-        return self._running
+        self.running, self._mean_seconds = 0, 0.0
 
     @property
     def waiting(self) -> int:
@@ -46,8 +38,8 @@ class FairQueue:
 
     async def acquire(self, client: str) -> float:
         """Waits for a slot and returns when it was given, which `release` needs."""
-        if self._running < self._slots:
-            self._running += 1
+        if self.running < self._slots:
+            self.running += 1
             return self._now()
         self._check_expected_wait(client)
         if self.waiting >= self._max_waiting:
@@ -80,7 +72,7 @@ class FairQueue:
             if not turn.done():
                 turn.set_result(None)
                 return
-        self._running -= 1
+        self.running -= 1
 
     def _leave(self, client: str, turn: asyncio.Future[None]) -> None:
         """Removes a question that no longer waits; a slot that it got in the same moment goes to the next one."""

@@ -112,9 +112,5 @@ def _add_reindex_routes(router: APIRouter, reindexing: Reindexing) -> None:
 
 def _to_generation_model(manifest: Manifest, current: bool) -> GenerationModel:
     return GenerationModel(
-        id=manifest.generation,
-        created=manifest.created,
-        pages=manifest.pages,
-        chunks=manifest.chunks,
-        current=current,
+        id=manifest.generation, created=manifest.created, pages=manifest.pages, chunks=manifest.chunks, current=current
     )

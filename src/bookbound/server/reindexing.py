@@ -116,9 +116,8 @@ class Reindexing:
                 os.close(handle)
         except OSError as error:
             reason = f"The book cannot be indexed from here: {self._folder} cannot be written ({error.strerror})."
-            raise ProblemError(
-                Problem(ProblemKind.INDEX, 503, f"{reason} Make it writable, or run: bookbound index")
-            ) from error
+            advice = "Make it writable, or run: bookbound index"
+            raise ProblemError(Problem(ProblemKind.INDEX, 503, f"{reason} {advice}")) from error
         return status
 
     async def close(self) -> None:
@@ -137,13 +136,10 @@ class Reindexing:
 
     def _is_running(self) -> bool:
         try:
-            handle = os.open(self._lock_file, os.O_RDONLY)
+            with self._lock_file.open("rb") as lock:
+                return not filesystem.try_lock(lock.fileno(), shared=True)
         except OSError:
-            return False
-        try:
-            return not filesystem.try_lock(handle, shared=True)
-        finally:
-            os.close(handle)
+            return False  # nobody has ever indexed from here
 
     def _read(self) -> ReindexStatus:
         """The status in the file, unless it is about a book for which the server was started before."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.server.pipeline_pool import open_pipeline_pool
 
 from bookbound import bootstrap
 from bookbound.contracts.request_context import RequestContext, RequestRecord
@@ -15,7 +16,6 @@ from bookbound.domain.errors import ServiceTimeoutError
 from bookbound.domain.question import AnswerScope, Question
 from bookbound.domain.reply import Answer, Refusal, WriterEvent
 from bookbound.server.admission import AdmissionController
-from bookbound.server.book_pool import BookPool
 from bookbound.server.telemetry import OutcomeRecorder
 from bookbound.settings import Settings
 
@@ -48,7 +48,7 @@ async def ask(index: Path, question: Question, *, failing: bool = False) -> Requ
         engine = replace(pipeline.engine, writer=FailingWriter(), fallback_writer=pipeline.engine.writer)
         pipeline = replace(pipeline, engine=engine)
     admission, context = AdmissionController(1, 0), RequestContext()
-    async with admission.serve_books(BookPool.from_pipeline(pipeline)):
+    async with admission.serve_books(await open_pipeline_pool(pipeline)):
         try:
             await OutcomeRecorder(admission).ask(question, context)
         except ServiceTimeoutError:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import ceil
 
 from starlette.requests import Request
 
-from bookbound.contracts.http_contract import Problem, ProblemError, ProblemKind
-from bookbound.contracts.request_context import RequestContext
+from bookbound.contracts.http_contract import Problem, ProblemError, ProblemKind, get_context
 from bookbound.domain.errors import ConfigError
 from bookbound.domain.ports import RateLimiter
 from bookbound.domain.query_log_entry import Requester
@@ -37,12 +36,7 @@ class RateLimitPolicies:
             except ValueError as error:
                 raise ConfigError(f"The setting `{name}` is not a rate: {error}.") from None
 
-        return cls(
-            parse("address_rate_limit"),
-            parse("key_rate_limit"),
-            parse("query_address_rate_limit"),
-            parse("query_session_rate_limit"),
-        )
+        return cls(**{each.name: parse(f"{each.name}_rate_limit") for each in fields(cls)})
 
     def buckets(self, requester: Requester, key: str | None, has_sessions: bool) -> Iterator[RateLimitBucket]:
         """The buckets of a question; a session or a key never replaces the address."""
@@ -65,31 +59,23 @@ class QuestionCounter:
     async def __call__(self, request: Request, *, has_sessions: bool) -> None:
         if self._limiter is None:
             return
-        context: RequestContext = request.state.context
-        result = await self._limiter.take(
-            tuple(self._policies.buckets(context.requester, context.key_id, has_sessions))
-        )
+        context = get_context(request)
+        buckets = self._policies.buckets(context.requester, context.key_id, has_sessions)
+        result = await self._limiter.take(tuple(buckets))
         request.state.response_headers = build_headers(result)
         if not result.is_allowed:
-            raise ProblemError(_limit_problem(result))
+            rate, wait = result.tightest.bucket.rate, result.retry_after
+            message = f"Too many questions: {rate.amount} per {rate.period} are allowed. Try again in {wait} s."
+            raise ProblemError(Problem(ProblemKind.LIMIT, 429, message, retry_after=wait))
 
 
 def build_headers(result: RateLimitResult) -> dict[str, str]:
     """The state of each bucket, and that of the tightest again for clients that know only one."""
+    left, policies = [], []
+    for each in result.states:
+        name, rate = each.bucket.policy, each.bucket.rate
+        left.append(f'"{name}";r={each.remaining};t={ceil(each.wait_seconds)}')
+        policies.append(f'"{name}";q={rate.amount};w={rate.seconds}')
     tightest = result.tightest
-    values = (
-        ", ".join(f'"{each.bucket.policy}";r={each.remaining};t={ceil(each.wait_seconds)}' for each in result.states),
-        ", ".join(
-            f'"{each.bucket.policy}";q={each.bucket.rate.amount};w={each.bucket.rate.seconds}' for each in result.states
-        ),
-        str(tightest.bucket.rate.amount),
-        str(tightest.remaining),
-        str(ceil(tightest.wait_seconds)),
-    )
-    return dict(zip(RATE_LIMIT_HEADERS, values, strict=True))
-
-
-def _limit_problem(result: RateLimitResult) -> Problem:
-    rate, wait = result.tightest.bucket.rate, result.retry_after
-    message = f"Too many questions: {rate.amount} per {rate.period} are allowed. Try again in {wait} s."
-    return Problem(ProblemKind.LIMIT, 429, message, retry_after=wait)
+    numbers = tightest.bucket.rate.amount, tightest.remaining, ceil(tightest.wait_seconds)
+    return dict(zip(RATE_LIMIT_HEADERS, (", ".join(left), ", ".join(policies), *map(str, numbers)), strict=True))

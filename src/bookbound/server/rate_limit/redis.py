@@ -13,14 +13,7 @@ from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from bookbound.domain.errors import (
-    ConfigError,
-    ServiceAuthenticationError,
-    ServiceError,
-    ServiceResponseError,
-    ServiceTimeoutError,
-    ServiceUnreachableError,
-)
+from bookbound.domain import errors
 from bookbound.domain.rate import BucketState, RateLimitBucket, RateLimitResult
 
 SERVICE = "redis"
@@ -64,7 +57,7 @@ class RedisLimiter:
     """Keeps the times of takes for each bucket, under the name of the book and a hash of the client."""
 
     def __init__(self, url: str, name: str, secret: bytes = b"") -> None:
-        invalid = ConfigError("The setting `redis_url` must be a URL such as redis://:password@host:6379/0")
+        invalid = errors.ConfigError("The setting `redis_url` must be a URL such as redis://:password@host:6379/0")
         if not URL_PATTERN.fullmatch(url):
             raise invalid
         try:
@@ -104,24 +97,22 @@ def _translate_errors() -> Iterator[None]:
     """Raises our own errors, without the address of Redis."""
     try:
         yield
-    except exceptions.RedisError as error:
-        raise _to_service_error(error) from None
-    except TimeoutError:
-        raise ServiceTimeoutError("Redis does not answer in time.", service=SERVICE) from None
-    except OSError as error:
-        raise ServiceUnreachableError("Redis cannot be reached.", service=SERVICE) from error
+    except (exceptions.RedisError, OSError) as error:
+        kind, message = _describe_failure(error)
+        raise kind(message, service=SERVICE) from None
 
 
-def _to_service_error(error: exceptions.RedisError) -> ServiceError:
+def _describe_failure(error: exceptions.RedisError | OSError) -> tuple[type[errors.ServiceError], str]:
     match error:
         case exceptions.AuthenticationError() | exceptions.AuthorizationError() | exceptions.NoPermissionError():
-            return ServiceAuthenticationError("Redis rejects the user or the password in `redis_url`.", service=SERVICE)
-        case exceptions.TimeoutError():
-            return ServiceTimeoutError("Redis does not answer in time.", service=SERVICE)
+            return errors.ServiceAuthenticationError, "Redis rejects the user or the password in `redis_url`."
+        case exceptions.TimeoutError() | TimeoutError():
+            return errors.ServiceTimeoutError, "Redis does not answer in time."
         case exceptions.ConnectionError() if CONNECTION_CLOSED in str(error):
-            return ServiceUnreachableError(
-                "The server in `redis_url` closes the connection. Check that it is Redis.", service=SERVICE
+            return (
+                errors.ServiceUnreachableError,
+                "The server in `redis_url` closes the connection. Check that it is Redis.",
             )
-        case exceptions.ConnectionError():
-            return ServiceUnreachableError("Redis cannot be reached.", service=SERVICE)
-    return ServiceResponseError("The server in `redis_url` does not work like Redis.", service=SERVICE)
+        case exceptions.ConnectionError() | OSError():
+            return errors.ServiceUnreachableError, "Redis cannot be reached."
+    return errors.ServiceResponseError, "The server in `redis_url` does not work like Redis."

@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING
 from bookbound.contracts import http_contract
 from bookbound.contracts.http_contract import AnswerBackend, HealthCheck, ProblemKind
 from bookbound.contracts.request_context import RequestContext, RequestKind, RequestRecord
+from bookbound.domain import errors
 from bookbound.domain.book_ref import BookRef
-from bookbound.domain.errors import (
-    BookNotFoundError,
-    ServiceAuthenticationError,
-    ServiceError,
-    ServiceRateLimitError,
-    ServiceResponseError,
-    ServiceTimeoutError,
-    ServiceUnreachableError,
-)
 from bookbound.domain.judgement import RefusalReason, ReplyStatus
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.question import Question, Retrieval
@@ -36,14 +28,14 @@ OUTCOMES = {ANSWERED, UNSURE, FOUND, SERVED, DISCONNECTED, LIMITED, *REFUSED.val
 EARLY_STATUS_OUTCOMES = {422: ProblemKind.INVALID.value, 429: LIMITED}
 """The outcomes of requests that ended before they reached the book."""
 KNOWN_SERVICES = frozenset({"cohere", "embeddings", "language model", "log", "networks", "qdrant"})
-FAILURE_KINDS: tuple[tuple[type[ServiceError], str], ...] = (
-    (ServiceUnreachableError, "unreachable"),
-    (ServiceTimeoutError, "timed_out"),
-    (ServiceAuthenticationError, "denied"),
-    (ServiceResponseError, "bad_reply"),
-    (ServiceRateLimitError, "limit_reached"),
-    (ServiceError, "rejected"),
-)
+FAILURE_KINDS: dict[type[errors.ServiceError], str] = {
+    errors.ServiceUnreachableError: "unreachable",
+    errors.ServiceTimeoutError: "timed_out",
+    errors.ServiceAuthenticationError: "denied",
+    errors.ServiceResponseError: "bad_reply",
+    errors.ServiceRateLimitError: "limit_reached",
+    errors.ServiceError: "rejected",  # the last, because it is the base of the others
+}
 RequestObserver = Callable[[RequestRecord], None]
 log = logging.getLogger("bookbound.server")
 
@@ -72,10 +64,10 @@ def status_outcome(status: int | None) -> str:
     return EARLY_STATUS_OUTCOMES.get(status) or http_contract.problem_from_status(status, 400).kind.value
 
 
-def classify_failure(error: ServiceError) -> tuple[str, str]:
+def classify_failure(error: errors.ServiceError) -> tuple[str, str]:
     """The name of the service and how it failed, both from fixed sets."""
     service = error.service if error.service in KNOWN_SERVICES else "other"
-    return service, next(kind for type_, kind in FAILURE_KINDS if isinstance(error, type_))
+    return service, next(kind for type_, kind in FAILURE_KINDS.items() if isinstance(error, type_))
 
 
 class OutcomeRecorder:
@@ -125,7 +117,7 @@ def _record_outcome(kind: RequestKind, record: RequestRecord) -> Iterator[Callab
 
     try:
         yield set_outcome
-    except BookNotFoundError:
+    except errors.BookNotFoundError:
         record.kind = None  # it reached no book
         raise
     except BaseException as error:
