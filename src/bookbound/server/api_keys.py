@@ -25,6 +25,7 @@ from bookbound.settings import Settings
 KEY_FILE_NAME, KEY_FILE_FORMAT = "keys.json", 1
 CREATE_KEY_COMMAND = "bookbound key new --origin https://book.example"
 RELOAD_SECONDS = 1.0
+"""How long a revoked key may still work; a check of the file for each request would cost more."""
 ANY_ORIGIN = "*"
 """Allows every origin, and requests without one."""
 MAX_NAME_LENGTH = 100

@@ -16,6 +16,7 @@ from bookbound.domain.errors import BookboundError, BookNotFoundError, IndexNotF
 from bookbound.domain.manifest import Manifest
 
 POLL_SECONDS = 1.0
+"""How long readers may get the old generation after a new one is published."""
 MAX_OPEN_BOOKS = 32
 """The number of books that stay open; beyond it, the idle book that was asked longest ago is closed."""
 EngineOpener = Callable[[], Awaitable[Engine]]

@@ -13,7 +13,9 @@ from bookbound.server.middleware.client_identity import rate_limit_address
 
 MAX_FRAMING_BYTES = 1 << 16
 """All of a request except its body: its head, the frames of its chunks and its trailers."""
+# Tiny headers: 64 kB have room for 16,000, and each of them costs much more memory than its bytes.
 MAX_HEADERS = 256
+# One read may contain thousands of small requests, before reading can be paused.
 MAX_PIPELINED = 16
 """Requests that wait on one connection until an earlier one is answered."""
 HEAD_TIMEOUT_SECONDS = 10.0

@@ -29,6 +29,7 @@ class FairQueue:
     ) -> None:
         self._slots, self._max_waiting = slots, max_waiting
         self._max_wait_seconds, self._now = max_wait_seconds, now
+        # The clients are in the order of their turns, and the questions of each in the order in which they came.
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self.running, self._mean_seconds = 0, 0.0
 

@@ -131,6 +131,7 @@ def _uvicorn_config(
         access_log=False,
         server_header=False,
         proxy_headers=False,  # the middleware finds the client's address
+        # After our own deadline, at which clients still get an error.
         timeout_graceful_shutdown=int(GRACE_SECONDS + 2 * ABORT_SECONDS),
     )
 

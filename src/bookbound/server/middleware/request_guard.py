@@ -87,7 +87,7 @@ class RequestGuardMiddleware:
         if not is_public and (key := self._check_key(headers)):
             context: RequestContext = scope["state"]["context"]
             scope["state"]["context"] = replace(context, key_id=key.id, is_admin=key.kind is KeyKind.ADMIN)
-        if route is NO_ROUTE:
+        if route is NO_ROUTE:  # the last check: without a key nobody learns which paths exist
             raise HTTPException(404)
 
     async def _report_shutdown(self, scope: Scope, receive: Receive, response: ResponseSender) -> None:

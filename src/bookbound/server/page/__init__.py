@@ -45,7 +45,7 @@ def _add_asset(router: APIRouter, file: Path, more_headers: Mapping[str, str]) -
         "Vary": "Accept-Encoding",
         **more_headers,
     }
-    compressed = gzip.compress(content, mtime=0)
+    compressed = gzip.compress(content, mtime=0)  # without a time, every process sends the same bytes
 
     @router.api_route(f"/{file.name}", methods=["GET", "HEAD"], include_in_schema=False)
     async def asset(request: Request) -> Response:

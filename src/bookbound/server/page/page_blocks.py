@@ -24,6 +24,7 @@ _CONTAINERS = ("quote", "admonition", "definition", "list", "table", "item")
 """The kinds of blocks around others; of two with the same text, the first kind is outside."""
 _LEAVES = frozenset(("heading", "paragraph", "code", "formula", "row", "picture"))
 _VERBATIM = frozenset(("code", "formula"))
+# How many inline spans that begin before a range are checked for reaching into it.
 _MAX_LOOK_BACK = 32
 _MARKER = re.compile(r"\s*(?:[-*+•‣◦·–]|\(?(?:(?P<number>\d{1,6})|(?P<letter>[A-Za-z])|#)[.)])\s+")
 _BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
