@@ -85,11 +85,7 @@ def create_app(
     routers += [report_routes(build_report, keys, settings.book_ref)]
     routers += [book_page_routes(open_index, list_books, settings.book_ref)] if open_index else []
     routers += [index_routes(find_store, reindexing)] if find_store else []
-    if votes:
-        # Imports the database library, which only the log needs.
-        from bookbound.server.query_log.votes import vote_routes
-
-        routers.append(vote_routes(votes))
+    routers += [_build_vote_router(votes)] if votes else []
     if mcp_routes and open_index and list_books:
         routers.append(mcp_routes(OutcomeRecorder(backend), open_index, list_books, settings))
     routers += [operator_routes.metrics_routes(telemetry.metrics)] if telemetry.metrics else []
@@ -103,6 +99,12 @@ def create_app(
     app.openapi = partial(_build_openapi, app, contracts)  # type: ignore[method-assign]
     errors.install(app)
     return app
+
+
+def _build_vote_router(votes: VoteStore) -> APIRouter:
+    from bookbound.server.query_log.votes import vote_routes  # imports the database library, which only the log needs
+
+    return vote_routes(votes)
 
 
 def _build_openapi(app: FastAPI, contracts: Sequence[HttpContract]) -> dict[str, Any]:
