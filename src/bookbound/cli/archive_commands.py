@@ -9,17 +9,10 @@ from typing import Annotated
 
 import typer
 
+from bookbound.cli import terminal
 from bookbound.cli.book_access import Bootstrap, describe_location, explain_missing_index
 from bookbound.cli.exit_codes import exit_on_error, prefix_source_errors
 from bookbound.cli.options import BookOption, EditionOption, IndexOption, JsonOption, parse_path
-from bookbound.cli.terminal import (
-    format_bytes,
-    format_table,
-    print_json,
-    print_lines,
-    print_warning,
-    show_progress,
-)
 from bookbound.contracts.serialization import serialize_manifest
 from bookbound.domain.errors import ConfigError
 from bookbound.domain.manifest import Manifest
@@ -47,10 +40,11 @@ def export(
     with exit_on_error(as_json, index=index):
         settings = load_settings(index=index, book=book, edition=edition)
         bootstrap: Bootstrap = ctx.obj
-        with explain_missing_index(settings), show_progress({"chunks": "Chunks", "vectors": "Vectors"}) as progress:
+        stages = {"chunks": "Chunks", "vectors": "Vectors"}
+        with explain_missing_index(settings), terminal.show_progress(stages) as progress:
             settings = asyncio.run(bootstrap.resolve_book_settings(settings))
             manifest = asyncio.run(export_index(bootstrap.build_store(settings), file, progress))
-        rows = [("File", str(file)), ("Size", format_bytes(file.stat().st_size))]
+        rows = [("File", str(file)), ("Size", terminal.format_bytes(file.stat().st_size))]
         _print_transfer_result(manifest, rows, as_json)
 
 
@@ -69,7 +63,7 @@ def import_(
     with exit_on_error(as_json, index=index):
         settings = load_settings(index=index, book=book, edition=edition)
         bootstrap: Bootstrap = ctx.obj
-        with prefix_source_errors(file), show_progress({"import": "Import"}) as progress:
+        with prefix_source_errors(file), terminal.show_progress({"import": "Import"}) as progress:
             manifest = asyncio.run(import_index(file, bootstrap.build_store(settings), progress, force=force))
         rows = [("Name", settings.book_ref.cli_options or "none"), ("Index", describe_location(settings))]
         _print_transfer_result(manifest, rows, as_json)
@@ -80,7 +74,7 @@ async def _warn_embedder_mismatch(manifest: Manifest, bootstrap: Bootstrap, sett
     with suppress(ConfigError):  # the next question reports it
         embedder = bootstrap.build_embedder(settings)
         if embedder.name != manifest.embedder:
-            print_warning(
+            terminal.print_warning(
                 f"This index was made with {manifest.embedder}, but questions are embedded with {embedder.name}, so "
                 "none can be answered. Set `embedder` and `embedder_model` as for the export, or index the book again."
             )
@@ -89,7 +83,7 @@ async def _warn_embedder_mismatch(manifest: Manifest, bootstrap: Bootstrap, sett
 
 def _print_transfer_result(manifest: Manifest, rows: list[tuple[str, str]], as_json: bool) -> None:
     if as_json:
-        print_json({**serialize_manifest(manifest), **{name.lower(): value for name, value in rows}})
+        terminal.print_json({**serialize_manifest(manifest), **{name.lower(): value for name, value in rows}})
         return
     about = [("Book", manifest.title), ("Chunks", str(manifest.chunks)), ("Generation", manifest.generation)]
-    print_lines(format_table([*about, *rows]))
+    terminal.print_lines(terminal.format_table([*about, *rows]))

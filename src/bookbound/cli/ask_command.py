@@ -14,26 +14,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from bookbound.cli import reply_view
+from bookbound.cli import exit_codes, options, reply_view, terminal
 from bookbound.cli.book_access import open_book
-from bookbound.cli.exit_codes import (
-    EXIT_ANSWERED,
-    EXIT_REFUSED,
-    exit_on_error,
-    exit_without_cleanup,
-    keep_index_option,
-)
-from bookbound.cli.options import (
-    BookOption,
-    EditionOption,
-    IndexOption,
-    JsonOption,
-    OutputFormat,
-    OutputFormatOption,
-    TopKOption,
-    parse_text,
-)
-from bookbound.cli.terminal import StyledLine, escape_line_breaks, print_json, print_lines, styled
 from bookbound.contracts import serialization
 from bookbound.contracts.serialization import JsonObject
 from bookbound.domain.errors import InvalidInputError
@@ -71,7 +53,7 @@ class ContractReply(NamedTuple):
 
     is_answered: bool
     json: JsonObject
-    lines: Iterable[StyledLine]
+    lines: Iterable[terminal.StyledLine]
 
 
 BookFactory = Callable[[], Book]
@@ -112,7 +94,7 @@ def _ask_agent(arguments: AskArguments, opener: BookFactory) -> ContractReply:
     query = agent.AgentQuery(arguments.text, arguments.k, threshold)
     reply = agent.ask_or_raise(query, opener())
     if isinstance(reply, agent.AgentError):
-        return ContractReply(False, _serialize_agent_error(reply), [styled((reply.message, "bold yellow"))])
+        return ContractReply(False, _serialize_agent_error(reply), [terminal.styled((reply.message, "bold yellow"))])
     lines = reply_view.format_agent_reply(reply, arguments.verbose)
     return ContractReply(reply.has_relevant_context, asdict(reply), lines)
 
@@ -134,7 +116,7 @@ def _serialize_agent_error(error: AgentError) -> JsonObject:
 
 QuestionArgument = Annotated[
     list[str],
-    typer.Argument(metavar="QUESTION", parser=parse_text, help="The question; - reads it from standard input."),
+    typer.Argument(metavar="QUESTION", parser=options.parse_text, help="The question; - reads it from standard input."),
 ]
 SelectedTextOption = Annotated[
     str | None,
@@ -162,7 +144,7 @@ VerboseOption = Annotated[
 SearchWordsArgument = Annotated[
     list[str],
     typer.Argument(
-        metavar="WORDS", parser=parse_text, help="The words to search for; - reads them from standard input."
+        metavar="WORDS", parser=options.parse_text, help="The words to search for; - reads them from standard input."
     ),
 ]
 
@@ -170,15 +152,15 @@ SearchWordsArgument = Annotated[
 def ask(
     ctx: typer.Context,
     question: QuestionArgument,
-    index: IndexOption = None,
-    book: BookOption = None,
-    edition: EditionOption = None,
-    k: TopKOption = 5,
+    index: options.IndexOption = None,
+    book: options.BookOption = None,
+    edition: options.EditionOption = None,
+    k: options.TopKOption = 5,
     selected_text: SelectedTextOption = None,
     threshold: ThresholdOption = None,
     contract: ContractOption = ContractName.CANONICAL,
-    output_format: OutputFormatOption = OutputFormat.TEXT,
-    as_json: JsonOption = False,
+    output_format: options.OutputFormatOption = options.OutputFormat.TEXT,
+    as_json: options.JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
     """Answer a question in the book's own words with citations, or say that the book does not answer it.
@@ -193,31 +175,31 @@ def ask(
         raise typer.BadParameter("Standard input cannot be both the question and the selected text. Use - only once.")
     if selected_text is not None and contract is not ContractName.CANONICAL:
         raise typer.BadParameter(f"The contract {contract} has no selected text. Use --contract canonical.")
-    as_json = as_json or output_format is OutputFormat.JSON
-    with exit_on_error(as_json, partial(serialize_contract_error, contract)), ExitStack() as stack:
+    as_json = as_json or output_format is options.OutputFormat.JSON
+    with exit_codes.exit_on_error(as_json, partial(serialize_contract_error, contract)), ExitStack() as stack:
         selection = _read_argument(selected_text) if selected_text else None
         arguments = AskArguments(_read_argument(text), selection, k, threshold, verbose)
         settings = load_settings(index=index, book=book, edition=edition)
         reply = ask_by_contract(contract, arguments, lambda: stack.enter_context(open_book(ctx.obj, settings)))
-        print_json(reply.json) if as_json else print_lines(reply.lines)
-        exit_without_cleanup(EXIT_ANSWERED if reply.is_answered else EXIT_REFUSED)
+        terminal.print_json(reply.json) if as_json else terminal.print_lines(reply.lines)
+        exit_codes.exit_without_cleanup(exit_codes.EXIT_ANSWERED if reply.is_answered else exit_codes.EXIT_REFUSED)
 
 
 def search(
     ctx: typer.Context,
     words: SearchWordsArgument,
-    index: IndexOption = None,
-    book: BookOption = None,
-    edition: EditionOption = None,
-    k: TopKOption = 5,
-    as_json: JsonOption = False,
+    index: options.IndexOption = None,
+    book: options.BookOption = None,
+    edition: options.EditionOption = None,
+    k: options.TopKOption = 5,
+    as_json: options.JsonOption = False,
 ) -> None:
     """List the passages that most probably answer, best first, without a judgement.
 
     The similarity compares the meaning of question and passage. The order comes from a network that reads both.
     """
     argument = _require_single_argument("search", words, index)
-    with exit_on_error(as_json):
+    with exit_codes.exit_on_error(as_json):
         text = _read_argument(argument).strip()
         if not 1 <= len(text) <= MAX_QUESTION_CHARS:
             raise InvalidInputError(f"A search needs 1 to {MAX_QUESTION_CHARS} characters, not {len(text)}.")
@@ -226,17 +208,19 @@ def search(
         with open_book(ctx.obj, settings) as opened:
             passages = opened.search(text, k=k)
             if as_json:
-                print_json({"passages": serialization.serialize_passages(Retrieval(passages))})
+                terminal.print_json({"passages": serialization.serialize_passages(Retrieval(passages))})
             else:
-                print_lines(reply_view.format_passages(passages))
-            exit_without_cleanup(EXIT_ANSWERED)
+                terminal.print_lines(reply_view.format_passages(passages))
+            exit_codes.exit_without_cleanup(exit_codes.EXIT_ANSWERED)
 
 
 def _require_single_argument(command: str, words: list[str], index: Path | None) -> str:
     if len(words) == 1:
         return words[0]
-    quoted = escape_line_breaks(shlex.quote(" ".join(words)))
-    suggestion = keep_index_option(f"Put the words in quotes, as one argument: bookbound {command} {quoted}", index)
+    quoted = terminal.escape_line_breaks(shlex.quote(" ".join(words)))
+    suggestion = exit_codes.keep_index_option(
+        f"Put the words in quotes, as one argument: bookbound {command} {quoted}", index
+    )
     raise typer.BadParameter(suggestion)
 
 

@@ -18,6 +18,7 @@ from bookbound.answering.deciding.operating_point import (
     Calibration,
     save_calibration,
 )
+from bookbound.cli import terminal
 from bookbound.cli.book_access import Bootstrap, resolve_one_book
 from bookbound.cli.eval_command import (
     QuestionsOption,
@@ -28,15 +29,6 @@ from bookbound.cli.eval_command import (
 )
 from bookbound.cli.exit_codes import EXIT_ANSWERED, EXIT_REFUSED, exit_on_error, exit_without_cleanup
 from bookbound.cli.options import BookOption, EditionOption, IndexOption, parse_path
-from bookbound.cli.terminal import (
-    BLANK_LINE,
-    StyledLine,
-    format_count,
-    print_lines,
-    print_to_stderr,
-    print_warning,
-    styled,
-)
 from bookbound.domain.errors import ConfigError
 from bookbound.domain.manifest import Manifest
 from bookbound.settings import ENVIRONMENT_PREFIX, SETTINGS_FILE, Settings, load_settings
@@ -114,18 +106,20 @@ def calibrate(
         result = _try_thresholds(ctx.obj, settings, items, min_precision)
         rows, choice = result.rows, result.choice
         comparison = format_comparison(result.in_use, result.new)
-        print_lines([*format_curve(rows, choice), BLANK_LINE, *comparison, BLANK_LINE])
+        terminal.print_lines([*format_curve(rows, choice), terminal.BLANK_LINE, *comparison, terminal.BLANK_LINE])
         objections = list(_find_objections(items, result))
         for warning in (*_warn_small_set(len(items)), *objections):
-            print_warning(warning)
+            terminal.print_warning(warning)
         writes = choice is not None and (force or not objections)
         if choice is None:
-            print_to_stderr(describe_unreached_precision(rows, min_precision))
+            terminal.print_to_stderr(describe_unreached_precision(rows, min_precision))
         elif not writes:
-            print_to_stderr(f"Nothing was written. To use the threshold {choice.threshold:.2f} anyway, add --force.")
+            terminal.print_to_stderr(
+                f"Nothing was written. To use the threshold {choice.threshold:.2f} anyway, add --force."
+            )
         else:
             found = _build_calibration(choice, min_precision, len(items), result)
-            print_lines(_save_calibration(found, rows, book_settings, output_file))
+            terminal.print_lines(_save_calibration(found, rows, book_settings, output_file))
     exit_without_cleanup(EXIT_ANSWERED if writes else EXIT_REFUSED)
 
 
@@ -173,7 +167,7 @@ def _check_output_file(questions: Path, output_file: Path | None, settings: Sett
 
 def _warn_small_set(size: int) -> Iterator[str]:
     if size < MIN_QUESTIONS:
-        count = format_count(size, "question")
+        count = terminal.format_count(size, "question")
         yield f"The set has {count}: with fewer than {MIN_QUESTIONS}, the choice depends on chance."
 
 
@@ -205,10 +199,10 @@ def _build_calibration(choice: CurvePoint, wanted: float, questions: int, result
 
 def _save_calibration(
     found: Calibration, rows: Sequence[CurvePoint], settings: Settings, output_file: Path | None
-) -> Iterator[StyledLine]:
+) -> Iterator[terminal.StyledLine]:
     """Store the choice; the lines say what was chosen and how it takes effect."""
     threshold = f"{found.answer_threshold:.2f}"
-    yield styled(
+    yield terminal.styled(
         "Answer threshold ",
         (threshold, "bold"),
         f": {found.coverage:.0%} of the answerable questions are answered, and {found.precision:.0%} of the answers "
@@ -217,16 +211,16 @@ def _save_calibration(
     file = output_file or (None if settings.qdrant_url else settings.index / OPERATING_POINT_FILE)
     if file:
         save_calibration(found, [row.to_json() for row in rows], file)
-        yield styled("Written: ", (str(file), "bold"))
+        yield terminal.styled("Written: ", (str(file), "bold"))
     if output_file or settings.qdrant_url:
         reason = (
             "An index on a Qdrant server has no calibration file"
             if settings.qdrant_url
             else "The file is not next to the index"
         )
-        yield styled(
+        yield terminal.styled(
             f"{reason}. To use the threshold, set answer_threshold = {threshold} in {SETTINGS_FILE} "
             f"or {ENVIRONMENT_PREFIX}ANSWER_THRESHOLD={threshold} in the environment."
         )
     elif settings.answer_threshold is not None:
-        yield styled(f"The setting answer_threshold = {settings.answer_threshold:.2f} overrides this choice.")
+        yield terminal.styled(f"The setting answer_threshold = {settings.answer_threshold:.2f} overrides this choice.")

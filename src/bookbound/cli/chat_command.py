@@ -9,27 +9,11 @@ from contextlib import contextmanager, suppress
 
 import typer
 
+from bookbound.cli import exit_codes, terminal
 from bookbound.cli.block_view import format_completed_question
 from bookbound.cli.book_access import open_book
-from bookbound.cli.exit_codes import (
-    EXIT_ANSWERED,
-    EXIT_REFUSED,
-    exit_on_error,
-    exit_without_cleanup,
-    print_error,
-)
 from bookbound.cli.options import BookOption, EditionOption, IndexOption
 from bookbound.cli.reply_view import format_passages, format_reply
-from bookbound.cli.terminal import (
-    BLANK_LINE,
-    StyledLine,
-    create_console,
-    flush_stdout,
-    format_table,
-    print_line,
-    print_lines,
-    styled,
-)
 from bookbound.domain.errors import BookboundError
 from bookbound.domain.question import MAX_TURN_ANSWER_CHARS, MAX_TURNS, CompletedQuestion, Turn
 from bookbound.domain.reply import Answer, AnswerSentence, PipelineEvent, Reply
@@ -61,31 +45,31 @@ class ChatSession:
             with _show_progress() as on_event:
                 reply = self._book.ask(question, conversation=self._turns, on_event=on_event)
         except BookboundError as error:
-            flush_stdout()
-            return print_error(error)
+            terminal.flush_stdout()
+            return exit_codes.print_error(error)
         turn = Turn(question.strip(), reply.text[:MAX_TURN_ANSWER_CHARS])
         self._turns = [*self._turns, turn][-MAX_TURNS:]
         self._last_reply = reply
-        print_lines([*format_reply(reply), BLANK_LINE])
-        flush_stdout()
-        return EXIT_ANSWERED if isinstance(reply, Answer) else EXIT_REFUSED
+        terminal.print_lines([*format_reply(reply), terminal.BLANK_LINE])
+        terminal.flush_stdout()
+        return exit_codes.EXIT_ANSWERED if isinstance(reply, Answer) else exit_codes.EXIT_REFUSED
 
     def run_command(self, command: str) -> None:
         match command.lower():
             case "/clear":
                 self._turns, self._last_reply = [], None
-                print_line(("The conversation is forgotten.", "dim"))
+                terminal.print_line(("The conversation is forgotten.", "dim"))
             case "/sources" if self._last_reply and self._last_reply.trace.note and not self._last_reply.citations:
-                print_line("No passage of the book was read for this reply.")
+                terminal.print_line("No passage of the book was read for this reply.")
             case "/sources" if self._last_reply:
-                print_lines(format_passages(self._last_reply.trace.retrieval.passages))
+                terminal.print_lines(format_passages(self._last_reply.trace.retrieval.passages))
             case "/sources":
-                print_line("There is no reply yet. Ask a question first.")
+                terminal.print_line("There is no reply yet. Ask a question first.")
             case "/help":
-                print_lines(format_table(list(HELP.items())))
+                terminal.print_lines(terminal.format_table(list(HELP.items())))
             case _:
-                print_line(f"There is no command {command}. The commands are {', '.join(HELP)}.")
-        flush_stdout()
+                terminal.print_line(f"There is no command {command}. The commands are {', '.join(HELP)}.")
+        terminal.flush_stdout()
 
 
 def chat(ctx: typer.Context, index: IndexOption = None, book: BookOption = None, edition: EditionOption = None) -> None:
@@ -97,20 +81,20 @@ def chat(ctx: typer.Context, index: IndexOption = None, book: BookOption = None,
     Exit codes: 0; from a pipe or file, the highest of its questions: 0 answered, 1 unsure or refused, 3 a service could
     not be reached, 4 invalid input. 2 bad use or configuration.
     """
-    with exit_on_error():
+    with exit_codes.exit_on_error():
         settings = load_settings(index=index, book=book, edition=edition)
         with open_book(ctx.obj, settings) as opened:
             is_interactive = sys.stdin.isatty() and sys.stdout.isatty()
             if is_interactive:
                 title = opened.manifest.title
-                print_line("Book: ", (title, "bold"), (". /help lists the commands, Ctrl-D ends.", "dim"))
+                terminal.print_line("Book: ", (title, "bold"), (". /help lists the commands, Ctrl-D ends.", "dim"))
             code = _run_session(ChatSession(opened), is_interactive)
-            exit_without_cleanup(EXIT_ANSWERED if is_interactive else code)
+            exit_codes.exit_without_cleanup(exit_codes.EXIT_ANSWERED if is_interactive else code)
 
 
 def _run_session(session: ChatSession, is_interactive: bool) -> int:
     """Answer every line and return the highest exit code; on a terminal, Ctrl-C stops the answer or drops the line."""
-    code = EXIT_ANSWERED
+    code = exit_codes.EXIT_ANSWERED
     line: str | None = ""
     while line is not None:
         command = _COMMAND.fullmatch(line)
@@ -121,12 +105,12 @@ def _run_session(session: ChatSession, is_interactive: bool) -> int:
                 session.run_command(command["name"])
             elif line:
                 if not is_interactive:  # there the prompt shows the question
-                    print_line(("> ", "dim"), (line, "bold"))
+                    terminal.print_line(("> ", "dim"), (line, "bold"))
                 code = max(code, session.ask(line))
         except KeyboardInterrupt:
             if not is_interactive:
                 raise
-            print_line(("Stopped.", "dim"))
+            terminal.print_line(("Stopped.", "dim"))
         try:
             line = read_line(is_interactive)
         except KeyboardInterrupt:
@@ -162,17 +146,18 @@ def _show_progress() -> Iterator[Callable[[PipelineEvent], None] | None]:
     from rich.live import Live
     from rich.text import Text
 
-    shown: list[StyledLine] = []
-    with Live(Text("…"), console=create_console(sys.stdout), transient=True, auto_refresh=False) as live:
+    shown: list[terminal.StyledLine] = []
+    with Live(Text("…"), console=terminal.create_console(sys.stdout), transient=True, auto_refresh=False) as live:
 
         def on_event(event: PipelineEvent) -> None:
             if isinstance(event, CompletedQuestion):
                 shown.extend(format_completed_question(event.text))
             elif isinstance(event, AnswerSentence):
-                shown.append(styled(event.text))
+                shown.append(terminal.styled(event.text))
             if live.is_started:
                 live.update(
-                    Text("\n").join(Text.assemble(*line.pieces) for line in [*shown, styled("…")]), refresh=True
+                    Text("\n").join(Text.assemble(*line.pieces) for line in [*shown, terminal.styled("…")]),
+                    refresh=True,
                 )
 
         yield on_event

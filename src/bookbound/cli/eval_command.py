@@ -12,22 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bookbound.answering.pipeline import Pipeline
+from bookbound.cli import terminal
 from bookbound.cli.book_access import Bootstrap, format_operating_point, resolve_one_book
 from bookbound.cli.exit_codes import EXIT_ANSWERED, EXIT_REFUSED, exit_on_error, exit_without_cleanup
 from bookbound.cli.options import BookOption, EditionOption, IndexOption, parse_path
-from bookbound.cli.terminal import (
-    BLANK_LINE,
-    StyledLine,
-    format_count,
-    format_grid,
-    format_table,
-    print_json,
-    print_line,
-    print_lines,
-    print_to_stderr,
-    print_warning,
-    show_progress,
-)
 from bookbound.domain.errors import ConfigError
 from bookbound.settings import Settings, load_settings
 
@@ -98,20 +86,21 @@ def evaluate(
         pipeline, outcomes = asyncio.run(ask_question_set(ctx.obj, settings, items))
         point = ctx.obj.load_operating_point(settings, pipeline.book.manifest)
         metrics = build_evaluation_report(pipeline, outcomes, point)
-        print_json(metrics) if prints_json else print_lines(_format_metrics(metrics))
+        terminal.print_json(metrics) if prints_json else terminal.print_lines(_format_metrics(metrics))
         _write_files(metrics, None if prints_json else json_file, html_file, prints_json)
         missed = [message for each in requirements if (message := each.describe_violation(metrics))]
         for message in missed:
-            print_to_stderr(("Missed: ", "bold red"), message)
+            terminal.print_to_stderr(("Missed: ", "bold red"), message)
     exit_without_cleanup(EXIT_REFUSED if missed else EXIT_ANSWERED)
 
 
 def warn_unchecked_answers(items: list[EvaluationQuestion]) -> None:
     """Warn of answerable questions of which nothing says what a right answer is."""
     if count := sum(not item.is_checkable for item in items):
-        print_warning(
-            f"Any answer counts as right for {format_count(count, 'answerable question')} without `evidence` and "
-            "`must_contain`. Add one of them to check the answers, too."
+        unchecked = terminal.format_count(count, "answerable question")
+        terminal.print_warning(
+            f"Any answer counts as right for {unchecked} without `evidence` and `must_contain`. Add one of them to check "
+            "the answers, too."
         )
 
 
@@ -155,7 +144,7 @@ async def ask_question_set(
 
     pipeline = await bootstrap.open_pipeline(settings)
     done = 0
-    with show_progress({"ask": "Ask"}) as progress:
+    with terminal.show_progress({"ask": "Ask"}) as progress:
         progress("ask", 0, len(items))
 
         def tick() -> None:
@@ -166,11 +155,11 @@ async def ask_question_set(
         return pipeline, await run_questions(pipeline, items, tick)
 
 
-def _format_metrics(metrics: MetricsDict) -> Iterator[StyledLine]:
+def _format_metrics(metrics: MetricsDict) -> Iterator[terminal.StyledLine]:
     from bookbound.evaluation.html_report import build_metric_tables
 
     counts, point = metrics["questions"], metrics["operating_point"]
-    yield from format_table(
+    yield from terminal.format_table(
         [
             ("Book", metrics["index"]["title"]),
             ("Questions", f"{counts['all']}, {counts['answerable']} of them answerable"),
@@ -178,8 +167,8 @@ def _format_metrics(metrics: MetricsDict) -> Iterator[StyledLine]:
         ]
     )
     for table in build_metric_tables(metrics):
-        yield BLANK_LINE
-        yield from format_grid(table.columns, table.rows, table.title)
+        yield terminal.BLANK_LINE
+        yield from terminal.format_grid(table.columns, table.rows, table.title)
 
 
 def _write_files(metrics: MetricsDict, json_file: Path | None, html_file: Path | None, is_quiet: bool) -> None:
@@ -190,6 +179,6 @@ def _write_files(metrics: MetricsDict, json_file: Path | None, html_file: Path |
     if html_file:
         html_file.write_text(render_evaluation_report(metrics), encoding="utf-8")
     written = [file for file in (json_file, html_file) if file and not is_quiet]
-    print_lines([BLANK_LINE] * bool(written))
+    terminal.print_lines([terminal.BLANK_LINE] * bool(written))
     for file in written:
-        print_line("Written: ", (str(file), "bold"))
+        terminal.print_line("Written: ", (str(file), "bold"))

@@ -13,14 +13,7 @@ from typing import NoReturn
 
 import typer
 
-from bookbound.cli.terminal import (
-    StandardOutputError,
-    discard_unwritten,
-    escape_line_breaks,
-    flush_stdout,
-    print_json,
-    print_to_stderr,
-)
+from bookbound.cli import terminal
 from bookbound.contracts.serialization import JsonObject, serialize_error
 from bookbound.domain.errors import BookboundError, InvalidInputError, ServiceError, SourceError
 from bookbound.settings import format_index_option
@@ -61,7 +54,7 @@ def exit_on_error(
     """
     try:
         yield
-        flush_stdout()
+        terminal.flush_stdout()
     except KeyboardInterrupt:
         raise typer.Exit(EXIT_INTERRUPTED) from None
     except Exception as error:
@@ -75,12 +68,12 @@ def print_error(
     if os.environ.get("BOOKBOUND_DEBUG"):
         with suppress(OSError):
             traceback.print_exception(error)
-    elif as_json and not isinstance(error, BrokenPipeError | StandardOutputError):
-        with suppress(OSError, StandardOutputError):
-            print_json(serialize(error))
+    elif as_json and not isinstance(error, BrokenPipeError | terminal.StandardOutputError):
+        with suppress(OSError, terminal.StandardOutputError):
+            terminal.print_json(serialize(error))
     elif not isinstance(error, BrokenPipeError):
         message = keep_index_option(serialize_error(error)["error"]["message"], index)
-        print_to_stderr(("Error: ", "bold red"), escape_line_breaks(message))
+        terminal.print_to_stderr(("Error: ", "bold red"), terminal.escape_line_breaks(message))
     return next(code for kind, code in EXIT_CODES_BY_ERROR if isinstance(error, kind))
 
 
@@ -92,14 +85,14 @@ def keep_index_option(message: str, index: Path | None) -> str:
 def flush_before_exit(code: int) -> int:
     """The exit code once all output is written: a result that did not arrive is an error."""
     try:
-        flush_stdout()
-    except (BrokenPipeError, StandardOutputError) as error:
+        terminal.flush_stdout()
+    except (BrokenPipeError, terminal.StandardOutputError) as error:
         code = print_error(error) if code in (EXIT_ANSWERED, EXIT_REFUSED) else code
-        discard_unwritten(sys.stdout)
+        terminal.discard_unwritten(sys.stdout)
     try:
         sys.stderr.flush()
     except OSError:
-        discard_unwritten(sys.stderr)
+        terminal.discard_unwritten(sys.stderr)
     return code
 
 

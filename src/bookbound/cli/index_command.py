@@ -10,34 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bookbound.cli import options, terminal
 from bookbound.cli.book_access import Bootstrap, describe_location, format_book_options, require_folder
 from bookbound.cli.exit_codes import EXIT_PAGES_LOST, exit_on_error, prefix_source_errors, print_error
-from bookbound.cli.options import (
-    BookOption,
-    CollectionOption,
-    EditionOption,
-    FieldOption,
-    IndexOption,
-    JsonOption,
-    SiteOption,
-    SourceArgument,
-    SourceFormatOption,
-    choose_source,
-)
-from bookbound.cli.terminal import (
-    BLANK_LINE,
-    StyledLine,
-    flush_stdout,
-    format_count,
-    format_table,
-    print_json,
-    print_line,
-    print_lines,
-    print_to_stderr,
-    print_warning,
-    show_progress,
-    styled,
-)
 from bookbound.contracts.serialization import serialize_manifest
 from bookbound.domain.errors import BookboundError, ConfigError
 from bookbound.settings import Settings, load_settings
@@ -60,19 +35,19 @@ WatchOption = Annotated[bool, typer.Option("--watch", help="Index again whenever
 
 def index(
     ctx: typer.Context,
-    source: SourceArgument = None,
-    site: SiteOption = None,
-    from_qdrant: CollectionOption = None,
-    fields: FieldOption = None,
-    index: IndexOption = None,
-    book: BookOption = None,
-    edition: EditionOption = None,
+    source: options.SourceArgument = None,
+    site: options.SiteOption = None,
+    from_qdrant: options.CollectionOption = None,
+    fields: options.FieldOption = None,
+    index: options.IndexOption = None,
+    book: options.BookOption = None,
+    edition: options.EditionOption = None,
     title: TitleOption = None,
-    source_format: SourceFormatOption = None,
+    source_format: options.SourceFormatOption = None,
     force: ForceIndexOption = False,
     dry_run: DryRunOption = False,
     watch: WatchOption = False,
-    as_json: JsonOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Index a book. If it is indexed already, index only what changed.
 
@@ -81,7 +56,7 @@ def index(
     """
     with exit_on_error(as_json):
         settings = load_settings(index=index, book=book, edition=edition, title=title)
-        target = choose_source(source, site, from_qdrant, fields, ctx.info_name)
+        target = options.choose_source(source, site, from_qdrant, fields, ctx.info_name)
         if watch and isinstance(target, str):
             raise ConfigError("Only a folder or file can be watched. Index it again from time to time.")
         if watch and dry_run:
@@ -107,14 +82,17 @@ def index_with_progress(
     """Index the book with progress bars; returns the result and the seconds it took."""
     require_folder(settings)
     start = perf_counter()
-    with prefix_source_errors(source), show_progress({"read": "Read", "split": "Split", "embed": "Embed"}) as progress:
+    with (
+        prefix_source_errors(source),
+        terminal.show_progress({"read": "Read", "split": "Split", "embed": "Embed"}) as progress,
+    ):
         result = bootstrap.index_book(source, settings, progress, kind=kind, force=force, dry_run=dry_run)
     return result, perf_counter() - start
 
 
 def print_index_result(result: IndexingResult, seconds: float, settings: Settings, as_json: bool) -> None:
     if as_json:
-        print_json(
+        terminal.print_json(
             serialize_manifest(result.manifest)
             | {
                 "changes": {name: getattr(result.changes, name) for name in CHANGE_NAMES},
@@ -127,17 +105,17 @@ def print_index_result(result: IndexingResult, seconds: float, settings: Setting
         )
         return
     _print_notices(result)
-    print_lines(format_table(_build_summary_rows(result, seconds, settings)))
+    terminal.print_lines(terminal.format_table(_build_summary_rows(result, seconds, settings)))
     if result.changes and not result.is_published:
-        print_lines([BLANK_LINE, *_format_pending_changes(result)])
+        terminal.print_lines([terminal.BLANK_LINE, *_format_pending_changes(result)])
     elif result.manifest.generation:
-        print_lines([BLANK_LINE])
-        print_line("Next: ", (f'bookbound ask "your question"{format_book_options(settings)}', "bold"))
+        terminal.print_lines([terminal.BLANK_LINE])
+        terminal.print_line("Next: ", (f'bookbound ask "your question"{format_book_options(settings)}', "bold"))
 
 
 def _print_notices(result: IndexingResult) -> None:
     for file, message, _ in result.notices:
-        print_warning(f"{file}: {message}")
+        terminal.print_warning(f"{file}: {message}")
 
 
 def _build_summary_rows(result: IndexingResult, seconds: float, settings: Settings) -> list[tuple[str, str]]:
@@ -163,7 +141,9 @@ def describe_changes(result: IndexingResult) -> str:
     files = {name: getattr(result.changes, name) for name in CHANGE_NAMES}
     # A PDF changes by chapters, which are not what its readers call pages.
     noun = "page" if result.manifest.pages == len(result.manifest.page_fingerprints) else "part"
-    summary = ", ".join(f"{format_count(len(files[name]), noun)} {name}" for name in CHANGE_NAMES if files[name])
+    summary = ", ".join(
+        f"{terminal.format_count(len(files[name]), noun)} {name}" for name in CHANGE_NAMES if files[name]
+    )
     if result.is_published:
         return summary or "none; indexed again"
     return f"{summary}; not published (dry run)" if summary else "none; the published index stays as it is"
@@ -172,16 +152,18 @@ def describe_changes(result: IndexingResult) -> str:
 def _describe_missing(result: IndexingResult) -> str:
     files = {notice.file for notice in result.notices if notice.lost}
     return (
-        f"words of {format_count(len(files), 'file')}; see the warnings (exit code {EXIT_PAGES_LOST})" if files else ""
+        f"words of {terminal.format_count(len(files), 'file')}; see the warnings (exit code {EXIT_PAGES_LOST})"
+        if files
+        else ""
     )
 
 
-def _format_pending_changes(result: IndexingResult) -> Iterator[StyledLine]:
+def _format_pending_changes(result: IndexingResult) -> Iterator[terminal.StyledLine]:
     for name in CHANGE_NAMES:
         files = getattr(result.changes, name)
         shown = [f"{old} -> {new}" for new, old in files.items()] if name == "renamed" else list(files)
         more = [f"and {len(shown) - MAX_LISTED_PAGES} more"] if len(shown) > MAX_LISTED_PAGES else []
-        yield from (styled((f"{name:>8}  ", "dim"), file) for file in shown[:MAX_LISTED_PAGES] + more)
+        yield from (terminal.styled((f"{name:>8}  ", "dim"), file) for file in shown[:MAX_LISTED_PAGES] + more)
 
 
 def watch_source(
@@ -190,7 +172,7 @@ def watch_source(
     """Index again after each change until Ctrl-C; an error is reported, and the next change is awaited."""
     from bookbound.sources.fingerprints import source_stat_signature
 
-    print_to_stderr((f"Watching {source} (Ctrl-C ends)", "dim"))
+    terminal.print_to_stderr((f"Watching {source} (Ctrl-C ends)", "dim"))
     signature: object = None
     for has_changed in _poll_changes(source, settings):
         old_signature, signature = signature, source_stat_signature(source, last.manifest.outside_files)
@@ -207,8 +189,8 @@ def watch_source(
         if result.is_published and as_json:
             print_index_result(result, seconds, settings, as_json)
         elif result.is_published:
-            print_line(f"Published {result.manifest.generation}: {describe_changes(result)}")
-        flush_stdout()
+            terminal.print_line(f"Published {result.manifest.generation}: {describe_changes(result)}")
+        terminal.flush_stdout()
 
 
 def _poll_changes(source: Path, settings: Settings) -> Iterator[bool]:

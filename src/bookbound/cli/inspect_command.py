@@ -8,28 +8,8 @@ from itertools import groupby
 
 import typer
 
+from bookbound.cli import options, terminal
 from bookbound.cli.exit_codes import EXIT_PAGES_LOST, exit_on_error, prefix_source_errors
-from bookbound.cli.options import (
-    CollectionOption,
-    EditionOption,
-    FieldOption,
-    JsonOption,
-    SiteOption,
-    SourceArgument,
-    SourceFormatOption,
-    choose_source,
-)
-from bookbound.cli.terminal import (
-    BLANK_LINE,
-    StyledLine,
-    escape_line_breaks,
-    format_count,
-    format_table,
-    print_json,
-    print_lines,
-    show_progress,
-    styled,
-)
 from bookbound.domain.document import Block, BlockKind, Page, ParsedBook
 from bookbound.settings import load_settings
 
@@ -43,13 +23,13 @@ _COUNTED_BLOCKS: tuple[tuple[BlockKind, str], ...] = (
 
 def inspect(
     ctx: typer.Context,
-    source: SourceArgument = None,
-    site: SiteOption = None,
-    from_qdrant: CollectionOption = None,
-    fields: FieldOption = None,
-    edition: EditionOption = None,
-    source_format: SourceFormatOption = None,
-    as_json: JsonOption = False,
+    source: options.SourceArgument = None,
+    site: options.SiteOption = None,
+    from_qdrant: options.CollectionOption = None,
+    fields: options.FieldOption = None,
+    edition: options.EditionOption = None,
+    source_format: options.SourceFormatOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Show how a source is read: its format, chapters, pages and words, and what is left out and why.
 
@@ -59,8 +39,8 @@ def inspect(
         from bookbound.sources.detect import BOOK_READERS
 
         settings = load_settings(edition=edition)
-        target = choose_source(source, site, from_qdrant, fields, ctx.info_name)
-        with prefix_source_errors(target), show_progress({"read": "Read"}) as progress:
+        target = options.choose_source(source, site, from_qdrant, fields, ctx.info_name)
+        with prefix_source_errors(target), terminal.show_progress({"read": "Read"}) as progress:
             book: ParsedBook = ctx.obj.read_book(target, settings, progress, kind=source_format)
         reader = next((each for each in BOOK_READERS if each.kind == book.kind), None)
         described = reader.description if reader else "chunks of a collection in Qdrant"
@@ -69,18 +49,18 @@ def inspect(
             detected_by = "--source-format"
         editions = reader.editions(source) if reader and source else []
         if as_json:
-            print_json({**_serialize_book(book), "detected_by": detected_by, "editions": editions})
+            terminal.print_json({**_serialize_book(book), "detected_by": detected_by, "editions": editions})
         else:
-            print_lines(format_table(_build_overview_rows(book, detected_by, editions)))
-            print_lines(_format_chapters(book.pages))
-            print_lines(_format_notices(book))
+            terminal.print_lines(terminal.format_table(_build_overview_rows(book, detected_by, editions)))
+            terminal.print_lines(_format_chapters(book.pages))
+            terminal.print_lines(_format_notices(book))
     raise typer.Exit(EXIT_PAGES_LOST if any(notice.lost for notice in book.notices) else 0)
 
 
 def _build_overview_rows(book: ParsedBook, detected_by: str, editions: list[str]) -> list[tuple[str, str]]:
     blocks = _count_blocks(book)
-    contents = [format_count(blocks[kind], noun) for kind, noun in _COUNTED_BLOCKS if blocks[kind]]
-    chapters = format_count(len({page.chapter for page in book.pages}), "chapter")
+    contents = [terminal.format_count(blocks[kind], noun) for kind, noun in _COUNTED_BLOCKS if blocks[kind]]
+    chapters = terminal.format_count(len({page.chapter for page in book.pages}), "chapter")
     printed, anchors = _count_printed_pages(book), sum(map(_count_anchors, book.pages))
     rows = [
         ("Book", book.title),
@@ -96,27 +76,29 @@ def _build_overview_rows(book: ParsedBook, detected_by: str, editions: list[str]
     return [(name, value) for name, value in rows if value]
 
 
-def _format_chapters(pages: Iterable[Page]) -> Iterator[StyledLine]:
-    yield BLANK_LINE
+def _format_chapters(pages: Iterable[Page]) -> Iterator[terminal.StyledLine]:
+    yield terminal.BLANK_LINE
     for chapter, group in groupby(pages, key=lambda page: page.chapter):
         chapter_pages = list(group)
         page_count = sum(page.page_count for page in chapter_pages)
-        counts = f"  {format_count(page_count, 'page')}, {sum(map(_count_words, chapter_pages)):,} words"
-        yield styled((chapter, "bold"), (counts, "dim"))
+        counts = f"  {terminal.format_count(page_count, 'page')}, {sum(map(_count_words, chapter_pages)):,} words"
+        yield terminal.styled((chapter, "bold"), (counts, "dim"))
         for page in chapter_pages:
             anchor = next((each.anchor for each in page.page_breaks), "")
             link = f"{page.url}#{anchor}" if anchor else page.url
-            yield styled(page.title, (f"  {link}", "dim"), indent=2, no_wrap=True)
+            yield terminal.styled(page.title, (f"  {link}", "dim"), indent=2, no_wrap=True)
 
 
-def _format_notices(book: ParsedBook) -> Iterator[StyledLine]:
+def _format_notices(book: ParsedBook) -> Iterator[terminal.StyledLine]:
     for heading, style, lost in (("Missing", "bold red", True), ("Notes", "bold", False)):
         notices = [notice for notice in book.notices if notice.lost is lost]
         if notices:
-            yield BLANK_LINE
-            yield styled((heading, style))
+            yield terminal.BLANK_LINE
+            yield terminal.styled((heading, style))
         for file, message, _ in notices:
-            yield styled((f"{escape_line_breaks(file)}: ", "dim"), escape_line_breaks(message), indent=2)
+            yield terminal.styled(
+                (f"{terminal.escape_line_breaks(file)}: ", "dim"), terminal.escape_line_breaks(message), indent=2
+            )
 
 
 def _serialize_book(book: ParsedBook) -> dict[str, object]:

@@ -10,20 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from bookbound import filesystem
+from bookbound.cli import terminal
 from bookbound.cli.book_access import Bootstrap, describe_location, explain_missing_index, format_operating_point
 from bookbound.cli.exit_codes import exit_on_error
 from bookbound.cli.options import BookOption, EditionOption, IndexOption, JsonOption
-from bookbound.cli.terminal import (
-    BLANK_LINE,
-    StyledLine,
-    format_bytes,
-    format_count,
-    format_table,
-    print_json,
-    print_line,
-    print_lines,
-    styled,
-)
 from bookbound.contracts.serialization import JsonObject, serialize_manifest
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
 from bookbound.domain.errors import BookIndexError
@@ -49,11 +39,11 @@ def status(
             found = asyncio.run(_load_status(ctx.obj, settings))
         found["settings"] = _list_settings(settings, find_origins(index=index, book=book, edition=edition))
         if as_json:
-            print_json(found)
+            terminal.print_json(found)
         elif "title" in found:
-            print_lines(_format_status(found))
+            terminal.print_lines(_format_status(found))
         else:
-            print_lines(_format_books(found))
+            terminal.print_lines(_format_books(found))
 
 
 async def _load_status(bootstrap: Bootstrap, settings: Settings) -> JsonObject:
@@ -100,7 +90,7 @@ def _to_json(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
 
 
-def _format_status(found: JsonObject) -> Iterator[StyledLine]:
+def _format_status(found: JsonObject) -> Iterator[terminal.StyledLine]:
     generations = found["generations"]
     rows = [
         ("Book", found["title"]),
@@ -111,14 +101,17 @@ def _format_status(found: JsonObject) -> Iterator[StyledLine]:
         ("Generation", f"{found['generation']} ({len(generations)} kept)"),
         ("Created", found["created"]),
         ("Index", found["location"]),
-        ("On disk", "" if found["bytes"] is None else format_bytes(found["bytes"])),
+        ("On disk", "" if found["bytes"] is None else terminal.format_bytes(found["bytes"])),
         *format_operating_point(found["operating_point"]),
         ("Writer", found["writer"]),
     ]
-    yield from format_table([row for row in rows if row[1]])
+    yield from terminal.format_table([row for row in rows if row[1]])
     sections = {
         "Generations": [
-            (each["generation"], f"{each['created']}, {format_count(each['chunks'], 'chunk')}{', published' * (not i)}")
+            (
+                each["generation"],
+                f"{each['created']}, {terminal.format_count(each['chunks'], 'chunk')}{', published' * (not i)}",
+            )
             for i, each in enumerate(generations)
         ],
         "Books": _list_books(found["books"]) if len(found["books"]) > 1 else [],
@@ -128,16 +121,16 @@ def _format_status(found: JsonObject) -> Iterator[StyledLine]:
     yield from _format_sections(sections)
 
 
-def _format_sections(sections: Mapping[str, list[tuple[str, str]]]) -> Iterator[StyledLine]:
+def _format_sections(sections: Mapping[str, list[tuple[str, str]]]) -> Iterator[terminal.StyledLine]:
     for title, entries in sections.items():
         if entries:
-            yield BLANK_LINE
-            yield styled((title, "bold"))
-        yield from (styled(text, (f"  {details}".rstrip(), "dim"), indent=2) for text, details in entries)
+            yield terminal.BLANK_LINE
+            yield terminal.styled((title, "bold"))
+        yield from (terminal.styled(text, (f"  {details}".rstrip(), "dim"), indent=2) for text, details in entries)
 
 
-def _format_books(found: JsonObject) -> Iterator[StyledLine]:
-    yield from format_table(_list_books(found["books"]))
+def _format_books(found: JsonObject) -> Iterator[terminal.StyledLine]:
+    yield from terminal.format_table(_list_books(found["books"]))
     yield from _format_sections({"Settings": _format_settings(found)})
 
 
@@ -173,7 +166,7 @@ def _name_options(name: str) -> str:
 
 
 def _format_counts(counted: JsonObject) -> str:
-    return f"{format_count(counted['pages'], 'page')}, {format_count(counted['chunks'], 'chunk')}"
+    return f"{terminal.format_count(counted['pages'], 'page')}, {terminal.format_count(counted['chunks'], 'chunk')}"
 
 
 def rollback(
@@ -190,11 +183,11 @@ def rollback(
         with explain_missing_index(settings):
             withdrawn, manifest = asyncio.run(_roll_back(ctx.obj, settings, to))
         if as_json:
-            print_json({**serialize_manifest(manifest), "withdrawn": withdrawn})
+            terminal.print_json({**serialize_manifest(manifest), "withdrawn": withdrawn})
             return
-        details = f"  {manifest.created}, {format_count(manifest.chunks, 'chunk')}"
-        print_line("Withdrawn: ", withdrawn)
-        print_line("Published: ", (manifest.generation, "bold"), (details, "dim"))
+        details = f"  {manifest.created}, {terminal.format_count(manifest.chunks, 'chunk')}"
+        terminal.print_line("Withdrawn: ", withdrawn)
+        terminal.print_line("Published: ", (manifest.generation, "bold"), (details, "dim"))
 
 
 async def _roll_back(bootstrap: Bootstrap, settings: Settings, to: str) -> tuple[str, Manifest]:

@@ -13,22 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bookbound.cli import terminal
 from bookbound.cli.book_access import Bootstrap, explain_missing_index
 from bookbound.cli.exit_codes import exit_on_error
 from bookbound.cli.options import BookOption, EditionOption, IndexOption, parse_duration
-from bookbound.cli.terminal import (
-    BLANK_LINE,
-    StyledLine,
-    escape_line_breaks,
-    format_count,
-    format_grid,
-    print_json,
-    print_lines,
-    print_warning,
-    show_progress,
-    styled,
-    translate_output_errors,
-)
 from bookbound.domain.book_ref import ALL_BOOKS, UNNAMED_BOOK, BookRef
 from bookbound.domain.errors import IndexNotFoundError
 from bookbound.domain.manifest import Manifest
@@ -70,21 +58,21 @@ def report(
     with exit_on_error(output_format is ReportFormat.JSON, index=index):
         built = asyncio.run(_build_report(ctx.obj, load_settings(index=index, book=book, edition=edition), since))
         if output_format is ReportFormat.JSON:
-            print_json(built)
+            terminal.print_json(built)
         elif output_format is ReportFormat.HTML:
             from bookbound.server.report.presentation import render_report
 
-            with translate_output_errors():
+            with terminal.translate_output_errors():
                 sys.stdout.buffer.write(render_report(built).encode(errors="backslashreplace"))
         else:
-            print_lines(_format_report(built))
+            terminal.print_lines(_format_report(built))
 
 
 async def _build_report(bootstrap: Bootstrap, settings: Settings, since: timedelta) -> MetricsDict:
     load_books = partial(_load_manifests, bootstrap, settings)
-    builder = replace(bootstrap.build_report_builder(settings, load_books), warn=print_warning)
+    builder = replace(bootstrap.build_report_builder(settings, load_books), warn=terminal.print_warning)
     of = BookRef(ALL_BOOKS) if settings.book == ALL_BOOKS else settings.book_ref
-    with show_progress({"group": "Compare the questions"}) as progress:
+    with terminal.show_progress({"group": "Compare the questions"}) as progress:
         return await builder.build(of, since, progress)
 
 
@@ -98,16 +86,18 @@ async def _load_manifests(bootstrap: Bootstrap, settings: Settings) -> dict[Book
     return {book: (await store.generations())[0] for book, store in stored.items()}
 
 
-def _format_report(report: MetricsDict) -> Iterator[StyledLine]:
+def _format_report(report: MetricsDict) -> Iterator[terminal.StyledLine]:
     from bookbound.server.report import presentation
 
-    yield styled((presentation.report_title(report), "bold"))
-    yield styled((presentation.report_period(report), "dim"))
+    yield terminal.styled((presentation.report_title(report), "bold"))
+    yield terminal.styled((presentation.report_period(report), "dim"))
     if more := presentation.describe_other_books(report):
-        yield styled((more, "dim"))
+        yield terminal.styled((more, "dim"))
     for table in presentation.report_tables(report):
-        yield BLANK_LINE
-        yield from format_grid(table.columns, [tuple(map(escape_line_breaks, row)) for row in table.rows], table.title)
+        yield terminal.BLANK_LINE
+        yield from terminal.format_grid(
+            table.columns, [tuple(map(terminal.escape_line_breaks, row)) for row in table.rows], table.title
+        )
     if days := [day for day in report["by_day"] if day["asked"]][-MAX_LISTED_DAYS:]:
         rows = [
             (
@@ -117,29 +107,31 @@ def _format_report(report: MetricsDict) -> Iterator[StyledLine]:
             )
             for day in days
         ]
-        yield BLANK_LINE
-        yield from format_grid(
+        yield terminal.BLANK_LINE
+        yield from terminal.format_grid(
             ("", *presentation.REPORT_COLUMNS, *(f"{name} ms" for name in LATENCY_PERCENTILES)), rows, "By day"
         )
-    yield BLANK_LINE
+    yield terminal.BLANK_LINE
     yield from _format_unanswered_groups(report)
 
 
-def _format_unanswered_groups(report: MetricsDict) -> Iterator[StyledLine]:
+def _format_unanswered_groups(report: MetricsDict) -> Iterator[terminal.StyledLine]:
     from bookbound.server.report.presentation import describe_uncompared
 
     groups = report["unanswered"]["groups"]
-    yield styled(("Questions without an answer", "bold"))
+    yield terminal.styled(("Questions without an answer", "bold"))
     if not groups:
-        yield styled(("Nothing in this period.", "dim"), indent=2)
+        yield terminal.styled(("Nothing in this period.", "dim"), indent=2)
     width = len(str(groups[0]["asked"])) if groups else 0
     for group in groups[:MAX_LISTED_GROUPS]:
         count = f"{group['asked']:>{width}}× "
-        yield styled((count, "cyan"), escape_line_breaks(group["typical"]), indent=2, hanging_indent=len(count))
+        yield terminal.styled(
+            (count, "cyan"), terminal.escape_line_breaks(group["typical"]), indent=2, hanging_indent=len(count)
+        )
         others = [wording for wording in group["wordings"] if wording != group["typical"]]
         for wording in others[:MAX_OTHER_WORDINGS]:
-            yield styled((f"also: {escape_line_breaks(wording)}", "dim"), indent=2 + len(count))
+            yield terminal.styled((f"also: {terminal.escape_line_breaks(wording)}", "dim"), indent=2 + len(count))
     if (more := len(groups) - MAX_LISTED_GROUPS) > 0:
-        yield styled((f"and {format_count(more, 'group')} more: --format html", "dim"), indent=2)
+        yield terminal.styled((f"and {terminal.format_count(more, 'group')} more: --format html", "dim"), indent=2)
     if note := describe_uncompared(report):
-        yield styled((note, "dim"), indent=2)
+        yield terminal.styled((note, "dim"), indent=2)

@@ -8,14 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from fastapi import APIRouter
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, model_validator
 
-from bookbound.contracts.http_contract import (
-    AnswerBackend,
-    Context,
-    HttpContract,
-    Problem,
-    QuestionRoute,
-    error_responses,
-)
+from bookbound.contracts import http_contract
 from bookbound.contracts.request_context import RequestContext
 from bookbound.contracts.serialization import truncate
 from bookbound.domain.chunk import Passage
@@ -160,15 +153,15 @@ class AskError(BaseModel):
     detail: str
 
 
-def build_error_body(problem: Problem, context: RequestContext) -> AskError:
+def build_error_body(problem: http_contract.Problem, context: RequestContext) -> AskError:
     return AskError(error=problem.kind.value, detail=problem.broken_rules or problem.message)
 
 
-def build_router(backend: AnswerBackend) -> APIRouter:
-    router = APIRouter(tags=["ask"], route_class=QuestionRoute)
+def build_router(backend: http_contract.AnswerBackend) -> APIRouter:
+    router = APIRouter(tags=["ask"], route_class=http_contract.QuestionRoute)
 
-    @router.post("/ask", responses=error_responses(AskError, 400))
-    async def ask(body: AskRequest, context: Context) -> AskResponse:
+    @router.post("/ask", responses=http_contract.error_responses(AskError, 400))
+    async def ask(body: AskRequest, context: http_contract.Context) -> AskResponse:
         """Answer from the book, or from the selected passage alone."""
         question = body.to_question()
         return AskResponse.from_reply(question, await backend.ask(question, context))
@@ -176,4 +169,4 @@ def build_router(backend: AnswerBackend) -> APIRouter:
     return router
 
 
-CONTRACT = HttpContract(("/ask",), build_router, build_error_body, invalid_status=400)
+CONTRACT = http_contract.HttpContract(("/ask",), build_router, build_error_body, invalid_status=400)

@@ -10,16 +10,8 @@ from typing import Annotated, Any, Self
 from fastapi import APIRouter
 from pydantic import BaseModel, Field, StringConstraints, field_validator
 
+from bookbound.contracts import http_contract
 from bookbound.contracts.chat_history import parse_history
-from bookbound.contracts.http_contract import (
-    AnswerBackend,
-    Context,
-    HttpContract,
-    Problem,
-    ProblemKind,
-    QuestionRoute,
-    error_responses,
-)
 from bookbound.contracts.request_context import RequestContext
 from bookbound.contracts.source_url import build_markdown_link, build_source_url
 from bookbound.domain.chunk import Passage
@@ -28,12 +20,12 @@ from bookbound.domain.reply import Answer, AnswerSentence, Reply, Unsure, join_s
 
 EMPTY_QUESTION_MESSAGE = "Question cannot be empty or whitespace-only"
 ERROR_CODES = {
-    ProblemKind.INVALID: "validation_error",
-    ProblemKind.LIMIT: "rate_limit_exceeded",
-    ProblemKind.BUSY: "service_unavailable",
-    ProblemKind.UNREACHABLE: "service_unavailable",
-    ProblemKind.INDEX: "service_unavailable",
-    ProblemKind.TIMED_OUT: "timeout",
+    http_contract.ProblemKind.INVALID: "validation_error",
+    http_contract.ProblemKind.LIMIT: "rate_limit_exceeded",
+    http_contract.ProblemKind.BUSY: "service_unavailable",
+    http_contract.ProblemKind.UNREACHABLE: "service_unavailable",
+    http_contract.ProblemKind.INDEX: "service_unavailable",
+    http_contract.ProblemKind.TIMED_OUT: "timeout",
 }
 
 
@@ -193,7 +185,7 @@ class ErrorResponse(BaseModel):
     retry_after: int | None = Field(default=None, ge=0)
 
 
-def build_error_body(problem: Problem, context: RequestContext) -> ErrorResponse:
+def build_error_body(problem: http_contract.Problem, context: RequestContext) -> ErrorResponse:
     return ErrorResponse(
         error=ERROR_CODES.get(problem.kind, problem.kind.value),
         message=problem.message,
@@ -202,16 +194,20 @@ def build_error_body(problem: Problem, context: RequestContext) -> ErrorResponse
     )
 
 
-def build_router(backend: AnswerBackend) -> APIRouter:
-    router = APIRouter(tags=["chat"], route_class=QuestionRoute, responses=error_responses(ErrorResponse, 422))
+def build_router(backend: http_contract.AnswerBackend) -> APIRouter:
+    router = APIRouter(
+        tags=["chat"],
+        route_class=http_contract.QuestionRoute,
+        responses=http_contract.error_responses(ErrorResponse, 422),
+    )
 
     @router.post("/api/v1/chat", response_model_exclude_none=True)
     @router.post("/chat", response_model_exclude_none=True)
-    async def chat(body: ChatRequest, context: Context) -> ChatResponse:
+    async def chat(body: ChatRequest, context: http_contract.Context) -> ChatResponse:
         """Answer from the selected passage and the book, with links to the sources in the text."""
         return ChatResponse.from_reply(await backend.ask(body.to_question(), context), context.id)
 
     return router
 
 
-CONTRACT = HttpContract(("/chat", "/api/v1/chat"), build_router, build_error_body)
+CONTRACT = http_contract.HttpContract(("/chat", "/api/v1/chat"), build_router, build_error_body)

@@ -13,6 +13,7 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
+from bookbound.contracts import http_contract
 from bookbound.contracts.book_list import BookLister
 from bookbound.contracts.chat_completion_models import (
     DEFAULT_MODEL,
@@ -28,17 +29,6 @@ from bookbound.contracts.chat_completion_models import (
     list_citations,
     list_models,
 )
-from bookbound.contracts.http_contract import (
-    AnswerBackend,
-    Context,
-    HttpContract,
-    Problem,
-    ProblemError,
-    ProblemKind,
-    QuestionRoute,
-    error_responses,
-    problem_from_error,
-)
 from bookbound.contracts.request_context import RequestContext
 from bookbound.contracts.source_url import build_markdown_link, build_source_url
 from bookbound.contracts.v1 import EVENT_STREAM_TYPE
@@ -51,37 +41,41 @@ from bookbound.domain.reply_markdown import escape_markdown
 
 PATHS = ("/v1/chat/completions", "/v1/models", "/v1/models/{model}")
 INVALID_STATUS = 400
-ERROR_KINDS: Mapping[ProblemKind, tuple[str, str | None]] = {
-    ProblemKind.INVALID: ("invalid_request_error", None),
-    ProblemKind.UNAUTHORIZED: ("authentication_error", "invalid_api_key"),
-    ProblemKind.FORBIDDEN: ("permission_error", "forbidden"),
-    ProblemKind.NOT_FOUND: ("invalid_request_error", "model_not_found"),
-    ProblemKind.WRONG_METHOD: ("invalid_request_error", None),
-    ProblemKind.TOO_LARGE: ("invalid_request_error", "too_large"),
-    ProblemKind.WRONG_TYPE: ("invalid_request_error", None),
-    ProblemKind.LIMIT: ("rate_limit_error", "rate_limit_exceeded"),
+ERROR_KINDS: Mapping[http_contract.ProblemKind, tuple[str, str | None]] = {
+    http_contract.ProblemKind.INVALID: ("invalid_request_error", None),
+    http_contract.ProblemKind.UNAUTHORIZED: ("authentication_error", "invalid_api_key"),
+    http_contract.ProblemKind.FORBIDDEN: ("permission_error", "forbidden"),
+    http_contract.ProblemKind.NOT_FOUND: ("invalid_request_error", "model_not_found"),
+    http_contract.ProblemKind.WRONG_METHOD: ("invalid_request_error", None),
+    http_contract.ProblemKind.TOO_LARGE: ("invalid_request_error", "too_large"),
+    http_contract.ProblemKind.WRONG_TYPE: ("invalid_request_error", None),
+    http_contract.ProblemKind.LIMIT: ("rate_limit_error", "rate_limit_exceeded"),
 }
 """The type and the code of each error; all others are errors of the server."""
 UNKNOWN_MODEL = "There is no such model: a model is a book.{} To see all of them: GET /v1/models"
 MAX_LISTED_MODELS = 10
 
 
-def build_error_body(problem: Problem, context: RequestContext) -> OpenAIError:
+def build_error_body(problem: http_contract.Problem, context: RequestContext) -> OpenAIError:
     kind, code = ERROR_KINDS.get(problem.kind, ("server_error", problem.kind.value))
-    param = "model" if problem.kind is ProblemKind.NOT_FOUND else next((each.field for each in problem.fields), None)
+    param = (
+        "model"
+        if problem.kind is http_contract.ProblemKind.NOT_FOUND
+        else next((each.field for each in problem.fields), None)
+    )
     return OpenAIError(error=OpenAIProblem(message=problem.message, type=kind, param=param, code=code))
 
 
-def build_contract(list_books: BookLister, default: BookRef) -> HttpContract:
+def build_contract(list_books: BookLister, default: BookRef) -> http_contract.HttpContract:
     """The contract over the published books; `default` is the book that answers requests that name none."""
 
-    def build_router(backend: AnswerBackend) -> APIRouter:
-        router = APIRouter(prefix="/v1", tags=["openai"], route_class=QuestionRoute)
-        errors = error_responses(OpenAIError, 400, 404)
+    def build_router(backend: http_contract.AnswerBackend) -> APIRouter:
+        router = APIRouter(prefix="/v1", tags=["openai"], route_class=http_contract.QuestionRoute)
+        errors = http_contract.error_responses(OpenAIError, 400, 404)
         stream: dict[int | str, Any] = {200: {"content": {EVENT_STREAM_TYPE: {"schema": {"type": "string"}}}}}
 
         @router.post("/chat/completions", response_model=ChatCompletion, responses=errors | stream)
-        async def chat_completions(body: ChatCompletionRequest, context: Context) -> Any:
+        async def chat_completions(body: ChatCompletionRequest, context: http_contract.Context) -> Any:
             """Answer the last message of a conversation from a book, as the API of OpenAI does.
 
             `stream` sends the answer in chunks as server-sent events.
@@ -109,7 +103,7 @@ def build_contract(list_books: BookLister, default: BookRef) -> HttpContract:
 
         return router
 
-    return HttpContract(PATHS, build_router, build_error_body, INVALID_STATUS)
+    return http_contract.HttpContract(PATHS, build_router, build_error_body, INVALID_STATUS)
 
 
 @contextmanager
@@ -120,9 +114,11 @@ def reject_unknown_model() -> Iterator[None]:
         raise build_unknown_model_problem(error.books) from None
 
 
-def build_unknown_model_problem(names: Sequence[str]) -> ProblemError:
+def build_unknown_model_problem(names: Sequence[str]) -> http_contract.ProblemError:
     listed = f" Choose one of: {', '.join(names[:MAX_LISTED_MODELS])}." if names else ""
-    return ProblemError(Problem(ProblemKind.NOT_FOUND, 404, UNKNOWN_MODEL.format(listed)))
+    return http_contract.ProblemError(
+        http_contract.Problem(http_contract.ProblemKind.NOT_FOUND, 404, UNKNOWN_MODEL.format(listed))
+    )
 
 
 def choose_book(context: RequestContext, model: str) -> RequestContext:
@@ -211,7 +207,7 @@ async def stream_chunks(
                     yield format_event(shared | {"choices": [], "usage": usage})
             yield "data: [DONE]\n\n"
         except BookboundError as error:
-            problem = problem_from_error(error, INVALID_STATUS)
+            problem = http_contract.problem_from_error(error, INVALID_STATUS)
             yield format_event(build_error_body(problem, context).model_dump())
 
 

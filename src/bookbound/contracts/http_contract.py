@@ -15,17 +15,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from bookbound.contracts.request_context import RequestContext
-from bookbound.domain.errors import (
-    BookboundError,
-    BookIndexError,
-    BookNotFoundError,
-    InvalidInputError,
-    NoEarlierGenerationError,
-    OverloadedError,
-    ServiceError,
-    ServiceRateLimitError,
-    ServiceTimeoutError,
-)
+from bookbound.domain import errors
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.ports import Index
 from bookbound.domain.question import Question, Retrieval
@@ -167,14 +157,14 @@ def error_responses(model: type[BaseModel], *more_statuses: int | str) -> dict[i
 
 # The first row that fits applies. `None` means the contract's own status for invalid input.
 ERROR_STATUSES: tuple[tuple[type[Exception], ProblemKind, int | None], ...] = (
-    (InvalidInputError, ProblemKind.INVALID, None),
-    (ServiceRateLimitError, ProblemKind.LIMIT, 429),
-    (ServiceTimeoutError, ProblemKind.TIMED_OUT, 504),
-    (ServiceError, ProblemKind.UNREACHABLE, 503),
-    (OverloadedError, ProblemKind.BUSY, 503),
-    (BookNotFoundError, ProblemKind.NOT_FOUND, 404),
-    (NoEarlierGenerationError, ProblemKind.CONFLICT, 409),
-    (BookIndexError, ProblemKind.INDEX, 503),
+    (errors.InvalidInputError, ProblemKind.INVALID, None),
+    (errors.ServiceRateLimitError, ProblemKind.LIMIT, 429),
+    (errors.ServiceTimeoutError, ProblemKind.TIMED_OUT, 504),
+    (errors.ServiceError, ProblemKind.UNREACHABLE, 503),
+    (errors.OverloadedError, ProblemKind.BUSY, 503),
+    (errors.BookNotFoundError, ProblemKind.NOT_FOUND, 404),
+    (errors.NoEarlierGenerationError, ProblemKind.CONFLICT, 409),
+    (errors.BookIndexError, ProblemKind.INDEX, 503),
     (Exception, ProblemKind.INTERNAL, 500),
 )
 INVALID_JSON = FieldProblem("body", "is not valid JSON")
@@ -204,7 +194,7 @@ INTERNAL_ERROR_MESSAGE = "Something went wrong on our side. Try again, and repor
 def problem_from_error(error: Exception, invalid_status: int) -> Problem:
     """The problem that an error causes; a client learns nothing about an error that is not ours."""
     kind, status = next((kind, status) for type_, kind, status in ERROR_STATUSES if isinstance(error, type_))
-    known = isinstance(error, BookboundError) and kind is not ProblemKind.INTERNAL
+    known = isinstance(error, errors.BookboundError) and kind is not ProblemKind.INTERNAL
     wait = getattr(error, "retry_after", None)
     if wait is None and status == 429:
         wait = DEFAULT_RETRY_AFTER_SECONDS

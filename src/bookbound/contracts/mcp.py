@@ -13,28 +13,8 @@ from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from bookbound.contracts import book_sections
+from bookbound.contracts import book_sections, http_contract, mcp_tools
 from bookbound.contracts.book_list import BookLister, describe_books
-from bookbound.contracts.http_contract import (
-    INTERNAL_ERROR_MESSAGE,
-    AnswerBackend,
-    IndexOpener,
-    ProblemError,
-    problem_from_error,
-    problem_from_validation_errors,
-)
-from bookbound.contracts.mcp_tools import (
-    TOOLS,
-    AskBookInput,
-    AskBookResult,
-    BookChoice,
-    ListBooksResult,
-    ReadSectionInput,
-    ReadSectionResult,
-    SearchBookInput,
-    SearchBookResult,
-    ToolResult,
-)
 from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
 from bookbound.domain.errors import BookboundError, BookNotFoundError
@@ -61,8 +41,8 @@ logging.getLogger("mcp").setLevel(logging.CRITICAL)
 class BookAccess:
     """What the tools work on; `default` is the book that answers if none is named."""
 
-    backend: AnswerBackend
-    open_index: IndexOpener
+    backend: http_contract.AnswerBackend
+    open_index: http_contract.IndexOpener
     list_books: BookLister
     default: BookRef
 
@@ -118,7 +98,7 @@ class McpHandlers:
                 output_schema=tool.result.model_json_schema(mode="serialization"),
                 annotations=hints,
             )
-            for name, tool in TOOLS.items()
+            for name, tool in mcp_tools.TOOLS.items()
         ]
         return types.ListToolsResult(tools=tools)
 
@@ -132,27 +112,27 @@ class McpHandlers:
         content = types.TextContent(type="text", text=result.readable)
         return types.CallToolResult(content=[content], structured_content=result.model_dump(mode="json"))
 
-    async def _run(self, name: str, arguments: dict[str, Any], request: Any) -> ToolResult:
-        tool, access, context = TOOLS.get(name), self._access, self._find_context(request)
+    async def _run(self, name: str, arguments: dict[str, Any], request: Any) -> mcp_tools.ToolResult:
+        tool, access, context = mcp_tools.TOOLS.get(name), self._access, self._find_context(request)
         if tool is None:
-            raise MCPError(code=types.INVALID_PARAMS, message=UNKNOWN_TOOL.format(", ".join(TOOLS)))
+            raise MCPError(code=types.INVALID_PARAMS, message=UNKNOWN_TOOL.format(", ".join(mcp_tools.TOOLS)))
         if self._admit_question and tool.is_question:
             await self._admit_question(request)
         given = tool.arguments.model_validate(arguments)
-        if isinstance(given, BookChoice):
+        if isinstance(given, mcp_tools.BookChoice):
             context = self._choose_book(context, BookRef(given.book or "", given.edition or ""))
         match given:
-            case SearchBookInput():
+            case mcp_tools.SearchBookInput():
                 question = Question(given.query, k=given.k)
-                return SearchBookResult.from_retrieval(await access.backend.search(question, context))
-            case AskBookInput():
-                return AskBookResult.from_reply(await access.backend.ask(given.to_question(), context))
-            case ReadSectionInput():
+                return mcp_tools.SearchBookResult.from_retrieval(await access.backend.search(question, context))
+            case mcp_tools.AskBookInput():
+                return mcp_tools.AskBookResult.from_reply(await access.backend.ask(given.to_question(), context))
+            case mcp_tools.ReadSectionInput():
                 async with access.open_index(context) as index:
                     found = await book_sections.read_section(index, given.section)
-                return ReadSectionResult.from_text(found, given.offset)
+                return mcp_tools.ReadSectionResult.from_text(found, given.offset)
             case _:
-                return ListBooksResult(books=describe_books(await access.list_books(), access.default))
+                return mcp_tools.ListBooksResult(books=describe_books(await access.list_books(), access.default))
 
     def _choose_book(self, context: RequestContext, named: BookRef) -> RequestContext:
         """The context with the book that the arguments name, else that of the request, else the default."""
@@ -217,13 +197,13 @@ def _explain(error: Exception) -> str:
     if isinstance(error, MCPError):
         raise error
     if isinstance(error, ValidationError):
-        problem = problem_from_validation_errors([dict(each) for each in error.errors()], 400)
+        problem = http_contract.problem_from_validation_errors([dict(each) for each in error.errors()], 400)
         return f"The arguments are invalid. {problem.broken_rules}."
     if isinstance(error, BookNotFoundError):
         return BOOK_NOT_FOUND.format(f" Choose one of: {', '.join(error.books[:10])}." if error.books else "")
-    if isinstance(error, ProblemError):
+    if isinstance(error, http_contract.ProblemError):
         return error.problem.message
     if not isinstance(error, BookboundError):
         log.error("a request failed: %s", type(error).__name__)
-        return INTERNAL_ERROR_MESSAGE
-    return problem_from_error(error, 400).message
+        return http_contract.INTERNAL_ERROR_MESSAGE
+    return http_contract.problem_from_error(error, 400).message

@@ -11,16 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints
 
-from bookbound.contracts import serialization
-from bookbound.contracts.http_contract import (
-    AnswerBackend,
-    Context,
-    HttpContract,
-    Problem,
-    QuestionRoute,
-    error_responses,
-    problem_from_error,
-)
+from bookbound.contracts import http_contract, serialization
 from bookbound.contracts.request_context import RequestContext
 from bookbound.contracts.v1_models import BookModel, ReplyModel, SearchResultsModel
 from bookbound.domain.errors import BookboundError
@@ -107,7 +98,7 @@ class ErrorModel(BaseModel):
     request_id: str
 
 
-def build_error_body(problem: Problem, context: RequestContext) -> ErrorModel:
+def build_error_body(problem: http_contract.Problem, context: RequestContext) -> ErrorModel:
     error = ProblemModel(
         type=problem.kind.value,
         message=problem.message,
@@ -117,13 +108,13 @@ def build_error_body(problem: Problem, context: RequestContext) -> ErrorModel:
     return ErrorModel(error=error, request_id=context.id)
 
 
-def build_router(backend: AnswerBackend) -> APIRouter:
-    router = APIRouter(prefix="/v1", tags=["bookbound"], route_class=QuestionRoute)
-    errors = error_responses(ErrorModel, 422)
+def build_router(backend: http_contract.AnswerBackend) -> APIRouter:
+    router = APIRouter(prefix="/v1", tags=["bookbound"], route_class=http_contract.QuestionRoute)
+    errors = http_contract.error_responses(ErrorModel, 422)
     stream_response: dict[int | str, Any] = {200: {"content": {EVENT_STREAM_TYPE: {"schema": {"type": "string"}}}}}
 
     @router.post("/answers", response_model=ReplyModel, responses=errors | stream_response)
-    async def answers(body: AnswerRequest, request: Request, context: Context) -> Any:
+    async def answers(body: AnswerRequest, request: Request, context: http_contract.Context) -> Any:
         """Answer a question, show the closest passages, or refuse.
 
         `Accept: text/event-stream` streams passages, judgement and sentences.
@@ -137,7 +128,7 @@ def build_router(backend: AnswerBackend) -> APIRouter:
         return JSONResponse(serialization.serialize_reply(reply) | {"request_id": context.id})
 
     @router.post("/search", response_model=SearchResultsModel, responses=errors)
-    async def search(body: SearchRequest, context: Context) -> Any:
+    async def search(body: SearchRequest, context: http_contract.Context) -> Any:
         """Find the passages nearest to some words, without a judgement."""
         found = await backend.search(Question(body.query, k=body.k), context)
         generation = (await backend.manifest(context)).generation
@@ -145,7 +136,7 @@ def build_router(backend: AnswerBackend) -> APIRouter:
         return {"passages": passages, "generation": generation, "request_id": context.id}
 
     @router.get("/book", response_model=BookModel, responses={s: {"model": ErrorModel} for s in (401, 403, 503)})
-    async def book(context: Context) -> Any:
+    async def book(context: http_contract.Context) -> Any:
         """Describe the book that is served."""
         return serialization.serialize_manifest(await backend.manifest(context)) | {"models": backend.models}
 
@@ -162,7 +153,7 @@ async def _stream_events(
             async for event in rest:
                 yield _format_event(event, context)
         except BookboundError as error:
-            problem = problem_from_error(error, CONTRACT.invalid_status)
+            problem = http_contract.problem_from_error(error, CONTRACT.invalid_status)
             yield _server_sent_event("error", build_error_body(problem, context).model_dump())
 
 
@@ -184,4 +175,4 @@ def _server_sent_event(name: str, value: dict[str, Any]) -> str:
     return f"event: {name}\ndata: {json.dumps(value, ensure_ascii=False)}\n\n"
 
 
-CONTRACT = HttpContract(("/v1/answers", "/v1/search", "/v1/book"), build_router, build_error_body)
+CONTRACT = http_contract.HttpContract(("/v1/answers", "/v1/search", "/v1/book"), build_router, build_error_body)
