@@ -21,9 +21,6 @@ from bookbound.settings import Settings, load_settings
 ArchiveFileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", parser=parse_path, help="The file, such as book.bookbound.")
 ]
-ForceImportOption = Annotated[
-    bool, typer.Option("--force", help="Import even if another book, or more of this one, is published.")
-]
 
 
 def export(
@@ -54,7 +51,9 @@ def import_(
     index: IndexOption = None,
     book: BookOption = None,
     edition: EditionOption = None,
-    force: ForceImportOption = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Import even if another book, or more of this one, is published.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Publish an exported index; readers keep the old one until it is complete."""
@@ -82,8 +81,6 @@ async def _warn_embedder_mismatch(manifest: Manifest, bootstrap: Bootstrap, sett
 
 
 def _print_transfer_result(manifest: Manifest, rows: list[tuple[str, str]], as_json: bool) -> None:
-    if as_json:
-        terminal.print_json({**serialize_manifest(manifest), **{name.lower(): value for name, value in rows}})
-        return
     about = [("Book", manifest.title), ("Chunks", str(manifest.chunks)), ("Generation", manifest.generation)]
-    terminal.print_lines(terminal.format_table([*about, *rows]))
+    described = serialize_manifest(manifest) | {name.lower(): value for name, value in rows}
+    terminal.print_result(described, terminal.format_table([*about, *rows]), as_json)

@@ -80,10 +80,10 @@ def serialize_contract_error(contract: ContractName, error: Exception) -> JsonOb
 
 
 def _ask_canonical(arguments: AskArguments, opener: BookFactory) -> ContractReply:
-    text, selection, k, threshold, verbose = arguments
-    question = Question(text, selection, AnswerScope.SELECTION, k, threshold or 0.0)
-    reply = opener().ask(question.text, selection=question.selection, k=k, threshold=threshold or 0.0)
-    lines = reply_view.format_reply(reply, verbose, threshold or 0.0)
+    k, threshold = arguments.k, arguments.threshold or 0.0
+    question = Question(arguments.text, arguments.selection, AnswerScope.SELECTION, k, threshold)
+    reply = opener().ask(question.text, selection=question.selection, k=k, threshold=threshold)
+    lines = reply_view.format_reply(reply, arguments.verbose, threshold)
     return ContractReply(isinstance(reply, Answer), serialization.serialize_reply(reply), lines)
 
 
@@ -181,7 +181,7 @@ def ask(
         arguments = AskArguments(_read_argument(text), selection, k, threshold, verbose)
         settings = load_settings(index=index, book=book, edition=edition)
         reply = ask_by_contract(contract, arguments, lambda: stack.enter_context(open_book(ctx.obj, settings)))
-        terminal.print_json(reply.json) if as_json else terminal.print_lines(reply.lines)
+        terminal.print_result(reply.json, reply.lines, as_json)
         exit_codes.exit_without_cleanup(exit_codes.EXIT_ANSWERED if reply.is_answered else exit_codes.EXIT_REFUSED)
 
 
@@ -207,10 +207,8 @@ def search(
         settings = load_settings(index=index, book=book, edition=edition)
         with open_book(ctx.obj, settings) as opened:
             passages = opened.search(text, k=k)
-            if as_json:
-                terminal.print_json({"passages": serialization.serialize_passages(Retrieval(passages))})
-            else:
-                terminal.print_lines(reply_view.format_passages(passages))
+            found = {"passages": serialization.serialize_passages(Retrieval(passages))}
+            terminal.print_result(found, reply_view.format_passages(passages), as_json)
             exit_codes.exit_without_cleanup(exit_codes.EXIT_ANSWERED)
 
 

@@ -13,11 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from bookbound.answering.deciding.operating_point import (
-    OPERATING_POINT_FILE,
-    Calibration,
-    save_calibration,
-)
+from bookbound.answering.deciding.operating_point import OPERATING_POINT_FILE, Calibration, save_calibration
 from bookbound.cli import terminal
 from bookbound.cli.book_access import Bootstrap, resolve_one_book
 from bookbound.cli.eval_command import (
@@ -61,10 +57,7 @@ MinPrecisionOption = Annotated[
 OutputFileOption = Annotated[
     Path | None,
     typer.Option(
-        "--output-file",
-        metavar="FILE",
-        parser=parse_path,
-        help="Write the choice here, not next to the index.",
+        "--output-file", metavar="FILE", parser=parse_path, help="Write the choice here, not next to the index."
     ),
 ]
 ForceCalibrationOption = Annotated[

@@ -65,7 +65,11 @@ def format_curve(rows: Sequence[CurvePoint], choice: CurvePoint | None) -> Itera
             format_share(row.coverage),
             format_share(row.precision),
             format_share(row.refused_all),
-            *([_draw_bar(row.precision or 0.0)] if has_bars else []),
+            *(
+                [("█" * round((row.precision or 0.0) * BAR_WIDTH_CHARS)).ljust(BAR_WIDTH_CHARS, "·")]
+                if has_bars
+                else []
+            ),
         )
         for i, row in enumerate(rows)
         if i % SHOWN_ROW_STEP == 0 or row is choice
@@ -76,7 +80,3 @@ def format_curve(rows: Sequence[CurvePoint], choice: CurvePoint | None) -> Itera
         yield BLANK_LINE
         not_answered = [(kind, format_share(share)) for kind, share in choice.refused.items()]
         yield from format_grid(("unanswerable", f"not answered at {choice.threshold:.2f}"), not_answered)
-
-
-def _draw_bar(share: float) -> str:
-    return ("█" * round(share * BAR_WIDTH_CHARS)).ljust(BAR_WIDTH_CHARS, "·")

@@ -32,10 +32,7 @@ QuestionsOption = Annotated[
 JsonFileOption = Annotated[
     Path | None,
     typer.Option(
-        "--json-file",
-        metavar="FILE",
-        parser=parse_path,
-        help="Write all figures to this file as JSON; - prints them.",
+        "--json-file", metavar="FILE", parser=parse_path, help="Write all figures to this file as JSON; - prints them."
     ),
 ]
 HtmlFileOption = Annotated[
@@ -99,8 +96,8 @@ def warn_unchecked_answers(items: list[EvaluationQuestion]) -> None:
     if count := sum(not item.is_checkable for item in items):
         unchecked = terminal.format_count(count, "answerable question")
         terminal.print_warning(
-            f"Any answer counts as right for {unchecked} without `evidence` and `must_contain`. Add one of them to check "
-            "the answers, too."
+            f"Any answer counts as right for {unchecked} without `evidence` and `must_contain`. "
+            "Add one of them to check the answers, too."
         )
 
 

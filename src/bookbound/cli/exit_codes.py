@@ -18,7 +18,13 @@ from bookbound.contracts.serialization import JsonObject, serialize_error
 from bookbound.domain.errors import BookboundError, InvalidInputError, ServiceError, SourceError
 from bookbound.settings import format_index_option
 
-EXIT_ANSWERED, EXIT_REFUSED, EXIT_PAGES_LOST, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 0, 1, 5, 130, 141
+EXIT_ANSWERED = 0
+EXIT_REFUSED = 1
+# After 2, 3 and 4 of the errors below, so that a script can tell lost pages from an error.
+EXIT_PAGES_LOST = 5
+# 128 and the number of the signal, as shells report it: SIGINT is 2 and SIGPIPE 13.
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
 # The first row that fits applies. A bug has its own code, so that no script takes it for a refusal.
 EXIT_CODES_BY_ERROR: tuple[tuple[type[Exception], int], ...] = (
     (BrokenPipeError, EXIT_BROKEN_PIPE),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import Any
 
 import typer
 
@@ -48,30 +49,26 @@ def inspect(
         if source_format and source_format.lower() == book.kind:
             detected_by = "--source-format"
         editions = reader.editions(source) if reader and source else []
-        if as_json:
-            terminal.print_json({**_serialize_book(book), "detected_by": detected_by, "editions": editions})
-        else:
-            terminal.print_lines(terminal.format_table(_build_overview_rows(book, detected_by, editions)))
-            terminal.print_lines(_format_chapters(book.pages))
-            terminal.print_lines(_format_notices(book))
+        found = _serialize_book(book) | {"detected_by": detected_by, "editions": editions}
+        overview = terminal.format_table(_build_overview_rows(book, found))
+        terminal.print_result(found, [*overview, *_format_chapters(book.pages), *_format_notices(book)], as_json)
     raise typer.Exit(EXIT_PAGES_LOST if any(notice.lost for notice in book.notices) else 0)
 
 
-def _build_overview_rows(book: ParsedBook, detected_by: str, editions: list[str]) -> list[tuple[str, str]]:
-    blocks = _count_blocks(book)
+def _build_overview_rows(book: ParsedBook, found: dict[str, Any]) -> list[tuple[str, str]]:
+    blocks, printed, anchors = found["blocks"], found["printed_pages"], found["anchors"]
     contents = [terminal.format_count(blocks[kind], noun) for kind, noun in _COUNTED_BLOCKS if blocks[kind]]
-    chapters = terminal.format_count(len({page.chapter for page in book.pages}), "chapter")
-    printed, anchors = _count_printed_pages(book), sum(map(_count_anchors, book.pages))
+    chapters = terminal.format_count(len(found["chapters"]), "chapter")
     rows = [
         ("Book", book.title),
-        ("Format", f"{book.kind} ({detected_by})"),
+        ("Format", f"{book.kind} ({found['detected_by']})"),
         ("Pages", f"{book.page_count} in {chapters}"),
-        ("Words", f"{sum(map(_count_words, book.pages)):,}"),
+        ("Words", f"{found['words']:,}"),
         ("Contents", ", ".join(contents) or "no code and no tables"),
         ("Printed pages", str(printed) if printed and not book.printed_pages else ""),
         ("Anchors", str(anchors) if anchors or not printed else ""),
         ("Search index", ", ".join(book.search_indexes)),
-        ("Editions", ", ".join(editions) if len(editions) > 1 else ""),
+        ("Editions", ", ".join(found["editions"]) if len(found["editions"]) > 1 else ""),
     ]
     return [(name, value) for name, value in rows if value]
 
@@ -101,8 +98,8 @@ def _format_notices(book: ParsedBook) -> Iterator[terminal.StyledLine]:
             )
 
 
-def _serialize_book(book: ParsedBook) -> dict[str, object]:
-    blocks = _count_blocks(book)
+def _serialize_book(book: ParsedBook) -> dict[str, Any]:
+    blocks = Counter(block.kind for page in book.pages for block in _walk_blocks(page.blocks))
     chapters = dict.fromkeys(page.chapter for page in book.pages)
     return {
         "title": book.title,
@@ -110,7 +107,7 @@ def _serialize_book(book: ParsedBook) -> dict[str, object]:
         "pages": book.page_count,
         "words": sum(map(_count_words, book.pages)),
         "anchors": sum(map(_count_anchors, book.pages)),
-        "printed_pages": _count_printed_pages(book),
+        "printed_pages": len({(each.number, each.label) for page in book.pages for each in page.page_breaks}),
         "blocks": {kind: blocks[kind] for kind, _ in _COUNTED_BLOCKS},
         "chapters": [
             {"title": chapter, "pages": [_serialize_page(page) for page in book.pages if page.chapter == chapter]}
@@ -133,16 +130,8 @@ def _walk_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
         yield from _walk_blocks(block.children)
 
 
-def _count_blocks(book: ParsedBook) -> Counter[BlockKind]:
-    return Counter(block.kind for page in book.pages for block in _walk_blocks(page.blocks))
-
-
 def _count_words(page: Page) -> int:
     return len(page.text.split())
-
-
-def _count_printed_pages(book: ParsedBook) -> int:
-    return len({(each.number, each.label) for page in book.pages for each in page.page_breaks})
 
 
 def _count_anchors(page: Page) -> int:

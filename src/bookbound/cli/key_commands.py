@@ -18,29 +18,24 @@ from bookbound.settings import load_settings
 if TYPE_CHECKING:
     from bookbound.server.api_keys import ApiKey
 
-OriginOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--origin",
-        metavar="ORIGIN",
-        help="An origin that may use the key, such as https://book.example; may be repeated.",
-    ),
-]
-AnyOriginOption = Annotated[bool, typer.Option("--any-origin", help="Every origin and program may use the key.")]
-AdminOption = Annotated[
-    bool, typer.Option("--admin", help="Make an admin key, which may change the index; keep it off web pages.")
-]
-KeyNameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="A name that helps you recognize the key.")]
-KeyIdArgument = Annotated[str, typer.Argument(metavar="ID", parser=parse_text, help="The id of the key, as listed.")]
 key_app = typer.Typer(no_args_is_help=True, help="Make, list and revoke API keys.")
 
 
 @key_app.command(epilog="Example: bookbound key new --name site --origin https://book.example")
 def new(
-    origin: OriginOption = None,
-    any_origin: AnyOriginOption = False,
-    admin: AdminOption = False,
-    name: KeyNameOption = "",
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--origin",
+            metavar="ORIGIN",
+            help="An origin that may use the key, such as https://book.example; may be repeated.",
+        ),
+    ] = None,
+    any_origin: Annotated[bool, typer.Option("--any-origin", help="Every origin and program may use the key.")] = False,
+    admin: Annotated[
+        bool, typer.Option("--admin", help="Make an admin key, which may change the index; keep it off web pages.")
+    ] = False,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="A name that helps you recognize the key.")] = "",
     index: IndexOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -82,7 +77,11 @@ def list_(index: IndexOption = None, as_json: JsonOption = False) -> None:
 
 
 @key_app.command(epilog="Example: bookbound key revoke 3f9a1c2e")
-def revoke(id: KeyIdArgument, index: IndexOption = None, as_json: JsonOption = False) -> None:  # noqa: A002
+def revoke(
+    id: Annotated[str, typer.Argument(metavar="ID", parser=parse_text, help="The id of the key, as listed.")],  # noqa: A002
+    index: IndexOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Revoke a key; servers that read the same file refuse it within a second."""
     with exit_on_error(as_json, index=index):
         from bookbound.server import api_keys

@@ -10,30 +10,11 @@ import typer
 
 from bookbound.cli.exit_codes import exit_on_error
 from bookbound.cli.options import IndexOption, JsonOption, parse_duration, parse_text
-from bookbound.cli.terminal import format_count, format_table, print_json, print_line, print_lines
+from bookbound.cli.terminal import format_count, format_table, print_json, print_line, print_result
 from bookbound.domain.errors import ConfigError
 from bookbound.domain.judgement import ReplyStatus
 from bookbound.settings import load_settings
 
-OlderThanOption = Annotated[
-    timedelta | None,
-    typer.Option(
-        "--older-than",
-        metavar="TIME",
-        parser=parse_duration,
-        help="Such as 30d; 0d means everything and needs --yes. Default: the setting query_log_days.",
-    ),
-]
-SchemaStepArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="STEP", parser=parse_text, help="An earlier schema step, such as 0001; nothing removes all tables."
-    ),
-]
-ConfirmDowngradeOption = Annotated[
-    bool, typer.Option("--yes", help="Confirm that data which the earlier step cannot store is deleted.")
-]
-ConfirmPurgeOption = Annotated[bool, typer.Option("--yes", help="Confirm that every question is deleted.")]
 log_app = typer.Typer(no_args_is_help=True, help="Show, purge, upgrade and downgrade the query log.")
 
 
@@ -47,9 +28,6 @@ def status(ctx: typer.Context, index: IndexOption = None, as_json: JsonOption = 
         with closing(ctx.obj.open_query_log(settings)) as database:
             totals, location = count_totals(database), database.location
         oldest = totals.oldest.isoformat(timespec="seconds") if totals.oldest else None
-        if as_json:
-            print_json({"log": settings.query_log, "where": location, **totals._asdict(), "oldest": oldest})
-            return
         rows = [
             ("Log", location),
             ("Schema step", totals.step),
@@ -59,14 +37,23 @@ def status(ctx: typer.Context, index: IndexOption = None, as_json: JsonOption = 
             ("Sessions", str(totals.sessions)),
             ("Not logged", str(totals.lost)),
         ]
-        print_lines(format_table(rows))
+        found = {"log": settings.query_log, "where": location, **totals._asdict(), "oldest": oldest}
+        print_result(found, format_table(rows), as_json)
 
 
 @log_app.command(epilog="Example: bookbound log purge --older-than 30d")
 def purge(
     ctx: typer.Context,
-    older_than: OlderThanOption = None,
-    yes: ConfirmPurgeOption = False,
+    older_than: Annotated[
+        timedelta | None,
+        typer.Option(
+            "--older-than",
+            metavar="TIME",
+            parser=parse_duration,
+            help="Such as 30d; 0d means everything and needs --yes. Default: the setting query_log_days.",
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm that every question is deleted.")] = False,
     index: IndexOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -95,7 +82,17 @@ def upgrade(ctx: typer.Context, index: IndexOption = None) -> None:
 
 @log_app.command(epilog="Example: bookbound log downgrade 0001 --yes")
 def downgrade(
-    ctx: typer.Context, step: SchemaStepArgument, yes: ConfirmDowngradeOption = False, index: IndexOption = None
+    ctx: typer.Context,
+    step: Annotated[
+        str,
+        typer.Argument(
+            metavar="STEP", parser=parse_text, help="An earlier schema step, such as 0001; nothing removes all tables."
+        ),
+    ],
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Confirm that data which the earlier step cannot store is deleted.")
+    ] = False,
+    index: IndexOption = None,
 ) -> None:
     """Take the tables of the query log back to an earlier schema step, for an older version of Bookbound."""
     with exit_on_error(index=index), closing(ctx.obj.open_query_log(load_settings(index=index))) as database:

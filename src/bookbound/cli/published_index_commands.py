@@ -20,10 +20,6 @@ from bookbound.domain.errors import BookIndexError
 from bookbound.domain.manifest import Manifest
 from bookbound.settings import COMMAND_LINE_ORIGIN, SECRET_SUFFIXES, Settings, find_origins, load_settings
 
-GenerationOption = Annotated[
-    str, typer.Option("--to", metavar="GENERATION", help="The id of an earlier generation, as `status` lists it.")
-]
-
 
 def status(
     ctx: typer.Context,
@@ -38,12 +34,7 @@ def status(
         with explain_missing_index(settings):
             found = asyncio.run(_load_status(ctx.obj, settings))
         found["settings"] = _list_settings(settings, find_origins(index=index, book=book, edition=edition))
-        if as_json:
-            terminal.print_json(found)
-        elif "title" in found:
-            terminal.print_lines(_format_status(found))
-        else:
-            terminal.print_lines(_format_books(found))
+        terminal.print_result(found, _format_status(found) if "title" in found else _format_books(found), as_json)
 
 
 async def _load_status(bootstrap: Bootstrap, settings: Settings) -> JsonObject:
@@ -137,7 +128,7 @@ def _format_books(found: JsonObject) -> Iterator[terminal.StyledLine]:
 def _list_books(books: list[JsonObject]) -> list[tuple[str, str]]:
     return [
         (
-            _name_options(each["name"]),
+            BookRef.parse(each["name"]).cli_options or "(without a name)",
             each.get("error") or f"{each['title']} ({_format_counts(each)}, {each['created']})",
         )
         for each in books
@@ -146,23 +137,12 @@ def _list_books(books: list[JsonObject]) -> list[tuple[str, str]]:
 
 def _format_settings(found: JsonObject) -> list[tuple[str, str]]:
     """Each setting that is set, and where its value comes from."""
-    return [
-        (f"{name} = {_format_setting(each)}", _format_origin(each["origin"]))
-        for name, each in found["settings"].items()
-    ]
-
-
-def _format_setting(setting: JsonObject) -> str:
-    value = setting.get("value", "(hidden)")
-    return ", ".join(value) if isinstance(value, list) else str(value)
-
-
-def _format_origin(origin: str) -> str:
-    return f"from the {origin}" if origin == COMMAND_LINE_ORIGIN else f"from {origin}"
-
-
-def _name_options(name: str) -> str:
-    return BookRef.parse(name).cli_options or "(without a name)"
+    rows = []
+    for name, setting in found["settings"].items():
+        value, article = setting.get("value", "(hidden)"), "the " * (setting["origin"] == COMMAND_LINE_ORIGIN)
+        shown = ", ".join(value) if isinstance(value, list) else value
+        rows.append((f"{name} = {shown}", f"from {article}{setting['origin']}"))
+    return rows
 
 
 def _format_counts(counted: JsonObject) -> str:
@@ -171,7 +151,9 @@ def _format_counts(counted: JsonObject) -> str:
 
 def rollback(
     ctx: typer.Context,
-    to: GenerationOption = "",
+    to: Annotated[
+        str, typer.Option("--to", metavar="GENERATION", help="The id of an earlier generation, as `status` lists it.")
+    ] = "",
     index: IndexOption = None,
     book: BookOption = None,
     edition: EditionOption = None,
@@ -182,12 +164,10 @@ def rollback(
         settings = load_settings(index=index, book=book, edition=edition)
         with explain_missing_index(settings):
             withdrawn, manifest = asyncio.run(_roll_back(ctx.obj, settings, to))
-        if as_json:
-            terminal.print_json({**serialize_manifest(manifest), "withdrawn": withdrawn})
-            return
         details = f"  {manifest.created}, {terminal.format_count(manifest.chunks, 'chunk')}"
-        terminal.print_line("Withdrawn: ", withdrawn)
-        terminal.print_line("Published: ", (manifest.generation, "bold"), (details, "dim"))
+        published = terminal.styled("Published: ", (manifest.generation, "bold"), (details, "dim"))
+        lines = [terminal.styled("Withdrawn: ", withdrawn), published]
+        terminal.print_result(serialize_manifest(manifest) | {"withdrawn": withdrawn}, lines, as_json)
 
 
 async def _roll_back(bootstrap: Bootstrap, settings: Settings, to: str) -> tuple[str, Manifest]:

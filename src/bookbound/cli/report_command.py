@@ -37,19 +37,18 @@ class ReportFormat(StrEnum):
     JSON = "json"
 
 
-SinceOption = Annotated[
-    timedelta, typer.Option("--since", metavar="TIME", parser=parse_duration, help="How far to look back, such as 2w.")
-]
-ReportFormatOption = Annotated[ReportFormat, typer.Option("--format", help="Text, a page with plots, or JSON.")]
-
-
 def report(
     ctx: typer.Context,
-    since: SinceOption = "30d",  # type: ignore[assignment]  # the parser converts it, and the help shows it
+    since: Annotated[
+        timedelta,
+        typer.Option("--since", metavar="TIME", parser=parse_duration, help="How far to look back, such as 2w."),
+    ] = "30d",  # type: ignore[assignment]  # the parser converts it, and the help shows it
     index: IndexOption = None,
     book: BookOption = None,
     edition: EditionOption = None,
-    output_format: ReportFormatOption = ReportFormat.TEXT,
+    output_format: Annotated[
+        ReportFormat, typer.Option("--format", help="Text, a page with plots, or JSON.")
+    ] = ReportFormat.TEXT,
 ) -> None:
     """Report what readers asked, what the book answered, and what they could not find. For every book, use --book all.
 

@@ -36,22 +36,19 @@ DEMO_QUESTIONS = (
     "What is a service in ROS 2?",
     "Who won the 2022 football world cup?",
 )
-SourceOption = Annotated[
-    Path | None, typer.Option("--source", metavar="SOURCE", parser=parse_path, help="Index this book first.")
-]
 HostOption = Annotated[str, typer.Option("--host", metavar="HOST", help="Address to listen on; 0.0.0.0 for all.")]
 PortOption = Annotated[int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port; 0 takes a free one.")]
 WorkersOption = Annotated[
     int, typer.Option("--workers", metavar="NUMBER", min=1, max=64, help="How many processes answer questions.")
 ]
 DEFAULT_LISTENER = "127.0.0.1", 8000, 1
-HttpOption = Annotated[bool, typer.Option("--http", help="Serve over streamable HTTP, at /mcp.")]
-ServeOption = Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the book over HTTP as well.")]
 
 
 def serve(
     ctx: typer.Context,
-    source: SourceOption = None,
+    source: Annotated[
+        Path | None, typer.Option("--source", metavar="SOURCE", parser=parse_path, help="Index this book first.")
+    ] = None,
     index: IndexOption = None,
     book: BookOption = None,
     edition: EditionOption = None,
@@ -69,7 +66,7 @@ def serve(
 
 def mcp(
     ctx: typer.Context,
-    http: HttpOption = False,
+    http: Annotated[bool, typer.Option("--http", help="Serve over streamable HTTP, at /mcp.")] = False,
     index: IndexOption = None,
     book: BookOption = None,
     edition: EditionOption = None,
@@ -181,7 +178,12 @@ def format_book_paths(books: list[BookRef]) -> list[StyledLine]:
     return [styled("Books: ", (shown, "dim"), no_wrap=True)] if paths else []
 
 
-def demo(ctx: typer.Context, index: IndexOption = None, serve: ServeOption = True, port: PortOption = 0) -> None:
+def demo(
+    ctx: typer.Context,
+    index: IndexOption = None,
+    serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the book over HTTP as well.")] = True,
+    port: PortOption = 0,
+) -> None:
     """Index the example book, ask it three questions, serve it, and answer your questions.
 
     Ctrl-D, an empty line or quit ends it. After the last line of a pipe or file it keeps serving until Ctrl-C.

@@ -122,6 +122,11 @@ def print_json(value: Any) -> None:
         sys.stdout.buffer.write(text.encode(errors="backslashreplace"))
 
 
+def print_result(value: Any, lines: Iterable[StyledLine], as_json: bool) -> None:
+    """Print a result as JSON for scripts, or as lines for people."""
+    print_json(value) if as_json else print_lines(lines)
+
+
 def prepare_streams() -> None:
     """Replace closed streams by the null device, and characters that a stream cannot encode by a mark.
 

@@ -79,11 +79,5 @@ def _describe_book(
 
 
 def _describe_edition(ref: BookRef, manifest: Manifest) -> EditionModel:
-    return EditionModel(
-        edition=ref.edition,
-        title=manifest.title,
-        generation=manifest.generation,
-        created=manifest.created,
-        pages=manifest.pages,
-        chunks=manifest.chunks,
-    )
+    fields = {name: getattr(manifest, name) for name in ("title", "generation", "created", "pages", "chunks")}
+    return EditionModel(edition=ref.edition, **fields)

@@ -11,11 +11,19 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field, StringConstraints, field_validator
 
 from bookbound.contracts import http_contract
-from bookbound.contracts.chat_history import parse_history
 from bookbound.contracts.request_context import RequestContext
 from bookbound.contracts.source_url import build_markdown_link, build_source_url
 from bookbound.domain.chunk import Passage
-from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
+from bookbound.domain.errors import InvalidInputError
+from bookbound.domain.question import (
+    MAX_TURN_ANSWER_CHARS,
+    MAX_TURNS,
+    SELECTION_CHUNK_ID,
+    AnswerScope,
+    Question,
+    Retrieval,
+    Turn,
+)
 from bookbound.domain.reply import Answer, AnswerSentence, Reply, Unsure, join_sentences
 
 EMPTY_QUESTION_MESSAGE = "Question cannot be empty or whitespace-only"
@@ -57,6 +65,36 @@ class ChatRequest(BaseModel):
     def to_question(self) -> Question:
         scope, turns = AnswerScope.SELECTION_THEN_BOOK, parse_history(self.history, self.question)
         return Question(self.question, self.selected_text, scope, self.top_k, conversation=turns)
+
+
+def parse_history(history: Any, question: str) -> tuple[Turn, ...]:
+    """The last turns of a history, whose shape nobody fixed.
+
+    The contract ignores fields that it does not know, so what is no turn is skipped.
+    """
+    turns: list[Turn] = []
+    for message in history if isinstance(history, list) else ():
+        texts = (
+            {name: text for name, text in message.items() if isinstance(text, str)} if isinstance(message, dict) else {}
+        )
+        content = texts.get("content", "")
+        asked = content if texts.get("role") == "user" else texts.get("question", "")
+        if asked.strip():
+            turns.append(Turn(asked.strip(), texts.get("answer", "")))
+        elif turns and texts.get("role") == "assistant":
+            turns[-1] = turns[-1]._replace(answer=content)
+    if turns and turns[-1] == Turn(question):  # some clients also send the question as the last message
+        turns.pop()
+    fitting = [turn._replace(answer=turn.answer[:MAX_TURN_ANSWER_CHARS]) for turn in turns]
+    return tuple(filter(_is_usable, fitting))[-MAX_TURNS:]
+
+
+def _is_usable(turn: Turn) -> bool:
+    try:
+        turn.check()
+    except InvalidInputError:
+        return False
+    return True
 
 
 class RetrievalResult(BaseModel):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
-from bookbound.contracts.chat_history import parse_history
+from bookbound.contracts.chat import parse_history
 from bookbound.contracts.serialization import build_highlight_link
 from bookbound.domain.book_ref import ALL_BOOKS, BookRef, sort_newest_first
 from bookbound.domain.manifest import Manifest

@@ -179,10 +179,7 @@ def link_section(place: Place) -> str:
 
 
 async def stream_chunks(
-    first: PipelineEvent,
-    rest: AsyncGenerator[PipelineEvent],
-    body: ChatCompletionRequest,
-    context: RequestContext,
+    first: PipelineEvent, rest: AsyncGenerator[PipelineEvent], body: ChatCompletionRequest, context: RequestContext
 ) -> AsyncIterator[str]:
     """The chunks as server-sent events; if something fails on the way, the last one is an error."""
     wants_usage = bool(body.stream_options and body.stream_options.include_usage)

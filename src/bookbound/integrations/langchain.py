@@ -8,7 +8,6 @@ from typing import Any, Self
 
 from pydantic import ConfigDict, Field
 
-from bookbound.domain.chunk import Passage
 from bookbound.domain.question import MAX_PASSAGES
 from bookbound.integrations import DEFAULT_PASSAGES, describe_passage, open_for, require_framework
 from bookbound.library import Book
@@ -33,12 +32,7 @@ class BookboundRetriever(BaseRetriever):
 
     @classmethod
     def from_index(
-        cls,
-        index: str | Path | None = None,
-        *,
-        book: str | None = None,
-        edition: str | None = None,
-        **fields: Any,
+        cls, index: str | Path | None = None, *, book: str | None = None, edition: str | None = None, **fields: Any
     ) -> Self:
         """Opens a book as `bookbound.open` does; `retriever.book.close()` closes it."""
         return open_for(lambda opened: cls(book=opened, **fields), index, book, edition)
@@ -55,8 +49,8 @@ class BookboundRetriever(BaseRetriever):
 
     def _search(self, query: str, k: int | None) -> list[Document]:
         found = self.book.search(query, k=self.k if k is None else k, only_answerable=self.only_answerable)
-        return [self._to_document(passage) for passage in found]
-
-    def _to_document(self, passage: Passage) -> Document:
-        metadata = describe_passage(self.book, passage) | {"score": passage.score}
-        return Document(passage.chunk.text, id=passage.chunk.id, metadata=metadata)
+        documents = []
+        for each in found:
+            metadata = describe_passage(self.book, each) | {"score": each.score}
+            documents.append(Document(each.chunk.text, id=each.chunk.id, metadata=metadata))
+        return documents

@@ -46,12 +46,7 @@ class BookboundRetriever(BaseRetriever):
 
     @classmethod
     def from_index(
-        cls,
-        index: str | Path | None = None,
-        *,
-        book: str | None = None,
-        edition: str | None = None,
-        **options: Any,
+        cls, index: str | Path | None = None, *, book: str | None = None, edition: str | None = None, **options: Any
     ) -> Self:
         """Opens a book as `bookbound.open` does; `retriever.book.close()` closes it."""
         return open_for(lambda opened: cls(opened, **options), index, book, edition)
