@@ -11,7 +11,6 @@ import typer
 
 import bookbound
 from bookbound.cli import (
-    archive_commands,
     ask_command,
     key_commands,
     log_commands,
@@ -49,8 +48,8 @@ for command, name, example in (
     (evaluate, "eval", "--questions questions.jsonl --html-file report.html --require recall@5=0.8"),
     (calibrate, "calibrate", "--questions questions.jsonl --min-precision 0.9"),
     (published_index_commands.status, "status", "--index my-index"),
-    (archive_commands.export, "export", "book.bookbound --index my-index"),
-    (archive_commands.import_, "import", "book.bookbound --index another"),
+    (published_index_commands.export, "export", "book.bookbound --index my-index"),
+    (published_index_commands.import_, "import", "book.bookbound --index another"),
     (published_index_commands.rollback, "rollback", "--index my-index"),
     (report, "report", "--since 2w --format html > report.html"),
 ):

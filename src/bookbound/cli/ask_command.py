@@ -61,13 +61,8 @@ BookFactory = Callable[[], Book]
 
 def ask_by_contract(contract: ContractName, arguments: AskArguments, opener: BookFactory) -> ContractReply:
     """Ask by the rules of a contract; arguments that break one raise `InvalidInputError` before the book is opened."""
-    match contract:
-        case ContractName.AGENT:
-            return _ask_agent(arguments, opener)
-        case ContractName.GROUNDED_AGENT:
-            return _ask_grounded_agent(arguments, opener)
-        case _:
-            return _ask_canonical(arguments, opener)
+    ask_agents = {ContractName.AGENT: _ask_agent, ContractName.GROUNDED_AGENT: _ask_grounded_agent}
+    return ask_agents.get(contract, _ask_canonical)(arguments, opener)
 
 
 def serialize_contract_error(contract: ContractName, error: Exception) -> JsonObject:

@@ -24,7 +24,7 @@ from bookbound.cli.eval_command import (
     warn_unchecked_answers,
 )
 from bookbound.cli.exit_codes import EXIT_ANSWERED, EXIT_REFUSED, exit_on_error, exit_without_cleanup
-from bookbound.cli.options import BookOption, EditionOption, IndexOption, parse_path
+from bookbound.cli.options import BookOption, EditionOption, IndexOption, file_option
 from bookbound.domain.errors import ConfigError
 from bookbound.domain.manifest import Manifest
 from bookbound.settings import ENVIRONMENT_PREFIX, SETTINGS_FILE, Settings, load_settings
@@ -54,12 +54,7 @@ MinPrecisionOption = Annotated[
         help="The share of answers that should be right.",
     ),
 ]
-OutputFileOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--output-file", metavar="FILE", parser=parse_path, help="Write the choice here, not next to the index."
-    ),
-]
+OutputFileOption = Annotated[Path | None, file_option("--output-file", "Write the choice here, not next to the index.")]
 ForceCalibrationOption = Annotated[
     bool,
     typer.Option(
@@ -101,8 +96,13 @@ def calibrate(
         comparison = format_comparison(result.in_use, result.new)
         terminal.print_lines([*format_curve(rows, choice), terminal.BLANK_LINE, *comparison, terminal.BLANK_LINE])
         objections = list(_find_objections(items, result))
-        for warning in (*_warn_small_set(len(items)), *objections):
-            terminal.print_warning(warning)
+        if len(items) < MIN_QUESTIONS:
+            count = terminal.format_count(len(items), "question")
+            terminal.print_warning(
+                f"The set has {count}: with fewer than {MIN_QUESTIONS}, the choice depends on chance."
+            )
+        for objection in objections:
+            terminal.print_warning(objection)
         writes = choice is not None and (force or not objections)
         if choice is None:
             terminal.print_to_stderr(describe_unreached_precision(rows, min_precision))
@@ -156,12 +156,6 @@ def _check_output_file(questions: Path, output_file: Path | None, settings: Sett
     # Creating the file next to the index, even for a moment, would let a running server read it while it is empty.
     check_output_files(questions, output_file or (own_file if own_file and own_file.is_file() else None))
     return output_file
-
-
-def _warn_small_set(size: int) -> Iterator[str]:
-    if size < MIN_QUESTIONS:
-        count = terminal.format_count(size, "question")
-        yield f"The set has {count}: with fewer than {MIN_QUESTIONS}, the choice depends on chance."
 
 
 def _find_objections(items: Sequence[EvaluationQuestion], result: ThresholdTrial) -> Iterator[str]:

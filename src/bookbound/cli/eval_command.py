@@ -15,7 +15,7 @@ from bookbound.answering.pipeline import Pipeline
 from bookbound.cli import terminal
 from bookbound.cli.book_access import Bootstrap, format_operating_point, resolve_one_book
 from bookbound.cli.exit_codes import EXIT_ANSWERED, EXIT_REFUSED, exit_on_error, exit_without_cleanup
-from bookbound.cli.options import BookOption, EditionOption, IndexOption, parse_path
+from bookbound.cli.options import BookOption, EditionOption, IndexOption, file_option
 from bookbound.domain.errors import ConfigError
 from bookbound.settings import Settings, load_settings
 
@@ -25,24 +25,12 @@ if TYPE_CHECKING:
     from bookbound.evaluation.runner import QuestionOutcome
 
 STANDARD_OUTPUT_MARK = Path("-")
-QuestionsOption = Annotated[
-    Path,
-    typer.Option("--questions", metavar="FILE", parser=parse_path, help="The question set, one JSON object per line."),
-]
+QuestionsOption = Annotated[Path, file_option("--questions", "The question set, one JSON object per line.")]
 JsonFileOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--json-file", metavar="FILE", parser=parse_path, help="Write all figures to this file as JSON; - prints them."
-    ),
+    Path | None, file_option("--json-file", "Write all figures to this file as JSON; - prints them.")
 ]
 HtmlFileOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--html-file",
-        metavar="FILE",
-        parser=parse_path,
-        help="Write a report with plots to this file, as one HTML page.",
-    ),
+    Path | None, file_option("--html-file", "Write a report with plots to this file, as one HTML page.")
 ]
 RequirementsOption = Annotated[
     list[str] | None,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import typer
@@ -74,6 +74,11 @@ def _build_collection_source(address: str, fields: Sequence[str]) -> str:
         raise ConfigError("Write a field as ROLE=NAME, such as --field text=body.")
     separator = "&" if "?" in address else "?"
     return SOURCE_SCHEME + address.strip() + (separator + urlencode(pairs) if pairs else "")
+
+
+def file_option(flag: str, help_text: str) -> Any:
+    """An option that names a file."""
+    return typer.Option(flag, metavar="FILE", parser=parse_path, help=help_text)
 
 
 class OutputFormat(StrEnum):

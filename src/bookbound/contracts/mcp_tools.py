@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -70,16 +70,18 @@ class SectionPlace(BaseModel):
     page: int | None
     book: str
 
-    @staticmethod
-    def fields_of(place: Place, words: str = "") -> dict[str, str | int | None]:
-        return {
-            "section_id": get_section_id(place),
-            "chapter": place.chapter,
-            "section": place.section,
-            "url": build_highlight_link(place, words) if words else place.link,
-            "page": place.page,
-            "book": place.book,
-        }
+    @classmethod
+    def at(cls, place: Place, words: str = "", **more: Any) -> Self:
+        """The section of a place; its address highlights the words, if there are some."""
+        return cls(
+            section_id=get_section_id(place),
+            chapter=place.chapter,
+            section=place.section,
+            url=build_highlight_link(place, words) if words else place.link,
+            page=place.page,
+            book=place.book,
+            **more,
+        )
 
     @property
     def label(self) -> str:
@@ -102,8 +104,7 @@ class FoundPassage(SectionPlace):
 
     @classmethod
     def from_passage(cls, passage: Passage) -> Self:
-        fields = cls.fields_of(passage.chunk.place)
-        return cls.model_validate({**fields, "score": round(passage.score, 4), "text": passage.chunk.text})
+        return cls.at(passage.chunk.place, score=round(passage.score, 4), text=passage.chunk.text)
 
 
 class QuotedSource(SectionPlace):
@@ -114,7 +115,7 @@ class QuotedSource(SectionPlace):
     @classmethod
     def from_quotes(cls, place: Place, quotes: Sequence[Evidence]) -> Self:
         texts = [quote.text for quote in quotes]
-        return cls.model_validate({**cls.fields_of(place, texts[0]), "quotes": texts})
+        return cls.at(place, texts[0], quotes=texts)
 
 
 class SearchBookResult(ToolResult):
@@ -160,7 +161,7 @@ class AskBookResult(ToolResult):
             completed_question=reply.trace.completed_question or None,
             sources=[QuotedSource.from_quotes(source.place, source.quotes) for source in sources],
             closest=[QuotedSource.from_quotes(quote.place, [quote]) for quote in closest],
-            closest_sections=[SectionPlace.model_validate(SectionPlace.fields_of(place)) for place in places],
+            closest_sections=[SectionPlace.at(place) for place in places],
         )
 
     @property
@@ -190,8 +191,7 @@ class ReadSectionResult(SectionPlace, ToolResult):
         if len(rest) > len(cut):
             cut = cut[: cut.rfind("\n") + 1] or cut
         end = offset + len(cut)
-        fields = {**cls.fields_of(found.place), "text": cut, "next_offset": end if end < len(found.text) else None}
-        return cls.model_validate(fields)
+        return cls.at(found.place, text=cut, next_offset=end if end < len(found.text) else None)
 
     @property
     def readable(self) -> str:
