@@ -82,6 +82,7 @@ def _ask_canonical(arguments: AskArguments, opener: BookFactory) -> ContractRepl
     return ContractReply(isinstance(reply, Answer), serialization.serialize_reply(reply), lines)
 
 
+# Each contract is imported where it is used: a question in a fresh process should not wait for the others.
 def _ask_agent(arguments: AskArguments, opener: BookFactory) -> ContractReply:
     from bookbound.contracts import agent
 
@@ -99,6 +100,7 @@ def _ask_grounded_agent(arguments: AskArguments, opener: BookFactory) -> Contrac
 
     threshold = grounded_agent.DEFAULT_SCORE_THRESHOLD if arguments.threshold is None else arguments.threshold
     config = grounded_agent.require_valid_config(grounded_agent.AgentConfig(k=arguments.k, score_threshold=threshold))
+    # Only an open book knows its temperature, and a wrong question should not open it.
     query, book = Question(arguments.text).text, opener()
     reply = grounded_agent.ask(query, book, replace(config, temperature=grounded_agent.get_temperature(book)))
     lines = reply_view.format_grounded_agent_reply(reply, arguments.verbose)

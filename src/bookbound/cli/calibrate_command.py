@@ -83,6 +83,7 @@ def calibrate(
     4 invalid input.
     """
     with exit_on_error():
+        # Imported here, so that no other command waits for the evaluation.
         from bookbound.cli.calibration_view import describe_unreached_precision, format_comparison, format_curve
         from bookbound.evaluation.question_set import load_question_set
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,6 +60,7 @@ def evaluate(
     """
     prints_json = json_file == STANDARD_OUTPUT_MARK
     with exit_on_error(prints_json):
+        # Imported here, so that no other command waits for the evaluation.
         from bookbound.evaluation.metric_requirements import parse_requirements
         from bookbound.evaluation.metrics import build_evaluation_report
         from bookbound.evaluation.question_set import load_question_set
@@ -81,8 +83,8 @@ def evaluate(
 
 def warn_unchecked_answers(items: list[EvaluationQuestion]) -> None:
     """Warn of answerable questions of which nothing says what a right answer is."""
-    if count := sum(not item.is_checkable for item in items):
-        unchecked = terminal.format_count(count, "answerable question")
+    if number := sum(not item.is_checkable for item in items):
+        unchecked = terminal.format_count(number, "answerable question")
         terminal.print_warning(
             f"Any answer counts as right for {unchecked} without `evidence` and `must_contain`. "
             "Add one of them to check the answers, too."
@@ -99,6 +101,7 @@ def check_output_files(questions: Path, *outputs: Path | None) -> None:
             raise ConfigError(f"{file} is the question set and would be overwritten. Name another file.")
         if any(is_same_path(file, other) for other in files[:i]):
             raise ConfigError(f"{file} is named for two outputs. Name a file for each.")
+    # Only now, so that no file is touched if another one is refused.
     for file in files:
         _check_writable(file)
 
@@ -128,16 +131,10 @@ async def ask_question_set(
     from bookbound.evaluation.runner import run_questions
 
     pipeline = await bootstrap.open_pipeline(settings)
-    done = 0
+    done = count(1)
     with terminal.show_progress({"ask": "Ask"}) as progress:
         progress("ask", 0, len(items))
-
-        def tick() -> None:
-            nonlocal done
-            done += 1
-            progress("ask", done, len(items))
-
-        return pipeline, await run_questions(pipeline, items, tick)
+        return pipeline, await run_questions(pipeline, items, lambda: progress("ask", next(done), len(items)))
 
 
 def _format_metrics(metrics: MetricsDict) -> Iterator[terminal.StyledLine]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CHANGE_NAMES = ("added", "changed", "renamed", "removed")
 MAX_LISTED_PAGES = 20
+# Some file systems report no changes, so a watched source is also compared this often.
 POLL_SECONDS = 1.0
 TitleOption = Annotated[
     str | None, typer.Option("--title", metavar="TITLE", help="The title, if that of the source is missing or wrong.")

@@ -117,6 +117,7 @@ def print_warning(message: str) -> None:
 def print_json(value: Any) -> None:
     """Print JSON on standard output, in UTF-8 whatever the encoding of the terminal is."""
     text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    # As escapes they stay valid JSON and cannot reach a terminal.
     text = _CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     with translate_output_errors():
         sys.stdout.buffer.write(text.encode(errors="backslashreplace"))

@@ -24,6 +24,7 @@ MAX_QUERY_LENGTH = 2000
 COLLECTION_NAME = "physical-ai-textbook"
 """The collection that the contract names; the setting `qdrant_collection` decides which one is used."""
 ErrorType = Literal["validation", "retrieval", "generation", "no_context"]
+# Half a character cannot be encoded, so no embedder and no service could take the question.
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 

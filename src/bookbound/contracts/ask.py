@@ -16,6 +16,7 @@ from bookbound.domain.judgement import Judgement, RetrievalQuality
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
 from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, SUPPORT_THRESHOLD, Answer, Reply
 
+# A longer chunk is cut and not rejected: the contract limits the field, and our chunks may be longer.
 MAX_CHUNK_TEXT_CHARS = 2000
 
 

@@ -17,6 +17,7 @@ from bookbound.domain.reply_markdown import escape_markdown, render_markdown
 
 MAX_NAMED_SECTIONS = 10
 """The number of sections that an error message names."""
+# Markdown has no seventh level of headings.
 LOWEST_LEVEL = 6
 SECTION_NOT_FOUND = (
     "This book has no such section. Search the book first, and pass the `section_id` of a result, or the exact title "

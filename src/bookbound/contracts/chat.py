@@ -27,6 +27,7 @@ from bookbound.domain.question import (
 from bookbound.domain.reply import Answer, AnswerSentence, Reply, Unsure, join_sentences
 
 EMPTY_QUESTION_MESSAGE = "Question cannot be empty or whitespace-only"
+# The codes that the contract names; every other problem has the code of our own API.
 ERROR_CODES = {
     http_contract.ProblemKind.INVALID: "validation_error",
     http_contract.ProblemKind.LIMIT: "rate_limit_exceeded",
@@ -74,9 +75,8 @@ def parse_history(history: Any, question: str) -> tuple[Turn, ...]:
     """
     turns: list[Turn] = []
     for message in history if isinstance(history, list) else ():
-        texts = (
-            {name: text for name, text in message.items() if isinstance(text, str)} if isinstance(message, dict) else {}
-        )
+        fields = message.items() if isinstance(message, dict) else ()
+        texts = {name: text for name, text in fields if isinstance(text, str)}
         content = texts.get("content", "")
         asked = content if texts.get("role") == "user" else texts.get("question", "")
         if asked.strip():
@@ -186,9 +186,8 @@ class ChatResponse(BaseModel):
     @classmethod
     def from_reply(cls, reply: Reply, request_id: str) -> Self:
         reply = reply.to_refusal() if isinstance(reply, Unsure) else reply
-        sources = (
-            {p.chunk.id: RetrievalResult.from_passage(p) for p in reply.passages} if isinstance(reply, Answer) else {}
-        )
+        used = reply.passages if isinstance(reply, Answer) else ()
+        sources = {passage.chunk.id: RetrievalResult.from_passage(passage) for passage in used}
         return cls(
             answer=_add_source_links(reply, sources) if isinstance(reply, Answer) else reply.text,
             citations=[Citation.from_retrieval_result(source.model_dump()) for source in sources.values()],

@@ -134,12 +134,8 @@ class CitedSectionModel(BaseModel):
             number=source.number,
             title=" › ".join(place.heading_path),
             url=build_highlight_link(place, quotes[0]),
-            chapter=place.chapter,
-            section=place.section,
-            file=place.file,
-            page=place.page,
-            book=place.book,
             quotes=quotes,
+            **{name: getattr(place, name) for name in ("chapter", "section", "file", "page", "book")},
         )
 
 

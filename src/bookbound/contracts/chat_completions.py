@@ -85,6 +85,7 @@ def build_contract(list_books: BookLister, default: BookRef) -> http_contract.Ht
                 if not body.stream:
                     return complete(await backend.ask(question, context), body, context)
                 events = backend.stream(question, context)
+                # An error before the first event still becomes a response with its own status.
                 first = await anext(events)
             return StreamingResponse(stream_chunks(first, events, body, context), media_type=EVENT_STREAM_TYPE)
 

@@ -106,6 +106,7 @@ class McpHandlers:
         self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         try:
+            # An error is a result here, because a model reads results and can correct itself.
             result = await self._run(params.name, params.arguments or {}, ctx.request)
         except Exception as error:
             return types.CallToolResult(content=[types.TextContent(type="text", text=_explain(error))], is_error=True)

@@ -188,6 +188,7 @@ class ReadSectionResult(SectionPlace, ToolResult):
         """The text from an offset, cut at the end of a line if it is too long."""
         rest = found.text[offset:]
         cut = rest[:MAX_SECTION_CHARS]
+        # At the end of a line, so that no table row and no line of code is torn; a longer line has no such end.
         if len(rest) > len(cut):
             cut = cut[: cut.rfind("\n") + 1] or cut
         end = offset + len(cut)

@@ -138,12 +138,9 @@ class RefusalType(StrEnum):
     SELECTED_TEXT_MISSING = "selected_text_missing"
 
 
-REFUSAL_MESSAGES = {
-    RefusalType.EMPTY_RETRIEVAL: BOOK_INSUFFICIENT_MESSAGE,
-    RefusalType.LOW_RELEVANCE: BOOK_INSUFFICIENT_MESSAGE,
-    RefusalType.INSUFFICIENT_GROUNDING: BOOK_INSUFFICIENT_MESSAGE,
-    RefusalType.SELECTED_TEXT_MISSING: SELECTION_MISSING_MESSAGE,
-}
+# The contract has one sentence for the book and one for a selection, whatever the reason is.
+REFUSAL_MESSAGES = dict.fromkeys(RefusalType, BOOK_INSUFFICIENT_MESSAGE)
+REFUSAL_MESSAGES[RefusalType.SELECTED_TEXT_MISSING] = SELECTION_MISSING_MESSAGE
 
 
 class RefusalMessage(FrozenModel):
@@ -206,6 +203,7 @@ class QueryResponse(FrozenModel):
         wanted = {"success": "answer", "refused": "refusal", "error": "error"}[self.status]
         if parts[wanted] is None:
             raise ValueError(f"{wanted} required when status={self.status}")
+        # After the check above, this rejects a part too many.
         if sum(part is not None for part in parts.values()) != 1:
             raise ValueError("Exactly one of answer, refusal, error must be present")
         return self

@@ -29,6 +29,7 @@ from bookbound.domain.reply_blocks import ReplyBlock, build_blocks
 from bookbound.domain.reply_markdown import render_markdown
 from bookbound.domain.trace import Trace
 
+# A link with only the first and last words of a long quote stays short and survives a change between them.
 HIGHLIGHT_EDGE_WORDS = 6
 MIN_CUT_CHARS = 40
 """A sentence is not cut shorter than this."""
@@ -234,6 +235,7 @@ def fit_answer(answer: Answer, max_chars: int, max_sources: int | None = None) -
             break
         kept = more
     limit = max_chars
+    # Markdown escapes characters and our own statements need room, so one cut may not be enough.
     while len(text := render(kept)) > max_chars and limit > MIN_CUT_CHARS:
         limit = len(kept[0].text) - (len(text) - max_chars)
         kept = (replace(kept[0], text=truncate(answer.sentences[0].text, limit)),)

@@ -10,7 +10,9 @@ from bookbound.domain.question import SELECTION_CHUNK_ID
 
 URL_PATTERN = re.compile(r"(?:https?://[^\s/?#]+|/(?!/))\S*", re.IGNORECASE)
 """An http(s) address, or a path from the root."""
+# A title is text of the book, so it must not end the label or become markup.
 _MARKDOWN_SPECIAL = re.compile(r"[\\`*_~\[\]<>&|]")
+# These end the address of a Markdown link too early.
 _LINK_BREAKING = re.compile(r"[\s\x00-\x1f\x7f()<>\\]")
 
 

@@ -122,6 +122,7 @@ def build_router(backend: http_contract.AnswerBackend) -> APIRouter:
         question = body.to_question()
         if EVENT_STREAM_TYPE in request.headers.get("accept", ""):
             events = backend.stream(question, context)
+            # An error before the first event still becomes a response with its own status.
             first = await anext(events)
             return StreamingResponse(_stream_events(first, events, context), media_type=EVENT_STREAM_TYPE)
         reply = await backend.ask(question, context)
@@ -147,6 +148,7 @@ async def _stream_events(
     first: PipelineEvent, rest: AsyncGenerator[PipelineEvent], context: RequestContext
 ) -> AsyncIterator[str]:
     """Each event of the pipeline as a server-sent event; if something fails on the way, the last one is an error."""
+    # A client that leaves closes this generator, which must end the work on its answer too.
     async with aclosing(rest):
         try:
             yield _format_event(first, context)

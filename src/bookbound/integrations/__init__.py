@@ -32,6 +32,7 @@ def open_for(
     opened = bookbound.open(index, book=book, edition=edition)
     try:
         return build(opened)
+    # Also after Ctrl-C: nobody else has the book, so nobody else could close it.
     except BaseException:
         opened.close()
         raise

@@ -38,6 +38,7 @@ class BookboundRetriever:
         self.index, self.book, self.edition = index, book, edition
         self.top_k, self.only_answerable = top_k, only_answerable
         self._opened: Book | None = None
+        # `run_async` works in threads, and two of them must not open the book twice.
         self._opening = Lock()
 
     def warm_up(self) -> None:

@@ -24,6 +24,7 @@ class BookboundRetriever(BaseRetriever):
     With `only_answerable` there are none if Bookbound would not answer. `invoke(query, k=3)` is for one call.
     """
 
+    # A misspelt option would have no effect, and nobody would notice.
     model_config = ConfigDict(extra="forbid")
 
     book: Book
