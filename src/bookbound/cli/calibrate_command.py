@@ -83,7 +83,6 @@ def calibrate(
     4 invalid input.
     """
     with exit_on_error():
-        # Imported here, so that no other command waits for the evaluation.
         from bookbound.cli.calibration_view import describe_unreached_precision, format_comparison, format_curve
         from bookbound.evaluation.question_set import load_question_set
 
@@ -97,13 +96,8 @@ def calibrate(
         comparison = format_comparison(result.in_use, result.new)
         terminal.print_lines([*format_curve(rows, choice), terminal.BLANK_LINE, *comparison, terminal.BLANK_LINE])
         objections = list(_find_objections(items, result))
-        if len(items) < MIN_QUESTIONS:
-            count = terminal.format_count(len(items), "question")
-            terminal.print_warning(
-                f"The set has {count}: with fewer than {MIN_QUESTIONS}, the choice depends on chance."
-            )
-        for objection in objections:
-            terminal.print_warning(objection)
+        for warning in (*_warn_small_set(len(items)), *objections):
+            terminal.print_warning(warning)
         writes = choice is not None and (force or not objections)
         if choice is None:
             terminal.print_to_stderr(describe_unreached_precision(rows, min_precision))
@@ -157,6 +151,12 @@ def _check_output_file(questions: Path, output_file: Path | None, settings: Sett
     # Creating the file next to the index, even for a moment, would let a running server read it while it is empty.
     check_output_files(questions, output_file or (own_file if own_file and own_file.is_file() else None))
     return output_file
+
+
+def _warn_small_set(size: int) -> Iterator[str]:
+    if size < MIN_QUESTIONS:
+        count = terminal.format_count(size, "question")
+        yield f"The set has {count}: with fewer than {MIN_QUESTIONS}, the choice depends on chance."
 
 
 def _find_objections(items: Sequence[EvaluationQuestion], result: ThresholdTrial) -> Iterator[str]:

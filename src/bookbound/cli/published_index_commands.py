@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -71,15 +71,12 @@ async def _describe_book(bootstrap: Bootstrap, settings: Settings, book: BookRef
 
 def _list_settings(settings: Settings, origins: dict[str, str]) -> JsonObject:
     """The origin of each setting that is set, and its value unless it is secret."""
-    return {
-        name: {"origin": origin}
-        | ({} if name.endswith(SECRET_SUFFIXES) else {"value": _to_json(getattr(settings, name))})
-        for name, origin in sorted(origins.items())
-    }
-
-
-def _to_json(value: Any) -> Any:
-    return str(value) if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
+    found: JsonObject = {name: {"origin": origin} for name, origin in sorted(origins.items())}
+    for name in found:
+        if not name.endswith(SECRET_SUFFIXES):
+            value = getattr(settings, name)
+            found[name]["value"] = str(value) if isinstance(value, Path) else value
+    return found
 
 
 def _format_status(found: JsonObject) -> Iterator[terminal.StyledLine]:
@@ -141,7 +138,7 @@ def _format_settings(found: JsonObject) -> list[tuple[str, str]]:
     rows = []
     for name, setting in found["settings"].items():
         value, article = setting.get("value", "(hidden)"), "the " * (setting["origin"] == COMMAND_LINE_ORIGIN)
-        shown = ", ".join(value) if isinstance(value, list) else value
+        shown = ", ".join(value) if isinstance(value, tuple) else value
         rows.append((f"{name} = {shown}", f"from {article}{setting['origin']}"))
     return rows
 

@@ -73,11 +73,10 @@ def describe_books(published: Mapping[BookRef, Manifest], default: BookRef) -> l
 def _describe_book(
     name: str, refs: list[BookRef], published: Mapping[BookRef, Manifest], *, is_default: bool
 ) -> ListedBookModel:
-    editions = [_describe_edition(ref, published[ref]) for ref in sort_newest_first(refs)]
+    fields = ("title", "generation", "created", "pages", "chunks")
+    editions = [
+        EditionModel(edition=ref.edition, **{field: getattr(published[ref], field) for field in fields})
+        for ref in sort_newest_first(refs)
+    ]
     newest = editions[0]
     return ListedBookModel(book=name, title=newest.title, newest=newest.edition, default=is_default, editions=editions)
-
-
-def _describe_edition(ref: BookRef, manifest: Manifest) -> EditionModel:
-    fields = {name: getattr(manifest, name) for name in ("title", "generation", "created", "pages", "chunks")}
-    return EditionModel(edition=ref.edition, **fields)

@@ -12,7 +12,7 @@ from bookbound.contracts import http_contract
 from bookbound.contracts import query_models as models
 from bookbound.contracts.request_context import RequestContext
 from bookbound.contracts.serialization import fit_answer, truncate
-from bookbound.domain.chunk import Passage, Place
+from bookbound.domain.chunk import Place
 from bookbound.domain.judgement import Evidence
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
 from bookbound.domain.reply import Answer, Reply
@@ -41,7 +41,12 @@ def build_question(workflow: models.PlannedWorkflow) -> Question:
 
 def list_retrieved_chunks(reply: Reply) -> list[models.RetrievedChunk]:
     """The retrieved passages, best first; a selection is its own only chunk."""
-    return [_build_chunk(passage) for passage in reply.trace.retrieval.passages]
+    chunks = []
+    for passage in reply.trace.retrieval.passages:
+        chunk, text = passage.chunk, truncate(passage.chunk.text, models.MAX_CHUNK_CHARS)
+        address = {} if chunk.id == SELECTION_CHUNK_ID else _address_fields(chunk.place)
+        chunks.append(models.RetrievedChunk(chunk_id=chunk.id, text=text, similarity_score=passage.score, **address))
+    return chunks
 
 
 def build_response(reply: Reply, workflow: models.PlannedWorkflow, context: RequestContext) -> models.QueryResponse:
@@ -76,13 +81,6 @@ def _build_citation(evidence: Evidence, selection: Place | None) -> models.Citat
     place = selection if evidence.chunk_id == SELECTION_CHUNK_ID else evidence.place
     address = _address_fields(place) if place else {"section": SELECTED_TEXT_SECTION}
     return models.Citation(**address, referenced_text=truncate(evidence.text, models.MAX_REFERENCE_CHARS))
-
-
-def _build_chunk(passage: Passage) -> models.RetrievedChunk:
-    chunk = passage.chunk
-    address = {} if chunk.id == SELECTION_CHUNK_ID else _address_fields(chunk.place)
-    text = truncate(chunk.text, models.MAX_CHUNK_CHARS)
-    return models.RetrievedChunk(chunk_id=chunk.id, text=text, similarity_score=passage.score, **address)
 
 
 def _address_fields(place: Place) -> dict[str, Any]:

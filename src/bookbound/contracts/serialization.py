@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from bookbound.domain.chunk import Passage, Place
+from bookbound.domain.chunk import Place
 from bookbound.domain.errors import BookboundError, ServiceError
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.manifest import Manifest
@@ -130,7 +130,17 @@ def build_highlight_link(place: Place, words: str) -> str:
 
 def serialize_passages(retrieval: Retrieval) -> list[JsonObject]:
     """The passages that a search found, best first."""
-    return [_serialize_passage(rank, passage) for rank, passage in enumerate(retrieval.passages, 1)]
+    return [
+        {
+            "rank": rank,
+            "score": round(passage.score, 4),
+            "chunk_id": passage.chunk.id,
+            "text": passage.chunk.text,
+            **serialize_place(passage.chunk.place),
+            "hash": passage.chunk.hash,
+        }
+        for rank, passage in enumerate(retrieval.passages, 1)
+    ]
 
 
 def serialize_place(place: Place) -> JsonObject:
@@ -178,18 +188,6 @@ def serialize_sentence(sentence: AnswerSentence) -> JsonObject:
         "text": sentence.text,
         "support": round(sentence.support, 4),
         "citations": [serialize_citation(evidence) for evidence in sentence.evidence],
-    }
-
-
-def _serialize_passage(rank: int, passage: Passage) -> JsonObject:
-    chunk = passage.chunk
-    return {
-        "rank": rank,
-        "score": round(passage.score, 4),
-        "chunk_id": chunk.id,
-        "text": chunk.text,
-        **serialize_place(chunk.place),
-        "hash": chunk.hash,
     }
 
 
