@@ -9,7 +9,6 @@ from concurrent.futures import CancelledError, Future
 from contextlib import aclosing
 from dataclasses import dataclass
 from threading import Lock, Thread
-from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 from bookbound.answering.pipeline import Pipeline
@@ -133,9 +132,7 @@ class Book:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     async def _search_answer(self, question: Question, clock: StageClock | None) -> tuple[Passage, ...]:

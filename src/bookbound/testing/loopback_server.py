@@ -7,7 +7,7 @@ import socket
 import struct
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -15,12 +15,14 @@ from threading import Condition
 from typing import Any
 
 import uvicorn
-from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.datastructures import Address
+from starlette.responses import StreamingResponse
+from starlette.types import ASGIApp, Send
 
 from bookbound.testing.scripted_replies import ENDPOINTS, UNFINISHED_FAULTS, Fault, ReplyFrame, ReplyOrFactory
 
-LOOPBACK_HOST, POLL_SECONDS = "127.0.0.1", 0.005
+LOOPBACK_HOST = "127.0.0.1"
+POLL_SECONDS = 0.005  # an event of a thread cannot be awaited
 LINGER_RESET = struct.pack("ii", 1, 0)  # makes closing a socket send a reset
 
 
@@ -51,72 +53,54 @@ class LoopbackServer(uvicorn.Server):
                 connection.transport.abort()
         await super().shutdown(sockets)
 
-    def transport(self, scope: Scope) -> asyncio.Transport | None:
-        """The open connection of a request."""
-        client, connections = tuple(scope["client"]), self.server_state.connections
+    def find_connection(self, client: Address | None) -> asyncio.Transport | None:
+        """The open connection of a client."""
+        connections = self.server_state.connections
         return next((each.transport for each in connections if getattr(each, "client", None) == client), None)
 
 
-class FaultyResponse(Response):
+class FaultyResponse(StreamingResponse):
     """Sends the frames of a reply and fails as scripted; ends when the client disconnects or the server closes."""
 
     def __init__(
         self,
-        server: LoopbackServer,
         frames: Sequence[ReplyFrame],
+        connection: asyncio.Transport | None,
         *,
         media_type: str,
         length: int | None,
         fault: Fault | None,
         pause: float,
     ) -> None:
-        super().__init__(media_type=media_type)
-        del self.headers["content-length"]
-        if length is not None:
-            self.headers["content-length"] = str(length)
-        self._server, self._frames, self._fault, self._pause = server, frames, fault, pause
+        headers = {} if length is None else {"content-length": str(length)}
+        super().__init__(self._send_frames(frames, pause), headers=headers, media_type=media_type)
+        self._connection, self._fault = connection, fault
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        tasks = [
-            asyncio.ensure_future(_wait_for_disconnect(receive)),
-            asyncio.ensure_future(self._send_frames(scope, send)),
-        ]
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in tasks:
-            task.cancel()
-        for outcome in await asyncio.gather(*tasks, return_exceptions=True):
-            if isinstance(outcome, Exception):
-                raise outcome
-
-    async def _send_frames(self, scope: Scope, send: Send) -> None:
+    async def stream_response(self, send: Send) -> None:
         if self._fault in (Fault.TIMEOUT, Fault.RESET, Fault.CLOSED):
-            await self._fail(scope)
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        for frame in self._frames:
+            await self._fail()
+        await super().stream_response(send)
+
+    async def _send_frames(self, frames: Sequence[ReplyFrame], pause: float) -> AsyncIterator[bytes]:
+        for frame in frames:
             if isinstance(frame, bytes):
-                await asyncio.sleep(self._pause)
-                await send({"type": "http.response.body", "body": frame, "more_body": True})
+                await asyncio.sleep(pause)
+                yield frame
             else:
                 for _ in iter(frame.is_set, True):
                     await asyncio.sleep(POLL_SECONDS)
         if self._fault in UNFINISHED_FAULTS:
-            await self._fail(scope)
-        await send({"type": "http.response.body", "body": b""})
+            await self._fail()
 
-    async def _fail(self, scope: Scope) -> None:
+    async def _fail(self) -> None:
         """End the connection or leave it open, then wait until the client is gone."""
-        transport = self._server.transport(scope)
-        if transport and self._fault is Fault.RESET:
-            transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_RESET)
-            transport.abort()
-        elif transport and self._fault not in (Fault.TIMEOUT, Fault.STREAM_HANGS):
-            transport.close()
+        if self._connection and self._fault is Fault.RESET:
+            open_socket = self._connection.get_extra_info("socket")
+            open_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_RESET)
+            self._connection.abort()
+        elif self._connection and self._fault not in (Fault.TIMEOUT, Fault.STREAM_HANGS):
+            self._connection.close()
         await asyncio.Event().wait()
-
-
-async def _wait_for_disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def _bind_socket() -> socket.socket:

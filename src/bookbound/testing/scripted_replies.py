@@ -87,34 +87,22 @@ ERROR_PAGES = {
     Fault.BAD_GATEWAY: (502, ERROR_PAGE_TEMPLATE.format("502 Bad Gateway")),
     Fault.GATEWAY_TIMEOUT: (504, ERROR_PAGE_TEMPLATE.format("504 Gateway Time-out")),
 }
-VENDOR_ERRORS = {
-    Fault.BAD_REQUEST: VendorErrorReply(400, "invalid_request_error", "invalid_value", "Invalid value: '{words}'."),
-    Fault.UNAUTHORIZED: VendorErrorReply(
-        401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided: {key}***. Make a new one."
-    ),
-    Fault.FORBIDDEN: VendorErrorReply(
-        403, "permission_error", "forbidden", "The key {key}*** has no permission for the model `{model}`."
-    ),
-    Fault.NOT_FOUND: VendorErrorReply(
-        404, "invalid_request_error", "model_not_found", "The model `{model}` does not exist or is not yours to use."
-    ),
-    Fault.RATE_LIMITED: VendorErrorReply(
-        429, "requests", "rate_limit_exceeded", "Rate limit reached for `{model}` in organization org-{key}."
-    ),
-    Fault.SERVER_ERROR: VendorErrorReply(
-        500, "server_error", None, "The server had an error while processing your request. Sorry about that!"
-    ),
-    Fault.OVERLOADED: VendorErrorReply(
-        503, "service_unavailable_error", None, "The engine is currently overloaded, please try again later."
-    ),
+_INVALID = "invalid_request_error"
+_VENDOR_ERRORS: Mapping[Fault, tuple[int, str, str | None, str]] = {
+    Fault.BAD_REQUEST: (400, _INVALID, "invalid_value", "Invalid value: '{words}'."),
+    Fault.UNAUTHORIZED: (401, _INVALID, "invalid_api_key", "Incorrect API key provided: {key}***. Make a new one."),
+    Fault.FORBIDDEN: (403, "permission_error", "forbidden", "The key {key}*** has no permission for model `{model}`."),
+    Fault.NOT_FOUND: (404, _INVALID, "model_not_found", "The model `{model}` does not exist or is not yours to use."),
+    Fault.RATE_LIMITED: (429, "requests", "rate_limit_exceeded", "Rate limit reached for `{model}` in org-{key}."),
+    Fault.SERVER_ERROR: (500, "server_error", None, "The server had an error while processing your request. Sorry!"),
+    Fault.OVERLOADED: (503, "service_unavailable_error", None, "The engine is overloaded, please try again later."),
 }
+VENDOR_ERRORS = {fault: VendorErrorReply(*error) for fault, error in _VENDOR_ERRORS.items()}
 NOTHING_SCRIPTED = VendorErrorReply(
     500, "server_error", "nothing_scripted", "Nothing scripted: add a reply with reply_with()."
 )
-TOO_MANY_TEXTS = VendorErrorReply(
-    400, "invalid_request_error", None, "Invalid request: at most 96 texts may be embedded at once."
-)
-INVALID_JSON = VendorErrorReply(400, "invalid_request_error", None, "We could not parse the JSON body of your request.")
+TOO_MANY_TEXTS = VendorErrorReply(400, _INVALID, None, "Invalid request: at most 96 texts may be embedded at once.")
+INVALID_JSON = VendorErrorReply(400, _INVALID, None, "We could not parse the JSON body of your request.")
 ReplyFrame = bytes | Event
 """The next bytes to send, or an event to wait for."""
 DEFAULT_REPLY = "This reply was not scripted; the service adds it."

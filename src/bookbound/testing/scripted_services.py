@@ -6,7 +6,6 @@ import json
 import math
 from array import array
 from base64 import b64encode
-from types import TracebackType
 from typing import Any, Self
 
 from starlette.applications import Starlette
@@ -97,9 +96,7 @@ class ScriptedServices(ReplyScript):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -121,9 +118,9 @@ class ScriptedServices(ReplyScript):
             return HTMLResponse(page, status, scheduled.headers)
         if scheduled and scheduled.fault in VENDOR_ERRORS:
             return _error_response(request, VENDOR_ERRORS[scheduled.fault], scheduled.headers)
-        return await self._reply(request, scheduled)
+        return await self._reply(received, request, scheduled)
 
-    async def _reply(self, request: RecordedRequest, scheduled: ScheduledFault | None) -> Response:
+    async def _reply(self, received: Request, request: RecordedRequest, scheduled: ScheduledFault | None) -> Response:
         fault = scheduled.fault if scheduled else None
         frames = await self._frames(request, fault)
         if isinstance(frames, VendorErrorReply):
@@ -133,8 +130,8 @@ class ScriptedServices(ReplyScript):
         complete = frames if fault in UNFINISHED_FAULTS else sent
         has_length = not stream or fault is Fault.TRUNCATED
         return FaultyResponse(
-            self._server,
             sent,
+            self._server.find_connection(received.client),
             media_type="text/event-stream" if stream else "application/json",
             length=sum(len(frame) for frame in complete if isinstance(frame, bytes)) if has_length else None,
             fault=fault,
@@ -199,17 +196,17 @@ def format_cohere_embeddings(request: dict[str, Any], fault: Fault | None, vecto
     rows = _embedding_rows(texts, request.get("output_dimension") or 1024, fault, vector)
     kinds = request.get("embedding_types")
     by_type = {"float": rows, "base64": [_encode_base64(row) for row in rows] if "base64" in (kinds or ()) else []}
-    body = {
-        "id": "scripted",
-        "response_type": "embeddings_by_type" if kinds else "embeddings_floats",
-        "embeddings": {kind: by_type.get(kind, []) for kind in kinds} if kinds else rows,
-        "texts": texts,
-        "meta": {
-            "api_version": {"version": "2"},
-            "billed_units": {"input_tokens": sum(map(len, map(split_words, texts)))},
-        },
-    }
-    return json.dumps(body).encode()
+    return _format_cohere(
+        {"input_tokens": sum(map(len, map(split_words, texts)))},
+        response_type="embeddings_by_type" if kinds else "embeddings_floats",
+        embeddings={kind: by_type.get(kind, []) for kind in kinds} if kinds else rows,
+        texts=texts,
+    )
+
+
+def _format_cohere(billed_units: dict[str, int], **fields: Any) -> bytes:
+    meta = {"api_version": {"version": "2"}, "billed_units": billed_units}
+    return json.dumps({"id": "scripted", **fields, "meta": meta}).encode()
 
 
 def format_cohere_rerank(request: dict[str, Any], fault: Fault | None, relevance: RelevanceFunction) -> bytes:
@@ -221,8 +218,7 @@ def format_cohere_rerank(request: dict[str, Any], fault: Fault | None, relevance
     results = _drop_rows(results[: request.get("top_n") or len(texts)], fault)
     if fault is Fault.NOT_NUMBERS:
         results = [result | {"relevance_score": math.nan} for result in results]
-    meta = {"api_version": {"version": "2"}, "billed_units": {"search_units": 1}}
-    return json.dumps({"id": "scripted", "results": results, "meta": meta}).encode()
+    return _format_cohere({"search_units": 1}, results=results)
 
 
 def format_openai_models(fault: Fault | None) -> bytes:

@@ -31,10 +31,13 @@ def format_chat_reply(request: Json, message: ScriptedMessage, tokens: Tokens) -
     message = replace(message, turn=len(request.get("messages") or ()))
     if request.get("stream"):
         return list(_chat_stream(request, message, tokens))
-    waits: list[ReplyFrame] = [piece for piece in message.pieces if isinstance(piece, Event)]
     choices = [] if message.is_absent else [_chat_choice(message)]
     body = _chat_envelope(request, "chat.completion", choices) | {"usage": _chat_usage(tokens)}
-    return [*waits, json.dumps(body).encode()]
+    return [*_list_waits(message), json.dumps(body).encode()]
+
+
+def _list_waits(message: ScriptedMessage) -> list[ReplyFrame]:
+    return [piece for piece in message.pieces if isinstance(piece, Event)]
 
 
 def format_chat_event(data: Json) -> bytes:
@@ -42,11 +45,9 @@ def format_chat_event(data: Json) -> bytes:
 
 
 def _chat_choice(message: ScriptedMessage) -> Json:
-    content: Json = {"role": "assistant", "content": message.text, "refusal": message.refusal or None}
-    if message.refusal:
-        content["content"] = None
+    text = message.text or (None if message.calls or message.refusal else "")
+    content: Json = {"role": "assistant", "content": text, "refusal": message.refusal or None}
     if message.calls:
-        content["content"] = message.text or None
         content["tool_calls"] = [_chat_tool_call(message, position) for position in range(len(message.calls))]
     return {"index": 0, "message": content, "logprobs": None, "finish_reason": _finish_reason(message)}
 
@@ -79,10 +80,9 @@ def _chat_deltas(message: ScriptedMessage) -> Iterator[tuple[Json | Event, str |
         yield {"refusal": message.refusal}, None
     for position in range(len(message.calls)):
         call = _chat_tool_call(message, position)
-        arguments = call["function"]["arguments"]
-        call["function"] = call["function"] | {"arguments": ""}
-        yield {"tool_calls": [{"index": position} | call]}, None
-        for part in (arguments[: len(arguments) // 2], arguments[len(arguments) // 2 :]):
+        function = call["function"] | {"arguments": ""}
+        yield {"tool_calls": [{"index": position} | call | {"function": function}]}, None
+        for part in _halves(call["function"]["arguments"]):
             yield {"tool_calls": [{"index": position, "function": {"arguments": part}}]}, None
     yield {}, _finish_reason(message)
 
@@ -90,6 +90,10 @@ def _chat_deltas(message: ScriptedMessage) -> Iterator[tuple[Json | Event, str |
 def _chat_envelope(request: Json, kind: str, choices: list[Json]) -> Json:
     envelope = {"id": "chatcmpl-scripted", "object": kind, "created": SCRIPTED_CREATED_AT}
     return envelope | {"model": request.get("model", "scripted"), "choices": choices}
+
+
+def _halves(text: str) -> tuple[str, str]:
+    return text[: len(text) // 2], text[len(text) // 2 :]
 
 
 def _finish_reason(message: ScriptedMessage) -> str:
@@ -105,8 +109,7 @@ def format_responses_reply(request: Json, message: ScriptedMessage, tokens: Toke
     message = replace(message, turn=len(request.get("input") or ()))
     whole = _response_object(request, message, tokens)
     if not request.get("stream"):
-        waits: list[ReplyFrame] = [piece for piece in message.pieces if isinstance(piece, Event)]
-        return [*waits, json.dumps(whole).encode()]
+        return [*_list_waits(message), json.dumps(whole).encode()]
     number = count()
     return [
         event if isinstance(event, Event) else format_responses_event(*event, next(number))
@@ -151,16 +154,12 @@ def _output_items(message: ScriptedMessage) -> list[Json]:
         return []
     status = "completed" if message.finish_reason == "stop" else "incomplete"
     item = {"id": "msg_scripted", "type": "message", "status": status, "role": "assistant"}
-    items = [item | {"content": [_content_part(message)]}] if message.text or not message.calls else []
-    return items + [
-        _function_call_item(call, f"{message.turn}_{position}") for position, call in enumerate(message.calls)
-    ]
-
-
-def _content_part(message: ScriptedMessage) -> Json:
+    part: Json = {"type": "output_text", "text": message.text, "annotations": [], "logprobs": []}
     if message.refusal:
-        return {"type": "refusal", "refusal": message.refusal}
-    return {"type": "output_text", "text": message.text, "annotations": [], "logprobs": []}
+        part = {"type": "refusal", "refusal": message.refusal}
+    items = [item | {"content": [part]}] if message.text or not message.calls else []
+    calls = enumerate(message.calls)
+    return items + [_function_call_item(call, f"{message.turn}_{position}") for position, call in calls]
 
 
 def _function_call_item(call: ToolCall, position: str) -> Json:
@@ -197,7 +196,7 @@ def _message_events(position: Json, part: Json, message: ScriptedMessage) -> Ite
 
 def _call_events(position: Json, arguments: str) -> Iterator[StreamEvent]:
     name = "response.function_call_arguments"
-    for part in (arguments[: len(arguments) // 2], arguments[len(arguments) // 2 :]):
+    for part in _halves(arguments):
         yield f"{name}.delta", position | {"delta": part}
     yield f"{name}.done", position | {"arguments": arguments}
 
@@ -210,10 +209,15 @@ def apply_fault(frames: Sequence[ReplyFrame], fault: Fault | None, endpoint: str
     if fault is Fault.EMPTY_BODY:
         return []
     if fault is Fault.WRONG_SHAPE:
-        return [_format_stream_event(endpoint, UNEXPECTED_JSON) if stream else json.dumps(UNEXPECTED_JSON).encode()]
+        event = _format_event(endpoint, "response.result", UNEXPECTED_JSON, 0)
+        return [event if stream else json.dumps(UNEXPECTED_JSON).encode()]
     if fault is Fault.STREAM_FAILS:
-        error = VENDOR_ERRORS[Fault.SERVER_ERROR].body("chat")
-        return [*_first_half(frames), _format_error_event(endpoint)] if stream else [json.dumps(error).encode()]
+        error = VENDOR_ERRORS[Fault.SERVER_ERROR]
+        if not stream:
+            return [json.dumps(error.body("chat")).encode()]
+        flat = {"code": error.kind, "message": error.message, "param": None}
+        data = flat if endpoint == "responses" else dict(error.body(endpoint))
+        return [*_first_half(frames), _format_event(endpoint, "error", data, 1000)]
     if fault is Fault.MALFORMED and stream:
         return [*_first_half(frames), b'data: {"choices": [{"delta": \n\n']
     if fault in UNFINISHED_FAULTS or fault in (Fault.MALFORMED, Fault.STREAM_ENDS):
@@ -235,13 +239,6 @@ def _split_bytes(frame: ReplyFrame) -> list[ReplyFrame]:
     return [frame[at : at + 1] for at in range(len(frame))] if isinstance(frame, bytes) else [frame]
 
 
-def _format_stream_event(endpoint: str, data: dict[str, object]) -> bytes:
-    return format_responses_event("response.result", data, 0) if endpoint == "responses" else format_chat_event(data)
-
-
-def _format_error_event(endpoint: str) -> bytes:
-    error = VENDOR_ERRORS[Fault.SERVER_ERROR]
-    if endpoint == "responses":
-        data = {"code": error.kind, "message": error.message, "param": None}
-        return format_responses_event("error", data, 1000)
-    return format_chat_event(dict(error.body(endpoint)))
+def _format_event(endpoint: str, name: str, data: Json, number: int) -> bytes:
+    """An event of a stream; those of Chat Completions have neither a name nor a number."""
+    return format_responses_event(name, data, number) if endpoint == "responses" else format_chat_event(data)
