@@ -7,6 +7,7 @@ from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -37,19 +38,18 @@ def build_embedder(settings: Settings, models: ModelRuntime | None = None) -> Em
         return OnnxEmbedder(models)
     from bookbound.indexing.embed.embedding_cache import CachingEmbedder
 
-    return CachingEmbedder(_build_remote_embedder(settings, models), settings.query_cache_size)
-
-
-def _build_remote_embedder(settings: Settings, models: ModelRuntime) -> Embedder:
+    remote: Embedder
     if settings.embedder == "cohere":
         cohere = _build_cohere_client(settings, "embedder")
         from bookbound.indexing.embed.cohere_embedder import CohereEmbedder
 
-        return CohereEmbedder(cohere, settings.embedder_model, models)
-    _require_key(settings, "embedder", "embedder_key", "embedder_url")
-    with require_extra("openai", "embedder"):
-        from bookbound.indexing.embed.openai_embedder import OpenAIEmbedder
-    return OpenAIEmbedder(settings.embedder_key, settings.embedder_model, settings.embedder_url, models=models)
+        remote = CohereEmbedder(cohere, settings.embedder_model, models)
+    else:
+        _require_key(settings, "embedder", "embedder_key", "embedder_url")
+        with require_extra("openai", "embedder"):
+            from bookbound.indexing.embed.openai_embedder import OpenAIEmbedder
+        remote = OpenAIEmbedder(settings.embedder_key, settings.embedder_model, settings.embedder_url, models=models)
+    return CachingEmbedder(remote, settings.query_cache_size)
 
 
 def build_reranker(settings: Settings, reader: Assessor) -> CohereRerankAssessor:
@@ -105,7 +105,8 @@ def build_store(settings: Settings) -> IndexStore:
     """Returns the store of the book that the settings name: a folder, or a Qdrant server."""
     settings = build_book_settings(settings)
     if settings.qdrant_url:
-        from bookbound.indexing.store.qdrant_store import QdrantStore
+        with require_extra("qdrant", "qdrant_url"):
+            from bookbound.indexing.store.qdrant_store import QdrantStore
 
         return QdrantStore(
             settings.qdrant_url,
@@ -176,7 +177,7 @@ def index_book(
 
 
 def read_book(
-    source: Path | str, settings: Settings, progress: ProgressCallback = lambda *_: None, *, kind: str | None = None
+    source: Path | str, settings: Settings, progress: ProgressCallback, *, kind: str | None = None
 ) -> ParsedBook:
     """Reads the book at a path or URL as it would be indexed."""
     return _build_source(source, settings, kind, progress).read()
@@ -188,10 +189,13 @@ def _build_source(source: Path | str, settings: Settings, kind: str | None, prog
 
     title = _clean_title(settings.title or "")
     if isinstance(source, str):
-        return BookSource(
-            lambda: _retitle(_read_address(source, settings, kind, lambda done, of: progress("read", done, of)), title),
-            reader_version=READER_VERSION,
-        )
+
+        def report(done: int, of: int) -> None:
+            progress("read", done, of)
+
+        # Only reading it shows whether something at an address changed.
+        read = partial(_read_address, source, settings, kind, report)
+        return BookSource(lambda: _retitle(read(), title), reader_version=READER_VERSION)
     from bookbound.sources.fingerprints import fingerprint_source
 
     options = " ".join(filter(None, (str(kind), str(settings.edition), title)))
@@ -218,19 +222,12 @@ def _retitle(book: ParsedBook, title: str) -> ParsedBook:
 def _read_address(
     source: str, settings: Settings, kind: str | None, progress: Callable[[int, int], None]
 ) -> ParsedBook:
-    from bookbound.indexing.store.qdrant_reader import SOURCE_SCHEME
+    from bookbound.indexing.store.qdrant_reader import SOURCE_SCHEME, CollectionAddress, read_payloads
 
-    if source.startswith(SOURCE_SCHEME):
-        return _read_collection(source, settings, kind, progress)
-    from bookbound.sources.crawl import crawl_site
+    if not source.startswith(SOURCE_SCHEME):
+        from bookbound.sources.crawl import crawl_site
 
-    return crawl_site(source, settings.crawl_allowed_hosts, progress)
-
-
-def _read_collection(
-    source: str, settings: Settings, kind: str | None, progress: Callable[[int, int], None]
-) -> ParsedBook:
-    from bookbound.indexing.store.qdrant_reader import CollectionAddress, read_payloads
+        return crawl_site(source, settings.crawl_allowed_hosts, progress)
     from bookbound.sources.collection import assemble_collection_book
     from bookbound.sources.collection.payload_fields import PayloadReader
 

@@ -257,7 +257,7 @@ def test_an_edited_manifest_is_detected(
     with pytest.raises(CorruptIndexError, match=r"manifest\.json"):
         read_files(generations)
     with pytest.raises(CorruptIndexError, match=r"manifest\.json"):
-        generations.published().manifest()
+        generations.published().read()
 
 
 def replace_manifest(generations: FolderGenerations, content: bytes) -> None:

@@ -58,12 +58,13 @@ def test_an_invalid_key_is_a_config_error_that_does_not_show_it(key: str) -> Non
 
 def test_a_missing_package_is_named_with_the_command_that_installs_it() -> None:
     code = """
-import asyncio, sys
+import sys
 sys.modules["qdrant_client"] = None
+from bookbound.bootstrap.components import build_store
 from bookbound.domain.errors import ConfigError
-from bookbound.indexing.store.qdrant_store import QdrantStore
+from bookbound.settings import Settings
 try:
-    asyncio.run(QdrantStore("http://localhost:6333").open())
+    build_store(Settings(qdrant_url="http://localhost:6333"))
 except ConfigError as error:
     print(error)
 """

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 import qdrant_edge as edge
-from qdrant_edge import SparseVector
+from qdrant_edge import SparseVector as SparseVector  # of all stores: Edge encodes the words for Qdrant, too
 
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.errors import BookIndexError, CorruptIndexError
@@ -20,7 +20,6 @@ from bookbound.indexing.store import index_format
 from bookbound.indexing.store.index_format import DENSE_VECTOR, DENSE_WEIGHT, SPARSE_VECTOR, IndexPoint, SearchHit
 from bookbound.languages import LANGUAGE
 
-__all__ = ["EdgeShard", "SparseVector", "make_bm25_encoder", "optimize_shard"]
 _SCROLL_PAGE_SIZE = 100  # Edge blocks all other threads while it fetches a page
 
 
@@ -33,9 +32,7 @@ class EdgeShard:
     """A folder that Edge reads and writes without a log, since each batch is flushed."""
 
     def __init__(self, shard: edge.EdgeShard, removed_folders: Sequence[Path] = ()) -> None:
-        self._shard = shard
-        self._removed_folders = removed_folders
-        self._closed = False
+        self._shard, self._removed_folders, self._closed = shard, removed_folders, False
 
     @classmethod
     def create(cls, folder: Path, dimension: int) -> EdgeShard:
@@ -88,13 +85,8 @@ class EdgeShard:
     async def fetch(self, ids: list[str]) -> list[tuple[Chunk, Sequence[float]]]:
         with self._report_read_errors():
             points = self._shard.retrieve([*ids], with_payload=True, with_vector=[DENSE_VECTOR])
-        return [
-            (
-                index_format.load_chunk(str(point.id), point.payload),
-                cast("dict[str, list[float]]", point.vector)[DENSE_VECTOR],
-            )
-            for point in points
-        ]
+        vectors = (cast("dict[str, list[float]]", point.vector)[DENSE_VECTOR] for point in points)
+        return list(zip(map(_load_chunk, points), vectors, strict=True))
 
     async def scan(self, file: str | None = None) -> AsyncIterator[list[Chunk]]:
         only = None if file is None else edge.Filter(must=[edge.FieldCondition("file", edge.MatchValue(file))])
@@ -114,7 +106,7 @@ class EdgeShard:
     def _scroll(self, request: edge.ScrollRequest) -> tuple[list[Chunk], edge.PointId | None]:
         with self._report_read_errors():
             page, start = self._shard.scroll(request)
-        return [index_format.load_chunk(str(point.id), point.payload) for point in page], start
+        return [*map(_load_chunk, page)], start
 
     def _query(self, request: edge.QueryRequest) -> list[SearchHit]:
         with self._report_read_errors():
@@ -127,9 +119,12 @@ class EdgeShard:
         except Exception as error:  # Edge raises nothing more precise
             if self._closed:
                 raise BookIndexError("This index was closed. Open it again to continue reading.") from error
-            raise CorruptIndexError(
-                "The index can no longer be read. Open it again, or index the book again."
-            ) from error
+            message = "The index can no longer be read. Open it again, or index the book again."
+            raise CorruptIndexError(message) from error
+
+
+def _load_chunk(point: edge.Record) -> Chunk:
+    return index_format.load_chunk(str(point.id), point.payload)
 
 
 @contextmanager

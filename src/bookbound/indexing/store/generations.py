@@ -76,13 +76,10 @@ class FinishedGeneration(NamedTuple):
     def id(self) -> str:
         return self.folder.name
 
-    def manifest(self) -> Manifest:
-        return self._read()[0]
-
     def is_intact(self) -> bool:
         """Whether this version can read the generation and no file has changed."""
         try:
-            self._verify_files(self._read()[1])
+            self._verify_files(self.read()[1])
         except BookIndexError:
             return False
         return True
@@ -90,11 +87,12 @@ class FinishedGeneration(NamedTuple):
     @contextmanager
     def temp_copy(self) -> Iterator[tuple[Path, Manifest]]:
         """Yields a temporary copy of the files, which have all been verified, and the manifest."""
-        manifest, checksums = self._read()
+        manifest, checksums = self.read()
         with temp_copies.make_temp_copy(lambda copy: self._verify_files(checksums, copy)) as copy:
             yield copy, manifest
 
-    def _read(self) -> tuple[Manifest, dict[str, str]]:
+    def read(self) -> tuple[Manifest, dict[str, str]]:
+        """Returns the manifest and the checksums of the files."""
         with report_read_errors(MANIFEST_FILE):
             content = (self.folder / MANIFEST_FILE).read_bytes()
         # Parsed before the hash is compared, so that another format is not reported as damage.
@@ -121,9 +119,7 @@ class FolderGenerations:
     """The generations in one folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._generations = folder / "generations"
-        self._current = folder / "current"
+        self._folder, self._generations, self._current = folder, folder / "generations", folder / "current"
 
     def books(self) -> list[str]:
         """Returns the names of the other books in this folder."""
@@ -151,7 +147,7 @@ class FolderGenerations:
         found: list[Manifest] = []
         for generation in self.list_kept():
             with suppress(BookIndexError) if found else nullcontext():
-                found.append(generation.manifest())
+                found.append(generation.read()[0])
         return found
 
     def list_intact(self) -> list[FinishedGeneration]:

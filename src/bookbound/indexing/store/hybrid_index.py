@@ -72,18 +72,14 @@ class HybridIndex:
     """A published generation, open for reading."""
 
     def __init__(self, shard: EngineShard, manifest: Manifest) -> None:
+        self.manifest = manifest
         self._shard = shard
-        self._manifest = manifest
         self._encoder = make_bm25_encoder(manifest.average_words)
         self._outline: Outline | None = None
 
-    @property
-    def manifest(self) -> Manifest:
-        return self._manifest
-
     async def search(self, words: str, vector: Vectors, k: int, deadline: Deadline = NO_DEADLINE) -> list[Passage]:
         shard = self._shard.within(deadline)
-        question = check_vectors(vector.reshape(1, -1), 1, self._manifest.dimension)[0]
+        question = check_vectors(vector.reshape(1, -1), 1, self.manifest.dimension)[0]
         hits = await shard.fuse(question.tolist(), self._encoder.embed_query(words), _candidate_count(k))
         found = await _fetch_best(shard, hits, k)
         return [Passage(chunk, _cosine_similarity(question, dense)) for chunk, dense in found]
@@ -100,7 +96,7 @@ class HybridIndex:
     async def outline(self, deadline: Deadline = NO_DEADLINE) -> Outline:
         if self._outline is None:
             chunks = [chunk async for page in self._shard.within(deadline).scan() for chunk in page]
-            self._outline = await asyncio.to_thread(_build_outline, chunks, self._manifest)
+            self._outline = await asyncio.to_thread(_build_outline, chunks, self.manifest)
         return self._outline
 
     async def chunks_with_vectors(self, file: str) -> list[tuple[Chunk, Vectors]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from bookbound.domain.chunk import Chunk, Place, QuotableUnit, UnitKind
 from bookbound.domain.document import BlockKind, InlineKind, MarkupSpan, PageBreak, SourceSpan
-from bookbound.domain.errors import BookIndexError, CorruptIndexError
+from bookbound.domain.errors import BookIndexError, CorruptIndexError, NoEarlierGenerationError
 from bookbound.domain.manifest import ChapterSummary, Manifest, PageFingerprint
 
 if TYPE_CHECKING:
@@ -26,14 +26,9 @@ FORMAT_VERSION = 8
 DENSE_VECTOR, SPARSE_VECTOR = "dense", "sparse"
 DENSE_WEIGHT = 4
 """Dense similarity counts four times as much as shared words, because readers ask in their own words."""
-KEPT_GENERATIONS = 3
+KEPT_GENERATIONS = 3  # two to roll back to; each takes the whole size of the index
 NO_INDEX_MESSAGE = "Nothing has been indexed here yet. Index a book first: bookbound index SOURCE"
-NO_EARLIER_MESSAGE = (
-    "There is no earlier intact generation, so nothing changed. Index the book again: bookbound index SOURCE"
-)
-UNKNOWN_GENERATION_MESSAGE = (
-    "There is no earlier intact generation with this id, so nothing changed. To list the kept ones: bookbound status"
-)
+# Numbers that are stored: a new kind gets a new one, and none is used again.
 UNIT_CODES: Mapping[UnitKind, int] = {"sentence": 0, "code": 1, "row": 2, "item": 3, "formula": 4, "heading": 5}
 UNIT_KINDS = {number: kind for kind, number in UNIT_CODES.items()}
 MARKUP_CODES: Mapping[BlockKind | InlineKind, int] = {
@@ -151,13 +146,20 @@ def report_write_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise BookIndexError(
-            f"The index could not be written ({error.strerror}). Check its folder and disk, then try again."
-        ) from error
+        message = f"The index could not be written ({error.strerror}). Check its folder and disk, then try again."
+        raise BookIndexError(message) from error
 
 
 def damaged_file_error(name: str) -> CorruptIndexError:
     return CorruptIndexError(f"The index is damaged: {name} is missing or has changed. Index the book again.")
+
+
+def no_earlier_error(wanted: str) -> NoEarlierGenerationError:
+    """Says that no earlier generation is intact, or none with the wanted id."""
+    which, hint = "", "Index the book again: bookbound index SOURCE"
+    if wanted:
+        which, hint = " with this id", "To list the kept ones: bookbound status"
+    return NoEarlierGenerationError(f"There is no earlier intact generation{which}, so nothing changed. {hint}")
 
 
 def _parse_manifest(stored: dict[str, Any]) -> Manifest:
@@ -168,13 +170,13 @@ def _parse_manifest(stored: dict[str, Any]) -> Manifest:
         _expect(str, stored[name])
     for name in ("dimension", "pages", "chunks"):
         _expect(int, stored[name])
-    chapters = (_row((str, int, int), row) for row in _expect(list, stored["chapters"]))
-    pages = (_row((str, str, str, int), row) for row in _expect(list, stored["page_fingerprints"]))
     parsed = {
         "average_words": average,
-        "chapters": tuple(ChapterSummary(*chapter) for chapter in chapters),
+        "chapters": tuple(ChapterSummary(*row) for row in _rows((str, int, int), stored["chapters"])),
         "outside_files": tuple(_list_of(str, stored["outside_files"])),
-        "page_fingerprints": tuple(PageFingerprint(*page) for page in pages),
+        "page_fingerprints": tuple(
+            PageFingerprint(*row) for row in _rows((str, str, str, int), stored["page_fingerprints"])
+        ),
     }
     return Manifest(**(stored | parsed))
 
@@ -195,25 +197,21 @@ def _parse_chunk(chunk_id: str, stored: Mapping[str, Any]) -> Chunk:
         position=_expect_count(stored["position"]),
         spans=tuple(SourceSpan(*numbers) for numbers in _split_rows(stored["spans"], 4)),
         units=tuple(QuotableUnit(UNIT_KINDS[kind], start, end) for kind, start, end in _split_rows(stored["units"], 3)),
-        page_breaks=tuple(PageBreak(*_row((int, int, str, str), row)) for row in _expect(list, stored["page_breaks"])),
+        page_breaks=tuple(PageBreak(*row) for row in _rows((int, int, str, str), stored["page_breaks"])),
         place=Place(**place),
         cut_start=cut_start,
         cut_end=cut_end,
         offset=_expect_count(stored["offset"]),
-        markup=tuple(_parse_markup(row) for row in _expect(list, stored["markup"])),
+        markup=tuple(
+            MarkupSpan(MARKUP_KINDS[kind], *where) for kind, *where in _rows((int, int, int, str), stored["markup"])
+        ),
     )
 
 
 def _expect_count(value: Any) -> int:
-    number = _expect(int, value)
-    if number < 0:
+    if (number := _expect(int, value)) < 0:
         raise ValueError("0 or more expected")
     return number
-
-
-def _parse_markup(row: Any) -> MarkupSpan:
-    kind, start, end, value = _row((int, int, int, str), row)
-    return MarkupSpan(MARKUP_KINDS[kind], start, end, value)
 
 
 def _split_rows(value: Any, length: int) -> Iterator[list[int]]:
@@ -221,8 +219,9 @@ def _split_rows(value: Any, length: int) -> Iterator[list[int]]:
     return (numbers[at : at + length] for at in range(0, len(numbers), length))
 
 
-def _row(kinds: Sequence[type], row: Any) -> list[Any]:
-    return [_expect(kind, value) for kind, value in zip(kinds, _expect(list, row), strict=True)]
+def _rows(kinds: Sequence[type], value: Any) -> Iterator[list[Any]]:
+    for row in _list_of(list, value):
+        yield [_expect(kind, cell) for kind, cell in zip(kinds, row, strict=True)]
 
 
 def _list_of(kind: type[T], value: Any) -> list[T]:

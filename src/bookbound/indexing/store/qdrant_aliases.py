@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+
+from qdrant_client import models
 
 from bookbound.domain.errors import BookboundError, ConfigError, ServiceUnreachableError
 from bookbound.indexing.store.index_format import is_generation_id
 from bookbound.indexing.store.qdrant_client import SERVICE, QdrantConnection
-
-if TYPE_CHECKING:
-    from qdrant_client import models
 
 
 class QdrantAliases:
@@ -92,8 +90,6 @@ class QdrantAliases:
 
     async def cancel_draft(self, generation: str) -> bool:
         """Takes away the alias that publishing needs; returns whether the draft is not published and never will be."""
-        from qdrant_client import models
-
         draft = self._draft(generation)
         if draft in await self._aliases():
             deletion = models.DeleteAlias(alias_name=draft)
@@ -149,12 +145,8 @@ class QdrantAliases:
 
 def _create_alias(alias: str, collection: str) -> models.CreateAliasOperation:
     """Creates an alias, or points an existing one to another collection."""
-    from qdrant_client import models
-
     return models.CreateAliasOperation(create_alias=models.CreateAlias(collection_name=collection, alias_name=alias))
 
 
 def _rename_alias(old: str, new: str) -> models.RenameAliasOperation:
-    from qdrant_client import models
-
     return models.RenameAliasOperation(rename_alias=models.RenameAlias(old_alias_name=old, new_alias_name=new))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import timeout
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from json import JSONDecodeError
@@ -35,7 +35,7 @@ from bookbound.services import (
 )
 
 if TYPE_CHECKING:
-    from qdrant_client import AsyncQdrantClient
+    from qdrant_client import AsyncQdrantClient, models
     from qdrant_client.http.exceptions import UnexpectedResponse
 
 
@@ -95,6 +95,23 @@ class QdrantConnection:
                 raise
 
         return await call_with_retry(attempt, service=SERVICE, seconds=self._seconds, deadline=self._deadline)
+
+    async def scroll(
+        self, collection: str, page_size: int, only: models.Filter | None = None
+    ) -> AsyncGenerator[list[models.Record]]:
+        """Yields all points of a collection, or those that match, with their payloads."""
+        start: models.ExtendedPointId | None = None
+
+        def request_page(
+            client: AsyncQdrantClient,
+        ) -> Awaitable[tuple[list[models.Record], models.ExtendedPointId | None]]:
+            return client.scroll(collection, only, page_size, offset=start, with_payload=True)
+
+        while True:
+            points, start = await self.call(request_page)
+            yield points
+            if start is None:
+                return
 
     async def _choose_node(self) -> int:
         """Returns the position of the node in use or, after a failure, of the next ready one; if none is, of the next.

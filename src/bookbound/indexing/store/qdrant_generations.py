@@ -6,7 +6,9 @@ import json
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from qdrant_client import AsyncQdrantClient, models
 
 from bookbound.domain.errors import (
     BookboundError,
@@ -14,7 +16,6 @@ from bookbound.domain.errors import (
     CorruptIndexError,
     IndexLockedError,
     IndexNotFoundError,
-    NoEarlierGenerationError,
 )
 from bookbound.domain.manifest import Manifest
 from bookbound.indexing.store import index_format
@@ -22,19 +23,14 @@ from bookbound.indexing.store.hybrid_index import verify_contents
 from bookbound.indexing.store.index_format import (
     DENSE_VECTOR,
     KEPT_GENERATIONS,
-    NO_EARLIER_MESSAGE,
     NO_INDEX_MESSAGE,
     SPARSE_VECTOR,
-    UNKNOWN_GENERATION_MESSAGE,
     new_generation_id,
+    no_earlier_error,
 )
 from bookbound.indexing.store.qdrant_aliases import QdrantAliases
 from bookbound.indexing.store.qdrant_client import QdrantConnection
 from bookbound.indexing.store.qdrant_shard import HEARTBEAT_POINT_ID, MANIFEST_POINT_ID, QdrantShard, only_chunks
-
-if TYPE_CHECKING:
-    from qdrant_client import AsyncQdrantClient
-
 
 WRITER_TIMEOUT = timedelta(minutes=5)
 """A writer that sends no heartbeat for this long counts as dead."""
@@ -96,8 +92,6 @@ class QdrantGenerations:
 
         Each writer looks for others after its own collection is visible, so of two writers at least one sees the other.
         """
-        from qdrant_client import models
-
         await self.aliases.check_name()
         name = self.aliases.collection(generation)
 
@@ -151,7 +145,7 @@ class QdrantGenerations:
                 for each in kept[:at]:
                     await self._put(each, HEARTBEAT_POINT_ID, {"written": ""})
             return manifest
-        raise NoEarlierGenerationError(UNKNOWN_GENERATION_MESSAGE if to else NO_EARLIER_MESSAGE)
+        raise no_earlier_error(to)
 
     async def remove_old(self, own_draft: str) -> None:
         """Removes this draft if it is not published, the drafts of dead writers, and old generations.
@@ -169,7 +163,7 @@ class QdrantGenerations:
         for generation in await self.aliases.generations():
             is_dead = generation not in kept and (generation == own_draft or not await self._is_alive(generation))
             if generation in old or (is_dead and await self.aliases.cancel_draft(generation)):
-                await self._delete(self.aliases.collection(generation))
+                await self._delete(generation)
 
     async def _check_no_other_writer(self, own_draft: str = "") -> None:
         kept = await self.aliases.list_kept()
@@ -198,11 +192,10 @@ class QdrantGenerations:
         return found[0].payload or {} if found else {}
 
     async def _put(self, generation: str, point: str, payload: dict[str, str]) -> None:
-        from qdrant_client import models
-
         collection = self.aliases.collection(generation)
         points = [models.PointStruct(id=point, vector={}, payload=payload)]
         await self.connection.call(lambda client: client.upsert(collection, points, wait=True))
 
-    async def _delete(self, collection: str) -> None:
+    async def _delete(self, generation: str) -> None:
+        collection = self.aliases.collection(generation)
         await self.connection.call(lambda client: client.delete_collection(collection))

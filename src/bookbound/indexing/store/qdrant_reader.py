@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from bookbound.domain.errors import (
@@ -18,9 +17,6 @@ from bookbound.domain.errors import (
 )
 from bookbound.indexing.store.qdrant_client import QdrantConnection, QdrantNodes
 from bookbound.services import validate_url
-
-if TYPE_CHECKING:
-    from qdrant_client import AsyncQdrantClient, models
 
 SOURCE_SCHEME = "qdrant+"
 """Stands before the address of a collection where a source may be a website, too."""
@@ -68,9 +64,11 @@ def read_payloads(
         nodes = QdrantNodes(address.server_url, key, seconds)
         try:
             connection, converted = QdrantConnection(nodes, seconds), list[T]()
-            async with aclosing(_scroll(connection, address.collection)) as batches:
-                async for points, total in batches:
+            total = await _count_points(connection, address.collection)
+            async with aclosing(connection.scroll(address.collection, SCROLL_PAGE_SIZE)) as pages:
+                async for points in pages:
                     converted += [convert(str(point.id), point.payload or {}) for point in points]
+                    # Somebody may be adding points meanwhile.
                     progress(len(converted), max(total, len(converted)))
             return converted
         finally:
@@ -83,25 +81,11 @@ def read_payloads(
         raise ServiceAuthenticationError(message, service=error.service) from None
 
 
-async def _scroll(connection: QdrantConnection, name: str) -> AsyncGenerator[tuple[list[models.Record], int]]:
-    """Yields all points in batches, with the number of points there were at the start."""
+async def _count_points(connection: QdrantConnection, name: str) -> int:
     try:
-        total = (await connection.call(lambda client: client.count(name))).count
+        return (await connection.call(lambda client: client.count(name))).count
     except IndexNotFoundError:
         raise await _build_missing_error(connection) from None
-    offset: models.ExtendedPointId | None = None
-    while True:
-        scroll = partial(_request_page, name=name, offset=offset)
-        points, offset = await connection.call(scroll)
-        yield points, total
-        if offset is None:
-            return
-
-
-async def _request_page(
-    client: AsyncQdrantClient, name: str, offset: models.ExtendedPointId | None
-) -> tuple[list[models.Record], models.ExtendedPointId | None]:
-    return await client.scroll(name, limit=SCROLL_PAGE_SIZE, offset=offset, with_payload=True)
 
 
 async def _build_missing_error(connection: QdrantConnection) -> SourceError:

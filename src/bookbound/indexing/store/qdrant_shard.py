@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
+
+from qdrant_client import models
 
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.errors import CorruptIndexError
@@ -15,10 +17,6 @@ from bookbound.indexing.store import index_format
 from bookbound.indexing.store.edge_shard import SparseVector
 from bookbound.indexing.store.index_format import DENSE_VECTOR, DENSE_WEIGHT, SPARSE_VECTOR, IndexPoint, SearchHit
 from bookbound.indexing.store.qdrant_client import QdrantConnection
-
-if TYPE_CHECKING:
-    from qdrant_client import models
-
 
 MANIFEST_POINT_ID, HEARTBEAT_POINT_ID = str(UUID(int=0)), str(UUID(int=2**128 - 1))
 """The only points that are not chunks: they have no vectors and describe the generation."""
@@ -60,8 +58,6 @@ class QdrantShard:
             raise errors.exceptions[0] from None
 
     async def fuse(self, dense: list[float], sparse: SparseVector, limit: int) -> list[SearchHit]:
-        from qdrant_client import models
-
         by_meaning = models.Prefetch(query=dense, using=DENSE_VECTOR, limit=limit, params=dense_search_params())
         prefetches = [by_meaning] * DENSE_WEIGHT
         if sparse.indices:
@@ -80,26 +76,15 @@ class QdrantShard:
         points = await self._connection.call(
             lambda client: client.retrieve(self._name, ids, with_vectors=[DENSE_VECTOR])
         )
-        return [(_to_chunk(point), _dense_vector(point)) for point in points]
+        return [(index_format.load_chunk(str(point.id), point.payload), _dense_vector(point)) for point in points]
 
     async def scan(self, file: str | None = None) -> AsyncIterator[list[Chunk]]:
-        start: models.ExtendedPointId | None = None
-        while True:
-            page, start = await self._scroll(only_chunks(file), start)
-            yield [_to_chunk(point) for point in page]
-            if start is None:
-                return
+        async for page in self._connection.scroll(self._name, _SCROLL_PAGE_SIZE, only_chunks(file)):
+            yield [index_format.load_chunk(str(point.id), point.payload) for point in page]
 
     async def close(self) -> None:
         if self._resources:
             await self._resources.aclose()
-
-    async def _scroll(
-        self, only: models.Filter, start: models.ExtendedPointId | None
-    ) -> tuple[list[models.Record], models.ExtendedPointId | None]:
-        return await self._connection.call(
-            lambda client: client.scroll(self._name, only, _SCROLL_PAGE_SIZE, offset=start)
-        )
 
     async def _query(self, **query: Any) -> list[SearchHit]:
         found = await self._connection.call(lambda client: client.query_points(self._name, with_payload=False, **query))
@@ -108,16 +93,12 @@ class QdrantShard:
 
 def dense_search_params(beam: int = SEARCH_BEAM) -> models.SearchParams:
     """How a search by dense vectors uses the quantised vectors and the graph."""
-    from qdrant_client import models
-
     quantized = models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
     return models.SearchParams(hnsw_ef=beam, quantization=quantized)
 
 
 def only_chunks(file: str | None = None) -> models.Filter:
     """Matches the chunks, or those of one file."""
-    from qdrant_client import models
-
     match = models.MatchValue(value=file or "")
     return models.Filter(
         must=None if file is None else [models.FieldCondition(key="file", match=match)],
@@ -126,8 +107,6 @@ def only_chunks(file: str | None = None) -> models.Filter:
 
 
 def _to_point(point: IndexPoint) -> models.PointStruct:
-    from qdrant_client import models
-
     chunk, dense, sparse = point
     return models.PointStruct(
         id=chunk.id,
@@ -137,13 +116,7 @@ def _to_point(point: IndexPoint) -> models.PointStruct:
 
 
 def _to_sparse_vector(sparse: SparseVector) -> models.SparseVector:
-    from qdrant_client import models
-
     return models.SparseVector(indices=sparse.indices, values=sparse.values)
-
-
-def _to_chunk(point: models.Record) -> Chunk:
-    return index_format.load_chunk(str(point.id), point.payload)
 
 
 def _dense_vector(point: models.Record) -> Sequence[float]:

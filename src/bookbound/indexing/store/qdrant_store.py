@@ -8,6 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from qdrant_client import AsyncQdrantClient
+
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.errors import BookboundError
 from bookbound.domain.manifest import Manifest
@@ -18,8 +20,6 @@ from bookbound.indexing.store.qdrant_generations import ClusterLayout, QdrantGen
 from bookbound.indexing.store.qdrant_shard import QdrantShard
 
 if TYPE_CHECKING:
-    from qdrant_client import AsyncQdrantClient
-
     from bookbound.domain.ports import Vectors
 
 
@@ -45,13 +45,10 @@ class QdrantStore:
         write_consistency: int = 1,
         timeout: float = 5.0,
     ) -> None:
-        self._server = server
-        self._key = key
-        self._node = NodeChoice()
-        self._collection = collection
+        self._server, self._key, self._collection = server, key, collection
+        self._node = NodeChoice()  # shared by all connections, so that none tries a dead node again
         self._layout = ClusterLayout(shards, replicas, write_consistency)
-        self._timeout = timeout
-        self._write_timeout = max(timeout, WRITE_TIMEOUT_SECONDS)
+        self._timeout, self._write_timeout = timeout, max(timeout, WRITE_TIMEOUT_SECONDS)
 
     @asynccontextmanager
     async def writer(self, manifest: Manifest) -> AsyncIterator[QdrantWriter]:

@@ -71,14 +71,20 @@ class MultiBookIndex:
         for outline in outlines:
             words.update(outline.word_counts)
         named = zip(self._indexes, outlines, strict=True)
-        return Outline(tuple(_add_name_to_page(name, page) for name, each in named for page in each.pages), words)
+        pages = (
+            OutlinePage(
+                _add_book_name(name, page.opening),
+                tuple(_add_name_to_place(name, place) for place in page.sections),
+            )
+            for name, outline in named
+            for page in outline.pages
+        )
+        return Outline(tuple(pages), words)
 
     async def chunks_with_vectors(self, file: str) -> list[tuple[Chunk, Vectors]]:
         name, inner = self._split_file(file)
-        return [
-            (_add_book_name(name, chunk), vector)
-            for chunk, vector in await self._indexes[name].chunks_with_vectors(inner)
-        ]
+        found = await self._indexes[name].chunks_with_vectors(inner)
+        return [(_add_book_name(name, chunk), vector) for chunk, vector in found]
 
     async def close(self) -> None:
         for index in self._indexes.values():
@@ -92,15 +98,9 @@ class MultiBookIndex:
 
 def _add_book_name(name: str, chunk: Chunk) -> Chunk:
     """Returns the chunk with its book in its place and file name, and with an id that is unique among all books."""
-    return replace(
-        chunk, id=str(uuid5(NAMESPACE_OID, f"{name}:{chunk.id}")), place=_add_name_to_place(name, chunk.place)
-    )
+    unique_id = str(uuid5(NAMESPACE_OID, f"{name}:{chunk.id}"))
+    return replace(chunk, id=unique_id, place=_add_name_to_place(name, chunk.place))
 
 
 def _add_name_to_place(name: str, place: Place) -> Place:
     return replace(place, book=name, file=f"{name}:{place.file}")
-
-
-def _add_name_to_page(name: str, page: OutlinePage) -> OutlinePage:
-    sections = tuple(_add_name_to_place(name, place) for place in page.sections)
-    return OutlinePage(_add_book_name(name, page.opening), sections)
