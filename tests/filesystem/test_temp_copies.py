@@ -103,7 +103,7 @@ def test_nothing_is_written_into_the_reserved_space(monkeypatch: pytest.MonkeyPa
 
 def make_old(folder: Path) -> Path:
     """Sets the time of a folder back."""
-    then = folder.stat().st_mtime - temp_copies.MIN_AGE_SECONDS - 5
+    then = folder.stat().st_mtime - filesystem.ABANDONED_SECONDS - 5
     os.utime(folder, (then, then))
     return folder
 

@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,7 +19,7 @@ from bookbound.domain.errors import BookIndexError
 TEMP_PREFIX = ".bookbound-new-"
 """Starts the name of a file that is still being written and will replace another."""
 ABANDONED_SECONDS = 10.0
-"""Younger files are never removed: a process creates its file shortly before it locks it."""
+"""Younger files and folders are never removed: a process creates its own shortly before it locks it."""
 _TEMP_NAME = re.compile(re.escape(TEMP_PREFIX) + "[0-9a-f]{16}")
 RESERVED_BYTES = 1 << 22
 """Always left free, for the small files that an engine writes by itself and for other programs."""
@@ -42,7 +43,7 @@ def write_atomically(path: Path, content: bytes, mode: int = 0o666) -> None:
 def open_atomically(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Yields a new file that replaces `path` when the block ends without an error."""
     new = path.with_name(f"{TEMP_PREFIX}{os.urandom(8).hex()}")
-    _remove_abandoned_files(path.parent)
+    remove_abandoned(path.parent, _TEMP_NAME)
     try:
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             with suppress(OSError, ImportError):  # without locks, abandoned files stay
@@ -70,19 +71,24 @@ def _replace_file(new: Path, path: Path) -> None:
     new.replace(path)
 
 
-def _remove_abandoned_files(folder: Path) -> None:
-    """Remove the new files of processes that were killed while they wrote them."""
+def remove_abandoned(folder: Path, names: re.Pattern[str], *, folders: bool = False) -> None:
+    """Removes the files with such names, or the private folders, of processes that were killed."""
     with suppress(OSError):
-        for name in filter(_TEMP_NAME.fullmatch, [path.name for path in folder.iterdir()]):
-            with suppress(OSError, ImportError):
-                _remove_file_unless_locked(folder / name)
+        for path in [path for path in folder.iterdir() if names.fullmatch(path.name)]:
+            with suppress(OSError, ImportError):  # on Windows, which cannot open a folder, it stays
+                _remove_unless_locked(path, os.O_DIRECTORY if folders and sys.platform != "win32" else 0)
 
 
-def _remove_file_unless_locked(file: Path) -> None:
-    handle = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+def _remove_unless_locked(path: Path, kind: int) -> None:
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | kind)
     try:
-        if time() - os.fstat(handle).st_mtime > ABANDONED_SECONDS and try_lock(handle):
-            file.unlink()
+        status = os.fstat(handle)
+        if time() - status.st_mtime <= ABANDONED_SECONDS or not try_lock(handle):
+            return
+        if not kind:
+            path.unlink()
+        elif status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) == 0o700:
+            shutil.rmtree(path, ignore_errors=True)
     finally:
         os.close(handle)
 

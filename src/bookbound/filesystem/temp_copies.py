@@ -7,10 +7,8 @@ import hashlib
 import os
 import re
 import shutil
-import stat
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -22,8 +20,6 @@ BLOCK_BYTES = 1 << 16
 MAX_DENSE_COPY_BYTES = 1 << 23
 """Copies up to this size have no holes: Edge touches every page of a small file, but only some pages of a large one."""
 MEMORY_FOLDER = Path("/dev/shm")
-MIN_AGE_SECONDS = 10.0
-"""Younger folders are never removed: a process creates its folder shortly before it locks it."""
 _FOLDER_PREFIX = "bookbound-reader-"
 _FOLDER_NAME = re.compile(_FOLDER_PREFIX + "[a-z0-9_]{8}")
 _ZERO_BLOCK = bytes(BLOCK_BYTES)
@@ -59,8 +55,8 @@ def recreate_folders(folders: Sequence[Path]) -> Iterator[None]:
     try:
         yield
     finally:
-        for folder in folders[:1]:
-            shutil.rmtree(folder, ignore_errors=True)
+        if folders:
+            shutil.rmtree(folders[0], ignore_errors=True)
 
 
 @contextmanager
@@ -138,7 +134,7 @@ def _candidate_locations() -> list[Path]:
 def _locked_temp_folder(location: Path) -> Iterator[Path]:
     """Yields an empty folder, locked so that other processes see that its owner is alive."""
     with _report_copy_errors():
-        _remove_abandoned(location)
+        filesystem.remove_abandoned(location, _FOLDER_NAME, folders=True)
         folder = tempfile.TemporaryDirectory(prefix=_FOLDER_PREFIX, dir=location, ignore_cleanup_errors=True)
     with folder as name:
         if sys.platform == "win32":  # which cannot lock a folder
@@ -151,27 +147,6 @@ def _locked_temp_folder(location: Path) -> Iterator[Path]:
             yield Path(name)
         finally:
             os.close(handle)
-
-
-def _remove_abandoned(location: Path) -> None:
-    """Removes the folders of this user's processes that were killed."""
-    for entry in os.scandir(location):
-        if _FOLDER_NAME.fullmatch(entry.name):
-            with suppress(OSError):
-                _remove_unless_locked(entry.path)
-
-
-def _remove_unless_locked(folder: str) -> None:
-    if sys.platform == "win32":
-        return  # nobody knows whose folder it is
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        status = os.fstat(handle)
-        is_own = status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) == 0o700
-        if is_own and time.time() - status.st_mtime > MIN_AGE_SECONDS and filesystem.try_lock(handle):
-            shutil.rmtree(folder, ignore_errors=True)
-    finally:
-        os.close(handle)
 
 
 @contextmanager
