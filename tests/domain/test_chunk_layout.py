@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.answering.writers.conftest import Pages, make_passage
+from tests.domain.test_reply_blocks import make_chunk
 
+from bookbound.domain.chunk import QuotableUnit
 from bookbound.domain.chunk_layout import MAX_WHOLE_CHARACTERS, MAX_WHOLE_UNITS, ChunkLayout
+from bookbound.text.sentences import split_sentences
 
 
 def lay_out(folder: Path, text: str) -> ChunkLayout:
@@ -59,3 +63,40 @@ def test_a_short_line_alone_before_something_else_is_a_label(tmp_path: Path, wor
 def test_a_line_before_a_formula_or_at_the_end_is_no_label(tmp_path: Path) -> None:
     assert not lay_out(tmp_path, "The force is\n\n$$\nF = m a\n$$").is_label(0)
     assert not lay_out(tmp_path, "Owls fly.\n\nChoosing legs").is_label(1)
+
+
+def find_header(text: str) -> list[str]:
+    """Returns the rows that name columns."""
+    layout = ChunkLayout(replace(make_chunk(text), units=tuple(split_sentences(text))))
+    return [layout.words(at) for at in range(len(layout)) if layout.names_columns(at)]
+
+
+def test_the_first_of_several_rows_names_the_columns() -> None:
+    assert find_header("Rates differ.\n\nLoop | Rate\nMotor | 10 kHz\nArm | 1 kHz") == ["Loop | Rate"]
+    assert find_header("Loop | Rate\nMotor | fast\n\nJoint | Torque\nKnee | high") == ["Loop | Rate", "Joint | Torque"]
+
+
+def test_a_row_with_an_empty_corner_names_columns() -> None:
+    text = "| Gazebo 8 | MuJoCo 3\nStep | 1 ms | 2 ms"
+    units = (QuotableUnit("row", 0, 21), QuotableUnit("row", 22, len(text)))
+    layout = ChunkLayout(replace(make_chunk(text), units=units))
+    assert [layout.names_columns(0), layout.names_columns(1)] == [True, False]
+
+
+def test_a_row_at_the_start_of_a_chunk_names_columns_only_if_it_looks_like_names() -> None:
+    assert find_header("Loop | Rate\nMotor | 10 kHz") == ["Loop | Rate"]
+    assert find_header("Motor | 10 kHz\nArm | 1 kHz") == []
+    assert find_header("Motor | It turns.\nArm | It lifts.") == []
+    assert find_header(f"Motor | {'long ' * 9}\nArm | short") == []
+    assert find_header("Rates differ.\n\nMotor | 10 kHz\nArm | 1 kHz") == ["Motor | 10 kHz"]
+
+
+def test_a_single_row_names_no_columns() -> None:
+    chunk = make_chunk(("row", "Loop | Rate"))
+    assert not ChunkLayout(chunk).names_columns(0)
+
+
+def test_a_column_may_have_a_digit_in_its_name_but_does_not_begin_with_one() -> None:
+    for first, names in (("Feature | PyTorch2", True), ("Speed | 2 ms", False)):
+        chunk = make_chunk(("row", first), ("row", "Logging | Yes"))
+        assert ChunkLayout(chunk).names_columns(0) is names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -87,7 +87,6 @@ class QuotableUnit(NamedTuple):
         return self._replace(start=self.start + blank, end=self.start + len(words))
 
 
-MAX_COLUMN_NAME_CHARACTERS = 40
 _CELL_BORDER = re.compile(r"(?<!\S)\|(?!\S)")
 
 
@@ -99,27 +98,6 @@ def find_cells(text: str, start: int, end: int, markup: Iterable[MarkupSpan]) ->
             yield start, found.start()
             start = found.end()
     yield start, end
-
-
-def names_columns(chunk: Chunk, units: Sequence[QuotableUnit], row: QuotableUnit) -> bool:
-    """Returns whether a row names the columns of a table; at the start of a chunk it may be an ordinary row."""
-    at = bisect_left(units, row.start, key=lambda unit: unit.start)
-    if _is_row_after(chunk.text, units, at) or not _is_row_after(chunk.text, units, at + 1):
-        return False
-    cells, below = map(chunk.split_row, units[at : at + 2])
-    has_corner = not cells[0] and bool(below[0])  # the column of row names has no name
-    return (
-        at > 0
-        or has_corner
-        or not any(len(cell) > MAX_COLUMN_NAME_CHARACTERS or re.search(r"^\W*\d|\.$", cell) for cell in cells)
-    )
-
-
-def _is_row_after(text: str, units: Sequence[QuotableUnit], at: int) -> bool:
-    """Returns whether the unit at a position is a row that continues the table of the row before it."""
-    if not 0 < at < len(units) or not units[at - 1].kind == units[at].kind == "row":
-        return False
-    return not re.search(r"\n\s*\n", text[units[at - 1].end : units[at].start])
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from bookbound.domain.chunk import Chunk, QuotableUnit, names_columns
+from bookbound.domain.chunk import Chunk, QuotableUnit
 
 MAX_LABEL_CHARACTERS = 60
+MAX_COLUMN_NAME_CHARACTERS = 40
 MAX_WHOLE_UNITS = 10
 MAX_WHOLE_CHARACTERS = 900
 """A list or table that has no more is always quoted as a whole."""
@@ -77,14 +78,24 @@ class ChunkLayout:
     def table(self, at: int) -> range:
         """Returns the consecutive rows around a row."""
         first, last = at, at
-        while self.kind(first - 1) == "row" and self.follows(first):
+        while self._continues_table(first):
             first -= 1
-        while self.kind(last + 1) == "row" and self.follows(last + 1):
+        while self._continues_table(last + 1):
             last += 1
         return range(first, last + 1)
 
     def names_columns(self, at: int) -> bool:
-        return names_columns(self.chunk, self.units, self.units[at])
+        """Returns whether a row names the columns of a table; at the start of a chunk it may be an ordinary row."""
+        if self._continues_table(at) or not self._continues_table(at + 1):
+            return False
+        cells, below = map(self.chunk.split_row, self.units[at : at + 2])
+        has_corner = not cells[0] and bool(below[0])  # the column of row names has no name
+        if at > 0 or has_corner:
+            return True
+        return not any(len(cell) > MAX_COLUMN_NAME_CHARACTERS or re.search(r"^\W*\d|\.$", cell) for cell in cells)
+
+    def _continues_table(self, at: int) -> bool:
+        return self.kind(at) == self.kind(at - 1) == "row" and self.follows(at)
 
     def is_label(self, at: int) -> bool:
         """Returns whether a unit heads what follows and says nothing itself: a heading, the title of a note."""

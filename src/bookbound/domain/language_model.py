@@ -68,14 +68,7 @@ class RequestOptions:
 
     def without(self, option: OptionName | None) -> RequestOptions:
         """Returns the options with one left out; without a name they stay the same."""
-        match option:
-            case "temperature":
-                return replace(self, temperature=None)
-            case "send_schema":
-                return replace(self, send_schema=False)
-            case "report_usage":
-                return replace(self, report_usage=False)
-        return self
+        return replace(self, **{option: getattr(self.plain, option)}) if option else self
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,19 +57,15 @@ def split_sections(chunks: Sequence[Chunk]) -> Iterator[list[Chunk]]:
     """Yields the chunks of each section of a page, also of neighbours with the same headings."""
     section: list[Chunk] = []
     for chunk in chunks:
-        if section and _begins_section(section[-1], chunk):
+        before = section[-1].place if section else chunk.place
+        # Blocks and printed pages inside a section have anchors too.
+        has_heading = before.anchor != chunk.place.anchor and count_headings_between(section[-1], chunk) > 0
+        if before.headings != chunk.place.headings or has_heading:
             yield section
             section = []
         section.append(chunk)
     if section:
         yield section
-
-
-def _begins_section(before: Chunk, chunk: Chunk) -> bool:
-    if before.place.headings != chunk.place.headings:
-        return True
-    # Blocks and printed pages inside a section have anchors too.
-    return before.place.anchor != chunk.place.anchor and count_headings_between(before, chunk) > 0
 
 
 def count_headings_between(before: Chunk, chunk: Chunk) -> int:

@@ -73,6 +73,8 @@ class QueryLogEntry:
             status = QueryStatus.FAILED
             return cls(question.text, mode, status, round(elapsed_ms), requester, length, book_ref=book_ref)
         scores = [passage.score for passage in outcome.trace.retrieval.passages]
+        selected = outcome.trace.retrieval.selection  # a selection counts as the chapter in which it was found
+        places = [selected if cited.chunk_id == SELECTION_CHUNK_ID else cited.place for cited in outcome.citations]
         return cls(
             question=question.text,
             mode=mode,
@@ -83,13 +85,6 @@ class QueryLogEntry:
             refusal_reason=None if isinstance(outcome, Answer) else outcome.kind,
             retrieved_count=len(scores),
             top_score=max(scores, default=None),
-            chapters=_cited_chapters(outcome),
+            chapters=tuple(dict.fromkeys(place.chapter for place in places if place)),
             book_ref=book_ref._replace(edition=outcome.trace.edition),
         )
-
-
-def _cited_chapters(reply: Reply) -> tuple[str, ...]:
-    """Returns each cited chapter once; for a selection, the chapter in which it was found."""
-    found = reply.trace.retrieval.selection
-    places = [found if cited.chunk_id == SELECTION_CHUNK_ID else cited.place for cited in reply.citations]
-    return tuple(dict.fromkeys(place.chapter for place in places if place))

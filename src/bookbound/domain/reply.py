@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -14,10 +14,10 @@ from bookbound.domain.reply_blocks import ReplyBlock, build_blocks
 from bookbound.domain.reply_markdown import escape_markdown, render_markdown
 from bookbound.domain.trace import TokenUsage, Trace
 
-SUPPORT_THRESHOLD = 0.5
-MAX_ANSWER_SENTENCES = 5
-MAX_MARKED_SHARE, MAX_NAMED_PART_CHARS = 0.6, 160
-"""Words that make up more of a paragraph are not marked; longer parts of a question are shortened to be named."""
+SUPPORT_THRESHOLD = 0.5  # the probability is fitted, so from here on support is the likelier case
+MAX_ANSWER_SENTENCES = 5  # the contract of `/ask` allows 1 to 5
+MAX_MARKED_SHARE = 0.6  # words that make up more of a paragraph are not marked: almost all of it would be
+MAX_NAMED_PART_CHARS = 160  # longer parts of a question are shortened to be named
 NOT_IN_BOOK_MESSAGE = "This information is not available in the book."
 NOT_IN_SELECTION_MESSAGE = "The selected text does not contain this information."
 UNSURE_MESSAGE = "I am not sure the book answers this. The closest passages:"
@@ -61,13 +61,11 @@ def group_by_section(quotes: Iterable[Evidence]) -> tuple[Source, ...]:
     for quote in dict.fromkeys(quotes):
         place = quote.place
         sections.setdefault((place.book, place.file, place.link), []).append(quote)
-    return tuple(Source(at, _span_places(found), tuple(found)) for at, found in enumerate(sections.values(), 1))
-
-
-def _span_places(quotes: Sequence[Evidence]) -> Place:
-    """Returns the place of the first quote, extended to all quotes of its section."""
-    places = [quote.place for quote in quotes]
-    return replace(places[0], start=min(place.start for place in places), end=max(place.end for place in places))
+    sources = []
+    for number, found in enumerate(sections.values(), 1):
+        start, end = min(quote.place.start for quote in found), max(quote.place.end for quote in found)
+        sources.append(Source(number, replace(found[0].place, start=start, end=end), tuple(found)))
+    return tuple(sources)
 
 
 def find_source_numbers(quotes: Iterable[Evidence | None], sources: Iterable[Source]) -> list[int]:

@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from bookbound.domain.chunk import Chunk, QuotableUnit, names_columns
+from bookbound.domain.chunk import Chunk, QuotableUnit
+from bookbound.domain.chunk_layout import ChunkLayout
 from bookbound.domain.judgement import Evidence
 
 if TYPE_CHECKING:
     from bookbound.domain.reply import AnswerSentence
 
 ReplyBlockKind = Literal["paragraph", "heading", "list", "table", "code", "formula"]
-MAX_TITLE_CHARS = 60
+MAX_TITLE_CHARS = 60  # longer lines rather are sentences without a full stop
 CUT_MARK = "…"
 """Stands where the book goes on."""
 _ITEM_MARKER = re.compile(r"(?:[-*+•‣◦·–]|(?P<number>\(?(?:\d{1,3}|[a-z]|#)[.)]))\s+")
@@ -91,15 +92,12 @@ def _split_piece(piece: AnswerSentence | str) -> Iterator[_Part]:
         return
     quote = next((each for each in piece.evidence if each.chunk and each.text == piece.text), None)
     if not quote:
-        yield _find_cut_code(piece) or _Part(_strip_inline_markup(piece.text), piece.evidence)
+        plain = _INLINE_MARKUP.sub(lambda found: found["code"] or found["label"], piece.text)
+        yield _find_cut_code(piece) or _Part(plain, piece.evidence)
         return
     for unit in quote.units:
         moved = unit._replace(start=unit.start + quote.start, end=unit.end + quote.start)
         yield _Part(quote.text[unit.start : unit.end], (quote,), moved)
-
-
-def _strip_inline_markup(text: str) -> str:
-    return _INLINE_MARKUP.sub(lambda found: found["code"] or found["label"], text)
 
 
 def _find_cut_code(piece: AnswerSentence) -> _Part | None:
@@ -125,8 +123,9 @@ def _make_block(part: _Part) -> ReplyBlock:
         case "list":
             return ReplyBlock("list", items=(_make_item(chunk, part, unit),), evidence=part.evidence)
         case "table":
-            first = names_columns(chunk, chunk.units, unit)
-            return ReplyBlock("table", rows=(chunk.split_row(unit),), has_header=first, evidence=part.evidence)
+            layout = ChunkLayout(chunk)
+            is_header = any(map(layout.names_columns, layout.touched(unit.start, unit.end)))
+            return ReplyBlock("table", rows=(chunk.split_row(unit),), has_header=is_header, evidence=part.evidence)
         case "code":
             return ReplyBlock("code", part.text, (), (), False, cut_start, cut_end, part.evidence)
         case "formula":
@@ -171,12 +170,10 @@ def _join(block: ReplyBlock, previous: _Part, added: ReplyBlock, part: _Part) ->
         is_written = bool(block.evidence and added.evidence) and not (previous.unit or part.unit)
         is_adjacent = gap is not None and not gap.strip() and not _BLANK_LINE.search(gap)
         return replace(joined, text=f"{block.text} {added.text}") if is_written or is_adjacent else None
-    if block.kind == added.kind == "list" and not (previous.unit or part.unit):
+    if block.kind == added.kind == "list" and (gap is not None or not (previous.unit or part.unit)):
         return replace(joined, items=block.items + added.items)
-    if gap is None or not part.unit:
+    if gap is None:
         return None
-    if block.kind == added.kind == "list":
-        return replace(joined, items=block.items + added.items)
     if block.kind == added.kind == "table" and not _BLANK_LINE.search(gap) and not added.has_header:
         return replace(joined, rows=block.rows + added.rows)
     if block.kind == "list" and added.kind == "paragraph" and _continues_item(gap, part):
@@ -205,7 +202,8 @@ def _name_titles(blocks: list[ReplyBlock]) -> Iterator[ReplyBlock]:
         heads = block.kind == "paragraph" and bool(block.evidence) and at + 1 < len(blocks)
         heads = heads and blocks[at + 1].kind != "formula"
         is_title = heads and len(block.text) <= MAX_TITLE_CHARS and block.text[-1:].isalnum()
-        yield replace(block, kind="heading") if is_title and _is_quoted_unit(block) else block
+        is_quoted = any(block.text in " ".join(each.text.split()) for each in block.evidence)
+        yield replace(block, kind="heading") if is_title and is_quoted else block
 
 
 def _tidy_table(block: ReplyBlock) -> ReplyBlock:
@@ -214,7 +212,3 @@ def _tidy_table(block: ReplyBlock) -> ReplyBlock:
     filled = [any(column) for column in zip_longest(*rows, fillvalue="")]
     kept = tuple(tuple(cell for cell, keep in zip(row, filled, strict=False) if keep) for row in rows)
     return replace(block, rows=kept)
-
-
-def _is_quoted_unit(block: ReplyBlock) -> bool:
-    return any(block.text in " ".join(each.text.split()) for each in block.evidence)
