@@ -105,37 +105,32 @@ def build_status_error(status: int | None, headers: Mapping[str, str] | None, se
     if status == 408:
         return build_timeout_error(service)
     if status == 429:
-        return ServiceRateLimitError(
-            f"{label} got too many requests. Try again later.", service=service, retry_after=wait
-        )
+        message = f"{label} got too many requests. Try again later."
+        return ServiceRateLimitError(message, service=service, retry_after=wait)
     if status >= 500:
-        return ServiceUnreachableError(
-            f"{label} is out of order. Try again in a moment.", service=service, retry_after=wait
-        )
+        message = f"{label} is out of order. Try again in a moment."
+        return ServiceUnreachableError(message, service=service, retry_after=wait)
     return ServiceError(f"{label} rejected the request. Check model and URL in the settings.", service=service)
 
 
 def build_timeout_error(service: str) -> ServiceTimeoutError:
-    return ServiceTimeoutError(
-        f"{get_service_label(service)} did not answer in time. Try again in a moment.", service=service
-    )
+    message = f"{get_service_label(service)} did not answer in time. Try again in a moment."
+    return ServiceTimeoutError(message, service=service)
 
 
 def build_unreachable_error(service: str) -> ServiceUnreachableError:
     """Describes a connection that failed or was lost."""
-    return ServiceUnreachableError(
-        f"{get_service_label(service)} could not be reached. Check that it runs, and its URL.", service=service
-    )
+    message = f"{get_service_label(service)} could not be reached. Check that it runs, and its URL."
+    return ServiceUnreachableError(message, service=service)
 
 
 def build_response_error(service: str) -> ServiceResponseError:
     """Describes a reply that is cut off, malformed, or not what was asked for."""
-    return ServiceResponseError(
-        f"{get_service_label(service)} gave an answer that cannot be used. Try again in a moment.", service=service
-    )
+    message = f"{get_service_label(service)} gave an answer that cannot be used. Try again in a moment."
+    return ServiceResponseError(message, service=service)
 
 
-MAX_REPLY_BYTES = 32_000_000
+MAX_REPLY_BYTES = 32_000_000  # four times 128 vectors of 3,072 numbers with 20 characters each
 
 
 async def bound_reply(response: Any) -> None:
@@ -154,7 +149,8 @@ async def bound_reply(response: Any) -> None:
     response.aiter_bytes = read_bounded
 
 
-MAX_ATTEMPTS, FIRST_RETRY_SECONDS = 3, 0.25
+MAX_ATTEMPTS = 3
+FIRST_RETRY_SECONDS = 0.25
 """The pause before the second attempt; each further pause is twice as long."""
 Result = TypeVar("Result")
 _RETRYABLE_ERRORS = (ServiceUnreachableError, ServiceTimeoutError, ServiceRateLimitError, ServiceResponseError)

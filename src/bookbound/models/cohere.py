@@ -9,18 +9,8 @@ from typing import Literal, TypeVar
 import cohere
 import httpx
 
+from bookbound import services
 from bookbound.domain.question import NO_DEADLINE, Deadline
-from bookbound.services import (
-    bound_reply,
-    build_response_error,
-    build_status_error,
-    build_timeout_error,
-    build_unreachable_error,
-    call_with_retry,
-    quiet_loggers,
-    validate_key,
-    validate_url,
-)
 
 SERVICE_NAME = "cohere"
 DEFAULT_URL = "https://api.cohere.com"
@@ -35,11 +25,11 @@ class CohereClient:
 
     def __init__(self, key: str, url: str | None = None, seconds: float = REQUEST_TIMEOUT_SECONDS) -> None:
         self._seconds = seconds
-        quiet_loggers("httpx", "httpcore", "cohere")
-        self._connections = httpx.AsyncClient(event_hooks={"response": [bound_reply]})
+        services.quiet_loggers("httpx", "httpcore", "cohere")
+        self._connections = httpx.AsyncClient(event_hooks={"response": [services.bound_reply]})
         self._client = cohere.AsyncClientV2(
-            validate_key(key, "cohere_key"),
-            base_url=validate_url(url or DEFAULT_URL, "cohere_url"),
+            services.validate_key(key, "cohere_key"),
+            base_url=services.validate_url(url or DEFAULT_URL, "cohere_url"),
             httpx_client=self._connections,
             max_retries=0,
         )
@@ -76,7 +66,7 @@ class CohereClient:
 
         relevance = await self._call(attempt, deadline)
         if not all(isfinite(each) and 0 <= each <= 1 for each in relevance):
-            raise build_response_error(SERVICE_NAME)
+            raise services.build_response_error(SERVICE_NAME)
         return relevance
 
     async def close(self) -> None:
@@ -88,15 +78,17 @@ class CohereClient:
             try:
                 return await attempt(seconds)
             except cohere.core.ApiError as error:
-                raise build_status_error(error.status_code, error.headers, SERVICE_NAME) from None
+                raise services.build_status_error(error.status_code, error.headers, SERVICE_NAME) from None
             except httpx.TimeoutException:
-                raise build_timeout_error(SERVICE_NAME) from None
+                raise services.build_timeout_error(SERVICE_NAME) from None
             except (httpx.ProtocolError, httpx.DecodingError):
-                raise build_response_error(SERVICE_NAME) from None
+                raise services.build_response_error(SERVICE_NAME) from None
             except httpx.HTTPError:
-                raise build_unreachable_error(SERVICE_NAME) from None
+                raise services.build_unreachable_error(SERVICE_NAME) from None
             except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
                 # The SDK does not check the shape of a reply, so a wrong one fails when it is first used.
-                raise build_response_error(SERVICE_NAME) from None
+                raise services.build_response_error(SERVICE_NAME) from None
 
-        return await call_with_retry(translated, service=SERVICE_NAME, seconds=self._seconds, deadline=deadline)
+        return await services.call_with_retry(
+            translated, service=SERVICE_NAME, seconds=self._seconds, deadline=deadline
+        )

@@ -46,25 +46,19 @@ def open_session(
         weights = load_claim_weights(claim_weights)
         values = {name: onnxruntime.OrtValue.ortvalue_from_numpy(rows) for name, rows in weights.items()}
         session_options.add_external_initializers([*values], [*values.values()])
-    return onnxruntime.InferenceSession(
-        str(file),
-        session_options,
-        providers=["CPUExecutionProvider"],
-        disabled_optimizers=["SkipLayerNormFusion"],
-    )
+    providers, disabled = ["CPUExecutionProvider"], ["SkipLayerNormFusion"]
+    return onnxruntime.InferenceSession(str(file), session_options, providers=providers, disabled_optimizers=disabled)
 
 
 def load_claim_weights(file: Path) -> dict[str, NDArray[np.int8]]:
     """Loads integers from -7 to 7, two of which are stored in a byte."""
+    weights: dict[str, NDArray[np.int8]] = {}
     with np.load(file) as packed:
-        return {name: _unpack_4_bits(packed[name]) for name in packed.files}
-
-
-def _unpack_4_bits(packed: NDArray[np.uint8]) -> NDArray[np.int8]:
-    rows = np.empty((len(packed), 2 * packed.shape[1]), np.int8)
-    rows[:, ::2], rows[:, 1::2] = packed & 15, packed >> 4
-    rows -= 8
-    return rows
+        for name, pairs in packed.items():
+            weights[name] = rows = np.empty((len(pairs), 2 * pairs.shape[1]), np.int8)
+            rows[:, ::2], rows[:, 1::2] = pairs & 15, pairs >> 4
+            rows -= 8
+    return weights
 
 
 def _build_session_options(threads: int, entries: Mapping[str, str]) -> onnxruntime.SessionOptions:

@@ -8,7 +8,7 @@ import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import exp
 from pathlib import Path
 from threading import Lock
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-TOKEN_COUNT_CACHE_SIZE = 1 << 15
+TOKEN_COUNT_CACHE_SIZE = 1 << 15  # words: more than most books have
 EMBEDDING_SIZE, EMBEDDER_MAX_TOKENS = 384, 256
 
 
@@ -86,17 +86,13 @@ class ModelRuntime:
     """
 
     def __init__(
-        self,
-        folder: Path = MODELS_FOLDER,
-        threads: int = 2,
-        preload: Sequence[str] = (),
-        socket: str | None = None,
+        self, folder: Path = MODELS_FOLDER, threads: int = 2, preload: Sequence[str] = (), socket: str | None = None
     ) -> None:
         self.folder, self._socket = folder, socket
         self._lock, self._thread_count = Lock(), threads
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="models")
         self._preloaded = {name: self._threads.submit(self._load_network, name) for name in preload}
-        self._token_counts: dict[str, int] = {}
+        self._count_word = lru_cache(TOKEN_COUNT_CACHE_SIZE)(lambda word: len(self.ids(word)))
 
     def network(self, name: str) -> Network:
         return self._preloaded[name].result() if name in self._preloaded else self._load_network(name)
@@ -114,14 +110,7 @@ class ModelRuntime:
 
     def count(self, text: str) -> int:
         """Counts tokens; no token spans a space and a book repeats its words, so each word is tokenized once."""
-        return sum(map(self._count_word_tokens, text.replace("\n", " ").split(" ")))
-
-    def _count_word_tokens(self, word: str) -> int:
-        if word not in self._token_counts:
-            if len(self._token_counts) >= TOKEN_COUNT_CACHE_SIZE:
-                self._token_counts.clear()
-            self._token_counts[word] = len(self.ids(word))
-        return self._token_counts[word]
+        return sum(map(self._count_word, text.replace("\n", " ").split(" ")))
 
     def tokenize(self, text: str) -> TokenizedText:
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
@@ -144,12 +133,9 @@ class ModelRuntime:
         if self._socket:
             return RemoteNetwork(self._socket, name)
         files = {file: self._verify_file(file) for file in (name, *EXTRA_FILES.get(name, ()))}
-        network = OnnxNetwork(
-            files[name],
-            claim_weights=files.get(CLAIM_WEIGHTS_FILE),
-            # The strong reader reads few passages, one after the other, so each reading takes all threads.
-            threads=self._thread_count if name == STRONG_READER_FILE else 1,
-        )
+        # The strong reader reads few passages, one after the other, so each reading takes all threads.
+        threads = self._thread_count if name == STRONG_READER_FILE else 1
+        network = OnnxNetwork(files[name], claim_weights=files.get(CLAIM_WEIGHTS_FILE), threads=threads)
         return_free_memory()
         return network
 

@@ -31,17 +31,12 @@ class CohereEmbedder:
     dimension, max_tokens = DIMENSION, EMBEDDER_MAX_TOKENS
 
     def __init__(self, cohere: CohereClient, model: str | None = None, models: ModelRuntime | None = None) -> None:
-        self._cohere = cohere
         self._model = model or MULTILINGUAL_MODEL
         if self._model not in (MULTILINGUAL_MODEL, ENGLISH_MODEL):
-            raise ConfigError(
-                f"The setting `embedder_model` must be {MULTILINGUAL_MODEL} or {ENGLISH_MODEL} for Cohere."
-            )
-        self._models = models or ModelRuntime()
-
-    @property
-    def name(self) -> str:
-        return f"cohere:{self._model}"
+            allowed = f"{MULTILINGUAL_MODEL} or {ENGLISH_MODEL}"
+            raise ConfigError(f"The setting `embedder_model` must be {allowed} for Cohere.")
+        self.name = f"cohere:{self._model}"
+        self._cohere, self._models = cohere, models or ModelRuntime()
 
     def count_tokens(self, text: str) -> int:
         return self._models.count(text) + len(self._models.special_ids)

@@ -30,18 +30,11 @@ class _EmbedderWrapper:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-
-    @property
-    def name(self) -> str:
-        return self._embedder.name
+        self.name, self.max_tokens = embedder.name, embedder.max_tokens
 
     @property
     def dimension(self) -> int:
-        return self._embedder.dimension
-
-    @property
-    def max_tokens(self) -> int:
-        return self._embedder.max_tokens
+        return self._embedder.dimension  # asked for only when needed: a service may have to be called for it
 
     def count_tokens(self, text: str) -> int:
         return self._embedder.count_tokens(text)
@@ -154,10 +147,9 @@ class CheckpointingEmbedder(_EmbedderWrapper):
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             file = self._path.open("a+b")
-            try:
+            locked = False
+            with suppress(OSError):
                 locked = filesystem.try_lock(file.fileno())
-            except OSError:
-                locked = False
             if not locked:
                 file.close()
                 return
@@ -171,10 +163,8 @@ class CheckpointingEmbedder(_EmbedderWrapper):
     def _save(self, texts: Sequence[str], vectors: Vectors) -> Vectors:
         """Returns the vectors once they are in the file."""
         if self._file:
-            rows = vectors.astype("float32")
+            rows = zip(map(self._key, texts), vectors.astype("float32"), strict=True)
             with suppress(OSError):
-                self._file.write(
-                    b"".join(self._key(text) + row.tobytes() for text, row in zip(texts, rows, strict=True))
-                )
+                self._file.write(b"".join(key + row.tobytes() for key, row in rows))
                 self._file.flush()
         return vectors

@@ -10,20 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import openai
 
+from bookbound import services
 from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.indexing.embed import embed_in_batches, normalize_vectors
 from bookbound.models.onnx import EMBEDDER_MAX_TOKENS, ModelRuntime
-from bookbound.services import (
-    bound_reply,
-    build_response_error,
-    build_status_error,
-    build_timeout_error,
-    build_unreachable_error,
-    call_with_retry,
-    quiet_loggers,
-    validate_key,
-    validate_url,
-)
 
 if TYPE_CHECKING:
     from bookbound.domain.ports import Vectors
@@ -56,17 +46,12 @@ class OpenAIEmbedder:
         seconds: float = TIMEOUT_SECONDS,
         models: ModelRuntime | None = None,
     ) -> None:
-        self._key = validate_key(key or PLACEHOLDER_KEY, "embedder_key")
-        self._url = validate_url(url or DEFAULT_URL, "embedder_url")
+        self._key = services.validate_key(key or PLACEHOLDER_KEY, "embedder_key")
+        self._url = services.validate_url(url or DEFAULT_URL, "embedder_url")
         self._model = model or DEFAULT_MODEL
-        self._dimension = dimension
-        self._seconds = seconds
-        self._models = models or ModelRuntime()
-        self._client = self._connect()
-
-    @property
-    def name(self) -> str:
-        return f"openai:{self._model}"
+        self.name = f"openai:{self._model}"
+        self._dimension, self._seconds = dimension, seconds
+        self._models, self._client = models or ModelRuntime(), self._connect()
 
     @property
     def dimension(self) -> int:
@@ -98,13 +83,14 @@ class OpenAIEmbedder:
 
     def _connect(self) -> openai.AsyncOpenAI:
         """Returns a client that ignores OpenAI's environment variables."""
-        quiet_loggers("httpx", "httpx2", "httpcore", "httpcore2", "openai")
+        services.quiet_loggers("httpx", "httpx2", "httpcore", "httpcore2", "openai")
+        hooks = {"response": [services.bound_reply]}
         client = openai.AsyncOpenAI(
             api_key=self._key,
             admin_api_key="",
             base_url=self._url,
             max_retries=0,
-            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [bound_reply]}),
+            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, event_hooks=hooks),
         )
         client.organization = client.project = None
         client._custom_headers = {}  # the only way to drop headers that come from the environment
@@ -118,7 +104,7 @@ class OpenAIEmbedder:
     async def _request(
         self, client: openai.AsyncOpenAI, texts: Sequence[str], deadline: Deadline = NO_DEADLINE
     ) -> Vectors:
-        rows = await call_with_retry(
+        rows = await services.call_with_retry(
             lambda seconds: self._attempt(client, texts, seconds),
             service=SERVICE,
             seconds=self._seconds,
@@ -140,14 +126,15 @@ class OpenAIEmbedder:
             rows = {item.index: item.embedding for item in reply.data}
             return [rows[i] for i in range(len(texts))]
         except openai.APITimeoutError:
-            raise build_timeout_error(SERVICE) from None
+            raise services.build_timeout_error(SERVICE) from None
         except openai.APIConnectionError as error:
-            raise (build_response_error if _is_unusable(error) else build_unreachable_error)(SERVICE) from None
+            build_error = services.build_response_error if _is_unusable(error) else services.build_unreachable_error
+            raise build_error(SERVICE) from None
         except openai.APIStatusError as error:
-            raise build_status_error(error.status_code, error.response.headers, SERVICE) from None
+            raise services.build_status_error(error.status_code, error.response.headers, SERVICE) from None
         except (openai.OpenAIError, ValueError, TypeError, AttributeError, LookupError, RecursionError):
             # The SDK does not check the shape of a reply, so a malformed one fails at its first use.
-            raise build_response_error(SERVICE) from None
+            raise services.build_response_error(SERVICE) from None
 
 
 def _is_unusable(error: openai.APIConnectionError) -> bool:

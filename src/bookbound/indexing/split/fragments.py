@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from bookbound.domain.chunk import Chunk, Place, QuotableUnit, UnitKind
@@ -15,19 +16,22 @@ from bookbound.text.sentences import split_sentences
 CharSpan = tuple[int, int]
 # What it costs to start a chunk at a fragment, relative to a chunk as far from its target size as possible, which
 # costs 1. Fragments with a cost of 2 or more start a chunk only if they do not fit into the one before.
-FREE_BREAK, ITEM_BREAK, BLANK_LINE_BREAK, SENTENCE_BREAK, EXAMPLE_BREAK = 0.0, 0.1, 0.2, 0.3, 0.3
-LINE_BREAK, WORD_BREAK, WHOLE_LIST_BREAK, LEAD_IN_BREAK = 0.4, 1.0, 2.0, 3.0
+FREE_BREAK = 0.0
+ITEM_BREAK = 0.1
+BLANK_LINE_BREAK = 0.2
+SENTENCE_BREAK = 0.3
+EXAMPLE_BREAK = 0.3
+LINE_BREAK = 0.4
+WORD_BREAK = 1.0
+WHOLE_LIST_BREAK = 2.0
+LEAD_IN_BREAK = 3.0
 MAX_LABEL_CHARS = 60
 """A longer line without punctuation at its end does not count as a label of what follows."""
 MAX_WHOLE_ITEM_CHARS = 320
 """A longer list item is quoted by its sentences."""
-_MAX_SPACE_DISTANCE = 1_000
-_BLANK_LINES, _NEW_LINE = re.compile(r"\n(?:[^\S\n]*\n)+"), re.compile(r"\n")
+_MAX_SPACE_DISTANCE = 1_000  # a longer stretch without a space is no text, such as an embedded picture
 _WHOLE_BLOCK_UNITS: Mapping[BlockKind, UnitKind] = {
-    "heading": "heading",
-    "code": "code",
-    "formula": "formula",
-    "row": "row",
+    **{"heading": "heading", "code": "code", "formula": "formula", "row": "row"},
 }
 
 
@@ -43,8 +47,9 @@ class TokenBudget:
     """The tokens that remain for the text of one section next to its heading path."""
 
     def __init__(self, text: str, place: Place, count_tokens: Callable[[str], int], max_tokens: int) -> None:
-        self._text, self._place, self._count, self._max_tokens = text, place, count_tokens, max_tokens
-        self._empty = count_tokens("")
+        self._text, self._place = text, place
+        self._count, self._max_tokens = count_tokens, max_tokens
+        self._empty = count_tokens("")  # what every text costs: the tokens that open and close it
         self.used = count_tokens(Chunk("", "", place, 0).embedding_text)
         self.remaining = max_tokens - self.used
 
@@ -181,14 +186,6 @@ def _sentence_spans(text: str, start: int, end: int) -> Iterator[CharSpan]:
     return ((start + a, start + b) for _, a, b in split_sentences(text[start:end]))
 
 
-def _paragraph_spans(text: str, start: int, end: int) -> Iterator[CharSpan]:
-    return _spans_between(_BLANK_LINES, text, start, end)
-
-
-def _line_spans(text: str, start: int, end: int) -> Iterator[CharSpan]:
-    return _spans_between(_NEW_LINE, text, start, end)
-
-
 def _spans_between(gap: re.Pattern[str], text: str, start: int, end: int) -> Iterator[CharSpan]:
     """Yields the spans with words between gaps."""
     for found in gap.finditer(text, start, end):
@@ -199,6 +196,8 @@ def _spans_between(gap: re.Pattern[str], text: str, start: int, end: int) -> Ite
         yield start, end
 
 
+_paragraph_spans = partial(_spans_between, re.compile(r"\n(?:[^\S\n]*\n)+"))
+_line_spans = partial(_spans_between, re.compile(r"\n"))
 SplitRule = tuple[float, Callable[[str, int, int], Iterator[CharSpan]]]
 _LINE_RULES: tuple[SplitRule, ...] = (
     (BLANK_LINE_BREAK, _paragraph_spans),

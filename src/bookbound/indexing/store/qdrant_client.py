@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, TypeVar
 
+from bookbound import services
 from bookbound.domain.errors import (
     BookboundError,
     BookIndexError,
@@ -21,18 +22,6 @@ from bookbound.domain.errors import (
     ServiceUnreachableError,
 )
 from bookbound.domain.question import NO_DEADLINE, Deadline
-from bookbound.services import (
-    MAX_ATTEMPTS,
-    build_missing_packages_error,
-    build_response_error,
-    build_status_error,
-    build_timeout_error,
-    build_unreachable_error,
-    call_with_retry,
-    quiet_loggers,
-    validate_key,
-    validate_url,
-)
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, models
@@ -77,7 +66,7 @@ class QdrantConnection:
 
     async def call(self, request: Callable[[AsyncQdrantClient], Awaitable[Result]]) -> Result:
         """Sends a request that may safely be repeated, again after an error that may pass."""
-        attempts = min(len(self._nodes), MAX_ATTEMPTS)
+        attempts = min(len(self._nodes), services.MAX_ATTEMPTS)
 
         async def attempt(left: float) -> Result:
             nonlocal attempts
@@ -89,12 +78,12 @@ class QdrantConnection:
                         return await request(client)
             except TimeoutError:
                 self._leave_node(position)
-                raise build_timeout_error(SERVICE) from None
+                raise services.build_timeout_error(SERVICE) from None
             except _NODE_FAILURES:
                 self._leave_node(position)
                 raise
 
-        return await call_with_retry(attempt, service=SERVICE, seconds=self._seconds, deadline=self._deadline)
+        return await services.call_with_retry(attempt, service=SERVICE, seconds=self._seconds, deadline=self._deadline)
 
     async def scroll(
         self, collection: str, page_size: int, only: models.Filter | None = None
@@ -150,8 +139,8 @@ class QdrantNodes:
     """The clients of the URLs between commas; all but the first are made at their first use."""
 
     def __init__(self, urls: str, key: str | None, seconds: float) -> None:
-        self._urls = [validate_url(url, "qdrant_url") for url in urls.split(",")]
-        self._key = validate_key(key, "qdrant_key") if key else None
+        self._urls = [services.validate_url(url, "qdrant_url") for url in urls.split(",")]
+        self._key = services.validate_key(key, "qdrant_key") if key else None
         self._seconds = seconds
         # The first one is made now, because importing the package would use up the time of the first request.
         self._clients = {0: _connect(self._urls[0], self._key, seconds)}
@@ -175,8 +164,8 @@ def _connect(url: str, key: str | None, seconds: float) -> AsyncQdrantClient:
         from httpx import Limits
         from qdrant_client import AsyncQdrantClient
     except ImportError as error:
-        raise build_missing_packages_error("A Qdrant server", "qdrant") from error
-    quiet_loggers("httpx", "httpcore")
+        raise services.build_missing_packages_error("A Qdrant server", "qdrant") from error
+    services.quiet_loggers("httpx", "httpcore")
     return AsyncQdrantClient(
         url=url,
         api_key=key,
@@ -202,11 +191,11 @@ def translate_errors() -> Iterator[None]:
         ) from None
     except ResponseHandlingException as error:
         if isinstance(error.source, TimeoutException):
-            raise build_timeout_error(SERVICE) from None
+            raise services.build_timeout_error(SERVICE) from None
         is_malformed = isinstance(error.source, ValueError)
-        raise (build_response_error if is_malformed else build_unreachable_error)(SERVICE) from None
+        raise (services.build_response_error if is_malformed else services.build_unreachable_error)(SERVICE) from None
     except (JSONDecodeError, UnicodeDecodeError, AssertionError):  # not JSON, or without the expected fields
-        raise build_response_error(SERVICE) from None
+        raise services.build_response_error(SERVICE) from None
     except UnexpectedResponse as error:
         raise _translate_status(error) from None
 
@@ -218,7 +207,7 @@ def _translate_status(reply: UnexpectedResponse) -> BookboundError:
     if status == 400 and b"dimension" in reply.content:
         return EmbedderMismatchError("The collection has vectors of another size. Index the book again.")
     if status == 504:
-        return build_timeout_error(SERVICE)
+        return services.build_timeout_error(SERVICE)
     if 400 <= status < 500 and status not in (401, 403, 408, 429):
         return BookIndexError(f"Qdrant refused a request (status {status}). Check its version and its log.")
-    return build_status_error(status, None, SERVICE)
+    return services.build_status_error(status, None, SERVICE)
