@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-from bookbound.bootstrap.book_catalogue import list_books, resolve_book_settings
-from bookbound.bootstrap.book_opener import load_operating_point, open_book, open_pipeline, writer_name
-from bookbound.bootstrap.components import build_book_settings, build_embedder, build_store, index_book, read_book
-from bookbound.bootstrap.mcp_server import require_mcp, serve_mcp_stdio
-from bookbound.bootstrap.web_app import (
-    build_report_builder,
-    check_server_services,
-    open_query_log,
-    query_log_retention,
-)
-
-__all__ = [
-    "build_book_settings",
-    "build_embedder",
-    "build_report_builder",
-    "build_store",
-    "check_server_services",
-    "index_book",
-    "list_books",
-    "load_operating_point",
-    "main",
-    "open_book",
-    "open_pipeline",
-    "open_query_log",
-    "query_log_retention",
-    "read_book",
-    "require_mcp",
-    "resolve_book_settings",
-    "serve_mcp_stdio",
-    "writer_name",
-]
+from bookbound.bootstrap.book_catalogue import list_books as list_books
+from bookbound.bootstrap.book_catalogue import resolve_book_settings as resolve_book_settings
+from bookbound.bootstrap.book_opener import load_operating_point as load_operating_point
+from bookbound.bootstrap.book_opener import open_book as open_book
+from bookbound.bootstrap.book_opener import open_pipeline as open_pipeline
+from bookbound.bootstrap.book_opener import writer_name as writer_name
+from bookbound.bootstrap.components import build_book_settings as build_book_settings
+from bookbound.bootstrap.components import build_embedder as build_embedder
+from bookbound.bootstrap.components import build_store as build_store
+from bookbound.bootstrap.components import index_book as index_book
+from bookbound.bootstrap.components import read_book as read_book
+from bookbound.bootstrap.mcp_server import require_mcp as require_mcp
+from bookbound.bootstrap.mcp_server import serve_mcp_stdio as serve_mcp_stdio
+from bookbound.bootstrap.web_app import build_report_builder as build_report_builder
+from bookbound.bootstrap.web_app import check_server_services as check_server_services
+from bookbound.bootstrap.web_app import open_query_log as open_query_log
+from bookbound.bootstrap.web_app import query_log_retention as query_log_retention
 
 
 def main() -> None:

@@ -41,9 +41,9 @@ def find_book(wanted: BookRef, books: Sequence[BookRef]) -> BookRef:
     raise BookNotFoundError(f"This index has no {missing}. Choose one of: {listed}", names)
 
 
-async def resolve_book_settings(settings: Settings) -> Settings:
-    """Returns the settings with the exact edition that they mean."""
-    return resolve_editions(settings, await list_books(settings))[0]
+async def resolve_book_settings(settings: Settings, ref: BookRef | None = None) -> Settings:
+    """Returns the settings with the exact edition that they mean, or that another name means."""
+    return resolve_editions(settings if ref is None else settings.with_book(ref), await list_books(settings))[0]
 
 
 def resolve_editions(settings: Settings, books: Sequence[BookRef]) -> tuple[Settings, list[BookRef]]:
@@ -69,14 +69,14 @@ async def find_book_store(settings: Settings, ref: BookRef | None) -> IndexStore
     """Returns the store of a book, by default of the book that the settings name."""
     if ref and ref.book == ALL_BOOKS:
         raise BookNotFoundError("Name one book; an index change applies to one book.")
-    return build_store(await resolve_book_settings(settings.with_book(ref) if ref is not None else settings))
+    return build_store(await resolve_book_settings(settings, ref))
 
 
 async def find_source(settings: Settings, ref: BookRef | None) -> str | None:
     """Returns where the source of a book is; the settings say so only for the very book and edition that they name."""
     if not settings.source or (ref and ref.book == ALL_BOOKS):
         return None
-    found = await resolve_book_settings(settings.with_book(ref) if ref is not None else settings)
+    found = await resolve_book_settings(settings, ref)
     return settings.source if found.book_ref == settings.book_ref else None
 
 

@@ -216,9 +216,4 @@ def build_book_pool(settings: Settings) -> BookPool:
     async def open_(ref: BookRef, engine: Engine) -> OpenBook:
         return await open_published_book(settings.with_book(ref), engine, await list_books(settings))
 
-    return BookPool(
-        lambda: open_engine(settings),
-        open_,
-        find_version,
-        settings.book_ref,
-    )
+    return BookPool(lambda: open_engine(settings), open_, find_version, settings.book_ref)

@@ -11,7 +11,7 @@ from bookbound.answering.deciding.operating_point import ActiveOperatingPoint
 from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.judgement import ReplyStatus
 from bookbound.evaluation import MetricsDict, compute_mean, count_replies, latency_percentiles, round_numbers
-from bookbound.evaluation.runner import GradedReply, QuestionOutcome, build_result_row
+from bookbound.evaluation.runner import QuestionOutcome, build_result_row
 from bookbound.evaluation.threshold_curve import (
     build_threshold_curve,
     compute_calibration_bins,
@@ -61,10 +61,9 @@ def _with_evidence(outcomes: Outcomes) -> Outcomes:
 
 def compute_retrieval_metrics(ranks: Sequence[int | None]) -> MetricsDict:
     """Recall at each depth and the mean reciprocal rank; ranks start at 0."""
-    metrics: MetricsDict = {}
-    for depth in RECALL_DEPTHS:
-        metrics[f"recall@{depth}"] = compute_mean([rank is not None and rank < depth for rank in ranks])
-    return metrics | {"mrr": compute_mean([0.0 if rank is None else 1 / (rank + 1) for rank in ranks])}
+    found = {depth: [rank is not None and rank < depth for rank in ranks] for depth in RECALL_DEPTHS}
+    recalls = {f"recall@{depth}": compute_mean(each) for depth, each in found.items()}
+    return {**recalls, "mrr": compute_mean([0.0 if rank is None else 1 / (rank + 1) for rank in ranks])}
 
 
 def _answer_metrics(outcomes: Outcomes, answerable: Outcomes) -> MetricsDict:
@@ -123,9 +122,7 @@ def _count_group(group: Outcomes) -> MetricsDict:
 
 
 def _citation_metrics(outcomes: Outcomes, answerable: Outcomes) -> MetricsDict:
-    answers: list[GradedReply] = [
-        outcome.result for outcome in _with_evidence(answerable) if outcome.result.is_answered
-    ]
+    answers = [outcome.result for outcome in _with_evidence(answerable) if outcome.result.is_answered]
     verbatim = [each for outcome in outcomes for each in outcome.result.verbatim_citations]
     return {
         "citations": len(verbatim),

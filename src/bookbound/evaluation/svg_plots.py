@@ -10,7 +10,7 @@ from typing import Any
 from bookbound.evaluation import MetricsDict
 
 PLOT_WIDTH, PLOT_HEIGHT = 420, 280
-LEFT_MARGIN, RIGHT_MARGIN, TOP_MARGIN, BOTTOM_MARGIN = 52, 14, 14, 44
+FRAME = (52, PLOT_WIDTH - 14, 14, PLOT_HEIGHT - 44)  # left, right, top, bottom; the labels are left and below
 MAX_TICKS, MAX_HISTOGRAM_BARS = 5, 24
 HEADROOM, MIN_AXIS_MAXIMUM = 1.15, 5
 PlotPoint = tuple[float, float]
@@ -21,7 +21,7 @@ class SvgPlot:
     """Two axes and the shapes between them, in pixels; screen readers announce the title."""
 
     width, height = PLOT_WIDTH, PLOT_HEIGHT
-    frame = (LEFT_MARGIN, PLOT_WIDTH - RIGHT_MARGIN, TOP_MARGIN, PLOT_HEIGHT - BOTTOM_MARGIN)
+    frame = FRAME
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class SvgPlot:
         self.shapes.append({"kind": kind, **values})
 
     def _x(self, value: float) -> float:
-        left, right, _, _ = self.frame
+        left, right = self.frame[:2]
         return round(left + _position(value, self._x_range) * (right - left), 1)
 
     def _y(self, value: float) -> float:
-        _, _, top, bottom = self.frame
+        top, bottom = self.frame[2:]
         return round(bottom - _position(value, self._y_range) * (bottom - top), 1)
 
 
