@@ -17,7 +17,7 @@ import pytest
 from tests.redis_server import redis_server
 from tests.server.query_log.factories import KEY, make_entry, make_requester
 
-from bookbound.bootstrap import observability, web_app
+from bookbound.bootstrap import web_app
 from bookbound.domain.errors import ConfigError
 from bookbound.server.query_log import log_folder
 from bookbound.server.query_log.address_hash import ADDRESS_KEY_FILE
@@ -205,7 +205,7 @@ def test_questions_are_logged_once_the_folder_is_writable(blocked: Path) -> None
 
 @pytest.mark.parametrize("url", ["collector", "ftp://host", "http://user:secret@host:4318", "http://host/?key=secret"])
 def test_an_invalid_traces_url_is_reported_at_the_start(url: str) -> None:
-    for check in (observability.check_telemetry, lambda chosen: observability.build_telemetry(chosen, QueueStats)):
+    for check in (web_app.check_telemetry, lambda chosen: web_app.build_telemetry(chosen, QueueStats)):
         with pytest.raises(ConfigError, match="`traces_url`") as caught:
             check(Settings(traces_url=url))
         assert "secret" not in str(caught.value)
@@ -217,18 +217,18 @@ def test_missing_packages_for_traces_are_named(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     with pytest.raises(ConfigError, match='pip install "opentelemetry-sdk'):
-        observability.check_telemetry(Settings(traces_url="http://127.0.0.1:4318"))
+        web_app.check_telemetry(Settings(traces_url="http://127.0.0.1:4318"))
 
 
 @pytest.mark.parametrize(("chosen", "expected"), [({"metrics": "off"}, False), ({"metrics": "on"}, True)])
 def test_telemetry_that_is_off_is_not_imported(chosen: dict[str, str], expected: bool) -> None:
     code = f"""
 import sys
-from bookbound.bootstrap import observability, web_app
+from bookbound.bootstrap import web_app
 from bookbound.settings import Settings
 from bookbound.server.telemetry import QueueStats
-observability.check_telemetry(Settings(**{chosen!r}))
-observability.build_telemetry(Settings(**{chosen!r}), QueueStats)
+web_app.check_telemetry(Settings(**{chosen!r}))
+web_app.build_telemetry(Settings(**{chosen!r}), QueueStats)
 print("opentelemetry.sdk" in sys.modules, "prometheus_client" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

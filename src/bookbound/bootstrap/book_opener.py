@@ -1,41 +1,25 @@
-"""Opens the engine with one published book, all books, or a pool of books."""
+"""Opens the engine with one published book, all books, or a pool of books, also as one conversation chooses."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import warnings
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bookbound.answering.deciding.operating_point import (
-    ActiveOperatingPoint,
-    DefaultOperatingPoint,
-    recalibration_hint,
-    resolve_operating_point,
-)
+from bookbound.answering.deciding import operating_point
+from bookbound.answering.deciding.operating_point import ActiveOperatingPoint
 from bookbound.answering.engine import Engine, OpenBook
 from bookbound.answering.pipeline import Pipeline
-from bookbound.bootstrap.book_catalogue import (
-    BookCatalogue,
-    find_book,
-    list_books,
-    list_newest_editions,
-    list_other_editions,
-    resolve_editions,
-)
-from bookbound.bootstrap.components import (
-    build_book_settings,
-    build_embedder,
-    build_language_model,
-    build_reranker,
-    build_store,
-)
-from bookbound.domain.book_ref import ALL_BOOKS, BookRef
+from bookbound.bootstrap import book_catalogue, components
+from bookbound.domain.book_ref import ALL_BOOKS, UNNAMED_BOOK, BookRef
 from bookbound.domain.errors import BookboundError, BookNotFoundError, EmbedderMismatchError, IndexNotFoundError
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.ports import Agent, AnswerWriter, Assessor, Index
-from bookbound.library import Book, EventLoopThread
+from bookbound.library import Book, ConversationOptions, EventLoopThread
 from bookbound.settings import Settings, format_index_option
 
 if TYPE_CHECKING:
@@ -47,7 +31,8 @@ def load_operating_point(settings: Settings, manifest: Manifest) -> ActiveOperat
     """Returns the operating point for questions to a book, and where it comes from."""
     from bookbound.models import MODELS_FOLDER
 
-    return resolve_operating_point(build_book_settings(settings), DefaultOperatingPoint.load(MODELS_FOLDER), manifest)
+    default = operating_point.DefaultOperatingPoint.load(MODELS_FOLDER)
+    return operating_point.resolve_operating_point(components.build_book_settings(settings), default, manifest)
 
 
 def writer_name(settings: Settings) -> str:
@@ -74,13 +59,13 @@ async def open_engine(settings: Settings) -> Engine:
     try:
         opened.callback(models.close)
         writer, fallback_writer, agent = _build_writers(settings, opened)
-        embedder = build_embedder(settings, models)
+        embedder = components.build_embedder(settings, models)
         opened.push_async_callback(embedder.close)
         fast = CrossEncoder(models, "fast")
         strong = CrossEncoder(models, "strong") if is_strong else None
         assessor: Assessor = CrossEncoderAssessor(fast, strong)
         if settings.reranker != "local":
-            reranker = build_reranker(settings, assessor)
+            reranker = components.build_reranker(settings, assessor)
             opened.push_async_callback(reranker.close)
             assessor = reranker
         return Engine(
@@ -106,7 +91,7 @@ def _build_writers(
 
     if not settings.llm_model:
         return QuoteWriter(), None, None
-    writer, agent, close = build_language_model(settings)
+    writer, agent, close = components.build_language_model(settings)
     opened.push_async_callback(close)
     return writer, QuoteWriter() if settings.on_llm_failure == "quotes" else None, agent
 
@@ -121,7 +106,7 @@ def build_other_editions(settings: Settings, others: Sequence[BookRef]) -> Other
         opened: dict[str, Index] = {}
         for other in others:
             with suppress(BookboundError):
-                opened[other.edition] = await build_store(settings.with_book(other)).open()
+                opened[other.edition] = await components.build_store(settings.with_book(other)).open()
         return opened
 
     return OtherEditions(open_indexes)
@@ -131,8 +116,8 @@ async def open_published_book(settings: Settings, engine: Engine, books: Sequenc
     """Opens the one of the published books that the settings name, or all of them, for questions to an engine."""
     if settings.book == ALL_BOOKS:
         return await _open_all_books(settings, engine, books)
-    settings, others = resolve_editions(settings, books)
-    index = await build_store(settings).open()
+    settings, others = book_catalogue.resolve_editions(settings, books)
+    index = await components.build_store(settings).open()
     try:
         point = _load_matching_operating_point(settings, index, engine.embedder.name)
     except BaseException:
@@ -147,7 +132,7 @@ async def _open_all_books(settings: Settings, engine: Engine, books: Sequence[Bo
 
     named: dict[str, OpenBook] = {}
     async with AsyncExitStack() as opened:
-        for ref in list_newest_editions(books):
+        for ref in book_catalogue.list_newest_editions(books):
             book = await open_published_book(settings.with_book(ref), engine, books)
             opened.push_async_callback(book.close)
             title = book.manifest.title
@@ -168,15 +153,16 @@ def _load_matching_operating_point(settings: Settings, index: Index, embedder: s
     active = load_operating_point(settings, index.manifest)
     if active.outdated:
         message = f"The operating point next to this index is for {active.outdated}."
-        warnings.warn(f"{message} {recalibration_hint(settings.index, settings.book_ref)}", stacklevel=3)
+        hint = operating_point.recalibration_hint(settings.index, settings.book_ref)
+        warnings.warn(f"{message} {hint}", stacklevel=3)
     return active
 
 
 async def open_pipeline(settings: Settings) -> Pipeline:
     """Opens an engine and the book of the settings; a missing book is reported before the networks are loaded."""
-    books = await list_books(settings)
+    books = await book_catalogue.list_books(settings)
     if not books or settings.book != ALL_BOOKS:
-        find_book(settings.book_ref, books)
+        book_catalogue.find_book(settings.book_ref, books)
     engine = await open_engine(settings)
     try:
         return Pipeline(engine, await open_published_book(settings, engine, books))
@@ -187,8 +173,6 @@ async def open_pipeline(settings: Settings) -> Pipeline:
 
 def open_book(settings: Settings) -> Book:
     """Opens the book of the settings for synchronous code."""
-    from bookbound.bootstrap.pipeline_variants import PipelineVariants
-
     thread = EventLoopThread()
     try:
         pipeline = thread.run(open_pipeline(settings))
@@ -198,22 +182,68 @@ def open_book(settings: Settings) -> Book:
         raise
 
 
+class PipelineVariants:
+    """Pipelines that share the networks of one pipeline; each model and book is opened once."""
+
+    def __init__(self, settings: Settings, pipeline: Pipeline) -> None:
+        self._settings, self._pipeline = settings, pipeline
+        self._agents: dict[tuple[str, float], Agent] = {}
+        self._books: dict[BookRef, OpenBook] = {}
+        self._opening, self._opened = asyncio.Lock(), AsyncExitStack()
+
+    async def open(self, options: ConversationOptions) -> Pipeline:
+        async with self._opening:
+            engine, book = self._pipeline.engine, self._pipeline.book
+            if engine.agent and (options.model or options.temperature is not None):
+                engine = replace(engine, agent=self._find_agent(engine.agent, options))
+            if options.collection:
+                book = await self._find_book(find_collection(options.collection, self._settings))
+            return Pipeline(engine, book)
+
+    async def close(self) -> None:
+        await self._opened.aclose()
+
+    def _find_agent(self, agent: Agent, options: ConversationOptions) -> Agent:
+        temperature = agent.temperature if options.temperature is None else options.temperature
+        key = options.model or agent.name, temperature
+        if key not in self._agents:
+            settings = replace(self._settings, llm_model=key[0], llm_temperature=key[1])
+            _, self._agents[key], close = components.build_language_model(settings)
+            self._opened.push_async_callback(close)
+        return self._agents[key]
+
+    async def _find_book(self, ref: BookRef) -> OpenBook:
+        if ref not in self._books:
+            settings = self._settings.with_book(ref)
+            book = await open_published_book(settings, self._pipeline.engine, await book_catalogue.list_books(settings))
+            self._opened.push_async_callback(book.close)
+            self._books[ref] = book
+        return self._books[ref]
+
+
+def find_collection(name: str, settings: Settings) -> BookRef:
+    """The book that a collection name means: `NAME`, `NAME@EDITION`, or the name of its collection in Qdrant."""
+    if name == settings.qdrant_collection:
+        return UNNAMED_BOOK
+    return BookRef.parse(name.removeprefix(f"{settings.qdrant_collection}."))
+
+
 def build_book_pool(settings: Settings) -> BookPool:
     """Returns a pool of the published books; the book of the settings answers questions that name none."""
     from bookbound.server.book_pool import BookPool
 
-    catalogue = BookCatalogue(settings)
+    catalogue = book_catalogue.BookCatalogue(settings)
 
     async def find_version(ref: BookRef) -> str:
         try:
             if ref.book == ALL_BOOKS:
-                return await catalogue.generations(list_newest_editions(await catalogue.books()))
+                return await catalogue.generations(book_catalogue.list_newest_editions(await catalogue.books()))
             found = await catalogue.find(ref)
         except (BookNotFoundError, IndexNotFoundError):
             return ""
-        return await catalogue.generations([found, *list_other_editions(found, await catalogue.books())])
+        return await catalogue.generations([found, *book_catalogue.list_other_editions(found, await catalogue.books())])
 
     async def open_(ref: BookRef, engine: Engine) -> OpenBook:
-        return await open_published_book(settings.with_book(ref), engine, await list_books(settings))
+        return await open_published_book(settings.with_book(ref), engine, await book_catalogue.list_books(settings))
 
     return BookPool(lambda: open_engine(settings), open_, find_version, settings.book_ref)

@@ -1,4 +1,4 @@
-"""Builds the web application with its rate limiter and query log, and checks their settings."""
+"""Builds the web application with its rate limiter, query log and telemetry, and checks their settings."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import asyncio
 import logging
 import uuid
 import warnings
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -16,17 +16,10 @@ from typing import TYPE_CHECKING
 from bookbound.bootstrap.book_catalogue import BookCatalogue, find_book_store
 from bookbound.bootstrap.book_opener import build_book_pool
 from bookbound.bootstrap.components import build_embedder, require_extra
-from bookbound.bootstrap.observability import build_telemetry, check_telemetry
-from bookbound.domain.errors import (
-    BookIndexError,
-    ConfigError,
-    ServiceAuthenticationError,
-    ServiceError,
-    ServiceResponseError,
-    ServiceUnreachableError,
-)
+from bookbound.domain import errors
 from bookbound.domain.ports import QueryLog, RateLimiter
 from bookbound.domain.rate import RateLimit, RateLimitBucket
+from bookbound.services import validate_url
 from bookbound.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,6 +31,8 @@ if TYPE_CHECKING:
     from bookbound.server.query_log.repository import QueryLogRepository
     from bookbound.server.query_log.votes import VoteStore
     from bookbound.server.report.report_builder import BookLoader, ReportBuilder
+    from bookbound.server.telemetry import QueueStats, Telemetry
+    from bookbound.server.telemetry.opentelemetry import SpanRecorder
 
 PLACEHOLDER_ADDRESS = "::"
 log = logging.getLogger("bookbound.server")
@@ -92,9 +87,9 @@ async def _check_redis(limiter: RateLimiter) -> None:
     """Takes from an unused bucket: a Redis that rejects this is an error, an unreachable one is a warning."""
     try:
         await limiter.take([RateLimitBucket("start", str(uuid.uuid4()), RateLimit(1, 1))])
-    except (ServiceAuthenticationError, ServiceResponseError) as error:
-        raise ConfigError(f"{error} Correct the setting `redis_url`.") from error
-    except ServiceError as error:
+    except (errors.ServiceAuthenticationError, errors.ServiceResponseError) as error:
+        raise errors.ConfigError(f"{error} Correct the setting `redis_url`.") from error
+    except errors.ServiceError as error:
         warnings.warn(f"{error} Until then each process counts rate limits alone.", stacklevel=2)
     finally:
         await limiter.close()
@@ -119,7 +114,7 @@ def check_query_log(settings: Settings) -> None:
     with closing(_build_query_log_repository(settings, format_address)) as repository:
         try:
             repository.ensure_tables()
-        except ServiceUnreachableError as error:
+        except errors.ServiceUnreachableError as error:
             message = f"Questions are answered but cannot be logged yet. {error} To log none, set `query_log` to off."
             warnings.warn(message, stacklevel=2)
             return
@@ -170,6 +165,42 @@ def _build_address_format(settings: Settings) -> AddressFormatter:
     return address_hash.make_stored_key_hasher(log_folder(settings.index))
 
 
+def build_telemetry(settings: Settings, get_stats: Callable[[], QueueStats]) -> Telemetry:
+    """Returns log lines, and metrics and spans if the settings want them."""
+    from bookbound.server.telemetry import RequestObserver, Telemetry, log_request
+
+    observers: list[RequestObserver] = [log_request]
+    running: list[AbstractAsyncContextManager[None]] = []
+    metrics = None
+    if settings.metrics == "on":
+        from bookbound.server.telemetry.prometheus import PrometheusMetrics
+
+        try:
+            metrics = PrometheusMetrics(get_stats)
+            observers.append(metrics.record)
+            running.append(metrics.running())
+        except errors.ConfigError as error:  # questions can be answered without metrics
+            log.error("this process publishes no metrics: %s", error)
+    if settings.traces_url:
+        spans = _prepare_spans(settings.traces_url)()
+        observers.append(spans.record)
+        running.append(spans.running())
+    return Telemetry(observers, metrics, running)
+
+
+def check_telemetry(settings: Settings) -> None:
+    if settings.traces_url:
+        _prepare_spans(settings.traces_url)
+
+
+def _prepare_spans(url: str) -> Callable[[], SpanRecorder]:
+    """Checks that spans can be recorded, and returns what begins to send them to the collector."""
+    url = validate_url(url, "traces_url")
+    with require_extra("tracing", "traces_url"):
+        from bookbound.server.telemetry.opentelemetry import SpanRecorder
+    return partial(SpanRecorder, url)
+
+
 def create_web_app(settings: Settings, mcp_routes: McpRoutes | None = None) -> FastAPI:
     """Builds the web application of one process."""
     from bookbound.bootstrap.reindex_process import build_reindexing
@@ -195,7 +226,7 @@ def create_web_app(settings: Settings, mcp_routes: McpRoutes | None = None) -> F
             await stack.enter_async_context(admission.serve_books(pool))
             try:
                 await pool.ensure_open()
-            except BookIndexError as error:
+            except errors.BookIndexError as error:
                 # A worker that starts after its siblings must not stop them: it reports that it is not ready.
                 log.error("no book is open: %s", error)
             yield

@@ -61,8 +61,7 @@ def evaluate(
     prints_json = json_file == STANDARD_OUTPUT_MARK
     with exit_on_error(prints_json):
         # Imported here, so that no other command waits for the evaluation.
-        from bookbound.evaluation.metric_requirements import parse_requirements
-        from bookbound.evaluation.metrics import build_evaluation_report
+        from bookbound.evaluation.metrics import build_evaluation_report, parse_requirements
         from bookbound.evaluation.question_set import load_question_set
 
         check_output_files(questions, None if prints_json else json_file, html_file)

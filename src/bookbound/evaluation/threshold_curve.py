@@ -151,14 +151,12 @@ def compute_calibration_bins(outcomes: Sequence[QuestionOutcome]) -> list[Calibr
     for outcome in outcomes:
         if outcome.result_without_threshold.is_answered:
             tenths[min(CALIBRATION_BIN_COUNT - 1, int(outcome.probability * CALIBRATION_BIN_COUNT))].append(outcome)
-    return [
-        CalibrationBin(
-            len(members),
-            sum(outcome.probability for outcome in members) / len(members),
-            sum(outcome.is_right(outcome.result_without_threshold) for outcome in members) / len(members),
-        )
-        for _, members in sorted(tenths.items())
-    ]
+    bins = []
+    for _, members in sorted(tenths.items()):
+        right = sum(outcome.is_right(outcome.result_without_threshold) for outcome in members)
+        probability = sum(outcome.probability for outcome in members)
+        bins.append(CalibrationBin(len(members), probability / len(members), right / len(members)))
+    return bins
 
 
 def compute_calibration_error(bins: Sequence[CalibrationBin]) -> float | None:
