@@ -37,10 +37,8 @@ class BookRef(NamedTuple):
     def validated(self) -> Self:
         """Returns the same reference if its names are valid in URLs and as folder names, else raises an error."""
         if any(name and not _VALID_NAME.fullmatch(name) for name in self):
-            raise InvalidInputError(
-                "The name of a book or edition must begin with a letter or digit and have at most 64 letters, digits, "
-                "dots, dashes and underscores."
-            )
+            rule = "must begin with a letter or digit and have at most 64 letters, digits, dots, dashes and underscores"
+            raise InvalidInputError(f"The name of a book or edition {rule}.")
         return self
 
     def includes(self, other: BookRef) -> bool:

@@ -14,6 +14,7 @@ from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.errors import InvalidInputError
 
 SELECTION_CHUNK_ID = "selected_text"
+# The widest limits of the contracts, each of which checks its own.
 MAX_QUESTION_CHARS, MAX_SELECTION_CHARS, MAX_PASSAGES = 2000, 10000, 20
 MAX_TURNS, MAX_TURN_ANSWER_CHARS = 10, 10000
 # What a terminal reads as a command, such as for a colour, and control characters except white space.
@@ -71,22 +72,19 @@ class Question:
         object.__setattr__(self, "selection", selection)
         object.__setattr__(self, "scope", self.scope if selection else AnswerScope.BOOK)
         if not 1 <= len(self.text) <= MAX_QUESTION_CHARS:
-            raise InvalidInputError(
-                f"A question must have 1 to {MAX_QUESTION_CHARS} characters; this one has {len(self.text)}."
-            )
+            message = f"A question must have 1 to {MAX_QUESTION_CHARS} characters; this one has {len(self.text)}."
+            raise InvalidInputError(message)
         _check_characters("A question", f"{self.text}{selection}")
         if selection and len(selection) > MAX_SELECTION_CHARS:
-            raise InvalidInputError(
-                f"A selection must have at most {MAX_SELECTION_CHARS} characters; this one has {len(selection)}."
-            )
+            message = f"A selection must have at most {MAX_SELECTION_CHARS} characters; this one has {len(selection)}."
+            raise InvalidInputError(message)
         if not (isinstance(self.k, Integral) and 1 <= self.k <= MAX_PASSAGES):
             raise InvalidInputError(f"The number of passages must be 1 to {MAX_PASSAGES}, not {self.k!r}.")
         if not (isinstance(self.threshold, Real) and 0 <= self.threshold <= 1):
             raise InvalidInputError(f"The threshold must be a number from 0 to 1, not {self.threshold!r}.")
         if len(self.conversation) > MAX_TURNS:
-            raise InvalidInputError(
-                f"A conversation must have at most {MAX_TURNS} turns, not {len(self.conversation)}. Send the last ones."
-            )
+            message = f"A conversation must have at most {MAX_TURNS} turns, not {len(self.conversation)}."
+            raise InvalidInputError(f"{message} Send the last ones.")
         for turn in self.conversation:
             turn.check()
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from bookbound import filesystem
 from bookbound.filesystem import DiskFullError
 
-BLOCK_BYTES = 1 << 16
+BLOCK_BYTES = 1 << 16  # a multiple of the usual 4 KiB, so that a hole is skipped in whole blocks
 MAX_DENSE_COPY_BYTES = 1 << 23
 """Copies up to this size have no holes: Edge touches every page of a small file, but only some pages of a large one."""
 MEMORY_FOLDER = Path("/dev/shm")

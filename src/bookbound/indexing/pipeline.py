@@ -15,15 +15,8 @@ from bookbound.domain.document import Page, ParsedBook, SourceNotice
 from bookbound.domain.errors import BookIndexError
 from bookbound.domain.manifest import ChapterSummary, Manifest, PageFingerprint
 from bookbound.domain.ports import Embedder, Index, IndexStore
-from bookbound.indexing.incremental import (
-    BookDiff,
-    ReusableIndex,
-    check_missing_pages,
-    check_missing_words,
-    diff_pages,
-    fingerprint_page,
-    hash_parts,
-)
+from bookbound.indexing import incremental
+from bookbound.indexing.incremental import BookDiff, ReusableIndex
 from bookbound.indexing.split import SPLITTER_VERSION, split_page
 from bookbound.languages.detection import detect_foreign_language
 from bookbound.text.tokens import extract_terms
@@ -77,7 +70,7 @@ class BookSource:
     def fingerprint_with(self, version: str, outside_files: Sequence[str]) -> str:
         """Fingerprints the source and the version of everything that processes it."""
         fingerprint = self.fingerprint(outside_files)
-        return hash_parts(fingerprint, version) if fingerprint else ""
+        return incremental.hash_parts(fingerprint, version) if fingerprint else ""
 
 
 async def build_index(
@@ -105,7 +98,7 @@ async def build_index(
         progress("read", 0, 0)
         book = _add_language_notice(await source.load())
         progress("read", len(book.pages), len(book.pages))
-        pages = [fingerprint_page(page, version) for page in book.pages]
+        pages = [incremental.fingerprint_page(page, version) for page in book.pages]
         changes = _diff_published(published, pages, force)
         if dry_run or (old and not force and _is_published(book, pages, old.manifest)):
             manifest = published or _build_manifest(book, pages, [], embedder)
@@ -113,7 +106,7 @@ async def build_index(
         reusable = ReusableIndex(old, changes, embedder)
         chunks = await _split_pages(book.pages, reusable, embedder, progress)
         manifest = _build_manifest(book, pages, chunks, embedder)
-        check_missing_words(manifest, None if force else published)
+        incremental.check_missing_words(manifest, None if force else published)
         changed_meanwhile = fingerprint != source.fingerprint_with(version, outside_files)
         if _is_reproducible(book) and not changed_meanwhile:
             fingerprint = source.fingerprint_with(version, book.outside_files)
@@ -160,9 +153,9 @@ async def _open_published(store: IndexStore) -> AsyncIterator[Index | None]:
 
 
 def _diff_published(published: Manifest | None, pages: Sequence[PageFingerprint], force: bool) -> BookDiff:
-    changes = diff_pages(published.page_fingerprints if published else (), pages)
+    changes = incremental.diff_pages(published.page_fingerprints if published else (), pages)
     if published and not force:
-        check_missing_pages(changes, published)
+        incremental.check_missing_pages(changes, published)
     return changes
 
 

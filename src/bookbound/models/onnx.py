@@ -17,22 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, TypeVar
 import numpy as np
 import tokenizers
 
+from bookbound import models as model_files
 from bookbound.domain.question import NO_DEADLINE, Deadline
-from bookbound.models import (
-    CLAIM_WEIGHTS_FILE,
-    CONSTANTS_FILE,
-    DIGESTS_FILE,
-    EMBEDDER_FILE,
-    EXTRA_FILES,
-    MODELS_FOLDER,
-    STRONG_READER_FILE,
-    TOKENIZER_FILE,
-    check_numbers,
-    damaged_model_error,
-    find_model_file,
-    load_constants,
-    missing_model_error,
-)
 from bookbound.models.networks import Outputs, RemoteNetwork, open_session
 
 if TYPE_CHECKING:
@@ -86,7 +72,11 @@ class ModelRuntime:
     """
 
     def __init__(
-        self, folder: Path = MODELS_FOLDER, threads: int = 2, preload: Sequence[str] = (), socket: str | None = None
+        self,
+        folder: Path = model_files.MODELS_FOLDER,
+        threads: int = 2,
+        preload: Sequence[str] = (),
+        socket: str | None = None,
     ) -> None:
         self.folder, self._socket = folder, socket
         self._lock, self._thread_count = Lock(), threads
@@ -102,7 +92,7 @@ class ModelRuntime:
         return self._digests.get(name, "")
 
     def constants(self, name: str) -> dict[str, Any]:
-        return load_constants(self.folder / name)
+        return model_files.load_constants(self.folder / name)
 
     def ids(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
@@ -132,16 +122,16 @@ class ModelRuntime:
     def _load_network(self, name: str) -> Network:
         if self._socket:
             return RemoteNetwork(self._socket, name)
-        files = {file: self._verify_file(file) for file in (name, *EXTRA_FILES.get(name, ()))}
+        files = {file: self._verify_file(file) for file in (name, *model_files.EXTRA_FILES.get(name, ()))}
         # The strong reader reads few passages, one after the other, so each reading takes all threads.
-        threads = self._thread_count if name == STRONG_READER_FILE else 1
-        network = OnnxNetwork(files[name], claim_weights=files.get(CLAIM_WEIGHTS_FILE), threads=threads)
+        threads = self._thread_count if name == model_files.STRONG_READER_FILE else 1
+        network = OnnxNetwork(files[name], claim_weights=files.get(model_files.CLAIM_WEIGHTS_FILE), threads=threads)
         return_free_memory()
         return network
 
     @cached_property
     def _digests(self) -> dict[str, str]:
-        return self.constants(DIGESTS_FILE)
+        return self.constants(model_files.DIGESTS_FILE)
 
     @property
     def _tokenizer(self) -> tokenizers.Tokenizer:
@@ -150,21 +140,21 @@ class ModelRuntime:
 
     @cached_property
     def _loaded_tokenizer(self) -> tokenizers.Tokenizer:
-        tokenizer = tokenizers.Tokenizer.from_file(str(self._verify_file(TOKENIZER_FILE)))
+        tokenizer = tokenizers.Tokenizer.from_file(str(self._verify_file(model_files.TOKENIZER_FILE)))
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
 
     def _verify_file(self, name: str) -> Path:
         """Returns a file of the folder after its checksum was verified."""
-        file = find_model_file(name, self.folder)
+        file = model_files.find_model_file(name, self.folder)
         try:
             with file.open("rb") as content:
                 digest = hashlib.file_digest(content, "sha256").hexdigest()
         except OSError as error:
-            raise missing_model_error(name) from error
+            raise model_files.missing_model_error(name) from error
         if digest != self.digest(name):
-            raise damaged_model_error(name)
+            raise model_files.damaged_model_error(name)
         return file
 
 
@@ -175,17 +165,17 @@ class OnnxEmbedder:
 
     def __init__(self, models: ModelRuntime | None = None) -> None:
         self._models = models or ModelRuntime()
-        self._network = self._models.network(EMBEDDER_FILE)
+        self._network = self._models.network(model_files.EMBEDDER_FILE)
         self._special_ids = self._models.special_ids
         try:
-            score = check_numbers(self._models.constants(CONSTANTS_FILE)["score"])
+            score = model_files.check_numbers(self._models.constants(model_files.CONSTANTS_FILE)["score"])
             self._score_scale, self._score_shift = score["scale"], score["shift"]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise damaged_model_error(CONSTANTS_FILE) from error
+            raise model_files.damaged_model_error(model_files.CONSTANTS_FILE) from error
 
     @property
     def name(self) -> str:
-        return f"bookbound-gte-small@{self._models.digest(EMBEDDER_FILE)[:12]}"
+        return f"bookbound-gte-small@{self._models.digest(model_files.EMBEDDER_FILE)[:12]}"
 
     def count_tokens(self, text: str) -> int:
         return self._models.count(text) + len(self._special_ids)

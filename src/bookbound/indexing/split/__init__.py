@@ -34,9 +34,7 @@ MAX_CHUNK_CHARS = 4_000
 _BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)+")
 
 
-def split_page(
-    page: Page, count_tokens: Callable[[str], int], max_tokens: int, target: float = TARGET_FILL
-) -> list[Chunk]:
+def split_page(page: Page, count_tokens: Callable[[str], int], max_tokens: int) -> list[Chunk]:
     """Returns the chunks of a page in reading order; the embedder can read each of them completely."""
 
     @cache
@@ -48,7 +46,7 @@ def split_page(
     for section in _find_sections(page):
         budget = TokenBudget(page.text, section.place(page), size, max_tokens)
         units = list(find_quotable_units(page.text, section.blocks))
-        for start, end in _chunk_spans(page.text, section, budget, max_tokens * target):
+        for start, end in _chunk_spans(page.text, section, budget, max_tokens * TARGET_FILL):
             chunks.append(_make_chunk(page, section, units, start, end, len(chunks)))
     return _assign_ids(list(_add_markup(chunks, (*_flatten_blocks(page.blocks), *page.markup))))
 

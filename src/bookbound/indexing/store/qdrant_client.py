@@ -10,17 +10,7 @@ from json import JSONDecodeError
 from typing import TYPE_CHECKING, TypeVar
 
 from bookbound import services
-from bookbound.domain.errors import (
-    BookboundError,
-    BookIndexError,
-    EmbedderMismatchError,
-    IndexNotFoundError,
-    ServiceError,
-    ServiceRateLimitError,
-    ServiceResponseError,
-    ServiceTimeoutError,
-    ServiceUnreachableError,
-)
+from bookbound.domain import errors
 from bookbound.domain.question import NO_DEADLINE, Deadline
 
 if TYPE_CHECKING:
@@ -32,7 +22,7 @@ SERVICE = "qdrant"
 READINESS_SECONDS = 1.0
 """How long a node may take to say that it is ready, before the next one is asked."""
 Result = TypeVar("Result")
-_NODE_FAILURES = (ServiceUnreachableError, ServiceTimeoutError, ServiceResponseError)
+_NODE_FAILURES = (errors.ServiceUnreachableError, errors.ServiceTimeoutError, errors.ServiceResponseError)
 
 
 @dataclass
@@ -128,9 +118,9 @@ async def _is_ready(node: AsyncQdrantClient) -> bool:
         async with timeout(READINESS_SECONDS):
             with translate_errors():
                 await node.http.service_api.readyz()
-    except (TimeoutError, ServiceUnreachableError, ServiceTimeoutError):
+    except (TimeoutError, errors.ServiceUnreachableError, errors.ServiceTimeoutError):
         return False
-    except (ServiceError, BookIndexError):  # such as the answer itself, which is a sentence and not JSON
+    except (errors.ServiceError, errors.BookIndexError):  # such as the answer itself, which is a sentence and not JSON
         return True
     return True
 
@@ -186,7 +176,7 @@ def translate_errors() -> Iterator[None]:
         yield
     except QdrantException as error:  # a rate limit; an invalid Retry-After is not an attribute of the error
         wait = getattr(error, "retry_after_s", None)
-        raise ServiceRateLimitError(
+        raise errors.ServiceRateLimitError(
             "Qdrant got too many requests. Try again later.", service=SERVICE, retry_after=wait
         ) from None
     except ResponseHandlingException as error:
@@ -200,14 +190,16 @@ def translate_errors() -> Iterator[None]:
         raise _translate_status(error) from None
 
 
-def _translate_status(reply: UnexpectedResponse) -> BookboundError:
+def _translate_status(reply: UnexpectedResponse) -> errors.BookboundError:
     status = reply.status_code or 0
     if status == 404:
-        return IndexNotFoundError("This generation of the index is no longer on the server. Open the index again.")
+        return errors.IndexNotFoundError(
+            "This generation of the index is no longer on the server. Open the index again."
+        )
     if status == 400 and b"dimension" in reply.content:
-        return EmbedderMismatchError("The collection has vectors of another size. Index the book again.")
+        return errors.EmbedderMismatchError("The collection has vectors of another size. Index the book again.")
     if status == 504:
         return services.build_timeout_error(SERVICE)
     if 400 <= status < 500 and status not in (401, 403, 408, 429):
-        return BookIndexError(f"Qdrant refused a request (status {status}). Check its version and its log.")
+        return errors.BookIndexError(f"Qdrant refused a request (status {status}). Check its version and its log.")
     return services.build_status_error(status, None, SERVICE)

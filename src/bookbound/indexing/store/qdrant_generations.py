@@ -10,24 +10,10 @@ from typing import Any
 
 from qdrant_client import AsyncQdrantClient, models
 
-from bookbound.domain.errors import (
-    BookboundError,
-    BookIndexError,
-    CorruptIndexError,
-    IndexLockedError,
-    IndexNotFoundError,
-)
+from bookbound.domain import errors
 from bookbound.domain.manifest import Manifest
 from bookbound.indexing.store import index_format
 from bookbound.indexing.store.hybrid_index import verify_contents
-from bookbound.indexing.store.index_format import (
-    DENSE_VECTOR,
-    KEPT_GENERATIONS,
-    NO_INDEX_MESSAGE,
-    SPARSE_VECTOR,
-    new_generation_id,
-    no_earlier_error,
-)
 from bookbound.indexing.store.qdrant_aliases import QdrantAliases
 from bookbound.indexing.store.qdrant_client import QdrantConnection
 from bookbound.indexing.store.qdrant_shard import HEARTBEAT_POINT_ID, MANIFEST_POINT_ID, QdrantShard, only_chunks
@@ -63,7 +49,7 @@ class QdrantGenerations:
         """Returns the manifests of the kept generations, without older ones that cannot be read."""
         found: list[Manifest] = []
         for generation in await self.aliases.list_kept():
-            with suppress(BookIndexError) if found else nullcontext():
+            with suppress(errors.BookIndexError) if found else nullcontext():
                 found.append(await self._manifest(generation))
         return found
 
@@ -73,10 +59,10 @@ class QdrantGenerations:
         while generation:
             try:
                 return await self.check_complete(generation)
-            except BookIndexError:  # writers may have replaced it meanwhile
+            except errors.BookIndexError:  # writers may have replaced it meanwhile
                 if generation == (generation := await self.aliases.published_generation()):
                     raise
-        raise IndexNotFoundError(NO_INDEX_MESSAGE)
+        raise errors.IndexNotFoundError(index_format.NO_INDEX_MESSAGE)
 
     async def check_complete(self, generation: str) -> Manifest:
         """Returns the manifest of a generation that has as many chunks as its manifest says."""
@@ -84,7 +70,9 @@ class QdrantGenerations:
         collection = self.aliases.collection(generation)
         found = await self.connection.call(lambda client: client.count(collection, only_chunks(), exact=True))
         if found.count != manifest.chunks or manifest.generation != generation:
-            raise CorruptIndexError("The collection does not contain what its manifest says. Index the book again.")
+            raise errors.CorruptIndexError(
+                "The collection does not contain what its manifest says. Index the book again."
+            )
         return manifest
 
     async def begin(self, generation: str, dimension: int, layout: ClusterLayout) -> None:
@@ -101,12 +89,16 @@ class QdrantGenerations:
                     name,
                     # Memory holds one byte per number; the candidates are compared again with the vectors on disk.
                     vectors_config={
-                        DENSE_VECTOR: models.VectorParams(size=dimension, distance=models.Distance.COSINE, on_disk=True)
+                        index_format.DENSE_VECTOR: models.VectorParams(
+                            size=dimension, distance=models.Distance.COSINE, on_disk=True
+                        )
                     },
                     quantization_config=models.ScalarQuantization(
                         scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8, always_ram=True)
                     ),
-                    sparse_vectors_config={SPARSE_VECTOR: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+                    sparse_vectors_config={
+                        index_format.SPARSE_VECTOR: models.SparseVectorParams(modifier=models.Modifier.IDF)
+                    },
                     shard_number=layout.shards,
                     replication_factor=layout.replicas,
                     write_consistency_factor=layout.write_consistency,
@@ -120,7 +112,7 @@ class QdrantGenerations:
 
     async def send_heartbeat(self, generation: str) -> None:
         """Records that a draft is being written."""
-        await self._put(generation, HEARTBEAT_POINT_ID, {"written": new_generation_id()})
+        await self._put(generation, HEARTBEAT_POINT_ID, {"written": index_format.new_generation_id()})
 
     async def put_manifest(self, manifest: Manifest) -> None:
         content = json.dumps(index_format.dump_manifest(manifest), ensure_ascii=False)
@@ -130,7 +122,7 @@ class QdrantGenerations:
         """Publishes, in one step, the newest intact generation before the published one, or the one named `to`."""
         published, kept = await self.aliases.published_generation(), await self.aliases.list_kept()
         if not kept:
-            raise IndexNotFoundError(NO_INDEX_MESSAGE)
+            raise errors.IndexNotFoundError(index_format.NO_INDEX_MESSAGE)
         await self._check_no_other_writer()
         for at, generation in enumerate(kept):
             if generation == published or to not in ("", generation):
@@ -138,14 +130,14 @@ class QdrantGenerations:
             try:
                 manifest = await self.check_complete(generation)
                 await verify_contents(self.shard(generation), manifest)
-            except BookIndexError:
+            except errors.BookIndexError:
                 continue
             await self.aliases.roll_back(generation, newer=kept[:at])
-            with suppress(BookboundError):  # otherwise they would look like drafts that are being written
+            with suppress(errors.BookboundError):  # otherwise they would look like drafts that are being written
                 for each in kept[:at]:
                     await self._put(each, HEARTBEAT_POINT_ID, {"written": ""})
             return manifest
-        raise no_earlier_error(to)
+        raise index_format.no_earlier_error(to)
 
     async def remove_old(self, own_draft: str) -> None:
         """Removes this draft if it is not published, the drafts of dead writers, and old generations.
@@ -154,10 +146,10 @@ class QdrantGenerations:
         """
         kept, complete, old = await self.aliases.list_kept(), 0, list[str]()
         for generation in kept:
-            if complete >= KEPT_GENERATIONS:
+            if complete >= index_format.KEPT_GENERATIONS:
                 old.append(generation)
             else:
-                with suppress(BookIndexError):
+                with suppress(errors.BookIndexError):
                     await self.check_complete(generation)
                     complete += 1
         for generation in await self.aliases.generations():
@@ -169,7 +161,7 @@ class QdrantGenerations:
         kept = await self.aliases.list_kept()
         for generation in await self.aliases.generations():
             if generation not in (own_draft, *kept) and await self._is_alive(generation):
-                raise IndexLockedError(
+                raise errors.IndexLockedError(
                     "Another process is writing this index. Wait until it has finished and try again; "
                     f"if it was killed, wait {WRITER_TIMEOUT.seconds // 60} minutes."
                 )
@@ -178,9 +170,9 @@ class QdrantGenerations:
         """Whether a draft's writer sent a heartbeat lately; before the first one, the time in the draft's id counts."""
         try:
             heartbeat = await self._get(draft, HEARTBEAT_POINT_ID)
-        except IndexNotFoundError:
+        except errors.IndexNotFoundError:
             return False
-        return str(heartbeat.get("written", draft)) > new_generation_id(age=WRITER_TIMEOUT)
+        return str(heartbeat.get("written", draft)) > index_format.new_generation_id(age=WRITER_TIMEOUT)
 
     async def _manifest(self, generation: str) -> Manifest:
         found = await self._get(generation, MANIFEST_POINT_ID)

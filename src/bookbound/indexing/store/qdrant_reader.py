@@ -8,13 +8,7 @@ from contextlib import aclosing
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from bookbound.domain.errors import (
-    BookIndexError,
-    ConfigError,
-    IndexNotFoundError,
-    ServiceAuthenticationError,
-    SourceError,
-)
+from bookbound.domain import errors
 from bookbound.indexing.store.qdrant_client import QdrantConnection, QdrantNodes
 from bookbound.services import validate_url
 
@@ -43,9 +37,9 @@ class CollectionAddress(NamedTuple):
             server = parts._replace(path=path.removesuffix("/collections"), query="").geturl()
             if name and not parts.fragment:
                 return cls(validate_url(server, "source"), unquote(name), fields)
-        except (ValueError, ConfigError):
+        except (ValueError, errors.ConfigError):
             pass  # the message must not contain the address, which may have a password
-        raise ConfigError(
+        raise errors.ConfigError(
             "Give the address of the server and the name of the collection, without a password: "
             "http://localhost:6333/COLLECTION"
         )
@@ -76,24 +70,24 @@ def read_payloads(
 
     try:
         return asyncio.run(read())
-    except ServiceAuthenticationError as error:
+    except errors.ServiceAuthenticationError as error:
         message = "Qdrant rejected the key, or needs one. Set the key of this server: BOOKBOUND_SOURCE_KEY"
-        raise ServiceAuthenticationError(message, service=error.service) from None
+        raise errors.ServiceAuthenticationError(message, service=error.service) from None
 
 
 async def _count_points(connection: QdrantConnection, name: str) -> int:
     try:
         return (await connection.call(lambda client: client.count(name))).count
-    except IndexNotFoundError:
+    except errors.IndexNotFoundError:
         raise await _build_missing_error(connection) from None
 
 
-async def _build_missing_error(connection: QdrantConnection) -> SourceError:
+async def _build_missing_error(connection: QdrantConnection) -> errors.SourceError:
     try:
         collections = (await connection.call(lambda client: client.get_collections())).collections
-    except BookIndexError:
+    except errors.BookIndexError:
         collections = []
     names = sorted(each.name for each in collections)
     more = ", ..." if len(names) > MAX_LISTED_COLLECTIONS else ""
     listed = ", ".join(names[:MAX_LISTED_COLLECTIONS]) + more
-    return SourceError(f"The server has no such collection. It has {listed or 'none'}.")
+    return errors.SourceError(f"The server has no such collection. It has {listed or 'none'}.")
