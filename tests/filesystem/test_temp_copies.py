@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -186,9 +185,7 @@ def test_a_checksum_does_not_depend_on_how_holes_are_stored(tmp_path: Path) -> N
 
 
 def test_folders_exist_during_the_block(tmp_path: Path) -> None:
-    (tmp_path / "folder" / "inner").mkdir(parents=True)
-    folders = temp_copies.list_folders(tmp_path / "folder")
-    shutil.rmtree(tmp_path / "folder")
-    with temp_copies.recreate_folders(folders):
+    folder = tmp_path / "folder"
+    with temp_copies.recreate_folders([folder, folder / "inner"]):
         (tmp_path / "folder" / "inner" / "file").write_bytes(b"content")
     assert list(tmp_path.iterdir()) == []

@@ -80,7 +80,7 @@ async def find_source(settings: Settings, ref: BookRef | None) -> str | None:
     return settings.source if found.book_ref == settings.book_ref else None
 
 
-REFRESH_SECONDS = 10.0
+REFRESH_SECONDS = 10.0  # a book that is not found is looked for at once, so this only delays newer editions
 
 
 class BookCatalogue:

@@ -10,7 +10,7 @@ from functools import cached_property
 from bookbound.domain.chunk import Chunk, QuotableUnit
 
 MAX_LABEL_CHARACTERS = 60
-MAX_COLUMN_NAME_CHARACTERS = 40
+MAX_COLUMN_NAME_CHARACTERS = 40  # a longer cell is content
 MAX_WHOLE_UNITS = 10
 MAX_WHOLE_CHARACTERS = 900
 """A list or table that has no more is always quoted as a whole."""

@@ -15,8 +15,9 @@ from bookbound.domain.ports import Index
 from bookbound.evaluation.question_set import EvaluationQuestion, EvidenceQuote, build_line_error
 
 _WORD = re.compile(r"[^\W_]+")
-MIN_MATCHED_WORD_SHARE, MAX_MATCH_LENGTH_RATIO = 0.75, 1.5
-"""For an inexact match: the least share of the quote's words in order, and the most length compared to the quote."""
+# For an inexact match, such as of a quote whose markup the reader of the source drops.
+MIN_MATCHED_WORD_SHARE = 0.75  # of the quote's words, in order
+MAX_MATCH_LENGTH_RATIO = 1.5  # of the match to the quote, so that words far apart are no match
 HIDDEN_MARKUP = re.compile(
     r"<!--.*?-->|\{/\*.*?\*/\}"  # comments
     r"|\]\([^()]*(?:\([^()]*\)[^()]*)*\)|\]\[[^\]]*\]|\[\^[^\]\s]+\]"  # link targets and footnote marks

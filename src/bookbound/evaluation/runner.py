@@ -21,7 +21,7 @@ from bookbound.evaluation.quote_locations import HIDDEN_MARKUP, FileSpan, QuoteL
 
 MIN_QUOTE_SHARE = 0.5
 FALSE_PREMISE_KIND = "false_premise"
-ARTICLES = {"a", "an", "the"}
+ARTICLES = {"a", "an", "the"}  # left out as the token F1 of SQuAD does
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -202,6 +202,7 @@ def build_result_row(outcome: QuestionOutcome) -> MetricsDict:
     """The result of one question as JSON."""
     item, result = outcome.item, outcome.result
     reply = result.reply
+    shown = [each.text for each in reply.closest] if isinstance(reply, Unsure) else []
     return {
         "line": item.line,
         "id": item.id,
@@ -211,7 +212,7 @@ def build_result_row(outcome: QuestionOutcome) -> MetricsDict:
         "expected": describe_expected_answer(item),
         "status": result.status.value,
         "reason": None if isinstance(reply, Answer) else reply.kind.value,
-        "got": _describe_reply(reply),
+        "got": reply.words if isinstance(reply, Answer) else "\n".join([reply.text, *shown]),
         "verdict": describe_verdict(outcome),
         "probability": reply.judgement.probability,
         "ranks": [None if rank is None else rank + 1 for rank in outcome.ranks],
@@ -220,12 +221,6 @@ def build_result_row(outcome: QuestionOutcome) -> MetricsDict:
         "token_f1": result.token_f1,
         "milliseconds": outcome.milliseconds,
     }
-
-
-def _describe_reply(reply: Reply) -> str:
-    if isinstance(reply, Answer):
-        return reply.words
-    return "\n".join([reply.text, *(each.text for each in reply.closest)]) if isinstance(reply, Unsure) else reply.text
 
 
 def describe_expected_answer(item: EvaluationQuestion) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 from bookbound.evaluation import MetricsDict
 
 PLOT_WIDTH, PLOT_HEIGHT = 420, 280
-FRAME = (52, PLOT_WIDTH - 14, 14, PLOT_HEIGHT - 44)  # left, right, top, bottom; the labels are left and below
 MAX_TICKS, MAX_HISTOGRAM_BARS = 5, 24
 HEADROOM, MIN_AXIS_MAXIMUM = 1.15, 5
 PlotPoint = tuple[float, float]
@@ -21,7 +20,7 @@ class SvgPlot:
     """Two axes and the shapes between them, in pixels; screen readers announce the title."""
 
     width, height = PLOT_WIDTH, PLOT_HEIGHT
-    frame = FRAME
+    frame = (52, PLOT_WIDTH - 14, 14, PLOT_HEIGHT - 44)  # left, right, top, bottom; the labels are left and below
 
     def __init__(
         self,

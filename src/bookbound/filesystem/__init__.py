@@ -23,8 +23,8 @@ ABANDONED_SECONDS = 10.0
 _TEMP_NAME = re.compile(re.escape(TEMP_PREFIX) + "[0-9a-f]{16}")
 RESERVED_BYTES = 1 << 22
 """Always left free, for the small files that an engine writes by itself and for other programs."""
-REPLACE_SECONDS, PAUSE_SECONDS = 2.0, 0.02
-"""How long Windows is asked to replace a file that others are reading, and how often."""
+REPLACE_SECONDS = 2.0  # how long Windows is asked to replace a file that others are reading
+PAUSE_SECONDS = 0.02  # between two attempts
 WINDOWS_LOCK_OFFSET = 1 << 30
 """Windows locks bytes, and nobody else can read them: these are after the content."""
 

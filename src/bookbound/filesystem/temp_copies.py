@@ -41,11 +41,6 @@ def checksum_file(path: Path, copy: Path | None = None) -> str:
     return checksum.hexdigest()
 
 
-def list_folders(root: Path) -> list[Path]:
-    """Returns a folder and all folders in it, outer ones first."""
-    return [root, *sorted(path for path in root.rglob("*") if path.is_dir())]
-
-
 @contextmanager
 def recreate_folders(folders: Sequence[Path]) -> Iterator[None]:
     """Tries to provide these empty folders during the block; the first contains the others."""

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 EMBED_BATCH_SIZE, MAX_BATCH_SIZE = 128, 1024
 """A batch is full when it has this many chunks to embed, or this many chunks in all."""
-PREFETCH_BATCHES = 1
-"""Batches that are embedded while an earlier one is stored."""
+PREFETCH_BATCHES = 1  # embedded while an earlier one is stored; more would only wait in memory
 MAX_NAMED_FILES = 3
 MAX_MISSING_SHARE = 1 / 3
 """If a larger share of the published pages or words is missing, the user must confirm."""

@@ -22,7 +22,7 @@ Weights = Mapping[str, float]
 READER_FILES: Mapping[str, str] = {"fast": FAST_READER_FILE, "strong": STRONG_READER_FILE}
 CLAIM_INPUTS: Mapping[str, Mapping[str, Sequence[int]]] = {"fast": {}, "strong": {"is_claim": [1]}}
 """The strong reader reads claims with other weights than questions."""
-MIN_PROBABILITY = 1e-4
+MIN_PROBABILITY = 1e-4  # keeps the log odds of a sure reading finite
 # The readers were trained on windows of this form.
 MAX_WINDOW_TOKENS = 320
 MAX_FIRST_TEXT_TOKENS = 64

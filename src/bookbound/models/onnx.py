@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 TOKEN_COUNT_CACHE_SIZE = 1 << 15  # words: more than most books have
-EMBEDDING_SIZE, EMBEDDER_MAX_TOKENS = 384, 256
+EMBEDDING_SIZE, EMBEDDER_MAX_TOKENS = 384, 256  # also what remote embedders get, so that chunks stay the same
 
 
 class TokenizedText(NamedTuple):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 MULTILINGUAL_MODEL, ENGLISH_MODEL = "embed-multilingual-v3.0", "embed-english-v3.0"
-DIMENSION, BATCH_SIZE = 1024, 96
+DIMENSION, BATCH_SIZE = 1024, 96  # of all v3 models, and the most texts that Cohere takes at once
 
 
 class CohereEmbedder:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 QUESTION_TTL_SECONDS = 3600.0
-KEY_BYTES = 32
+KEY_BYTES = 32  # of SHA-256
 
 
 class _EmbedderWrapper:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 SERVICE = "embeddings"
 DEFAULT_MODEL, DEFAULT_URL = "text-embedding-3-small", "https://api.openai.com/v1"
-BATCH_SIZE, TIMEOUT_SECONDS = 128, 60.0
+BATCH_SIZE = 128  # as many as indexing embeds at once
+TIMEOUT_SECONDS = 60.0  # for a batch with all attempts; the deadline of a question may be shorter
 PROBE_TEXT = "dimension"
 PLACEHOLDER_KEY = "none"
 """Sent to services that need no key, because the SDK requires one."""

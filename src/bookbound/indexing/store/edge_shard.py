@@ -58,7 +58,7 @@ class EdgeShard:
         if found != count:
             shard.close()
             raise CorruptIndexError(f"The index has {found} of its {count} chunks. Index the book again.")
-        return cls(shard, temp_copies.list_folders(folder))
+        return cls(shard, [folder, *sorted(path for path in folder.rglob("*") if path.is_dir())])
 
     def within(self, deadline: Deadline) -> EdgeShard:
         return self

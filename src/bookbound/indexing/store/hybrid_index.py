@@ -60,9 +60,8 @@ class PointBuilder:
         rows = check_vectors(vectors, len(chunks), self._manifest.dimension).tolist()
         self._hashes |= {chunk.id: chunk.hash for chunk in chunks}
         latest = {chunk.id: (chunk, row) for chunk, row in zip(chunks, rows, strict=True)}
-        return [
-            IndexPoint(chunk, row, self._encoder.embed_document(chunk.embedding_text)) for chunk, row in latest.values()
-        ]
+        encode = self._encoder.embed_document
+        return [IndexPoint(chunk, row, encode(chunk.embedding_text)) for chunk, row in latest.values()]
 
     def manifest(self) -> Manifest:
         return replace(self._manifest, chunks=len(self._hashes), digest=index_format.digest_chunks(self._hashes))

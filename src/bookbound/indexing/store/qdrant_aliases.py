@@ -37,16 +37,12 @@ class QdrantAliases:
 
     async def books(self) -> list[str]:
         """Returns the names of other published books, without the prefix of this book's name and a dot."""
-        prefix = f"{self._book}."
-        return sorted(
-            {
-                alias.removeprefix(prefix)
-                for alias, collection in await self._list_aliases()
-                if alias.startswith(prefix)
-                and collection.startswith(f"{alias}-")
-                and is_generation_id(collection.removeprefix(f"{alias}-"))
-            }
-        )
+        prefix, found = f"{self._book}.", set[str]()
+        for alias, collection in await self._list_aliases():
+            before, _, generation = collection.partition(f"{alias}-")
+            if alias.startswith(prefix) and not before and is_generation_id(generation):
+                found.add(alias.removeprefix(prefix))
+        return sorted(found)
 
     async def generations(self) -> list[str]:
         """Returns all generations, published or not."""

@@ -20,7 +20,7 @@ from bookbound.indexing.store.qdrant_client import QdrantConnection
 
 MANIFEST_POINT_ID, HEARTBEAT_POINT_ID = str(UUID(int=0)), str(UUID(int=2**128 - 1))
 """The only points that are not chunks: they have no vectors and describe the generation."""
-BATCH_SIZE, MAX_BATCHES_IN_FLIGHT = 64, 4
+BATCH_SIZE, MAX_BATCHES_IN_FLIGHT = 64, 4  # one batch is turned into JSON while the server stores the others
 _SCROLL_PAGE_SIZE = 1_000
 OVERSAMPLING = 2.0
 """How many times the wanted points a search by quantised vectors finds, before the exact vectors choose among them."""

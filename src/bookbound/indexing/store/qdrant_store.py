@@ -46,7 +46,7 @@ class QdrantStore:
         timeout: float = 5.0,
     ) -> None:
         self._server, self._key, self._collection = server, key, collection
-        self._node = NodeChoice()  # shared by all connections, so that none tries a dead node again
+        self._node = NodeChoice()  # shared by all connections, so that each begins with a node that worked
         self._layout = ClusterLayout(shards, replicas, write_consistency)
         self._timeout, self._write_timeout = timeout, max(timeout, WRITE_TIMEOUT_SECONDS)
 
