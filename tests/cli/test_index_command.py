@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
+from tests.child_process import run_child
 from tests.cli.conftest import Run
 
 from bookbound import bootstrap
@@ -29,7 +30,7 @@ def watching(tmp_path: Path, environment: dict[str, str]) -> Watching:
     def watch(source: Path, warning_count: int = 0) -> Iterator[tuple[Iterator[str], Iterator[str]]]:
         command = [sys.executable, "-u", "-m", "bookbound", "index", str(source), "--watch", "--index", "i"]
         pipe = subprocess.PIPE
-        with subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as process:
+        with run_child(*command, env=environment, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as process:
             assert process.stdout
             assert process.stderr
             out, err = iter(process.stdout.readline, ""), iter(process.stderr.readline, "")
@@ -37,9 +38,16 @@ def watching(tmp_path: Path, environment: dict[str, str]) -> Watching:
             yield (line for line in out if line.startswith("Published")), (line for line in err if "Error" in line)
             os.kill(process.pid, signal.SIGINT)
             process.communicate(timeout=60)
-        assert process.returncode == 130
+            assert process.returncode == 130
 
     return watch
+
+
+def save(file: Path, content: bytes | str) -> None:
+    """Replaces a file at once, so that a watcher never reads half of it."""
+    fresh = file.with_name(f".{file.name}.fresh")
+    fresh.write_bytes(content if isinstance(content, bytes) else content.encode())
+    fresh.replace(file)
 
 
 def test_indexing_again_shows_the_changes_and_embeds_only_them(bookbound: Run, book: Path, tmp_path: Path) -> None:
@@ -183,10 +191,10 @@ def test_a_section_is_found_first_for_its_exact_title(bookbound: Run, titled_ind
 
 def test_a_watched_book_is_published_after_each_change(book: Path, watching: Watching) -> None:
     with watching(book) as (published, _):
-        (book / "new.md").write_text("# New\n\nA page more.\n")
+        save(book / "new.md", "# New\n\nA page more.\n")
         assert "1 page added" in next(published)
-        (book / "new.md").write_bytes(b"\0")
-        (book / "newer.md").write_text("# Newer\n\nAnother page.\n")
+        save(book / "new.md", b"\0")
+        save(book / "newer.md", "# Newer\n\nAnother page.\n")
         assert "removed" in next(published)
 
 
@@ -196,13 +204,12 @@ def test_a_watched_file_and_its_folder_may_be_replaced(tmp_path: Path, watching:
     (note := folder / "note.md").write_text("# Note\n\nThe first words.\n")
     with watching(note) as (published, errors):
         for words in ("second", "third"):
-            (fresh := folder / "fresh").write_text(f"# Note\n\nThe {words} words.\n")
-            fresh.replace(note)
+            save(note, f"# Note\n\nThe {words} words.\n")
             assert "1 page changed" in next(published)
         folder.rename(tmp_path / "away")
         assert "Error" in next(errors)
         folder.mkdir()
-        note.write_text("# Note\n\nThe last words.\n")
+        save(note, "# Note\n\nThe last words.\n")
         assert "1 page changed" in next(published)
 
 
@@ -213,10 +220,11 @@ def test_a_configuration_above_the_watched_folder_is_watched_too(tmp_path: Path,
     (docs / "index.md").write_text("# Start\n\nSome words.\n")
     (docs / "bad.md").write_bytes(b"\0")
     with watching(docs, warning_count=1) as (published, _):
-        config.write_text("site_name: Another\nnav: [index.md, more.md]\n")
-        (docs / "more.md").write_text("# More\n\nMore words.\n")
+        save(config, "site_name: Another\nnav: [index.md, more.md]\n")
         assert "Published" in next(published)
-        config.write_text("site_name: A third\nnav: [more.md, index.md]\n")
+        save(docs / "more.md", "# More\n\nMore words.\n")
+        assert "1 page added" in next(published)
+        save(config, "site_name: A third\nnav: [more.md, index.md]\n")
         assert "Published" in next(published)
 
 
@@ -230,14 +238,33 @@ def test_a_watched_folder_may_be_moved_away_and_back_and_be_hidden(tmp_path: Pat
     (folder := tmp_path / ".hidden").mkdir()
     (note := folder / "note.md").write_text("# Note\n\nThe first words.\n")
     with watching(folder) as (published, errors):
-        note.write_text("# Note\n\nThe second words.\n")
+        save(note, "# Note\n\nThe second words.\n")
         assert "1 page changed" in next(published)
         folder.rename(tmp_path / "away")
         assert "Error" in next(errors)
         (tmp_path / "away").rename(folder)
         for words in ("third", "fourth"):
-            note.write_text(f"# Note\n\nThe {words} words.\n")
+            save(note, f"# Note\n\nThe {words} words.\n")
             assert "1 page changed" in next(published)
+
+
+def test_a_change_is_published_as_soon_as_another_process_lets_go_of_the_index(
+    bookbound: Run, book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change_while_locked(*_: Path) -> Iterator[bool]:
+        (book / "new.md").write_text("# New\n\nA page more.\n")
+        with (tmp_path / ".bookbound" / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield True
+            yield False
+        yield False
+        yield False
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bookbound.cli.index_command.watch_changes", change_while_locked)
+    done = bookbound("index", str(book), "--watch", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("Error")) == (130, 1)
+    assert done.stdout.count("Published") == done.stdout.count("1 page added") == 1
 
 
 def test_index_prints_a_summary_and_the_next_step(bookbound: Run, little_book: Path, tmp_path: Path) -> None:

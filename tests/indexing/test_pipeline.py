@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -381,6 +382,23 @@ def test_a_page_saved_while_the_book_is_read_is_indexed_the_next_time(book: Path
 
     build_from(read_slowly)
     assert build_from(partial(parse_book, book)).changes.changed == ("arms.md",)
+
+
+@pytest.mark.parametrize("moment", [1, 2, 3])
+def test_a_page_saved_while_the_source_is_fingerprinted_is_indexed_at_the_latest_the_next_time(
+    book: Path, tmp_path: Path, moment: int
+) -> None:
+    store, calls = EdgeStore(tmp_path / "index"), count(1)
+
+    def fingerprint(outside_files: Sequence[str]) -> str:
+        if next(calls) == moment:
+            (book / "arms.md").write_text("# Arms\n\nAn arm was changed meanwhile.\n")
+        return fingerprint_source(book, outside_files)
+
+    source = BookSource(partial(parse_book, book), fingerprint)
+    for _ in range(2):
+        asyncio.run(build_index(source, ScriptedEmbedder(), store, lambda *_: None))
+    assert "changed meanwhile" in " ".join(chunk.text for chunk in read_chunks(store))
 
 
 def test_a_file_included_by_a_single_page_source_counts_as_source(tmp_path: Path) -> None:

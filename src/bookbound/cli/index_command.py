@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter, sleep
-from typing import TYPE_CHECKING, Annotated, Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bookbound.cli import options, terminal
 from bookbound.cli.book_access import Bootstrap, describe_location, format_book_options, require_folder
 from bookbound.cli.exit_codes import EXIT_PAGES_LOST, exit_on_error, prefix_source_errors, print_error
+from bookbound.cli.source_watch import watch_changes
 from bookbound.contracts.serialization import serialize_manifest
-from bookbound.domain.errors import BookboundError, ConfigError
+from bookbound.domain.errors import BookboundError, ConfigError, IndexLockedError, ServiceError
 from bookbound.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 CHANGE_NAMES = ("added", "changed", "renamed", "removed")
 MAX_LISTED_PAGES = 20
-# Some file systems report no changes, so a watched source is also compared this often.
-POLL_SECONDS = 1.0
 TitleOption = Annotated[
     str | None, typer.Option("--title", metavar="TITLE", help="The title, if that of the source is missing or wrong.")
 ]
@@ -170,20 +168,27 @@ def _format_pending_changes(result: IndexingResult) -> Iterator[terminal.StyledL
 def watch_source(
     bootstrap: Bootstrap, source: Path, settings: Settings, kind: str | None, last: IndexingResult, as_json: bool
 ) -> None:
-    """Index again after each change until Ctrl-C; an error is reported, and the next change is awaited."""
+    """Index again after each change until Ctrl-C; an error is reported, and the next change is awaited.
+
+    What only another process or a service prevents is tried again.
+    """
     from bookbound.sources.fingerprints import source_stat_signature
 
     terminal.print_to_stderr((f"Watching {source} (Ctrl-C ends)", "dim"))
     signature: object = None
-    for has_changed in _poll_changes(source, settings):
+    is_pending, problem = False, ""
+    for has_changed in watch_changes(source, settings.index):
         old_signature, signature = signature, source_stat_signature(source, last.manifest.outside_files)
-        if signature == old_signature and not has_changed:
+        if signature == old_signature and not has_changed and not is_pending:
             continue
         try:
             result, seconds = index_with_progress(bootstrap, source, settings, kind=kind)
         except BookboundError as error:
-            print_error(error, as_json)
+            if str(error) != problem:
+                print_error(error, as_json)
+            is_pending, problem = isinstance(error, IndexLockedError | ServiceError), str(error)
             continue
+        is_pending, problem = False, ""
         if not as_json and result.notices != last.notices:
             _print_notices(result)
         last = result
@@ -192,39 +197,3 @@ def watch_source(
         elif result.is_published:
             terminal.print_line(f"Published {result.manifest.generation}: {describe_changes(result)}")
         terminal.flush_stdout()
-
-
-def _poll_changes(source: Path, settings: Settings) -> Iterator[bool]:
-    """Yield at each change and at least each second; the value is whether files in a source folder may have changed.
-
-    Editors replace a file when they save it, and a folder may be replaced too. The old watch then sees no more
-    changes, so a new one begins.
-    """
-    from watchfiles import watch
-
-    is_folder = source.is_dir()
-    folder = source if is_folder else source.parent
-    root, index = folder.resolve(), settings.index.resolve()
-
-    def is_in_book(change: Any, path: str) -> bool:
-        parts = Path(os.path.relpath(os.path.realpath(path), root)).parts
-        return not any(part.startswith(".") for part in parts) and not Path(path).is_relative_to(index)
-
-    while True:
-        if not folder.is_dir():
-            sleep(POLL_SECONDS)
-            yield False
-            continue
-        inode, is_first = folder.stat().st_ino, True  # something may have changed before the watch began
-        for changes in watch(
-            folder,
-            watch_filter=is_in_book,
-            recursive=is_folder,
-            raise_interrupt=True,
-            yield_on_timeout=True,
-            rust_timeout=round(POLL_SECONDS * 1000),
-        ):
-            yield is_folder and (is_first or bool(changes))
-            is_first = False
-            if not folder.is_dir() or folder.stat().st_ino != inode:
-                break

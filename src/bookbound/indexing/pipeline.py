@@ -107,10 +107,11 @@ async def build_index(
         chunks = await _split_pages(book.pages, reusable, embedder, progress)
         manifest = _build_manifest(book, pages, chunks, embedder)
         incremental.check_missing_words(manifest, None if force else published)
-        changed_meanwhile = fingerprint != source.fingerprint_with(version, outside_files)
-        if _is_reproducible(book) and not changed_meanwhile:
-            fingerprint = source.fingerprint_with(version, book.outside_files)
-            manifest = replace(manifest, source_fingerprint=fingerprint)
+        if _is_reproducible(book):
+            read_fingerprint = source.fingerprint_with(version, book.outside_files)
+            # This comparison comes last, so that it notices an earlier change, and the next run a later one.
+            if fingerprint == source.fingerprint_with(version, outside_files):
+                manifest = replace(manifest, source_fingerprint=read_fingerprint)
         async with store.writer(manifest) as writer, aclosing(reusable.vectors(chunks)) as batches:
             _diff_published(await load_published_manifest(store), pages, force)  # another process may have published
             done = 0
