@@ -100,8 +100,11 @@ def test_a_session_answers_follow_ups_recalls_lines_and_ends_with_ctrl_d(start: 
 
 def test_ctrl_c_stops_the_answer_and_not_the_program(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
         model = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
-        with start(BOOKBOUND_LLM_MODEL="x", BOOKBOUND_LLM_URL=model) as session:
+        # A short time for the answer would end it before Ctrl-C does.
+        waiting = {"BOOKBOUND_ANSWER_TIMEOUT_SECONDS": "600"}
+        with start(BOOKBOUND_LLM_MODEL="x", BOOKBOUND_LLM_URL=model, **waiting) as session:
             session.say(f"{ASKED}\n")
             session.wait_for("…")
             with silent.accept()[0]:  # the answer now waits for the model
