@@ -53,7 +53,8 @@ def assemble_collection_book(
             by_page.setdefault(page_key(chunk.url), []).append(chunk)
     notices = list(_describe_lacking(lacking, reader, is_empty=not by_page))
     groups = _order_pages([sorted(page, key=_reading_order) for page in by_page.values()])
-    is_markdown = kind == "markdown" or (kind is None and _looks_like_markdown(groups))
+    marked = sum(any(_MARKDOWN_SIGN.search(chunk.text) for chunk in page) for page in groups)
+    is_markdown = kind == "markdown" or (kind is None and marked >= MIN_MARKDOWN_SHARE * len(groups))
     hosts = {urlsplit(page[0].url).netloc for page in groups}
     pages = []
     for position, group in enumerate(groups):
@@ -97,11 +98,6 @@ def _find_doubts(page: Sequence[CollectedChunk]) -> Iterator[tuple[str, bool]]:
     missing = max(positions, default=0) - min(positions, default=0) + 1 - len(set(positions))
     if 0 < missing < len(set(positions)):
         yield f"lacks {missing} of its chunks, according to their positions", True
-
-
-def _looks_like_markdown(pages: Sequence[Sequence[CollectedChunk]]) -> bool:
-    marked = sum(any(_MARKDOWN_SIGN.search(chunk.text) for chunk in page) for page in pages)
-    return marked >= MIN_MARKDOWN_SHARE * len(pages)
 
 
 def _build_page(chunks: Sequence[CollectedChunk], file: str, position: int, is_markdown: bool) -> Page:

@@ -41,7 +41,9 @@ _NO_WORDS = "The DOCX has no words. If it contains pictures of pages, run OCR fi
 def read_docx(source: Path) -> ParsedBook:
     """Read the book in a DOCX file; its chapters begin at the headings of the first level."""
     with closing(ZipArchive(source)) as archive:
-        main = _find_main_part(archive)
+        types = find_elements(_load_part(archive, "[Content_Types].xml"), "Override")
+        named = (each.get("PartName", "") for each in types if each.get("ContentType", "").endswith(_MAIN_PART_TYPE))
+        main = next(named, _DEFAULT_MAIN_PART).lstrip("/")
         body = next(find_elements(_load_part(archive, main), "body"), None)
         if body is None:
             raise SourceError(_NOT_DOCX)
@@ -51,9 +53,9 @@ def read_docx(source: Path) -> ParsedBook:
     sheet = StyleSheet.parse(parts["styles"], parts["numbering"])
     reader = ParagraphReader(sheet, index_notes(parts["footnotes"], parts["endnotes"]))
     blocks = list(iterate_blocks(body, reader))
-    named = [each.text for each in blocks if isinstance(each, Paragraph) and each.kind == "title"]
-    metadata = ["".join(each.itertext()) for each in find_elements(properties, "title")]
-    title = fallback_title(next((name for name in (*named, *metadata) if name.strip()), ""), source)
+    titles = [each.text for each in blocks if isinstance(each, Paragraph) and each.kind == "title"]
+    titles += ["".join(each.itertext()) for each in find_elements(properties, "title")]
+    title = fallback_title(next(filter(str.strip, titles), ""), source)
     pages = tuple(_build_pages(source.name, title, blocks, reader))
     if not pages:
         raise SourceError(_NO_WORDS)
@@ -73,12 +75,6 @@ def _build_pages(file: str, title: str, blocks: list[Paragraph | Element], reade
             page = f"{file}#{number}" if number else file
             yield Page(page, quote(file), name, name, position, rendered.text, *rendered)
             position += 1
-
-
-def _find_main_part(archive: ZipArchive) -> str:
-    types = find_elements(_load_part(archive, "[Content_Types].xml"), "Override")
-    found = (each.get("PartName", "") for each in types if each.get("ContentType", "").endswith(_MAIN_PART_TYPE))
-    return next(found, _DEFAULT_MAIN_PART).lstrip("/")
 
 
 def _load_part(archive: ZipArchive, name: str) -> Element | None:

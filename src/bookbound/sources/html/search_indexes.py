@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -86,7 +86,10 @@ def load_search_indexes(root: Path) -> tuple[dict[str, list[SearchIndexEntry]], 
     found: dict[str, list[SearchIndexEntry]] = {}
     notices: list[SourceNotice] = []
     has_index = False
-    for path in _iterate_candidates(root):
+    candidates = [_SPHINX_INVENTORY, _MKDOCS_INDEX, "searchindex.json", "searchindex.js"]
+    with suppress(OSError):
+        candidates += sorted(path.name for path in root.iterdir() if _HASHED_INDEX_NAME.fullmatch(path.name))
+    for path in (root / name for name in dict.fromkeys(candidates) if files.is_file(root / name)):
         name = files.printable_path(path.relative_to(root))
         if has_index and name != _SPHINX_INVENTORY:
             continue
@@ -111,10 +114,3 @@ def list_search_index_paths(html: str) -> tuple[str, ...]:
 
 def make_broken_index_notice(name: str) -> SourceNotice:
     return SourceNotice(name, "is not a readable search index; the pages are found without it")
-
-
-def _iterate_candidates(root: Path) -> Iterator[Path]:
-    names = [_SPHINX_INVENTORY, _MKDOCS_INDEX, "searchindex.json", "searchindex.js"]
-    with suppress(OSError):
-        names += sorted(path.name for path in root.iterdir() if _HASHED_INDEX_NAME.fullmatch(path.name))
-    yield from (root / name for name in dict.fromkeys(names) if files.is_file(root / name))

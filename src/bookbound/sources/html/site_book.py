@@ -55,7 +55,9 @@ def assemble_site_book(
     book_pages = []
     for position, page in enumerate(sort_site_pages(kept, contents, index.pages)):
         indexed = index.pages.get(page.key, IndexedPage(page.url))
-        name = page.heading or indexed.title or _strip_site_name(page, site)
+        own, end = split_page_title(page.title)
+        own = own if end and end.startswith(site or end) else page.title
+        name = page.heading or indexed.title or own
         name = name or humanize_name(urlsplit(page.url).path.strip("/").split("/")[-1])
         text, chapter = page.rendered.text, chapters.get(page.key) or name
         rendered = page.rendered._replace(blocks=tuple(_fill_anchor(b, text, indexed) for b in page.rendered.blocks))
@@ -117,11 +119,6 @@ def _find_site_name(pages: list[HtmlPage], home: str) -> str:
     site = next((name for name, count in most_common if count * 2 > len(pages)), "")
     opening = next((page.heading for page in pages if page.key == page_key(home)), "")
     return opening if opening and (not site or site.startswith(opening)) else site
-
-
-def _strip_site_name(page: HtmlPage, site: str) -> str:
-    own, end = split_page_title(page.title)
-    return own if end and end.startswith(site or end) else page.title
 
 
 def sort_site_pages(

@@ -51,18 +51,20 @@ def draft_myst(source: str, path: Path, file: str, project: ProjectContext, uses
     named |= {name: slot for slot in slots for name in slot.names}
     if front.is_broken:
         page.notices.append(SourceNotice(file, "its front matter is not plain YAML; ignored"))
+    targets = {name: slot.id for name, slot in named.items()}
+    targets |= {slot.id: slot.id for slot in slots if slot.kind == "displaymath"}
     return PageDraft(
         file,
         source,
         front.text("title") or find_first_title(plain),
         {name: slot.title for name, slot in named.items()},
         tuple(page.scan.toctrees),
+        # Without references and numbers, the page is rendered only once.
         lambda found: page.render(found) if recorder.is_used or any(page.insert_numbers(found)) else plain,
         front.flag("orphan"),
         (*page.notices, *project.includes.take_notices(file)),
         outline_myst(headings, slots),
-        {name: slot.id for name, slot in named.items()}
-        | {slot.id: slot.id for slot in slots if slot.kind == "displaymath"},
+        targets,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -147,14 +147,11 @@ def _collect_notices(file: str, printed: list[_PrintedPage]) -> Iterator[SourceN
 
 def _page_notice(file: str, numbers: set[int], message: str, lost: bool = False) -> Iterator[SourceNotice]:
     """Yield one notice for all pages that it is about, if there are any, with page ranges such as 3-5."""
-    ranges: list[list[int]] = []
-    for number in sorted(numbers):
-        if ranges and ranges[-1][-1] == number - 1:
-            ranges[-1][1:] = [number]
-        else:
-            ranges.append([number])
+    # Consecutive numbers are equally far from their place in the list.
+    groups = groupby(enumerate(sorted(numbers)), key=lambda pair: pair[1] - pair[0])
+    ranges = [[number for _, number in group] for _, group in groups]
     if ranges:
-        names = ["-".join(map(str, each)) for each in ranges[:_MAX_PAGE_RANGES]]
+        names = [f"{each[0]}-{each[-1]}" if len(each) > 1 else str(each[0]) for each in ranges[:_MAX_PAGE_RANGES]]
         names += ["..."] if len(ranges) > _MAX_PAGE_RANGES else []
         yield SourceNotice(file, f"page{'s' * (len(numbers) > 1)} {', '.join(names)}: {message}", lost)
 
