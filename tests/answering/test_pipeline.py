@@ -13,7 +13,7 @@ from tests.answering.verbatim_quotes import Sources, is_verbatim
 from tests.pipelines import RememberingAssessor, with_engine, with_point
 
 from bookbound import bootstrap
-from bookbound.answering.deciding.part_readings import PARTIAL_ANSWER_WEIGHT
+from bookbound.answering.deciding.decision import PARTIAL_ANSWER_WEIGHT
 from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import (

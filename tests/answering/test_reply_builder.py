@@ -20,9 +20,9 @@ NOT_ANSWERED = Judgement(0.1, (), (), "Poor", RefusalReason.INSUFFICIENT_GROUNDI
 
 
 def build(passages: Sequence[Passage], question: str, judgement: Judgement, draft: Draft | None = None) -> Reply:
-    found = Findings(Retrieval(tuple(passages)), judgement)
+    found = Findings(understand(Question(question)), Retrieval(tuple(passages)), judgement)
     trace = Trace(found.retrieval, "g", "e", "quotes", {})
-    return build_reply(understand(Question(question)), found, found, draft or Draft("quotes"), trace)
+    return build_reply(found, found, draft or Draft("quotes"), trace)
 
 
 def test_the_section_whose_heading_shares_words_with_the_question_is_the_closest(passage: Make) -> None:
@@ -120,10 +120,7 @@ def test_no_evidence_is_not_an_exercise(passage: Make) -> None:
 
 
 def test_small_talk_has_no_closest_sections(passage: Make) -> None:
-    understood = understand(Question("Hello!"))
-    assert understood.kind is QuestionKind.SMALL_TALK
-    found = Findings(Retrieval((passage("Walk on.", "a", score=0.9),)), NOT_ANSWERED)
-    trace = Trace(found.retrieval, "g", "e", "quotes", {})
-    refusal = build_reply(understood, found, found, Draft("quotes"), trace)
+    assert understand(Question("Hello!")).kind is QuestionKind.SMALL_TALK
+    refusal = build([passage("Walk on.", "a", score=0.9)], "Hello!", NOT_ANSWERED)
     assert isinstance(refusal, Refusal)
     assert refusal.closest == ()

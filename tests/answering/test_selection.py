@@ -11,7 +11,7 @@ import pytest
 from bookbound import bootstrap
 from bookbound.answering.pipeline import Pipeline
 from bookbound.answering.selection import _find_on_page
-from bookbound.answering.understanding.selected_label import can_answer_alone
+from bookbound.answering.understanding.follow_up import can_answer_alone
 from bookbound.domain.chunk import Chunk, Place
 from bookbound.domain.document import SourceSpan
 from bookbound.domain.judgement import RefusalReason

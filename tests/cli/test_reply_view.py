@@ -14,6 +14,7 @@ from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
 from bookbound.domain.question import Retrieval
 from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Unsure
 from bookbound.domain.trace import StageTiming, TokenUsage, Trace
+from bookbound.domain.understanding import QuestionKind
 
 PLACE = Place("a.md", "/a", "Part", "Page", ("Section",), "section", 10, 80)
 TEXT = "First words. Second words.\n\nsudo make install\n    --all"
@@ -121,7 +122,7 @@ def test_titles_get_a_line_each_below_the_note_that_says_where_they_are_from() -
 
 
 def test_small_talk_gets_its_note_alone() -> None:
-    noted = replace(trace(passage()), note="Hello! Ask me anything.")
+    noted = replace(trace(passage()), note="Hello! Ask me anything.", question_kind=QuestionKind.SMALL_TALK)
     refusal = Refusal(RefusalReason.LOW_RELEVANCE, judgement(RefusalReason.LOW_RELEVANCE), noted)
     assert [line.text for line in reply_view.format_reply(refusal)] == ["Hello! Ask me anything.", ""]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 
 from bookbound.languages import LANGUAGE, detection
 from bookbound.languages.english import ENGLISH
-from bookbound.languages.language import ClaimForms, Language, QuoteForms, SentenceMarks
+from bookbound.languages.language import ClaimForms, Language, SentenceMarks
 
 # Names keep their capitals; everything else is compared in lower case.
 WITH_CAPITALS = {(SentenceMarks, "personal_titles"), (ClaimForms, "capitalized_words")}
@@ -32,9 +32,11 @@ def walk(value: Any) -> Iterator[tuple[type, str, Any]]:
 def test_every_member_has_a_value_and_every_text_is_a_pattern(language: Language) -> None:
     for _, name, member in walk(language):
         assert member, name
-        for text in member if isinstance(member, tuple) else [member]:
-            if isinstance(text, str):
-                re.compile(text, re.I)
+        members = member.values() if isinstance(member, Mapping) else [member]
+        for texts in members:
+            for text in texts if isinstance(texts, tuple) else [texts]:
+                if isinstance(text, str):
+                    re.compile(text, re.I)
 
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
@@ -46,10 +48,28 @@ def test_word_lists_are_in_the_case_in_which_words_are_compared(language: Langua
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)
 def test_patterns_have_the_groups_that_the_code_reads(language: Language) -> None:
-    forms: QuoteForms = language.quotes
-    assert all("things" in re.compile(pattern).groupindex for pattern in forms.asks_for_list)
-    assert {"noun", "thing"} <= set(re.compile(forms.inner_reference).groupindex)
-    assert re.compile(language.claims.plural_name).groups == 1
+    asked, follow_ups = language.questions, language.follow_ups
+    groups = {
+        language.quotes.inner_reference: {"noun", "thing"},
+        asked.names_one_thing: {"name"},
+        asked.asks_what_it_has: {"things", "owner"},
+        asked.conjunction: {"mark", "bare"},
+        asked.compares_after_lead: {"lead", "a", "b"},
+        asked.asks_about_both: {"asked", "a", "b"},
+        follow_ups.ordinal: {"ordinal"},
+        follow_ups.ordinal_phrase: {"ordinal"},
+        follow_ups.kind_of_one: {"kind", "one"},
+        follow_ups.pronoun: {"plural", "singular", "that", "last", "one"},
+        follow_ups.which: {"one"},
+        **{key: {"things"} for key in asked.asks_for_list},
+        **{key: {"a", "b", "tail"} for key in asked.comparisons},
+        **{key: {"unit", "number", "ordinal", "name", "title"} for key in language.book_questions.patterns["chapter"]},
+    }
+    for pattern, names in groups.items():
+        assert names <= set(re.compile(pattern).groupindex), pattern
+    numbered = {language.claims.plural_name: 1, follow_ups.bare_question: 1, language.phrases.between: 2}
+    for pattern, count in numbered.items():
+        assert re.compile(pattern).groups == count, pattern
 
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.name)

@@ -22,6 +22,7 @@ from bookbound.domain.errors import BookNotFoundError, ServiceTimeoutError
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.question import Question, Turn
 from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, UNSURE_MESSAGE, AnswerSentence, PipelineEvent, Reply
+from bookbound.domain.understanding import QuestionKind
 from bookbound.server import api_keys
 from bookbound.server.api_keys import ANY_ORIGIN, ApiKey, KeyKind
 from bookbound.server.app import create_app
@@ -166,7 +167,8 @@ def test_a_reply_that_is_no_answer_is_a_normal_message(reply: Reply, status: str
 
 
 def test_an_answer_about_the_book_keeps_its_note_and_its_list() -> None:
-    noted = replace(ANSWER, trace=replace(ANSWER.trace, note="From the book:"))
+    about_book = replace(ANSWER.trace, note="From the book:", question_kind=QuestionKind.ABOUT_BOOK)
+    noted = replace(ANSWER, trace=about_book)
     noted = replace(noted, judgement=replace(noted.judgement, probability=1.0))
     with connect(ScriptedBackend(noted)) as client:
         completion, chunks = ask(client), stream(client)

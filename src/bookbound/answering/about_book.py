@@ -1,45 +1,60 @@
-"""Answers questions about the book itself from its table of contents and the openings of its chapters."""
+"""Replies without a search: to questions about the book itself from its outline, and to small talk."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import zip_longest
+from dataclasses import replace
+from itertools import accumulate, zip_longest
 
-from bookbound.answering.invitations import write_invitation
 from bookbound.answering.reply_builder import Findings
 from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
-from bookbound.domain.judgement import Evidence, Judgement
+from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
+from bookbound.domain.manifest import Manifest
 from bookbound.domain.outline import Outline, OutlineChapter
 from bookbound.domain.ports import Index
 from bookbound.domain.question import NO_DEADLINE, Deadline, Retrieval
 from bookbound.domain.reply import AnswerSentence
-from bookbound.domain.understanding import BookQuestion, BookTopic
+from bookbound.domain.understanding import BookQuestion, BookTopic, Understanding
+from bookbound.languages import LANGUAGE, compiled
 from bookbound.text.tokens import extract_terms
 
 # A reader sees this many titles at a glance, and fewer below quoted sentences.
 MAX_TITLES = 40
 MAX_TITLES_AFTER_OPENING = 12
 MAX_OPENING_SENTENCES = 3
-_BOOK_WORD = r"(?:book|textbook|guide|course|manual|handbook|tutorial|documentation)"
-_OWN_SECTIONS: dict[BookTopic, str] = {
-    "subject": rf"about (?:this|the) {_BOOK_WORD}|what (?:is )?this {_BOOK_WORD}(?: (?:is )?(?:about|covers|is))?",
-    "audience": rf"who (?:is )?(?:(?:this|the) {_BOOK_WORD}|it|this) (?:is )?(?:for|aimed at)"
-    r"|who should (?:read|use) .*|(?:target |intended )?audience|for whom .*|(?:target|intended) readers?",
-    "author": r"(?:about )?(?:the )?authors?(?: and contributors)?",
-}
-"""The headings under which a book speaks about itself."""
-_CITATION_SECTION = re.compile(r"(?:how to )?(?:cit(?:e|ing|ations?)|bibtex)\b", re.I)
+OFF_TOPIC = Judgement(0.0, (), (), "Poor", RefusalReason.LOW_RELEVANCE)
+_FORMS = LANGUAGE.book_questions
 _BIBTEX_TITLE = re.compile(r"@\w+\s*\{[^@]*?\btitle\s*=\s*[{\"]+(?P<title>[^}\"]+)", re.I)
-_FRONT_MATTER = re.compile("dedication|preface|foreword|acknowledg|copyright|licen[sc]e|title page|cover", re.I)
-"""Begins the title of a chapter that books do not number."""
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
 
 
-async def answer_about_book(asked: BookQuestion, index: Index, deadline: Deadline = NO_DEADLINE) -> Findings | None:
+async def answer_about_book(
+    understanding: Understanding, index: Index, deadline: Deadline = NO_DEADLINE
+) -> Findings | None:
     """Answers a question about the book itself, or returns None if neither a section nor the outline tells it."""
-    answer = await OutlineReader(index, await index.outline(deadline), deadline).answer(asked)
-    return answer.finish() if answer else None
+    assert understanding.book_question
+    reader = OutlineReader(index, await index.outline(deadline), deadline)
+    answer = await reader.answer(understanding.book_question)
+    return answer.finish(understanding) if answer else None
+
+
+def reply_to_small_talk(understanding: Understanding, manifest: Manifest, found: Retrieval) -> Findings:
+    """Refuses small talk; the first of the passages that a search found are reported as for any refusal."""
+    note = f"{LANGUAGE.small_talk.replies[understanding.small_talk or 'other']} {write_invitation(manifest)}"
+    shown = replace(found, passages=found.passages[: understanding.question.k])
+    return Findings(understanding, shown, OFF_TOPIC, note=note)
+
+
+def write_invitation(manifest: Manifest) -> str:
+    """Returns one line that says what can be asked, with the chapter in the middle of the text as an example."""
+    ends = [*accumulate(chapter.chunks for chapter in manifest.chapters)]
+    example = "What is this book about?"
+    if len(ends) > 1 and ends[-1]:
+        middle = manifest.chapters[bisect_right(ends, ends[-1] // 2)]
+        example = f"What is in the chapter on {middle.title}?"
+    return f"Ask me anything that {manifest.title} covers, for example: “{example}”"
 
 
 class OutlineAnswer:
@@ -78,11 +93,12 @@ class OutlineAnswer:
     def __bool__(self) -> bool:
         return bool(self._sentences)
 
-    def finish(self) -> Findings:
+    def finish(self, understanding: Understanding) -> Findings:
         """Returns the passages, sentences and note, with the judgement that these are the book's own words."""
         evidence = tuple(evidence for sentence in self._sentences for evidence in sentence.evidence)
         judgement = Judgement(1.0, tuple(self._passages), evidence, "Good" if len(self._passages) > 1 else "Partial")
-        return Findings(Retrieval(tuple(self._passages.values())), judgement, tuple(self._sentences), self.note)
+        retrieval = Retrieval(tuple(self._passages.values()))
+        return Findings(understanding, retrieval, judgement, tuple(self._sentences), self.note)
 
     def _add(self, chunk: Chunk, evidence: Evidence) -> None:
         self._passages[chunk.id] = Passage(chunk, 1.0)
@@ -133,8 +149,8 @@ class OutlineReader:
 
     async def _quote_own_section(self, topic: BookTopic) -> OutlineAnswer | None:
         """Quotes the section in which the book itself speaks about its subject, its readers or its author."""
-        for place in self._outline.sections if topic in _OWN_SECTIONS else ():
-            if re.fullmatch(_OWN_SECTIONS[topic], place.section.strip(" ?.!:"), re.I):
+        for place in self._outline.sections if topic in _FORMS.sections else ():
+            if compiled(_FORMS.sections[topic]).fullmatch(place.section.strip(" ?.!:")):
                 chunks = await self._index.chunks(place.file, self._deadline)
                 answer = OutlineAnswer(f"From the section “{place.section}”:")
                 answer.add_opening(next(chunk for chunk in chunks if chunk.place.headings == place.headings))
@@ -146,7 +162,7 @@ class OutlineReader:
         """Quotes the BibTeX entry that names the authors of the book itself: one of both titles contains the other."""
         words = set(extract_terms(self._index.manifest.title))
         for place in self._outline.sections:
-            if not _CITATION_SECTION.match(place.section):
+            if not compiled(_FORMS.citation_section).match(place.section):
                 continue
             chunks = await self._index.chunks(place.file, self._deadline)
             for chunk in (chunk for chunk in chunks if chunk.place.headings == place.headings):
@@ -193,7 +209,7 @@ class OutlineReader:
         """The chapters of a single book without its title page and front matter."""
         if len({page.opening.place.book for page in self._outline.pages}) > 1:
             return []
-        return [each for each in self._without_title_page if not _FRONT_MATTER.match(each.title)]
+        return [each for each in self._without_title_page if not compiled(_FORMS.front_matter).match(each.title)]
 
     @property
     def _without_title_page(self) -> list[OutlineChapter]:

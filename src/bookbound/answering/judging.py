@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bookbound.answering.deciding.decision import decide, rank_passages
-from bookbound.answering.deciding.part_readings import merge_part_readings
+from bookbound.answering.deciding.decision import decide, merge_part_readings, rank_passages
 from bookbound.answering.engine import Engine, OpenBook
 from bookbound.answering.reply_builder import Findings
 from bookbound.answering.run_state import RunState
@@ -26,40 +25,38 @@ class Judging:
     engine: Engine
     book: OpenBook
 
-    async def judge_as_meant(self, understanding: Understanding, run: RunState) -> tuple[Understanding, Findings]:
+    async def judge_as_meant(self, understanding: Understanding, run: RunState) -> Findings:
         """Judges a question in the book's spelling; a keyword is also read as a question, and the surest one counts."""
         # The outline did not tell what a question about the book asks, so it is an ordinary one.
         understanding = replace(understanding, kind=QuestionKind.QUESTION)
         found = await run.search.find_parts(understanding)
         if understanding.question.selection:
-            return understanding, await self.judge(understanding, found, run)
+            return await self.judge(understanding, found, run)
         passages = [passage for each in found for passage in each.passages]
         corrector = SpellingCorrector(self.book.index, self.engine.embedder)
         with run.clock.measure("search"):
             spellings = await corrector.correct(understanding.text, passages, run.deadline)
         judged = [await self._judge_text(text, understanding, run) for text in spellings]
-        meant, best = max(judged, key=_get_probability)
-        if not best.judgement.answer_present and (asked := phrase_keyword(meant.text)):
-            as_question = await self._judge_text(asked, understanding, run)
-            meant, best = max((meant, best), as_question, key=_get_probability)
-        return meant, best
+        best = max(judged, key=_get_probability)
+        if not best.judgement.answer_present and (asked := phrase_keyword(best.understanding.text)):
+            best = max(best, await self._judge_text(asked, understanding, run), key=_get_probability)
+        return best
 
-    async def _judge_text(
-        self, text: str, understanding: Understanding, run: RunState
-    ) -> tuple[Understanding, Findings]:
+    async def _judge_text(self, text: str, understanding: Understanding, run: RunState) -> Findings:
         """Judges a question in these words."""
         if text != understanding.text:
             completed_from = understanding.completed_from
             understanding = understand(replace(understanding.question, text=text), completed_from=completed_from)
-        found = await run.search.find_parts(understanding)
-        return understanding, await self.judge(understanding, found, run)
+        return await self.judge(understanding, await run.search.find_parts(understanding), run)
 
     async def judge(self, understanding: Understanding, found: Sequence[Retrieval], run: RunState) -> Findings:
         """Judges the passages that were found for each part of a question."""
         if understanding.question.scope is not AnswerScope.SELECTION:
             run.tool_calls += (SEARCH_TOOL_NAME,)
         retrieval, assessment = await read_parts(self.engine.assessor, understanding, found, run)
-        return Findings(retrieval, decide(understanding, retrieval, assessment, self.book.operating_point))
+        return Findings(
+            understanding, retrieval, decide(understanding, retrieval, assessment, self.book.operating_point)
+        )
 
 
 async def read_parts(
@@ -74,5 +71,5 @@ async def read_parts(
     return rank_passages(understanding.question, *merge_part_readings(found, read))
 
 
-def _get_probability(judged: tuple[Understanding, Findings]) -> float:
-    return judged[1].judgement.probability
+def _get_probability(found: Findings) -> float:
+    return found.judgement.probability

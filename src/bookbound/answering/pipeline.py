@@ -7,19 +7,18 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from bookbound.answering.about_book import answer_about_book
+from bookbound.answering.about_book import answer_about_book, reply_to_small_talk
 from bookbound.answering.agent_searches import AgentSearches
 from bookbound.answering.engine import Engine, OpenBook
 from bookbound.answering.grounding.supported_sentences import keep_supported
-from bookbound.answering.invitations import reply_to_small_talk
 from bookbound.answering.judging import Judging, read_parts
 from bookbound.answering.passage_search import PassageSearch
 from bookbound.answering.reply_builder import Findings, build_reply
 from bookbound.answering.run_state import Draft, RunState
 from bookbound.answering.understanding import understand, understand_part
-from bookbound.answering.understanding.follow_up import complete_follow_up
-from bookbound.answering.understanding.selected_label import ask_after_label
+from bookbound.answering.understanding.follow_up import ask_after_label, complete_follow_up
 from bookbound.answering.writers.quotes.neighbour_chunks import join_neighbours
+from bookbound.answering.writers.quotes.quote_writer import QuoteWriter
 from bookbound.domain.errors import InvalidInputError, ServiceError
 from bookbound.domain.ports import PassageFormatter
 from bookbound.domain.question import CompletedQuestion, Deadline, Question, Retrieval
@@ -75,19 +74,22 @@ class Pipeline:
         if understanding.completed_from:
             yield CompletedQuestion(understanding.text)
         found = await self._reply_unread(understanding, run)
-        if found is None:
-            understanding, found = await self._judging.judge_as_meant(understanding, run)
+        found = found or await self._judging.judge_as_meant(understanding, run)
         yield found.retrieval
         yield found.judgement
+        draft = self._begin_draft(found)
         for sentence in found.sentences:
             yield sentence
         quotable = found
-        if not found.note and (found.judgement.answer_present or found.judgement.is_unsure):
-            quotable = Findings(*await join_neighbours(*found[:2], self.book.index, run.deadline))
-            async with aclosing(self._write(understanding, quotable, run)) as sentences:
+        if found.understanding.kind is QuestionKind.QUESTION and found.may_answer:
+            retrieval, judgement = await join_neighbours(
+                found.retrieval, found.judgement, self.book.index, run.deadline
+            )
+            quotable = replace(found, retrieval=retrieval, judgement=judgement)
+            async with aclosing(self._write(quotable, draft, run)) as sentences:
                 async for sentence in sentences:
                     yield sentence
-        yield await self._build_reply(understanding, found, quotable, run)
+        yield await self._build_reply(found, quotable, draft, run)
 
     async def converse(
         self, question: Question, format_passages: PassageFormatter, *, must_search: bool = True
@@ -102,8 +104,8 @@ class Pipeline:
             return await self.ask(question)
         run, understanding = self._start(question), understand(question, self.book.manifest.title)
         if unread := await self._reply_unread(understanding, run):
-            return await self._build_reply(understanding, unread, unread, run)
-        run.draft = Draft(agent.name, can_refuse=True)
+            return await self._build_reply(unread, unread, self._begin_draft(unread), run)
+        draft = Draft(agent.name, can_refuse=True)
         searches = AgentSearches(await run.search.find(question.text))
 
         async def search(query: str, k: int) -> tuple[Retrieval, Sequence[str]]:
@@ -111,18 +113,18 @@ class Pipeline:
             candidates = searches.cap_scores(await run.search.find(rephrased.text))
             meant = replace(understanding, question=replace(question, k=rephrased.k))
             found = await self._judging.judge(meant, [candidates] * len(meant.parts), run)
-            texts = format_passages(found.retrieval) if _may_be_read(found) else ()
+            texts = format_passages(found.retrieval) if found.may_answer else ()
             searches.add(found.retrieval, found.judgement, is_withheld=not texts)
             return found.retrieval, texts
 
-        draft = agent.converse(question, search, run.deadline, must_search=must_search)
-        async with aclosing(self._verify(draft, run)) as sentences:
+        events = agent.converse(question, search, run.deadline, must_search=must_search)
+        async with aclosing(self._verify(events, draft, run)) as sentences:
             async for _ in sentences:
                 pass
         if not searches:
-            run.draft.sentences.clear()
-        found = Findings(searches.retrieval, searches.judgement)
-        return await self._build_reply(understanding, found, found, run)
+            draft.sentences.clear()
+        found = Findings(understanding, searches.retrieval, searches.judgement)
+        return await self._build_reply(found, found, draft, run)
 
     async def close(self) -> None:
         await self.book.close()
@@ -135,7 +137,11 @@ class Pipeline:
     def _start(self, question: Question, clock: StageClock | None = None) -> RunState:
         engine, deadline, clock = self.engine, Deadline.after(self.engine.answer_seconds), clock or StageClock()
         search = PassageSearch(question, self.book.index, engine.embedder, deadline, clock)
-        return RunState(question, deadline, clock, search, Draft(engine.writer.name))
+        return RunState(question, deadline, clock, search)
+
+    def _begin_draft(self, found: Findings) -> Draft:
+        writer = QuoteWriter.name if found.sentences else self.engine.writer.name
+        return Draft(writer, sentences=[*found.sentences])
 
     async def _understand(self, run: RunState) -> Understanding:
         """Completes a follow-up, and reads from the words of the question what is meant."""
@@ -158,27 +164,21 @@ class Pipeline:
         """Replies to what no passage has to be read for: questions about the book itself, and small talk."""
         if understanding.book_question:
             with run.clock.measure("search"):
-                answer = await answer_about_book(understanding.book_question, self.book.index, run.deadline)
-            if answer:
-                run.draft = Draft("quotes", sentences=list(answer.sentences))
-            return answer
+                return await answer_about_book(understanding, self.book.index, run.deadline)
         if understanding.small_talk is None:
             return None
-        found = await run.search.find(understanding.text)
-        return reply_to_small_talk(understanding.small_talk, self.book.manifest, found, understanding.question.k)
+        return reply_to_small_talk(understanding, self.book.manifest, await run.search.find(understanding.text))
 
-    async def _write(
-        self, understanding: Understanding, found: Findings, run: RunState
-    ) -> AsyncGenerator[AnswerSentence]:
+    async def _write(self, found: Findings, draft: Draft, run: RunState) -> AsyncGenerator[AnswerSentence]:
         """Yields each supported sentence; if the writer fails before the first one, the fallback writer writes."""
         fallback = self.engine.fallback_writer if run.question.allow_fallback else None
         for writer in filter(None, (self.engine.writer, fallback)):
             if found.judgement.is_unsure and not writer.can_refuse:
                 return  # quotes would claim to be the answer
-            run.draft.writer, run.draft.can_refuse = writer.name, writer.can_refuse
-            draft = writer.write(understanding, found.retrieval.passages, found.judgement, run.deadline)
+            draft.writer, draft.can_refuse = writer.name, writer.can_refuse
+            events = writer.write(found.understanding, found.retrieval.passages, found.judgement, run.deadline)
             try:
-                async with aclosing(self._verify(draft, run)) as sentences:
+                async with aclosing(self._verify(events, draft, run)) as sentences:
                     async for sentence in sentences:
                         yield sentence
                 return
@@ -186,21 +186,21 @@ class Pipeline:
                 if writer is fallback or not fallback:
                     raise
                 log.warning("The answer quotes the book or is cut short because the language model failed: %s", error)
-                run.draft.is_degraded = True
-            if run.draft.sentences:
+                draft.is_degraded = True
+            if draft.sentences:
                 return
 
-    async def _verify(self, events: AsyncGenerator[WriterEvent], run: RunState) -> AsyncGenerator[AnswerSentence]:
-        counted = run.draft.count_sentences(events)
+    async def _verify(
+        self, events: AsyncGenerator[WriterEvent], draft: Draft, run: RunState
+    ) -> AsyncGenerator[AnswerSentence]:
+        counted = draft.count_sentences(events)
         async with aclosing(keep_supported(counted, self.engine.verifier, run.clock)) as supported:
             async for event in supported:
-                if sentence := run.draft.add(event):
+                if sentence := draft.add(event):
                     yield sentence
 
-    async def _build_reply(
-        self, understanding: Understanding, found: Findings, quotable: Findings, run: RunState
-    ) -> Reply:
-        book, draft = self.book, run.draft
+    async def _build_reply(self, found: Findings, quotable: Findings, draft: Draft, run: RunState) -> Reply:
+        book, understanding = self.book, found.understanding
         trace = Trace(
             retrieval=found.retrieval,
             generation=book.manifest.generation,
@@ -216,7 +216,7 @@ class Pipeline:
             note=found.note,
             book_title=book.manifest.title,
         )
-        reply = build_reply(understanding, found, quotable, draft, trace)
+        reply = build_reply(found, quotable, draft, trace)
         differing: tuple[str, ...] = ()
         if book.other_editions and isinstance(reply, Answer) and understanding.kind is QuestionKind.QUESTION:
             differing = await book.other_editions.find_differing(reply.citations, run.deadline)
@@ -230,7 +230,3 @@ def _rephrase(question: Question, query: str, k: int) -> Question:
         return replace(question, text=query, k=k)
     except InvalidInputError:
         return question
-
-
-def _may_be_read(found: Findings) -> bool:
-    return found.judgement.answer_present or found.judgement.is_unsure

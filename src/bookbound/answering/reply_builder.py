@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from bookbound.answering.run_state import Draft
 from bookbound.answering.writers.quotes.quote_writer import quote_closest
@@ -22,23 +21,33 @@ MAX_CLOSEST_SECTIONS = 3
 MIN_CLOSEST_SCORE = 0.3
 
 
-class Findings(NamedTuple):
-    """What a reply rests on: the passages and the judgement, and if no writer is needed, its sentences and a note."""
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a reply rests on: the question as it was meant, the passages and the judgement.
 
+    The reply to a message that is no question about the content has its `sentences` and a `note` already.
+    """
+
+    understanding: Understanding
     retrieval: Retrieval
     judgement: Judgement
     sentences: tuple[AnswerSentence, ...] = ()
     note: str = ""
 
+    @property
+    def may_answer(self) -> bool:
+        """Whether a writer may read the passages."""
+        return self.judgement.answer_present or self.judgement.is_unsure
 
-def build_reply(understanding: Understanding, found: Findings, quotable: Findings, draft: Draft, trace: Trace) -> Reply:
+
+def build_reply(found: Findings, quotable: Findings, draft: Draft, trace: Trace) -> Reply:
     """Returns an answer of the supported sentences; if there are none, an unsure reply or a refusal.
 
     `quotable` has the same passages and evidence, with what goes on in the chunks next to them.
     """
     if draft.sentences:
-        return _build_answer(understanding, found, draft, trace)
-    judgement = found.judgement
+        return _build_answer(found, draft, trace)
+    understanding, judgement = found.understanding, found.judgement
     reason = judgement.refusal or (
         RefusalReason.SELECTED_TEXT_MISSING
         if understanding.question.scope is AnswerScope.SELECTION
@@ -59,11 +68,11 @@ def build_reply(understanding: Understanding, found: Findings, quotable: Finding
     return Refusal(reason, judgement, trace, closest)
 
 
-def _build_answer(understanding: Understanding, found: Findings, draft: Draft, trace: Trace) -> Answer:
+def _build_answer(found: Findings, draft: Draft, trace: Trace) -> Answer:
     judgement = found.judgement
     used = {evidence.chunk_id for sentence in draft.sentences for evidence in sentence.evidence}
     passages = tuple(passage for passage in found.retrieval.passages if passage.chunk.id in used)
-    missing = _find_missing_parts(understanding, judgement, draft.sentences)
+    missing = _find_missing_parts(found.understanding, judgement, draft.sentences)
     is_partial = judgement.is_partial or draft.is_missing_part or bool(missing)
     # A language model may answer a part from other words than the evidence, so what it leaves out is not known.
     missing = () if draft.can_refuse else missing

@@ -55,5 +55,4 @@ class RunState:
     deadline: Deadline
     clock: StageClock
     search: PassageSearch
-    draft: Draft
     tool_calls: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ from bookbound.cli.reply_view import format_passages, format_reply
 from bookbound.domain.errors import BookboundError
 from bookbound.domain.question import MAX_TURN_ANSWER_CHARS, MAX_TURNS, CompletedQuestion, Turn
 from bookbound.domain.reply import Answer, AnswerSentence, PipelineEvent, Reply
+from bookbound.domain.understanding import QuestionKind
 from bookbound.library import Book
 from bookbound.settings import load_settings
 
@@ -59,7 +60,7 @@ class ChatSession:
             case "/clear":
                 self._turns, self._last_reply = [], None
                 terminal.print_line(("The conversation is forgotten.", "dim"))
-            case "/sources" if self._last_reply and self._last_reply.trace.note and not self._last_reply.citations:
+            case "/sources" if self._last_reply and self._last_reply.trace.question_kind is QuestionKind.SMALL_TALK:
                 terminal.print_line("No passage of the book was read for this reply.")
             case "/sources" if self._last_reply:
                 terminal.print_lines(format_passages(self._last_reply.trace.retrieval.passages))

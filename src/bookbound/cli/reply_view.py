@@ -35,6 +35,7 @@ from bookbound.domain.reply import (
 )
 from bookbound.domain.reply_blocks import build_blocks
 from bookbound.domain.trace import Trace
+from bookbound.domain.understanding import QuestionKind
 
 if TYPE_CHECKING:
     from bookbound.contracts.agent import AgentResponse
@@ -91,7 +92,7 @@ def format_reply(reply: Reply, verbose: bool = False, threshold: float = 0.0) ->
         yield from (styled((trace.note, "dim")), BLANK_LINE)
     if isinstance(reply, Answer):
         yield from format_answer(reply)
-    elif not trace.note:
+    elif trace.question_kind is not QuestionKind.SMALL_TALK:
         yield from format_unsure(reply) if isinstance(reply, Unsure) else format_refusal(reply, threshold)
         yield from (BLANK_LINE, styled((reply.reservation, "bold yellow"))) if reply.reservation else ()
     yield from _format_selection(reply.trace.retrieval)

@@ -38,6 +38,7 @@ from bookbound.domain.errors import BookboundError, BookNotFoundError, InvalidIn
 from bookbound.domain.judgement import Judgement
 from bookbound.domain.reply import Answer, AnswerSentence, PipelineEvent, Refusal, Reply, Unsure, join_sentences
 from bookbound.domain.reply_markdown import escape_markdown
+from bookbound.domain.understanding import QuestionKind
 
 PATHS = ("/v1/chat/completions", "/v1/models", "/v1/models/{model}")
 INVALID_STATUS = 400
@@ -150,7 +151,7 @@ def write_content(reply: Reply) -> str:
     """The reply as Markdown with links to its sources, or to what comes close."""
     if isinstance(reply, Answer):
         pieces = add_links(reply.sentences)
-        if reply.trace.note:  # the titles of chapters stay one list
+        if reply.trace.question_kind is QuestionKind.ABOUT_BOOK:  # the titles of chapters stay one list
             pieces = [*reply.sentences, " ".join(each for each in pieces if isinstance(each, str))]
         return join_sentences(pieces, reply.trace.note, reply.reservation)
     text = escape_markdown(reply.trace.note) or reply.text

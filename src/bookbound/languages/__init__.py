@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bookbound.languages.english import ENGLISH
-from bookbound.languages.language import Language
+from bookbound.languages.language import Language, compiled
+
+__all__ = ["LANGUAGE", "compiled"]
 
 LANGUAGE: Language = ENGLISH

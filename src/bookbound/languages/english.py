@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from bookbound.languages.language import (
+    BookQuestionForms,
     ClaimForms,
+    FollowUpForms,
     Language,
     ModelForms,
     NumberWords,
+    PhraseForms,
+    QuestionForms,
     QuoteForms,
     SentenceMarks,
+    SmallTalkForms,
     Words,
 )
 
@@ -117,17 +122,6 @@ _QUOTES = QuoteForms(
         r"\b(?:following|follows|below|like\s+(?:this|so)|here\s+is|this\s+(?:command|file|code|script)|for\s+example)\b"
         r"|^(?:now\s+|then\s+|next,?\s+)?(?:run|type|use|enter|execute|create|add)\b"
     ),
-    asks_for_list=(
-        r"\b(?:what|which)\s+(?P<things>(?:\S+\s+){0,3}\w*[^\Ws]s)\s+"
-        r"(?:are|were|do|does|did|don['’]t|can|can['’]t|could|may|must|should|will|would|have|need|make|exist|belong)\b",
-        r"\bhow\s+many\s+(?P<things>.+?)\s+(?:are|were)\s+there\b",
-        r"\b(?:what\s+(?:are|were)|list|enumerate|name\s+the|rank|all\s+the)\b(?P<things>.*)",
-        r"\b(?P<things>(?:steps|stages|phases|kinds|types|sorts)\b.*)",
-    ),
-    asks_for_code=r"\b(?:how|show|give|examples?|code|snippet|scripts?|commands?|print|run)\b",
-    asks_to_compare=r"\b(?:or|vs|versus|each|both|differ\w*|compare\w*)\b",
-    asks_how=r"\bhow\b(?!\s+(?:many|much|long|often|far|old|big|fast)\b)",
-    asks_yes_or_no=(r"\W*(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have)(?:n['’]t)?\b"),
 )
 
 _CLAIMS = ClaimForms(
@@ -228,11 +222,391 @@ _MODELS = ModelForms(
     broken_contraction=r"n[‘′‛\"`]t\b",
 )
 
+_QUESTION_WORDS = "what how why when where which who whom whose".split()
+_FORMS_OF_BE = "is|are|was|were"
+_AUXILIARIES = f"{_FORMS_OF_BE}|do|does|did|can|could|may|might|must|should|will|would|has|have|had"
+_AUXILIARY_VERB = rf"(?:(?:{_AUXILIARIES})(?:n['’]t)?|can(?:no|['’])t|won['’]t)"
+_SUBJECT_WORD = (
+    r"(?:i|you|we|they|it|he|she|one|there|this|that|these|those|the|an?|my|our|your|his|her|its|their|each|every|any|"
+    r"all|both|some|another)"
+)
+_READER = r"(?:i|you|we|one)"
+_COMMON_PREPOSITIONS = (
+    "of in on at to for from with by about into under over after before during through against between".split()
+)
+_PREPOSITION = rf"(?:{'|'.join(_COMMON_PREPOSITIONS)})"
+_WORD = r"[^\s,;?]+"
+# "what does …", "how long may …", "on which page is …": the verb before the subject marks a question.
+_INVERTED = (
+    rf"(?:(?:what|who|where|when|why|how)(?:\s+{_AUXILIARY_VERB}|['’]s)\b"
+    rf"|how\s+(?!{_SUBJECT_WORD}\b)(?:{_WORD}\s+){{1,5}}?{_AUXILIARY_VERB}\b"
+    rf"|(?:{_PREPOSITION}\s+)?(?:what|which|whose|whom)\s+"
+    rf"(?!(?!one\b){_SUBJECT_WORD}\b)(?:{_WORD}\s+){{1,5}}?{_AUXILIARY_VERB}\b)"
+)
+# "which flag turns it off", "who wrote it": the question word is the subject, so word order does not help.
+_SUBJECT_QUESTION = (
+    rf"(?:(?:what|which|whose)\s+(?!(?!one\b)(?:{_SUBJECT_WORD}|{_PREPOSITION}|{_AUXILIARY_VERB})\b)"
+    rf"{_WORD}(?:\s+{_WORD}){{2}}"
+    rf"|(?:what|who)\s+(?!(?:{_SUBJECT_WORD}|{_PREPOSITION}|{_AUXILIARY_VERB})\b){_WORD}\s+{_WORD})"
+)
+_AFTER_CONJUNCTION = (_INVERTED, _SUBJECT_QUESTION, rf"{_AUXILIARY_VERB}\s+{_SUBJECT_WORD}\b")
+_ASKS_WHAT_IT_IS = rf"(?:what|who)(?:\s+(?:{_FORMS_OF_BE})|['’]s)(?=\s|$)"
+_SIDE, _TAIL = r"[^,;:?!]+?", r"(?P<tail>\s+(?:in|when|for|with)\s+[^,;:?!]+?)?"
+_DIFFERENCE = r"diff(?:e?rences?)?|distinctions?"
+_VERSUS = rf"(?P<a>{_SIDE})\s+(?:vs\.?|versus)\s+(?P<b>{_SIDE})"
+
+_QUESTIONS = QuestionForms(
+    openers=(*(word for word in _QUESTION_WORDS if word not in ("whom", "whose")), "does", "explain", "define"),
+    order_words=_WORDS.deictic_words | {"define", "compare"},
+    # British and American.
+    spellings=(("our", "or"), ("is", "iz"), ("ys", "yz"), ("tre", "ter"), ("ogue", "og"), ("enc", "ens")),
+    form_words="example examples sample list table checklist code snippet give",
+    definition="What is {}?",
+    asks_what_it_is=_ASKS_WHAT_IT_IS,
+    asks_for_list=(
+        r"\b(?:what|which)\s+(?P<things>(?:\S+\s+){0,3}\w*[^\Ws]s)\s+"
+        r"(?:are|were|do|does|did|don['’]t|can|can['’]t|could|may|must|should|will|would|have|need|make|exist|belong)\b",
+        r"\bhow\s+many\s+(?P<things>.+?)\s+(?:are|were)\s+there\b",
+        r"\b(?:what\s+(?:are|were)|list|enumerate|name\s+the|rank|all\s+the)\b(?P<things>.*)",
+        r"\b(?P<things>(?:steps|stages|phases|kinds|types|sorts)\b.*)",
+    ),
+    asks_for_code=r"\b(?:how|show|give|examples?|code|snippet|scripts?|commands?|print|run)\b",
+    asks_to_compare=r"\b(?:or|vs|versus|each|both|differ\w*|compare\w*)\b",
+    asks_how=r"\bhow\b(?!\s+(?:many|much|long|often|far|old|big|fast)\b)",
+    asks_yes_or_no=rf"\W*{_AUXILIARY_VERB}\b",
+    names_one_thing=(
+        r"(?:(?:what(?:['’]s|\s+is|\s+are|\s+does)?|who\s+(?:is|are)|explain|describe|define|tell\s+me\s+about|"
+        r"(?:show|give)(?:\s+me)?|list|i\s+need)\s+)?"
+        r"(?P<name>.+?)(?:\s+(?:do|give|return|mean|meaning|definition|explained))?\s*[?.!]*"
+    ),
+    asks_for_named=r"(?:(?:please\s+)?(?:show|give)(?:\s+me)?|list|i\s+need)\s+(?:the|all|an?)\b",
+    asks_what_it_has=(
+        r"(?:what|which)\s+(?P<things>(?:\S+\s+)?\S+s)\s+(?:does|do|can)\s+(?P<owner>.+?)\s+"
+        r"(?:have|take|accept|support)\s*[?.!]*"
+    ),
+    asks_something_else=r"\b(?:how|why|when|where|which|who|whose)\b",
+    whole_questions=(_INVERTED, _SUBJECT_QUESTION, rf"(?:which\s+)?{_AUXILIARY_VERB}\s+{_WORD}"),
+    after_conjunction=_AFTER_CONJUNCTION,
+    after_comma=(_INVERTED,),
+    after_comma_and_conjunction=(*_AFTER_CONJUNCTION, rf"which\s+{_AUXILIARY_VERB}\b"),
+    conjunction=r"(?P<mark>\s*[,;])?\s+(?:and|but|plus)\s+(?:also\s+|then\s+)?|(?P<bare>\s*[,;])\s+",
+    has_verb=rf"\b{_AUXILIARY_VERB}\b|['’]s\b",
+    refers_to_earlier_part=(
+        r"\b(?:it|its|they|them|their|theirs|(?<!which\s)ones?|each|both|either|neither|same|mine|yours|he|him|his|she|"
+        r"her)\b|\b(?:this|these|those|(?:is|was|does|can|of|for|to|by|like|with|after|before)\s+that)\b"
+    ),
+    opening=(
+        rf"^(?:{_PREPOSITION}\s+)?(?:(?:{'|'.join(_QUESTION_WORDS)})\b(?:['’]s\b)?\s*)?"
+        rf"(?:(?:many|much|long|often|far|fast|big|large|tall|high|old|hard|soon|well)\b\s*)?(?:{_AUXILIARY_VERB}\b\s*)?"
+        rf"(?:{_READER}\b\s*)?"
+    ),
+    inner_auxiliary=rf"(?<=\w)\s+(?:do|does|did|can|should)(?:\s+{_READER})?\b",
+    names_nothing_new=r"(?:wrong|missing|new|next|the)\b",
+    may_compare=r"diff|distinction|compare|contrast|\bvs\b|versus",
+    compares_after_lead=rf"(?P<lead>.+?(?:[,:–—]|\s-)\s+){_VERSUS}[?.]*",
+    asks_about_both=(
+        rf"{_VERSUS}\s*(?P<asked>[,:–—-]\s+(?:what|how|why|when|where)\b.*\b(?:they|them|both|each)\b.*?)[?.]*"
+    ),
+    comparisons=(
+        rf"(?:\S+\s+){{0,5}}(?:{_DIFFERENCE})\s+between\s+(?P<a>{_SIDE})\s+and\s+(?P<b>{_SIDE}){_TAIL}[?.]*",
+        rf"(?:\S+\s+){{0,3}}(?:compare|contrast)\s+(?P<a>{_SIDE})\s+(?:with|to|and|against)\s+(?P<b>{_SIDE}){_TAIL}[?.]*",
+        rf"how\s+(?:do|does|is|are)\s+(?P<a>{_SIDE})\s+(?:differ|different)\s+from\s+(?P<b>{_SIDE}){_TAIL}[?.]*",
+        rf"(?:(?:please\s+)?(?:explain|describe)\s+)?{_VERSUS}{_TAIL}"
+        rf"(?:[,:?.–—-]+\s*(?:what|how)\b.*(?:{_DIFFERENCE}|differ))?[?.]*",
+    ),
+    versus=frozenset({"vs", "versus"}),
+    articles=frozenset({"a", "an", "the"}),
+)
+
+_ALL_AUXILIARIES = frozenset(_AUXILIARIES.split("|")) | frozenset(
+    """be been shall isn't aren't don't doesn't didn't can't cannot won't what's who's where's how's""".split()
+)
+_PREPOSITIONS = frozenset(_COMMON_PREPOSITIONS) | frozenset(
+    "without onto among inside outside within per via as than like instead while when if because".split()
+)
+
+_PHRASES = PhraseForms(
+    question_words=frozenset(_QUESTION_WORDS),
+    auxiliaries=_ALL_AUXILIARIES,
+    forms_of_do=frozenset("do does did".split()),
+    prepositions=_PREPOSITIONS,
+    determiners=frozenset("a an the my your our his her its their each every any some another all both".split()),
+    function_words=_ALL_AUXILIARIES.union(_QUESTION_WORDS)
+    | _PREPOSITIONS
+    | frozenset("i you we one he she it they them me us this that these those there and or but vs versus".split()),
+    before_no_noun=frozenset("how i you we".split()),
+    verbs=frozenset(
+        """accept add affect allow answer apply avoid become begin belong break build bring buy catch cause change
+        check choose close come compare compute configure connect consist contain control convert cost create decide
+        declare define delete depend describe detect determine differ disable do draw drop enable end ensure exist
+        expect explain fail find fit follow get give go grow handle happen help hold import improve include increase
+        indicate install invent keep know last learn leave let limit list look lose make matter mean measure need occur
+        open pass perform prevent print produce provide publish put raise reach read receive reduce remain remove
+        replace represent require reset return run save say see send separate serve show sit solve sort stand start
+        stay stop store suit support take tell throw turn understand update use wait walk want weigh work write
+        wrote made ran""".split()
+    ),
+    imperative=(
+        r"(?:please\s+)?(?:(?:can|could|would)\s+you\s+(?:please\s+)?)?"
+        r"(?:explain|describe|define|summari[sz]e|list|compare|(?:tell|show)\s+me(?:\s+(?:more|something))?(?:\s+about)?)\s+"
+    ),
+    participle=r"(?!variable)(?:\w{2,}[^e]ed|\w{3,}[ai]ble|made|done|set|built|written|known|sent|held)$",
+    possessive_ending=r"['’]s$",
+    asks_what_it_does=r"what\s+(?:does|do|did)\s+(.+?)\s+(?:do|mean|stand\s+for)",
+    definition_tail=r"\s+(?:called|used|good|for|about|like|(?:used|good)\s+for|made\s+of)$",
+    of=r"\s+of\s+",
+    between=r"\bbetween\s+(.+?)\s+and\s+(.+)$",
+    joined=r"\s+(?:and|or)\s+",
+    list_after_colon=r":\s+([^.:\n]+(?:,\s|\s(?:and|or)\s)[^.:\n]+)",
+    list_separator=r",\s+(?:(?:and|or)\s+)?|\s+(?:and|or)\s+",
+)
+
+_ORDINAL_NAMES = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_ORDINALS = (
+    {name: place for place, name in enumerate(_ORDINAL_NAMES)}
+    | {name: place for place, name in enumerate("1st 2nd 3rd 4th 5th 6th 7th".split())}
+    | {"former": 0, "latter": -1, "last": -1, "other": -1, "final": -1}
+)
+_ORDINAL = rf"\b(?P<ordinal>{'|'.join(_ORDINALS)})\b"
+
+_FOLLOW_UPS = FollowUpForms(
+    ordinals=_ORDINALS,
+    ordinal=_ORDINAL,
+    ordinal_phrase=rf"\bthe\s+{_ORDINAL}(?:\s+(?:one|of\s+(?:them|these)))?(?=\s*$|\s+(?:is|do|does|has|can)\b)",
+    relational_noun=(
+        r"\b(?:an?|the|any|some|another|typical|main|common)\s+(?:\w+\s+)?(?:(?:dis)?advantages?|benefits?|drawbacks?|"
+        r"pros|cons|downsides?|differences?|purposes?|syntax|defaults?|default\s+values?|reasons?|causes?|limits?|"
+        r"limitations?|risks?|alternatives?|examples?|formulas?|units?|types?|kinds?|parts?|steps?|rules?|meaning|"
+        r"results?|costs?|use\s+cases?|requirements?)$"
+    ),
+    kind_of_one=r"\b(?:an?|the)\s+(?!only\b)(?P<kind>[\w-]+)\s+(?P<one>ones?)\b",
+    short_name=r"\b(?:the|this|that|these|those)\s+",
+    lead=(
+        r"(?:(?:ok(?:ay)?|hi|hello|thanks?(?:\s+you)?|great|nice|i\s+see|h+m+|well|and|but|so|also|then|or|now)\b"
+        r"[\s,.!:;…–-]*)+"
+    ),
+    what_about=r"(?:what|how)\s+about\s+",
+    bare_question=(
+        r"((?:since\s+)?when|where|who|why(?:\s+not)?|how(?:\s+(?:come|so|often|long|much|many|exactly))?|what\s+for|"
+        r"in\s+(?:which|what)\s+\w+)(?:\s+(?:is|was)\s+(?:that|this|it)(?:\s+so)?|\s+(?:so|exactly|then|though)"
+        rf"|\s+(?:do|does|would|should|can|could|must)\s+{_READER}(?:\s+do\s+(?:that|this|it|so))?)?"
+    ),
+    request=(
+        r"(?:please\s+)?(?:(?:can|could|would|will)\s+you\s+|i\s+(?:want|need|would\s+like)\s+)?(?:please\s+)?"
+        r"(?:(?:give|show|tell|explain|elaborate|describe|go)\b|(?:an?\s+|another\s+|more\s+|some\s+)?"
+        r"(?:examples?|details?)\b|for\s+(?:example|instance)|more\b|anything\s+else|what\s+else)"
+    ),
+    request_words=frozenset(
+        "give show tell explain elaborate describe example detail another instance anything simple brief code".split()
+    ),
+    request_of_pair=r"\bdifferences?$",
+    request_of_topic=r"\b(?:explain|describe)$",
+    request_about_topic=r"\b(?:more|details?|else|elaborate|briefly)$",
+    about_the_text=(
+        r"\b(?:this|these|that)\s+"
+        r"(?:book|chapter|section|page|text|passage|paragraph|selection|sentence|quote)s?\b"
+    ),
+    expletive=(
+        r"\b(?:is|was|be|isn['’]t)\s+it\s+(?!used|able|going|supposed|likely|meant)\w+\s+(?:to|that|if|for)\b"
+        r"|\bit\s+(?:takes?\b.*\bto|means?\s+(?:to|if|when|that)|matters?|makes?\s+sense)\b"
+    ),
+    possessive=r"\b(?:its|their)\b",
+    plural_possessive="their",
+    pronoun=(
+        r"\b(?:(?P<plural>they|them|these|those|both)|(?P<singular>it|this)"
+        r"|(?:is|was|do|does|did|can|of|to|by|for|at|use|like|with|into|from|after|before|about|why|how|explain)\s+"
+        r"(?P<that>that)|(?P<last>that)$|(?<!which\s)(?<!the\s)(?P<one>ones?)(?=$|\s+with(?:out)?\b))\b(?!\s+other\b)"
+    ),
+    which=r"which(?:\s+(?P<one>one|ones|two)\b(?!\s+of\b)|(?=\s+(?:is|are|was|has|have|does|do|can|should)\b))",
+    clause_end=r"[,;]|\b(?:and|but|when|if|because|while|after|before|then|or|that)\b",
+    keyword_prepositions=frozenset("for while if with as in when than like".split()),
+    conditions=frozenset({"if", "when"}),
+    subject=rf"(?:\S+\s+)*?{_READER}\s+",
+)
+
+_FILLER = r"(?:,? (?:there|again|all|everyone|you|ya|bot|friend|assistant|so|very|much|a lot|for now|then|later|soon))*"
+_GREETING = rf"(?:hi+|hello+|hey+|hiya|howdy|yo|greetings|good (?:morning|afternoon|evening|day)){_FILLER}"
+_ASKED = r"(?:(?:please|now|just) |(?:can|could|would|will) (?:you|u) (?:please )?|i (?:want|need) you to )*"
+# "You" often means anyone ("How do you open a file?"), so these say what only the assistant can be or do.
+_ABOUT_ASSISTANT = (
+    r"(?:who|what|how|where|how old|when|why) (?:exactly )?(?:are|were) (?:you|u)"
+    r"(?: (?:doing|feeling|from|today|so|called|up to|thinking|wearing|here|told|trained)\b.*)?",
+    r"(?:are|aren't|were) (?:you|u) "
+    r"(?!(?:able|allowed|supposed|required|expected|meant|limited|forced|free)\b|\w+ing\b).{1,40}",
+    r"(?:do|did|can|could|will|would) (?:you|u) (?:ever |really |also )?(?:sleep|dream|eat|drink|feel|love|hate|hear"
+    r"|see me|speak|remember me|know (?:me|who|everything)|understand me|get (?:tired|bored)"
+    r"|have (?:an? )?(?:name|feelings?|body|friends?|family|soul|emotions?))\b.{0,30}",
+    r"who (?:made|created|built|trained|programmed|designed|invented|developed|owns|wrote|runs) you",
+    r"what (?:can|do|could) you (?:do|know|offer|think|help(?: me)? with)(?: (?:for me|of me))?",
+    r"(?:.* )?(?:about|describe|introduce) (?:yourself|you)",
+    r"how(?:'s| is) (?:it going|life|your day)|how do you do|how are things",
+    r"where do you (?:live|come from|sleep)|(?:is )?any(?:body|one) (?:there|here|home)|never ?mind(?:,? forget it)?",
+    r"(?:i|we) (?:really )?(?:love|hate|like|miss) you\b.*",
+    r"you(?:'re| are) (?:now|my|an?|so|the|very|\w+$)(?!.*\b(?:how|what|which|why)\b).*",
+    r"i(?:'m| am) (?:so |very |really )?(?:bored|tired|sad|lonely|hungry|happy|in love)\b.*|my name is [\w ]{1,30}",
+    r"(?:please )?help(?: me)?(?: please)?|(?:can|could) you help(?: me)?",
+    r"yes|no|ok|(?:okay|cool)(?:,? great)?|wow|lol|haha+|sorry|hm+|huh|what|really|yes please|why not",
+    r"(?:what(?:'?s| is| are| was| were)|who(?:'?s| is| are)|tell me) your (?:(?:full|real|own|favou?rite) )*"
+    r"(?:names?|age|birthday|colou?r|food|movie|song|gender|job|hobby|hobbies|feelings|opinion|creator|maker|developer"
+    r"|owner|passwords?|secrets?|limits?|capabilities|skills|purpose|mood|plans)\b.*",
+    r"(?!(?:how|where|when|why|which)\b)(?:.* )?your (?:(?:full|system|initial|hidden|secret|own) )*"
+    r"(?:prompts?|system messages?|instructions|rules|restrictions|api keys?|training data)\b.*",
+)
+_WORK = (
+    r"(?:(?:a|an|another|some|my|the|one|your|short|funny|good|long|nice|new|quick|little|bedtime|love|formal|best) )+"
+    r"(?:jokes?|story|poem|haiku|limerick|riddle|song|rap|lyrics|essay|e-?mail|(?:cover )?letter|tweet|speech|toast"
+    r"|recipe|compliment|fun fact|horoscope|novel|resume|\w+ (?:essay|poem|homework))\b.*"
+)
+_ORDERS = (
+    rf"(?:tell|write|sing|compose|recite|draft|make|give)(?: me| us)? {_WORK}|(?:do you know|got|have you got) {_WORK}",
+    r"(?:act|behave|talk|speak|respond) (?:as|like) (?:an?|my|if)\b.*",
+    r"(?:pretend|imagine) (?:to be|(?:that )?you(?:'re| are| were| have no| can))\b.*|role-?play .*",
+    r"(?:ignore|forget|disregard) (?:all|any|every|everything|what|your|my|the|these|those|previous|prior)\b.*"
+    r"\b(?:instructions?|rules|prompts?|told|above|previous|book)\b.*",
+    r"repeat (?:after me|the word|everything)\b.*|say \S+(?: in \w+)?",
+    r"translate .* (?:in)?to (?:english|french|spanish|german|italian|chinese|japanese|russian|portuguese|dutch|latin)",
+    r"sing\b.*|dance\b.*|play (?:some|me)\b.*|play (?:music|a song|a game|chess|with me)\b.*",
+    r"guess my (?:age|name|mood)|draw me .*|remind me to .*|call (?:me\b.*|my (?:mother|boss))",
+    r"(?:set|start) an? (?:alarm|timer|reminder) (?:for|at|in) (?:\d|\w+ (?:minutes?|hours?)).*",
+    r"order (?:me )?(?:an?|some) (?:pizza|food|coffee|taxi)\b.*",
+    r"recommend (?:me )?an? (?:movie|film|song|restaurant)\b.*",
+    r"book (?:me )?an? (?:flight|hotel|table|room|taxi|ticket)\b.*",
+)
+_DIGITS_OR_WORD = (
+    r"(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand)"
+)
+_OPERATOR = r"(?:[-+*x×/÷^−]|plus|minus|times|multiplied by|divided by|percent of|% of)"
+_ARITHMETIC = (
+    r"(?:(?:what(?:'?s| is| are| does)?|how much is|calculate|compute|solve) )?(?:the )?"
+    rf"(?:(?:square|cube) root of {_DIGITS_OR_WORD}|{_DIGITS_OR_WORD}(?: ?{_OPERATOR} ?{_DIGITS_OR_WORD})+)"
+    r" ?(?:equals?|make|=)?"
+)
+
+_SMALL_TALK = SmallTalkForms(
+    phrases={
+        "greeting": rf"{_GREETING}|what'?s up|sup",
+        "thanks": r"(?:(?:ok|okay|great|cool|perfect|many|no),? )*(?:thanks?|thx|ty|cheers|thank you)"
+        r"(?:,? (?:so much|very much|a lot|again|for [\w ]{1,20}|(?:that|this|it) [\w ]{1,20}))*"
+        r"|(?:that|this) (?:was |is )?(?:very |really )?(?:helped|helps|helpful|great|perfect)",
+        "farewell": rf"(?:good ?)?bye+(?: bye)?{_FILLER}|see (?:you|ya){_FILLER}|good night|farewell|take care",
+    },
+    replies={
+        "greeting": "Hello!",
+        "thanks": "You are welcome!",
+        "farewell": "Goodbye!",
+        "other": "I only answer from the book.",
+    },
+    lead=rf"^(?:(?:{_GREETING}|ok|okay|so|and|well|please)[,!?. ]+)+",
+    others=(*_ABOUT_ASSISTANT, *(f"{_ASKED}(?:{order})" for order in _ORDERS), _ARITHMETIC),
+)
+
+_BOOK = (
+    r"(?:(?:this|the|your|that) (?:book|textbook)"
+    r"|this (?:guide|manual|handbook|course|tutorial|documentation|docs|text|site|website))"
+)
+_BOOK_NOUN = r"(?:book|textbook|guide|course|manual|handbook|tutorial|documentation)"
+_LEARN = r"what (?:will|can|do|would) i learn (?:from|in|with|by reading)"
+_OVERVIEW = (
+    r"(?:(?:give|show|tell) (?:me|us) )?(?:an? |the )?(?:(?:short|brief|quick) )?"
+    r"(?:summary|overview|synopsis|description) of"
+)
+_TREATS = r"(?:cover|teach|contain|discuss|treat|deal with|talk about|include)"
+_LIST = r"(?:(?:list|show|name|give|tell) (?:me |us )?(?:all )?(?:of )?)"
+_CHAPTER_REFERENCE = (
+    r"(?:(?P<unit>chapter|ch\.?|part|module|unit|lesson|week|section) (?:number |no\.?\s*|\#)?"
+    rf"(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS.below_twenty[1:13])})"
+    rf"|the (?P<ordinal>{'|'.join(_ORDINAL_NAMES)}|last|final) chapter"
+    r"|the (?:chapter|section|page|part) (?:on|about|called|titled|named) (?P<name>[^,;:?]+?)"
+    r"|the (?P<title>[^,;:?]+?) chapter)"
+)
+
+_BOOK_QUESTIONS = BookQuestionForms(
+    polite=(
+        r"^(?:(?:hi|hello|hey|please|so|ok|okay|and|well)[,!]? "
+        r"|(?:can|could|would|will) you (?:please )?|i (?:want|would like|'d like) to know )+"
+        r"|(?:,?\s*(?:please|thanks|thank you|exactly))+$"
+    ),
+    this_book="this book",
+    not_before_title=r"(?<!\bthis )(?<!\bthe )(?<!\byour )(?<!\bthat )",
+    patterns={
+        "subject": (
+            rf"what(?:'s|s| is) {_BOOK}(?: all)?(?: about)?",
+            rf"what does {_BOOK} {_TREATS}",
+            rf"what is (?:covered|taught|discussed) in {_BOOK}",
+            rf"what (?:is|are) the (?:subject|topic|topics|main topics?|main ideas?|purpose|aim) of {_BOOK}",
+            rf"{_LEARN} {_BOOK}",
+            rf"{_OVERVIEW} {_BOOK}",
+            rf"(?:summari[sz]e|describe|introduce|explain) {_BOOK}",
+            rf"tell (?:me|us) (?:more |something )?about {_BOOK}",
+            r"about (?:this|the) book",
+        ),
+        "audience": (
+            rf"who(?:'s|s|m| is) {_BOOK} (?:for|aimed at|written for|intended for|meant for)",
+            rf"for whom is {_BOOK}(?: (?:written|meant|intended))?",
+            rf"who (?:should|is supposed to|can) read {_BOOK}",
+            rf"(?:who|what) is the (?:(?:target|intended) )?(?:audience|readership)(?: (?:of|for) {_BOOK})?",
+            rf"is {_BOOK} (?:suitable )?for (?:me|beginners|experts|professionals|students|children)",
+        ),
+        "author": (
+            rf"who (?:wrote|has written|authored|made|created) (?:this|it|{_BOOK})",
+            rf"who (?:is|are) the (?:authors?|writers?)(?: of (?:this|{_BOOK}))?",
+            rf"who is {_BOOK}(?: written)? by",
+            r"(?:about )?the author",
+        ),
+        "citation": (
+            rf"how (?:do|can|should|would|must) (?:i|we|you|one) (?:cite|reference) (?:this|it|{_BOOK})",
+            rf"(?:how to )?cite (?:this|{_BOOK})",
+            rf"(?:what is |(?:give|show) me )?(?:the |an? )?(?:bibtex|citation)(?: entry)? (?:of|for) {_BOOK}",
+        ),
+        "contents": (
+            rf"{_LIST}?(?:the |its )?(?:chapters|contents|table of contents|toc|chapter (?:list|titles)"
+            rf"|list of chapters)(?: (?:of|in) {_BOOK})?",
+            rf"{_LIST}(?:the )?(?:parts|topics|sections|headings) (?:of|in) {_BOOK}",
+            rf"(?:what|which) (?:are the )?chapters(?: are (?:there|in {_BOOK}))?"
+            rf"(?: (?:of|in) {_BOOK})?",
+            rf"(?:what|which|how many) (?:chapters|parts|topics|sections) (?:does {_BOOK} (?:have|{_TREATS})"
+            rf"|(?:are|is) (?:there )?(?:covered )?in {_BOOK})",
+            r"how many chapters(?: (?:are there|is it|does it have))?",
+            rf"how is {_BOOK} (?:organi[sz]ed|structured|divided|arranged)",
+        ),
+        "questions": (
+            rf"what(?: (?:questions?|things?|kind of questions?|sort of questions?))? (?:can|could|should|may)"
+            rf" i ask(?: (?:you|it|here|{_BOOK}))?(?: (?:about|here|about {_BOOK}))?",
+            r"what (?:kind of |sort of )?questions (?:can|do) you answer",
+        ),
+        "chapter": (
+            _CHAPTER_REFERENCE,
+            rf"what(?:'s|s| is) (?:in )?{_CHAPTER_REFERENCE}(?: (?:all )?about)?",
+            rf"what does {_CHAPTER_REFERENCE} {_TREATS}",
+            rf"what is (?:covered|taught|discussed|explained) in {_CHAPTER_REFERENCE}",
+            rf"(?:what|which) (?:topics|sections) (?:are in|does) {_CHAPTER_REFERENCE}(?: (?:have|{_TREATS}))?",
+            rf"{_LEARN} {_CHAPTER_REFERENCE}",
+            rf"{_OVERVIEW} {_CHAPTER_REFERENCE}",
+            rf"(?:summari[sz]e|describe|outline|introduce|explain) {_CHAPTER_REFERENCE}",
+            rf"(?:give|show|tell) (?:me|us) (?:more )?(?:about )?{_CHAPTER_REFERENCE}",
+            rf"{_LIST}(?:the )?(?:sections|topics|headings|contents) (?:of|in) {_CHAPTER_REFERENCE}",
+        ),
+    },
+    sections={
+        "subject": rf"about (?:this|the) {_BOOK_NOUN}|what (?:is )?this {_BOOK_NOUN}(?: (?:is )?(?:about|covers|is))?",
+        "audience": rf"who (?:is )?(?:(?:this|the) {_BOOK_NOUN}|it|this) (?:is )?(?:for|aimed at)"
+        r"|who should (?:read|use) .*|(?:target |intended )?audience|for whom .*|(?:target|intended) readers?",
+        "author": r"(?:about )?(?:the )?authors?(?: and contributors)?",
+    },
+    citation_section=r"(?:how to )?(?:cit(?:e|ing|ations?)|bibtex)\b",
+    front_matter="dedication|preface|foreword|acknowledg|copyright|licen[sc]e|title page|cover",
+)
+
 ENGLISH = Language(
     name="English",
     bm25="english",
     words=_WORDS,
     sentences=_SENTENCES,
+    questions=_QUESTIONS,
+    phrases=_PHRASES,
+    follow_ups=_FOLLOW_UPS,
+    small_talk=_SMALL_TALK,
+    book_questions=_BOOK_QUESTIONS,
     quotes=_QUOTES,
     claims=_CLAIMS,
     numbers=_NUMBERS,

@@ -1,13 +1,23 @@
 """Defines the port of a language: everything that the code needs to know about it.
 
-A pattern is the text of a regular expression that ignores case. The module that uses it compiles it, so that a
-process pays only for the patterns that it needs.
+A pattern is the text of a regular expression that ignores case; `compiled` compiles it when it is first used, so that
+a process pays only for the patterns that it needs.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+
+from bookbound.domain.understanding import BookTopic, SmallTalk
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Returns a pattern of a language, compiled once."""
+    return re.compile(pattern, re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +49,155 @@ class SentenceMarks:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionForms:
+    """How readers ask: for what, for how much, and for how many things at once."""
+
+    openers: tuple[str, ...]
+    """The words that most often open a question or a request, in which a slip is corrected."""
+    order_words: frozenset[str]
+    """They open an order, so that a few words after one are no mere keyword."""
+    spellings: tuple[tuple[str, str], ...]
+    """Letters that differ between the spellings of a word, which no reader gets wrong."""
+    form_words: str
+    """Words that ask for a form of answer and not for something in it."""
+    definition: str
+    """The question what something is, with a pair of braces for its name."""
+    asks_what_it_is: str
+    asks_for_list: tuple[str, ...]
+    """Questions for several things, which are the group `things`; the first pattern that fits counts."""
+    asks_for_code: str
+    asks_to_compare: str
+    asks_how: str
+    asks_yes_or_no: str
+    names_one_thing: str
+    """A question that only names something, which is the group `name`."""
+    asks_for_named: str
+    """The beginning of a sentence that requests something by its name."""
+    asks_what_it_has: str
+    """A question for the `things` of an `owner`."""
+    asks_something_else: str
+    whole_questions: tuple[str, ...]
+    """How a question may begin that stands alone."""
+    after_conjunction: tuple[str, ...]
+    after_comma: tuple[str, ...]
+    after_comma_and_conjunction: tuple[str, ...]
+    """How a question may begin after another one."""
+    conjunction: str
+    """What joins two questions; the group `mark` is a comma before a word, `bare` a comma alone."""
+    has_verb: str
+    refers_to_earlier_part: str
+    opening: str
+    """The words of a question before those that name what it is about."""
+    inner_auxiliary: str
+    names_nothing_new: str
+    """Begins what "What is …?" may ask for without being understood alone."""
+    may_compare: str
+    compares_after_lead: str
+    asks_about_both: str
+    comparisons: tuple[str, ...]
+    """Comparisons of the groups `a` and `b`, which may have a `lead`, something `asked` about both, or a `tail`."""
+    versus: frozenset[str]
+    articles: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PhraseForms:
+    """The words between which the noun phrases of a question are, and the frames around what it is about."""
+
+    question_words: frozenset[str]
+    auxiliaries: frozenset[str]
+    forms_of_do: frozenset[str]
+    prepositions: frozenset[str]
+    determiners: frozenset[str]
+    function_words: frozenset[str]
+    """All of these but the determiners, and the pronouns and conjunctions."""
+    before_no_noun: frozenset[str]
+    """A word after one of these is an adjective or a verb: "how long", "do I open"."""
+    verbs: frozenset[str]
+    imperative: str
+    participle: str
+    possessive_ending: str
+    asks_what_it_does: str
+    definition_tail: str
+    of: str
+    between: str
+    """Two things after "between", as two groups."""
+    joined: str
+    list_after_colon: str
+    list_separator: str
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUpForms:
+    """How a question refers to the turns before it."""
+
+    ordinals: Mapping[str, int]
+    """The place that each word names in a list, from 0; -1 is the last."""
+    ordinal: str
+    """An `ordinal`, and one that is the subject or the end of a question."""
+    ordinal_phrase: str
+    relational_noun: str
+    """A noun that is always that of something; without "of", the conversation says of what."""
+    kind_of_one: str
+    """The `kind` of a noun, and the word in its place, which is `one`."""
+    short_name: str
+    """The beginning of a phrase that repeats only the noun of what was named in full."""
+    lead: str
+    what_about: str
+    bare_question: str
+    """A question word alone, or with words that repeat what was asked; the first group is the question word."""
+    request: str
+    request_words: frozenset[str]
+    """A request with these words alone asks for nothing new."""
+    request_of_pair: str
+    request_of_topic: str
+    request_about_topic: str
+    """The ends of requests that lack two sides, an object, and a subject."""
+    about_the_text: str
+    expletive: str
+    possessive: str
+    plural_possessive: str
+    pronoun: str
+    """A pronoun as one of the groups `plural`, `singular`, `that`, `last` and `one`."""
+    which: str
+    clause_end: str
+    keyword_prepositions: frozenset[str]
+    """A search for "for loop" or "with statement" may begin with one of these."""
+    conditions: frozenset[str]
+    subject: str
+    """The beginning of a question, up to its subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmallTalkForms:
+    """Messages to the assistant itself, as patterns for the whole message."""
+
+    phrases: Mapping[SmallTalk, str]
+    replies: Mapping[SmallTalk, str]
+    lead: str
+    """What may come before another message."""
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BookQuestionForms:
+    """How readers ask about the book itself, and the headings under which a book speaks about itself."""
+
+    polite: str
+    this_book: str
+    """The words for a book, in the place of its title."""
+    not_before_title: str
+    patterns: Mapping[BookTopic, tuple[str, ...]]
+    """Patterns for the whole question; a chapter has the groups `unit`, `number`, `ordinal`, `name` and `title`."""
+    sections: Mapping[BookTopic, str]
+    citation_section: str
+    front_matter: str
+    """Begins the title of a chapter that books do not number."""
+
+
+@dataclass(frozen=True, slots=True)
 class QuoteForms:
-    """Patterns that decide what a quote needs to be understood alone, and what a question wants quoted."""
+    """Patterns that decide what a quote needs to be understood alone."""
 
     exercise_heading: str
     caption: str
@@ -56,12 +213,6 @@ class QuoteForms:
     announced_table: str
     announced_code: str
     announced_example: str
-    asks_for_list: tuple[str, ...]
-    """Questions for several things, which are the group `things`; the first pattern that fits counts."""
-    asks_for_code: str
-    asks_to_compare: str
-    asks_how: str
-    asks_yes_or_no: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +276,11 @@ class Language:
     """The name of the stemmer and the stop words of the BM25 encoder; the index of a book depends on it."""
     words: Words
     sentences: SentenceMarks
+    questions: QuestionForms
+    phrases: PhraseForms
+    follow_ups: FollowUpForms
+    small_talk: SmallTalkForms
+    book_questions: BookQuestionForms
     quotes: QuoteForms
     claims: ClaimForms
     numbers: NumberWords

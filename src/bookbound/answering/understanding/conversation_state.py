@@ -6,33 +6,16 @@ import re
 from dataclasses import dataclass
 
 from bookbound.answering.understanding.question_topic import (
-    AUXILIARY_VERBS,
-    DETERMINERS,
     find_items,
     find_pair,
     find_phrases,
     find_topic,
     is_definition,
 )
+from bookbound.languages import LANGUAGE, compiled
 from bookbound.text.tokens import extract_terms
 
-ORDINALS = {
-    name: place
-    for place, names in enumerate(
-        ("first 1st former", "second 2nd", "third 3rd", "fourth 4th", "fifth 5th", "sixth 6th", "seventh 7th")
-    )
-    for name in names.split()
-} | {"last": -1, "latter": -1, "other": -1}
-# Nouns that are always those of something; without "of", the conversation says of what.
-RELATIONAL_NOUN = re.compile(
-    r"\b(?:an?|the|any|some|another|typical|main|common)\s+(?:\w+\s+)?(?:(?:dis)?advantages?|benefits?|drawbacks?|pros|cons|"
-    r"downsides?|differences?|purposes?|syntax|defaults?|default\s+values?|reasons?|causes?|limits?|limitations?|risks?|"
-    r"alternatives?|examples?|formulas?|units?|types?|kinds?|parts?|steps?|rules?|meaning|results?|costs?|use\s+cases?|"
-    r"requirements?)$",
-    re.I,
-)
-
-_KIND_OF_ONE = re.compile(r"\b(?:an?|the)\s+(?!only\b)(?P<kind>[\w-]+)\s+(?P<one>ones?)\b", re.I)
+_FORMS = LANGUAGE.follow_ups
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +55,8 @@ class ConversationState:
     @property
     def owner(self) -> str:
         """What "the limits" are the limits of: the topic, or, if that is "the benefits of a list", the list."""
-        of = re.match(r"(.+?)\s+of\s+(.+)", self.topic, re.I)
-        return of[2] if of and RELATIONAL_NOUN.search(of[1]) else self.topic
+        of = compiled(rf"(.+?){LANGUAGE.phrases.of}(.+)").match(self.topic)
+        return of[2] if of and compiled(_FORMS.relational_noun).search(of[1]) else self.topic
 
     def find_antecedents(self, is_plural: bool) -> list[str]:
         """Returns what a pronoun may mean: the topic and other phrases of the last question, those that agree first."""
@@ -86,24 +69,24 @@ class ConversationState:
 
     def find_item(self, ordinal: str) -> str:
         """Returns what "the second one" means, of the pair or of the things that the last answer lists."""
-        place = ORDINALS[ordinal.casefold()]
+        place = _FORMS.ordinals[ordinal.casefold()]
         items = self.pair or find_items(self.answer)
         return items[place] if -len(items) <= place < len(items) else ""
 
     def ask_again(self, question_word: str) -> str:
         """Returns the last question with another question word: "Why?" after "Is it slow?" is "Why is it slow?"."""
         words = self.question.split()
-        verb = next((i for i, word in enumerate(words) if word.casefold() in AUXILIARY_VERBS), None)
+        verb = next((i for i, word in enumerate(words) if word.casefold() in LANGUAGE.phrases.auxiliaries), None)
         if verb is None or is_definition(self.question):
             return f"{self.question}, and {question_word.casefold()}"
         return " ".join([question_word, words[verb].casefold(), *words[verb + 1 :]])
 
     def name_kind(self, text: str) -> str:
         """Returns the text with "a red one" replaced by "a red gear", and "the same one" by "the same worm gear"."""
-        phrase, one = next(iter(find_phrases(self.topic)), None), _KIND_OF_ONE.search(text)
-        if not phrase or not one or one["kind"].casefold() in ORDINALS:
+        phrase, one = next(iter(find_phrases(self.topic)), None), compiled(_FORMS.kind_of_one).search(text)
+        if not phrase or not one or one["kind"].casefold() in _FORMS.ordinals:
             return text
-        words = [word for word in phrase.text.split() if word.casefold() not in DETERMINERS]
+        words = [word for word in phrase.text.split() if word.casefold() not in LANGUAGE.phrases.determiners]
         name = " ".join(words) if one["kind"].casefold() == "same" else phrase.head
         return f"{text[: one.start('one')]}{name}{text[one.end() :]}"
 
@@ -112,6 +95,6 @@ class ConversationState:
         phrase = next(iter(find_phrases(self.topic)), None)
         if not phrase or set(extract_terms(phrase.text)) <= set(extract_terms(body)):
             return ""
-        short = re.search(rf"\b(?:the|this|that|these|those)\s+{re.escape(phrase.head)}(?![\w-])", body, re.I)
+        short = re.search(rf"{_FORMS.short_name}{re.escape(phrase.head)}(?![\w-])", body, re.I)
         has_more_words = len(extract_terms(phrase.text)) > 1
         return body[: short.start()] + phrase.text + body[short.end() :] if short and has_more_words else ""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from bookbound.answering.understanding.conversation_state import ORDINALS, RELATIONAL_NOUN, ConversationState
+from bookbound.answering.understanding.conversation_state import ConversationState
 from bookbound.answering.understanding.question_topic import (
-    AUXILIARY_VERBS,
-    PREPOSITIONS,
-    QUESTION_WORDS,
     find_pair,
     find_phrases,
     has_determiner,
@@ -19,7 +17,8 @@ from bookbound.answering.understanding.question_topic import (
     make_possessive,
     replace_attribute,
 )
-from bookbound.domain.question import MAX_QUESTION_CHARS, Question, Turn
+from bookbound.domain.question import MAX_QUESTION_CHARS, MAX_TURNS, AnswerScope, Question, Turn
+from bookbound.languages import LANGUAGE, compiled
 from bookbound.text.tokens import asks_about_whole_text, extract_terms, stem
 
 MAX_COMPLETIONS = 4
@@ -29,55 +28,13 @@ SAME_FORM_BONUS = 0.1
 """How much more alike two phrases are if both begin with a word like "the", or neither does."""
 MAX_OWN_TERMS = 2
 """A question after "and" with more terms than this is complete."""
-_LEAD = re.compile(
-    r"(?:(?:ok(?:ay)?|hi|hello|thanks?(?:\s+you)?|great|nice|i\s+see|h+m+|well|and|but|so|also|then|or|now)\b[\s,.!:;…–-]*)+",
-    re.I,
-)
+MAX_LABEL_WORDS = 3
+MAX_LABEL_CHARS = 60
+_FORMS = LANGUAGE.follow_ups
+_PHRASES = LANGUAGE.phrases
+_REQUEST_TERMS = frozenset(map(stem, _FORMS.request_words))
 _QUESTION_END = re.compile(r"(?<=\?)\s+")
-_WHAT_ABOUT = re.compile(r"(?:what|how)\s+about\s+", re.I)
-_BARE_QUESTION = re.compile(
-    r"((?:since\s+)?when|where|who|why(?:\s+not)?|how(?:\s+(?:come|so|often|long|much|many|exactly))?|what\s+for|in\s+(?:which|what)\s+\w+)"
-    r"(?:\s+(?:is|was)\s+(?:that|this|it)(?:\s+so)?|\s+(?:so|exactly|then|though)"
-    r"|\s+(?:do|does|would|should|can|could|must)\s+(?:i|you|we|one)(?:\s+do\s+(?:that|this|it|so))?)?",
-    re.I,
-)
-_REQUEST = re.compile(
-    r"(?:please\s+)?(?:(?:can|could|would|will)\s+you\s+|i\s+(?:want|need|would\s+like)\s+)?(?:please\s+)?"
-    r"(?:(?:give|show|tell|explain|elaborate|describe|go)\b|(?:an?\s+|another\s+|more\s+|some\s+)?(?:examples?|details?)\b|"
-    r"for\s+(?:example|instance)|more\b|anything\s+else|what\s+else)",
-    re.I,
-)
-_REQUEST_TERMS = frozenset(
-    map(
-        stem,
-        "give show tell explain elaborate describe example detail another instance anything simple brief code".split(),
-    )
-)
-_ABOUT_THE_TEXT = re.compile(
-    r"\b(?:this|these|that)\s+(?:book|chapter|section|page|text|passage|paragraph|selection|sentence|quote)s?\b", re.I
-)
-_EXPLETIVE = re.compile(
-    r"\b(?:is|was|be|isn['’]t)\s+it\s+(?!used|able|going|supposed|likely|meant)\w+\s+(?:to|that|if|for)\b"
-    r"|\bit\s+(?:takes?\b.*\bto|means?\s+(?:to|if|when|that)|matters?|makes?\s+sense)\b",
-    re.I,
-)
-_ORDINAL_WORD = rf"\b(?P<ordinal>{'|'.join(ORDINALS)})\b"
-_ORDINAL = re.compile(
-    rf"\bthe\s+{_ORDINAL_WORD}(?:\s+(?:one|of\s+(?:them|these)))?(?=\s*$|\s+(?:is|do|does|has|can)\b)", re.I
-)
-_POSSESSIVE = re.compile(r"\b(?:its|their)\b", re.I)
-_PRONOUN = re.compile(
-    r"\b(?:(?P<plural>they|them|these|those|both)|(?P<singular>it|this)"
-    r"|(?:is|was|do|does|did|can|of|to|by|for|at|use|like|with|into|from|after|before|about|why|how|explain)\s+"
-    r"(?P<that>that)|(?P<last>that)$|(?<!which\s)(?<!the\s)(?P<one>ones?)(?=$|\s+with(?:out)?\b))\b(?!\s+other\b)",
-    re.I,
-)
-_WHICH = re.compile(
-    r"which(?:\s+(?P<one>one|ones|two)\b(?!\s+of\b)|(?=\s+(?:is|are|was|has|have|does|do|can|should)\b))", re.I
-)
-_CLAUSE_END = re.compile(r"[,;]|\b(?:and|but|when|if|because|while|after|before|then|or|that)\b", re.I)
-# A search for "for loop" or "with statement" begins with one of these too.
-_KEYWORD_PREPOSITIONS = frozenset("for while if with as in when than like".split())
+_SENTENCE_END = re.compile(r"[.!?:…。！？][\"'”’)\]]*$")
 
 
 class Completion(NamedTuple):
@@ -129,16 +86,16 @@ def propose_completions(question: str, conversation: Sequence[Turn]) -> list[Com
 def _strip_lead(question: str) -> str:
     """Returns the question without "and", "ok, but" and the like before it and the marks after it."""
     text = " ".join(question.split()).rstrip("?!. ")
-    lead = _LEAD.match(text)
+    lead = compiled(_FORMS.lead).match(text)
     return text[lead.end() :] if lead else text
 
 
 def _complete(question: str, state: ConversationState) -> list[Completion]:
     body = _strip_lead(question)
     after_and = not " ".join(question.split()).startswith(body)
-    about = _WHAT_ABOUT.match(body)
+    about = compiled(_FORMS.what_about).match(body)
     body = body[about.end() :] if about else body
-    if not body or not state.question or _ABOUT_THE_TEXT.search(question):
+    if not body or not state.question or compiled(_FORMS.about_the_text).search(question):
         return []
     if about or _is_fragment(body, after_and, is_question="?" in question):
         found = _complete_fragment(body, state)
@@ -150,25 +107,26 @@ def _complete(question: str, state: ConversationState) -> list[Completion]:
 def _is_fragment(body: str, after_and: bool, is_question: bool) -> bool:
     """Whether a text asks nothing by itself: "on macOS", "the second one", and after "and" also "a tuple"."""
     words = [word.casefold() for word in body.split()]
-    if words[0] in QUESTION_WORDS | AUXILIARY_VERBS or _REQUEST.match(body):
+    if words[0] in _PHRASES.question_words | _PHRASES.auxiliaries or compiled(_FORMS.request).match(body):
         return False
-    is_attribute = words[0] in PREPOSITIONS and QUESTION_WORDS.isdisjoint(words)
-    may_be_keyword = words[0] in _KEYWORD_PREPOSITIONS and not is_question
-    return after_and or bool(_ORDINAL.fullmatch(body)) or (is_attribute and not may_be_keyword)
+    is_attribute = words[0] in _PHRASES.prepositions and _PHRASES.question_words.isdisjoint(words)
+    may_be_keyword = words[0] in _FORMS.keyword_prepositions and not is_question
+    return after_and or bool(compiled(_FORMS.ordinal_phrase).fullmatch(body)) or (is_attribute and not may_be_keyword)
 
 
 def _complete_question(body: str, state: ConversationState, after_and: bool) -> list[str]:
-    if bare := _BARE_QUESTION.fullmatch(body):
+    if bare := compiled(_FORMS.bare_question).fullmatch(body):
         return [state.ask_again(bare[1])]
-    if _REQUEST.match(body) and set(extract_terms(body)) <= _REQUEST_TERMS and not _PRONOUN.search(body):
+    asks_nothing_new = compiled(_FORMS.request).match(body) and set(extract_terms(body)) <= _REQUEST_TERMS
+    if asks_nothing_new and not compiled(_FORMS.pronoun).search(body):
         return [_append_owner(body, state)]
     if replaced := _replace_pronoun(body, state):
         return replaced
     if (named := state.name_kind(body)) != body:
         return [named]
-    if (which := _WHICH.match(body)) and (which["one"] or state.pair) and not find_pair(body):
+    if (which := compiled(_FORMS.which).match(body)) and (which["one"] or state.pair) and not find_pair(body):
         return [f"{which[0]} of {state.find_antecedents(is_plural=True)[0]}{body[which.end() :]}"]
-    if RELATIONAL_NOUN.search(body):
+    if compiled(_FORMS.relational_noun).search(body):
         return [_append_owner(body, state)]
     if named := state.name_in_full(body):
         return [named]
@@ -179,25 +137,25 @@ def _complete_question(body: str, state: ConversationState, after_and: bool) -> 
 
 def _append_owner(body: str, state: ConversationState) -> str:
     """Adds what a request or a noun refers to: "Give me an example of a list", "What is the difference between …"."""
-    if re.search(r"\bdifferences?$", body, re.I) and state.pair:
+    if compiled(_FORMS.request_of_pair).search(body) and state.pair:
         return f"{body} between {' and '.join(state.pair)}"
-    if re.search(r"\b(?:explain|describe)$", body, re.I):
+    if compiled(_FORMS.request_of_topic).search(body):
         return f"{body} {state.topic}"
-    is_about = re.search(r"\b(?:more|details?|else|elaborate|briefly)$", body, re.I)
+    is_about = compiled(_FORMS.request_about_topic).search(body)
     return f"{body} about {state.topic}" if is_about else f"{body} of {state.owner}"
 
 
 def _replace_pronoun(body: str, state: ConversationState) -> list[str]:
     """Returns the text with its first pronoun or ordinal replaced, or nothing if none points to an earlier turn."""
-    if (ordinal := _ORDINAL.search(body)) and (item := state.find_item(ordinal["ordinal"])):
+    if (ordinal := compiled(_FORMS.ordinal_phrase).search(body)) and (item := state.find_item(ordinal["ordinal"])):
         return [body[: ordinal.start()] + item + body[ordinal.end() :]]
-    if _EXPLETIVE.search(body):
+    if compiled(_FORMS.expletive).search(body):
         return []
-    if possessive := _POSSESSIVE.search(body):
+    if possessive := compiled(_FORMS.possessive).search(body):
         before, after = body[: possessive.start()], body[possessive.end() :]
-        owners = state.find_antecedents(is_plural=possessive[0].casefold() == "their")
+        owners = state.find_antecedents(is_plural=possessive[0].casefold() == _FORMS.plural_possessive)
         return [] if find_phrases(before) else [f"{before}{make_possessive(each)}{after}" for each in owners]
-    pronoun = _PRONOUN.search(body)
+    pronoun = compiled(_FORMS.pronoun).search(body)
     if not pronoun or _has_own_antecedent(body[: pronoun.start()]):
         return []
     start, end = pronoun.span(pronoun.lastgroup or 0)
@@ -206,27 +164,27 @@ def _replace_pronoun(body: str, state: ConversationState) -> list[str]:
 
 def _has_own_antecedent(before: str) -> bool:
     """Whether an earlier clause of the question names what its pronoun means: "How do I write a list and sort it"."""
-    ends = [end.start() for end in _CLAUSE_END.finditer(before)]
+    ends = [end.start() for end in compiled(_FORMS.clause_end).finditer(before)]
     return bool(ends and find_phrases(before[: ends[-1]]))
 
 
 def _complete_fragment(fragment: str, state: ConversationState) -> list[Completion]:
     last = state.question
-    if ordinal := _ORDINAL.fullmatch(fragment):
-        if earlier := re.search(_ORDINAL_WORD, last, re.I):
+    if ordinal := compiled(_FORMS.ordinal_phrase).fullmatch(fragment):
+        if earlier := compiled(_FORMS.ordinal).search(last):
             return [Completion(last[: earlier.start()] + ordinal["ordinal"] + last[earlier.end() :])]
         item = state.find_item(ordinal["ordinal"])
-        return [Completion(f"What is {item}")] if item else []
+        return [Completion(_define(item))] if item else []
     fragment = state.name_kind(fragment)
     whole = next(iter(_replace_pronoun(fragment, state)), fragment)
     first = fragment.split()[0].casefold()
-    if whole != fragment and _POSSESSIVE.search(fragment):
-        return [Completion(f"What is {whole}")]
-    if first in ("if", "when"):
+    if whole != fragment and compiled(_FORMS.possessive).search(fragment):
+        return [Completion(_define(whole))]
+    if first in _FORMS.conditions:
         return [Completion(f"What happens {whole}")]
-    if first in PREPOSITIONS:
+    if first in _PHRASES.prepositions:
         return [Completion(replace_attribute(last, first, whole))]
-    opening = re.match(r"(?:\S+\s+)*?(?:i|you|we|one)\s+", last, re.I)
+    opening = compiled(_FORMS.subject).match(last)
     if is_verb(first) and whole != fragment and opening:
         return [Completion(opening[0] + whole)]
     return _replace_phrase(last, whole)
@@ -242,6 +200,32 @@ def _replace_phrase(last: str, fragment: str) -> list[Completion]:
     ]
 
 
+def _define(name: str) -> str:
+    """Returns the question what something is, without its mark."""
+    return LANGUAGE.questions.definition.format(name).rstrip("?")
+
+
 def _write_question(text: str) -> str:
-    is_request = _REQUEST.match(text) and text.split()[0].casefold() not in AUXILIARY_VERBS
+    is_request = compiled(_FORMS.request).match(text) and text.split()[0].casefold() not in _PHRASES.auxiliaries
     return text[0].upper() + text[1:] + ("" if is_request else "?")
+
+
+def _is_label(selection: str) -> bool:
+    """Returns whether a selection only names something: a few words that are no sentence."""
+    has_few_words = len(selection.split()) <= MAX_LABEL_WORDS and len(selection) <= MAX_LABEL_CHARS
+    return has_few_words and not _SENTENCE_END.search(selection)
+
+
+def can_answer_alone(question: str, selection: str) -> bool:
+    """Returns whether a selection may answer without the book: a label only if it adds to words of the question."""
+    asked, said = set(extract_terms(question)), set(extract_terms(selection))
+    return not _is_label(selection) or bool(asked & said and said - asked)
+
+
+def ask_after_label(question: Question) -> Question:
+    """Returns a question about a selected label as a follow-up to "What is the label?", if the book may answer."""
+    label = question.selection or ""
+    if question.scope is not AnswerScope.SELECTION_THEN_BOOK or not _is_label(label):
+        return question
+    turns = (*question.conversation, Turn(LANGUAGE.questions.definition.format(label)))[-MAX_TURNS:]
+    return replace(question, selection=None, conversation=turns)

@@ -4,64 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
-from bookbound.answering.understanding.comparison import split_comparison
+from bookbound.languages import LANGUAGE, compiled
 from bookbound.text.sentences import split_sentences
 from bookbound.text.tokens import extract_terms
 
-MAX_PARTS, MIN_PART_WORDS = 5, 4
+MAX_PARTS = 5
+MIN_PART_WORDS = 4
 """A shorter part needs two terms, unless it asks what something is: "and why?" is not a question by itself."""
-_AUXILIARY_VERB = (
-    r"(?:(?:is|are|was|were|does|do|did|can|could|may|might|must|should|will|would|has|have|had)(?:n['’]t)?"
-    r"|can(?:no|['’])t|won['’]t)"
-)
-_SUBJECT_WORD = (
-    r"(?:i|you|we|they|it|he|she|one|there|this|that|these|those|the|an?|my|our|your|his|her|its|their|each|every|any|"
-    r"all|both|some|another)"
-)
-_PREPOSITION = r"(?:of|in|on|at|to|for|from|with|by|about|into|under|over|after|before|during|through|against|between)"
-_WORD = r"[^\s,;?]+"
-# "what does …", "how long may …", "on which page is …": the verb before the subject marks a question.
-_INVERTED = rf"""(?:
-    (?:what|who|where|when|why|how)(?:\s+{_AUXILIARY_VERB}|['’]s)\b
-  | how\s+(?!{_SUBJECT_WORD}\b)(?:{_WORD}\s+){{1,5}}?{_AUXILIARY_VERB}\b
-  | (?:{_PREPOSITION}\s+)?(?:what|which|whose|whom)\s+
-    (?!(?!one\b){_SUBJECT_WORD}\b)(?:{_WORD}\s+){{1,5}}?{_AUXILIARY_VERB}\b
-)"""
-# "which flag turns it off", "who wrote it": the question word is the subject, so word order does not help.
-_SUBJECT_QUESTION = rf"""(?:
-    (?:what|which|whose)\s+(?!(?!one\b)(?:{_SUBJECT_WORD}|{_PREPOSITION}|{_AUXILIARY_VERB})\b){_WORD}(?:\s+{_WORD}){{2}}
-  | (?:what|who)\s+(?!(?:{_SUBJECT_WORD}|{_PREPOSITION}|{_AUXILIARY_VERB})\b){_WORD}\s+{_WORD}
-)"""
-_YES_OR_NO = rf"{_AUXILIARY_VERB}\s+{_SUBJECT_WORD}\b"
-_FIRST_QUESTION = (_INVERTED, _SUBJECT_QUESTION, rf"(?:which\s+)?{_AUXILIARY_VERB}\s+{_WORD}")
-_QUESTION_AFTER_AND = (_INVERTED, _SUBJECT_QUESTION, _YES_OR_NO)
-_QUESTION_AFTER_COMMA_AND = (*_QUESTION_AFTER_AND, rf"which\s+{_AUXILIARY_VERB}\b")
-_HAS_VERB = rf"\b{_AUXILIARY_VERB}\b|['’]s\b"
-_CONJUNCTION = re.compile(
-    r"(?P<mark>\s*[,;])?\s+(?:and|but|plus)\s+(?:also\s+|then\s+)?|(?P<bare>\s*[,;])\s+",
-    re.I,
-)
+MAX_COMPARISON_CHARACTERS = 200
+MAX_SIDE_WORDS = 6
+_FORMS = LANGUAGE.questions
+DEFINITION_OPENING = _FORMS.definition.partition("{}")[0]
 _INNER_STOP = re.compile(r"[.!?…。！？].")
-_END_OF_LEAD = r"[:,–—]\s+|\s-\s+"
-_ANAPHOR = (
-    r"\b(?:it|its|they|them|their|theirs|(?<!which\s)ones?|each|both|either|neither|same|mine|yours|he|him|his|she|her)\b"
-    r"|\b(?:this|these|those|(?:is|was|does|can|of|for|to|by|like|with|after|before)\s+that)\b"
-)
-_QUESTION_OPENING = (
-    rf"^(?:{_PREPOSITION}\s+)?(?:(?:what|who|where|when|why|how|which|whose|whom)\b(?:['’]s\b)?\s*)?"
-    rf"(?:(?:many|much|long|often|far|fast|big|large|tall|high|old|hard|soon|well)\b\s*)?(?:{_AUXILIARY_VERB}\b\s*)?"
-    r"(?:(?:i|you|we|one)\b\s*)?"
-)
-_INNER_AUXILIARY = r"(?<=\w)\s+(?:do|does|did|can|should)(?:\s+(?:i|you|we|one))?\b"
-_ASKS_WHAT_IT_IS = r"(?:what|who)(?:\s+(?:is|are|was|were)|['’]s)\s+(?!(?:wrong|missing|new|next|the)\b)\S"
-
-
-@cache
-def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Compiles a pattern when it is first needed, because most questions need none."""
-    return re.compile(pattern, re.I | re.X)
+_END_OF_LEAD = re.compile(r"[:,–—]\s+|\s-\s+")
 
 
 def split_question(question: str) -> tuple[tuple[str, ...], int]:
@@ -81,7 +37,7 @@ def _split_into_questions(question: str) -> list[str]:
     statements: list[str] = []
     questions: list[str] = []
     subject = ""
-    has_conjunction = _CONJUNCTION.search(question)
+    has_conjunction = compiled(_FORMS.conjunction).search(question)
     if not has_conjunction and not _INNER_STOP.search(question):
         return []
     found = split_sentences(question)
@@ -93,7 +49,8 @@ def _split_into_questions(question: str) -> list[str]:
         if not clauses:
             statements.append(words)
         for clause in clauses:
-            about = f"{subject}: " if subject and not statements and _compile_pattern(_ANAPHOR).search(clause) else ""
+            refers = not statements and compiled(_FORMS.refers_to_earlier_part).search(clause)
+            about = f"{subject}: " if subject and refers else ""
             clause = clause[0].upper() + clause[1:] if statements and not lead else clause
             questions.append(" ".join([*statements, f"{lead}{about}{clause}".rstrip("?., ") + "?"]))
             subject = subject or _name_subject(clause)
@@ -102,14 +59,14 @@ def _split_into_questions(question: str) -> list[str]:
 
 def _name_subject(clause: str) -> str:
     """Returns the words that name what a question is about: "node version need" of "which node version do I need"."""
-    rest = _compile_pattern(_QUESTION_OPENING).sub("", clause)
-    return _compile_pattern(_INNER_AUXILIARY).sub("", rest, count=1).strip(" ?")
+    rest = compiled(_FORMS.opening).sub("", clause)
+    return compiled(_FORMS.inner_auxiliary).sub("", rest, count=1).strip(" ?")
 
 
 def _split_sentence(sentence: str) -> tuple[str, list[str]]:
     """Returns the questions of a sentence, and what leads to all of them: "For the arm: which …, and how …"."""
-    starts = [0, *(stop.end() for stop in _compile_pattern(_END_OF_LEAD).finditer(sentence))]
-    start = next((at for at in starts if _matches_any_at(_FIRST_QUESTION, sentence, at)), None)
+    starts = [0, *(stop.end() for stop in _END_OF_LEAD.finditer(sentence))]
+    start = next((at for at in starts if _matches_any_at(_FORMS.whole_questions, sentence, at)), None)
     if start is None:
         return "", []
     clauses, begin = [], start
@@ -117,7 +74,7 @@ def _split_sentence(sentence: str) -> tuple[str, list[str]]:
         clause = sentence[begin : joint.start()]
         # Without a comma and a verb, the first shares the verb of the next: "which A and which B do I need".
         marked = joint["mark"] or joint["bare"]
-        if _matches_any_at(_FIRST_QUESTION, clause, 0) and (marked or _compile_pattern(_HAS_VERB).search(clause)):
+        if _matches_any_at(_FORMS.whole_questions, clause, 0) and (marked or compiled(_FORMS.has_verb).search(clause)):
             clauses.append(clause)
             begin = joint.end()
     clauses.append(sentence[begin:])
@@ -128,11 +85,9 @@ def _split_sentence(sentence: str) -> tuple[str, list[str]]:
 
 def _find_conjunctions(sentence: str, start: int) -> Iterator[re.Match[str]]:
     """Yields the conjunctions between two questions of a sentence."""
-    while joint := _CONJUNCTION.search(sentence, start):
-        question = (
-            (_INVERTED,) if joint["bare"] else _QUESTION_AFTER_COMMA_AND if joint["mark"] else _QUESTION_AFTER_AND
-        )
-        if _matches_any_at(question, sentence, joint.end()):
+    while joint := compiled(_FORMS.conjunction).search(sentence, start):
+        after_mark = _FORMS.after_comma_and_conjunction if joint["mark"] else _FORMS.after_conjunction
+        if _matches_any_at(_FORMS.after_comma if joint["bare"] else after_mark, sentence, joint.end()):
             yield joint
             start = joint.end()
         else:
@@ -140,9 +95,34 @@ def _find_conjunctions(sentence: str, start: int) -> Iterator[re.Match[str]]:
 
 
 def _matches_any_at(patterns: tuple[str, ...], text: str, at: int) -> bool:
-    return any(_compile_pattern(pattern).match(text, at) for pattern in patterns)
+    return any(compiled(pattern).match(text, at) for pattern in patterns)
 
 
 def _asks_something(clause: str) -> bool:
-    is_long = len(clause.split()) >= MIN_PART_WORDS or _compile_pattern(_ASKS_WHAT_IT_IS).match(clause)
+    definition = compiled(rf"{_FORMS.asks_what_it_is}\s+(?!{_FORMS.names_nothing_new})\S")
+    is_long = len(clause.split()) >= MIN_PART_WORDS or definition.match(clause)
     return len(set(extract_terms(clause))) >= (1 if is_long else 2)
+
+
+def split_comparison(question: str) -> list[str]:
+    """Returns one question for each side if a question only compares two things, else nothing."""
+    if len(question) > MAX_COMPARISON_CHARACTERS or not compiled(_FORMS.may_compare).search(question):
+        return []
+    if found := compiled(_FORMS.compares_after_lead).fullmatch(question):
+        return _ask_about_each(found, found["lead"], "")
+    if found := compiled(_FORMS.asks_about_both).fullmatch(question):
+        return _ask_about_each(found, "", found["asked"])
+    matches = (compiled(pattern).fullmatch(question) for pattern in _FORMS.comparisons)
+    named = next((found for found in matches if found), None)
+    return _ask_about_each(named, DEFINITION_OPENING, named["tail"] or "") if named else []
+
+
+def _ask_about_each(found: re.Match[str], before: str, after: str) -> list[str]:
+    one, other = found["a"].split(), found["b"].split()
+    # In "static and dynamic typing" or "the cost of A and B" some words belong to both sides.
+    first, second = ([word for word in side if word.casefold() not in _FORMS.articles] for side in (one, other))
+    shared_end = len(first) == 1 < len(second) and first[0].isalpha() and first[0].islower() and second[0].islower()
+    shared_start = "of" in one and "of" not in other
+    if shared_end or shared_start or max(len(one), len(other)) > MAX_SIDE_WORDS or _FORMS.versus & {*one, *other}:
+        return []
+    return [f"{before}{' '.join(side)}{after}?" for side in (one, other)]

@@ -11,7 +11,8 @@ from string import ascii_lowercase
 from bookbound.domain.chunk import Passage
 from bookbound.domain.ports import Embedder, Index
 from bookbound.domain.question import NO_DEADLINE, Deadline
-from bookbound.text.tokens import DEICTIC_WORDS, STOP_WORDS, normalize_text, split_words, stem
+from bookbound.languages import LANGUAGE
+from bookbound.text.tokens import STOP_WORDS, normalize_text, split_words, stem
 
 MAX_CORRECTED_CHARS = 500
 MAX_KEYWORD_CHARS = 60
@@ -25,21 +26,19 @@ CLEAR_LEAD = 4
 MAX_SPELLINGS = 3
 # Enough chunks to compare how often the book uses two words, in one search.
 SEARCHED_CHUNKS = 50
-QUESTION_OPENERS = ("what", "how", "why", "when", "where", "which", "who", "does", "explain", "define")
-_ORDER_WORDS = DEICTIC_WORDS | {"define", "compare"}
+_FORMS = LANGUAGE.questions
 # Parts of identifiers, options and file names are left alone.
 _WORD = re.compile(r"(?<![\w`./'-])[^\W\d_]+(?![\w`(/-]|[.']\w)")
-_SPELLINGS = (("our", "or"), ("is", "iz"), ("ys", "yz"), ("tre", "ter"), ("ogue", "og"), ("enc", "ens"))
-"""What differs between British and American spellings."""
 VOWELS = frozenset("aeiouy")
 
 
 def phrase_keyword(text: str) -> str:
     """Returns a few words that ask nothing as a question about them, or an empty text for a question."""
     words = normalize_text(text).strip(" ?.!").split() if len(text) <= MAX_KEYWORD_CHARS else []
-    if not 1 <= len(words) <= MAX_KEYWORDS or STOP_WORDS & set(words) or (len(words) > 1 and words[0] in _ORDER_WORDS):
+    is_order = len(words) > 1 and words[0] in _FORMS.order_words
+    if is_order or not 1 <= len(words) <= MAX_KEYWORDS or STOP_WORDS & set(words):
         return ""
-    return f"What is {text.rstrip(' ?.!')}?"
+    return _FORMS.definition.format(text.rstrip(" ?.!"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +74,14 @@ class SpellingCorrector:
 
     def _list_others(self, word: str, is_first: bool) -> list[str]:
         """Returns all words that may be meant if the book does not use this one."""
-        openers = [each for each in QUESTION_OPENERS if is_first and is_misspelling(word, each)]
+        openers = [each for each in _FORMS.openers if is_first and is_misspelling(word, each)]
         if len(word) < MIN_LETTERS or self._is_common(word):
             return openers + (list_other_spellings(word) if len(word) >= MIN_LETTERS else [])
         return openers + list(_list_corrections(word))
 
     def _choose(self, word: str, used: Mapping[str, int], stems: set[str], others: Sequence[str]) -> list[str]:
         """Returns the words that are meant instead of one that the book does not use."""
-        if openers := [each for each in others if each in QUESTION_OPENERS]:
+        if openers := [each for each in others if each in _FORMS.openers]:
             return openers[:1]
         if self._is_common(word):
             return [each for each in others if stem(each) in stems][:1]
@@ -118,7 +117,7 @@ def _replace_words(question: str, better: Mapping[str, Sequence[str]]) -> tuple[
 
 def list_other_spellings(word: str) -> list[str]:
     """Returns the word in the spellings that it may have on the other side of the Atlantic."""
-    pairs = [*_SPELLINGS, *((american, british) for british, american in _SPELLINGS)]
+    pairs = [*_FORMS.spellings, *((other, one) for one, other in _FORMS.spellings)]
     return [word.replace(one, other) for one, other in pairs if one in word[2:]]
 
 
