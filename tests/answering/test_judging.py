@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from tests.pipelines import with_engine
 
 from bookbound import bootstrap
+from bookbound.answering.judging import RunState
 from bookbound.answering.pipeline import Pipeline
 from bookbound.answering.understanding.spelling import SpellingCorrector
 from bookbound.domain.chunk import Passage
@@ -77,3 +79,7 @@ def test_of_several_words_that_may_be_meant_the_one_with_the_surest_answer_count
 def test_a_question_about_a_selection_keeps_its_words(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     question = Question("kinimatics", "Text.", AnswerScope.SELECTION)
     assert runner.run(ask(pipeline, question, {"kinimatics": 0.1})) == (0.1, "")
+
+
+def test_the_steps_of_an_answer_share_few_values() -> None:
+    assert len(fields(RunState)) <= 6

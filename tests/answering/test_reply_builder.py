@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from bookbound.answering.reply_builder import Findings, build_reply, has_only_exercises
-from bookbound.answering.run_state import Draft
+from bookbound.answering.reply_builder import Draft, Findings, build_reply, has_only_exercises
 from bookbound.answering.understanding import understand
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason

@@ -7,15 +7,27 @@ from dataclasses import dataclass, replace
 
 from bookbound.answering.deciding.decision import decide, merge_part_readings, rank_passages
 from bookbound.answering.engine import Engine, OpenBook
+from bookbound.answering.passage_search import PassageSearch
 from bookbound.answering.reply_builder import Findings
-from bookbound.answering.run_state import RunState
 from bookbound.answering.understanding import understand
 from bookbound.answering.understanding.spelling import SpellingCorrector, phrase_keyword
 from bookbound.domain.judgement import Assessment
 from bookbound.domain.ports import Assessor
-from bookbound.domain.question import AnswerScope, Retrieval
+from bookbound.domain.question import AnswerScope, Deadline, Question, Retrieval
 from bookbound.domain.reply import SEARCH_TOOL_NAME
+from bookbound.domain.trace import StageClock
 from bookbound.domain.understanding import QuestionKind, Understanding
+
+
+@dataclass(slots=True)
+class RunState:
+    """A question as the reader asked it, and what all steps of its answer share."""
+
+    question: Question
+    deadline: Deadline
+    clock: StageClock
+    search: PassageSearch
+    tool_calls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from bookbound.answering.about_book import answer_about_book, reply_to_small_talk
 from bookbound.answering.agent_searches import AgentSearches
 from bookbound.answering.engine import Engine, OpenBook
-from bookbound.answering.grounding.supported_sentences import keep_supported
-from bookbound.answering.judging import Judging, read_parts
+from bookbound.answering.grounding.verifier import keep_supported
+from bookbound.answering.judging import Judging, RunState, read_parts
 from bookbound.answering.passage_search import PassageSearch
-from bookbound.answering.reply_builder import Findings, build_reply
-from bookbound.answering.run_state import Draft, RunState
+from bookbound.answering.reply_builder import Draft, Findings, build_reply
 from bookbound.answering.understanding import understand, understand_part
 from bookbound.answering.understanding.follow_up import ask_after_label, complete_follow_up
 from bookbound.answering.writers.quotes.neighbour_chunks import join_neighbours
@@ -74,7 +73,7 @@ class Pipeline:
         if understanding.completed_from:
             yield CompletedQuestion(understanding.text)
         found = await self._reply_unread(understanding, run)
-        found = found or await self._judging.judge_as_meant(understanding, run)
+        found = found or await self._start_judging().judge_as_meant(understanding, run)
         yield found.retrieval
         yield found.judgement
         draft = self._begin_draft(found)
@@ -112,7 +111,7 @@ class Pipeline:
             rephrased = _rephrase(question, query, k)
             candidates = searches.cap_scores(await run.search.find(rephrased.text))
             meant = replace(understanding, question=replace(question, k=rephrased.k))
-            found = await self._judging.judge(meant, [candidates] * len(meant.parts), run)
+            found = await self._start_judging().judge(meant, [candidates] * len(meant.parts), run)
             texts = format_passages(found.retrieval) if found.may_answer else ()
             searches.add(found.retrieval, found.judgement, is_withheld=not texts)
             return found.retrieval, texts
@@ -130,8 +129,7 @@ class Pipeline:
         await self.book.close()
         await self.engine.close()
 
-    @property
-    def _judging(self) -> Judging:
+    def _start_judging(self) -> Judging:
         return Judging(self.engine, self.book)
 
     def _start(self, question: Question, clock: StageClock | None = None) -> RunState:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
 
-from bookbound.answering.run_state import Draft
 from bookbound.answering.writers.quotes.quote_writer import quote_closest
 from bookbound.domain.chunk import Place
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Retrieval
-from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Unsure
-from bookbound.domain.trace import Trace
+from bookbound.domain.reply import Answer, AnswerSentence, MissingPart, Refusal, Reply, Unsure, WriterEvent
+from bookbound.domain.trace import TokenUsage, Trace
 from bookbound.domain.understanding import QuestionKind, Understanding
 from bookbound.text.exercises import is_exercise
 from bookbound.text.tokens import extract_terms
@@ -38,6 +38,41 @@ class Findings:
     def may_answer(self) -> bool:
         """Whether a writer may read the passages."""
         return self.judgement.answer_present or self.judgement.is_unsure
+
+
+@dataclass(slots=True)
+class Draft:
+    """What a writer wrote: the supported sentences, how many it drafted, and what it said about them.
+
+    `can_refuse`: the writer read the passages and may find that they do not answer. `is_degraded`: a language model
+    failed to write the answer, or to finish it.
+    """
+
+    writer: str
+    can_refuse: bool = False
+    sentences: list[AnswerSentence] = field(default_factory=list)
+    drafted: int = 0
+    usage: TokenUsage = field(default_factory=TokenUsage)
+    is_missing_part: bool = False
+    is_degraded: bool = False
+
+    async def count_sentences(self, events: AsyncGenerator[WriterEvent]) -> AsyncGenerator[WriterEvent]:
+        """Yields the events of a writer and counts its sentences, supported or not."""
+        async with aclosing(events):
+            async for event in events:
+                self.drafted += isinstance(event, AnswerSentence)
+                yield event
+
+    def add(self, event: WriterEvent) -> AnswerSentence | None:
+        """Adds an event that passed the verifier, and returns it if it is a sentence."""
+        if isinstance(event, TokenUsage):
+            self.usage += event
+        elif isinstance(event, MissingPart):
+            self.is_missing_part = True
+        else:
+            self.sentences.append(event)
+            return event
+        return None
 
 
 def build_reply(found: Findings, quotable: Findings, draft: Draft, trace: Trace) -> Reply:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import floor
 from typing import Literal
@@ -45,6 +45,12 @@ class PassageAssessment:
 
     probability: float
     spans: tuple[AnswerSpan, ...] = ()
+
+    def scaled_to(self, probability: float) -> PassageAssessment:
+        """Returns the reading with another probability, of which the words keep their shares."""
+        share = probability / self.probability if self.probability else 0.0
+        spans = (replace(span, probability=min(span.probability * share, probability)) for span in self.spans)
+        return PassageAssessment(probability, tuple(spans))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from bookbound.domain.chunk import Chunk
-from bookbound.languages import LANGUAGE
-
-_HEADING = re.compile(LANGUAGE.quotes.exercise_heading, re.I)
+from bookbound.languages import LANGUAGE, compiled
 
 
 def is_exercise(chunk: Chunk) -> bool:
     """Returns whether a chunk asks the reader to do something, so that its words are no facts."""
-    return any(_HEADING.match(name) for name in chunk.place.heading_path[-2:])
+    return any(compiled(LANGUAGE.quotes.exercise_heading).match(name) for name in chunk.place.heading_path[-2:])

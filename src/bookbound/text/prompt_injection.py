@@ -6,13 +6,12 @@ import re
 
 from bookbound.domain.chunk import QuotableUnit
 from bookbound.domain.judgement import Evidence
-from bookbound.languages import LANGUAGE
+from bookbound.languages import LANGUAGE, compiled
 
 MIN_WORDS_AROUND_QUOTE = 3
 """With this many words around it, a quotation is spoken about."""
 MIN_COMMAND_WORDS = 3
 """Fewer are a keyword: "Ignore rules" in a book about a linter."""
-_INJECTION = re.compile(LANGUAGE.models.prompt_injection, re.I)
 _QUOTED = re.compile(
     r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|«[^»\n]{0,300}»|`[^`\n]{0,300}`|(?<!\w)[‘'][^’'\n]{0,300}[’'](?!\w)"
 )
@@ -25,7 +24,8 @@ def is_prompt_injection(text: str) -> bool:
     if len(_WORD.findall(text)) < MIN_COMMAND_WORDS:
         return False
     unquoted = _QUOTED.sub(" ", text)
-    return _INJECTION.match(unquoted if len(_WORD.findall(unquoted)) >= MIN_WORDS_AROUND_QUOTE else text) is not None
+    read = unquoted if len(_WORD.findall(unquoted)) >= MIN_WORDS_AROUND_QUOTE else text
+    return compiled(LANGUAGE.models.prompt_injection).match(read) is not None
 
 
 def drop_injected_units(piece: Evidence) -> list[QuotableUnit]:

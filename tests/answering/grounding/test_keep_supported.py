@@ -9,9 +9,8 @@ from threading import Thread, current_thread, main_thread
 import pytest
 from tests.answering.conftest import VerbatimVerifier
 
-from bookbound.answering.grounding.supported_sentences import keep_supported
 from bookbound.answering.grounding.supporting_units import CitedEvidence
-from bookbound.answering.grounding.verifier import CrossEncoderVerifier
+from bookbound.answering.grounding.verifier import CrossEncoderVerifier, keep_supported
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, SentenceSupport
 from bookbound.domain.ports import Verifier

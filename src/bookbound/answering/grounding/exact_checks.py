@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from bookbound.answering.grounding.quantities import convert_number_words, has_only_known_quantities
 from bookbound.answering.grounding.supporting_units import CitedEvidence, extract_term_set
-from bookbound.languages import LANGUAGE
+from bookbound.languages import LANGUAGE, compiled
 from bookbound.text.sentences import split_sentences
 from bookbound.text.tokens import STOP_WORDS, extract_identifiers, normalize_text, split_words, stem
 
@@ -16,8 +16,8 @@ _FORMS = LANGUAGE.claims
 _CITATION_MARK = re.compile(
     rf"[\[【(]\s*(?:{LANGUAGE.models.passage}\s+)?\d{{1,3}}(?:\s*[,;–-]\s*\d{{1,3}})*[^\]】)]{{0,20}}[\]】)]", re.I
 )
-_NEGATION = re.compile(_FORMS.negation, re.I)
-_RESTRICTION = re.compile(_FORMS.restriction, re.I)
+_NEGATION = compiled(_FORMS.negation)
+_RESTRICTION = compiled(_FORMS.restriction)
 
 
 def passes_exact_checks(sentence: str, evidence: CitedEvidence) -> bool:

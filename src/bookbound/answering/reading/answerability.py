@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import log
 
 from bookbound.answering.reading.answering_words import SURE_PROBABILITY, WORDS_FEATURES, find_answering_words
@@ -186,10 +185,8 @@ def weigh_by_rank(weights: Weights, reading: PassageAssessment, rank: int | None
     """Weighs a reading by the rank of its passage, because passages that are found early answer more often."""
     if not reading.probability or rank is None:
         return reading
-    weighed = logistic_probability(weights, {"odds": log_odds(reading.probability), "place": log(1 + rank)})
-    shares = [min(span.probability / reading.probability, 1.0) for span in reading.spans]
-    spans = [replace(span, probability=weighed * share) for span, share in zip(reading.spans, shares, strict=True)]
-    return PassageAssessment(weighed, tuple(spans))
+    features = {"odds": log_odds(reading.probability), "place": log(1 + rank)}
+    return reading.scaled_to(logistic_probability(weights, features))
 
 
 def compute_search_ranks(passages: Sequence[Passage]) -> list[int | None]:

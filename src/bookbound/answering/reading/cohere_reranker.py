@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bookbound.answering.reading.answerability import names_nothing
 from bookbound.domain.chunk import Passage
-from bookbound.domain.judgement import Assessment, PassageAssessment
+from bookbound.domain.judgement import Assessment
 from bookbound.domain.ports import Assessor
 from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, Deadline
 from bookbound.domain.understanding import QuestionPart
@@ -42,18 +42,11 @@ class CohereRerankAssessor:
         read = await self._reader.assess(part, [passages[i] for i in order], deadline)
         readings = dict(zip(order, read.readings, strict=True))
         return replace(
-            read, readings=tuple(_apply_relevance(readings[i], relevance.get(i)) for i in range(len(passages)))
+            read,
+            readings=tuple(
+                readings[i].scaled_to(relevance[i]) if i in relevance else readings[i] for i in range(len(passages))
+            ),
         )
 
     async def close(self) -> None:
         await self._cohere.close()
-
-
-def _apply_relevance(reading: PassageAssessment, relevance: float | None) -> PassageAssessment:
-    """Replaces the probability of a reading; its spans keep their shares of it."""
-    if relevance is None:
-        return reading
-    share = relevance / reading.probability if reading.probability else 0.0
-    return PassageAssessment(
-        relevance, tuple(replace(span, probability=span.probability * share) for span in reading.spans)
-    )

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from string import ascii_lowercase
 
 from bookbound.domain.chunk import Passage
@@ -77,7 +78,7 @@ class SpellingCorrector:
         openers = [each for each in _FORMS.openers if is_first and is_misspelling(word, each)]
         if len(word) < MIN_LETTERS or self._is_common(word):
             return openers + (list_other_spellings(word) if len(word) >= MIN_LETTERS else [])
-        return openers + list(_list_corrections(word))
+        return openers + [each for each in sorted(list_corrections(word)) if each[0] == word[0]]
 
     def _choose(self, word: str, used: Mapping[str, int], stems: set[str], others: Sequence[str]) -> list[str]:
         """Returns the words that are meant instead of one that the book does not use."""
@@ -135,29 +136,26 @@ def find_intended_words(word: str, word_counts: Mapping[str, int]) -> list[str]:
     return list(best.values())
 
 
-def _list_corrections(word: str) -> Iterator[str]:
-    """Yields every word that this one may misspell, whether it exists or not."""
-    for at in range(1, len(word) + 1):
+@lru_cache(maxsize=64)
+def list_corrections(word: str) -> frozenset[str]:
+    """Returns every word that this one may misspell, whether it exists or not.
+
+    Two letters are swapped, one is left out, one is doubled, or another vowel stands in a long word. Any other
+    difference more often makes another word: a colcon is no colon, and a solver does not mean to solve.
+    """
+    found: set[str] = set()
+    for at in range(len(word) + 1):
         before, after = word[:at], word[at:]
-        yield from (f"{before}{letter}{after}" for letter in ascii_lowercase)
+        found |= {f"{before}{letter}{after}" for letter in ascii_lowercase}
         if len(after) > 1:
-            yield f"{before}{after[1]}{after[0]}{after[2:]}"
-        if after[:1] == before[-1]:
-            yield f"{before}{after[1:]}"
+            found.add(f"{before}{after[1]}{after[0]}{after[2:]}")
+        if at and after[:1] == before[-1]:
+            found.add(f"{before}{after[1:]}")
         if after[:1] in VOWELS and len(word) >= MIN_LETTERS_FOR_VOWELS:
-            yield from (f"{before}{vowel}{after[1:]}" for vowel in sorted(VOWELS - {after[0]}))
+            found |= {f"{before}{vowel}{after[1:]}" for vowel in VOWELS}
+    return frozenset(found - {word})
 
 
 def is_misspelling(word: str, other: str) -> bool:
-    """Whether a word is another word with two letters swapped, one left out, one doubled, or another vowel.
-
-    Any other difference more often makes another word: a colcon is no colon, and a solver does not mean to solve.
-    """
-    shorter = min(len(word), len(other))
-    at = next((i for i in range(shorter) if word[i] != other[i]), shorter)
-    is_swapped = word[at : at + 2] == other[at : at + 2][::-1] and word[at + 2 :] == other[at + 2 :]
-    lacks_letter = word[at:] == other[at + 1 :]
-    has_doubled = at > 0 and word[at - 1 : at] == word[at : at + 1] and word[at + 1 :] == other[at:]
-    has_other_vowel = {*word[at : at + 1], *other[at : at + 1]} <= VOWELS and word[at + 1 :] == other[at + 1 :]
-    is_long = len(word) >= MIN_LETTERS_FOR_VOWELS
-    return word != other and (is_swapped or lacks_letter or has_doubled or (has_other_vowel and is_long))
+    """Returns whether a word may be a misspelling of another one."""
+    return other in list_corrections(word)

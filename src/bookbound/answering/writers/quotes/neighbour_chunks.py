@@ -59,15 +59,14 @@ def join_chunk(chunk: Chunk, page: Sequence[Chunk]) -> tuple[Chunk, int]:
     at = next((at for at, each in enumerate(page) if each.id == chunk.id), None)
     if at is None:
         return chunk, 0
-    joined, shift, first, last = chunk, 0, at, at
+    joined, first, last = chunk, at, at
     while first > 0 and _goes_on(page[first - 1], page[first]) and _fits(joined, page[first - 1]):
-        before = len(joined.text)
-        joined = _append(page[first - 1], joined)
-        shift += len(joined.text) - before
         first -= 1
+        joined = _append(page[first], joined)
+    shift = len(joined.text) - len(chunk.text)
     while last + 1 < len(page) and _goes_on(page[last], page[last + 1]) and _fits(joined, page[last + 1]):
-        joined = _append(joined, page[last + 1])
         last += 1
+        joined = _append(joined, page[last])
     breaks = (*_page_at(page[first], 0), *joined.page_breaks)
     return replace(joined, id=chunk.id, place=chunk.place, position=chunk.position, page_breaks=breaks), shift
 

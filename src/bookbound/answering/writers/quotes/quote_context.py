@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Set
 
 from bookbound.domain.chunk_layout import ChunkLayout
-from bookbound.languages import LANGUAGE
+from bookbound.languages import LANGUAGE, compiled
 from bookbound.text.tokens import extract_terms
 
 MAX_ANTECEDENTS = 2
 MAX_SUBJECT_WORDS = 4
 MAX_SUBJECT_TERMS = 2
 _FORMS = LANGUAGE.quotes
-_REFERENCE_AT_START = re.compile(_FORMS.reference_at_start, re.I)
-_CONTINUATION = re.compile(_FORMS.continuation, re.I)
-_INNER_REFERENCE = re.compile(_FORMS.inner_reference, re.I)
-_EMPTY_LEAD = re.compile(_FORMS.empty_lead, re.I)
-_PERSONAL_PRONOUN = re.compile(_FORMS.personal_pronoun, re.I)
-ANNOUNCES_TABLE = re.compile(_FORMS.announced_table, re.I)
-_ANNOUNCES_CODE = re.compile(_FORMS.announced_code, re.I)
-_ANNOUNCES_EXAMPLE = re.compile(_FORMS.announced_example, re.I)
-_CAPTION = re.compile(_FORMS.caption, re.I)
+ANNOUNCES_TABLE = compiled(_FORMS.announced_table)
 
 
 def expand_to_context(
@@ -49,13 +40,14 @@ def is_aside(layout: ChunkLayout, at: int) -> bool:
     """Returns whether a unit is no statement of the text: a caption, half a sentence or the source of a diagram."""
     if layout.kind(at) == "code":
         return layout.is_diagram(at)
-    return layout.is_cut(at) or bool(_CAPTION.match(layout.words(layout.block(at).start)))
+    return layout.is_cut(at) or bool(compiled(_FORMS.caption).match(layout.words(layout.block(at).start)))
 
 
 def introduces_next_unit(layout: ChunkLayout, at: int) -> bool:
     """Returns whether a unit needs what follows: after a colon, a formula, code that it announces, or below a label."""
     words = layout.words(at)
-    is_before_code = "code" in (layout.kind(at + 1), layout.kind(at + 2)) and bool(_ANNOUNCES_CODE.search(words))
+    has_code_after = "code" in (layout.kind(at + 1), layout.kind(at + 2))
+    is_before_code = has_code_after and bool(compiled(_FORMS.announced_code).search(words))
     is_unended = layout.kind(at + 1) == "formula" and layout.kind(at) == "sentence" and words[-1] not in ".!?…"
     is_announced = _find_announced_unit(layout, at) == at + 1
     return words.endswith((":", "：")) or is_unended or is_announced or is_before_code or layout.is_label(at)
@@ -140,13 +132,13 @@ def _announces_example(layout: ChunkLayout, at: int) -> bool:
     before = at - (at > 0 and layout.is_label(at))
     if before < 0:
         return False
-    return introduces_next_unit(layout, before) or bool(_ANNOUNCES_EXAMPLE.search(layout.words(before)))
+    return introduces_next_unit(layout, before) or bool(compiled(_FORMS.announced_example).search(layout.words(before)))
 
 
 def _is_clear_from_question(layout: ChunkLayout, at: int, question_terms: Set[str]) -> bool:
     """Returns whether "It" or "They" in the next sentence means what this one begins with and the question names."""
     subject = extract_terms(" ".join(layout.words(at).split()[:MAX_SUBJECT_WORDS]))[:MAX_SUBJECT_TERMS]
-    is_pronoun = layout.kind(at) == layout.kind(at + 1) == "sentence" and _PERSONAL_PRONOUN.match(layout.words(at + 1))
+    is_pronoun = layout.kind(at) == layout.kind(at + 1) == "sentence" and begins_with_pronoun(layout, at + 1)
     return bool(is_pronoun and subject) and question_terms >= set(subject)
 
 
@@ -156,18 +148,18 @@ def _find_introduction(layout: ChunkLayout, at: int) -> set[int]:
     if before > 0 and layout.is_label(before):
         before -= 1
     is_prose = layout.kind(before) == "sentence" and not (layout.is_label(before) or layout.listed(before))
-    if not is_prose or _EMPTY_LEAD.fullmatch(layout.words(before)):
+    if not is_prose or compiled(_FORMS.empty_lead).fullmatch(layout.words(before)):
         return set()
     return {before} | _find_antecedents(layout, before, MAX_ANTECEDENTS - 1)
 
 
 def begins_with_pronoun(layout: ChunkLayout, at: int) -> bool:
-    return bool(_PERSONAL_PRONOUN.match(layout.words(at)))
+    return bool(compiled(_FORMS.personal_pronoun).match(layout.words(at)))
 
 
 def _has_inner_reference(words: str) -> bool:
     """Returns whether a sentence means by "this property" something that it does not name itself."""
-    found = _INNER_REFERENCE.search(words)
+    found = compiled(_FORMS.inner_reference).search(words)
     if not found:
         return False
     noun = found["noun"] or found["thing"]
@@ -180,7 +172,7 @@ def _find_antecedents(layout: ChunkLayout, at: int, most: int = MAX_ANTECEDENTS)
     while len(found) < most and at > 0 and layout.kind(at) == "sentence":
         words = layout.words(at)
         continues = words[0].islower() and layout.kind(at - 1) == "formula"
-        refers = _REFERENCE_AT_START.match(words) or _CONTINUATION.search(words)
+        refers = compiled(_FORMS.reference_at_start).match(words) or compiled(_FORMS.continuation).search(words)
         if not (continues or refers or (not found and _has_inner_reference(words))):
             break
         if not layout.follows(at):
