@@ -1,7 +1,8 @@
 """`python -m lab.train.candidates`: stores what the search finds for the questions on which constants are fitted.
 
 Each held-out book is a book of its own, with its questions and some about other books. The fitted question sets,
-off-topic messages and selections come next. All passages come from the product's own search.
+our search-box questions about two more books, off-topic messages and selections come next. All passages come from the
+product's own search.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from bookbound.evaluation.quote_locations import HIDDEN_MARKUP, FileSpan, QuoteL
 from bookbound.evaluation.runner import FALSE_PREMISE_KIND
 from bookbound.models.onnx import ModelRuntime, OnnxEmbedder
 from bookbound.settings import Settings
-from lab.measure.question_sets import QuestionSet, list_question_sets
+from lab.measure.question_sets import DATA, QuestionSet, list_question_sets
 from lab.train.asked_questions import AskedQuestion, ExpectedAnswer, iterate_pairs, save_questions
 from lab.train.batches import Row, load_rows
 from lab.train.constants import OUT
@@ -35,6 +36,8 @@ T = TypeVar("T")
 SEED, FOREIGN_QUESTIONS, MAX_QUESTION_CHARS = 7, 160, 1000
 BOOKS = OUT / "books"
 OFF_TOPIC = Path("lab/train/offtopic.txt")
+SEARCH_BOX_QUESTIONS = Path("lab/train/questions")
+"""Short questions about other books, which often have all words of a block, whether or not it answers."""
 BOOKS_PER_MESSAGE = 2
 TITLES_PER_BOOK, MAX_TITLE_WORDS = 90, 4
 TITLE_FORMS = ("What is {}?", "{}", "Explain {}", "What does {} mean?")
@@ -142,7 +145,7 @@ class CandidateSearch:
 
     async def ask_all(self) -> list[AskedQuestion]:
         held_out = [name for name in sorted({row["group"] for row in self._held_out}) if self._is_wanted(name)]
-        sets = [each for each in list_question_sets() if self._is_wanted(each.name)]
+        sets = [each for each in (*list_question_sets(), *list_search_box_sets()) if self._is_wanted(each.name)]
         fitted = [each.name for each in sets if each.role == "fitted"]
         asked: list[AskedQuestion] = []
         for number, name in enumerate(held_out):
@@ -217,6 +220,11 @@ class CandidateSearch:
         """Each message goes to two of the books."""
         step = max(1, len(books) // BOOKS_PER_MESSAGE)
         return self._pick([each for i, each in enumerate(self._messages) if (i + books.index(name)) % step == 0])
+
+
+def list_search_box_sets() -> list[QuestionSet]:
+    files = sorted(SEARCH_BOX_QUESTIONS.glob("*.jsonl"))
+    return [QuestionSet(file.stem, file, DATA / "books" / file.stem, "fitted") for file in files]
 
 
 def name_file(passage: int) -> str:

@@ -33,7 +33,7 @@ from lab.train.fit_reader_constants import (
     fit_selection,
     update_constants,
 )
-from lab.train.graded_questions import GradedQuestion, TracingAssessor, grade_question, is_right_answer, score_passages
+from lab.train.graded_questions import GradedQuestion, Grading, TracingAssessor, is_right_answer, score_passages
 from lab.train.readings import StoredLogits, TokenRows
 from lab.train.recorded_readers import RAW_CONSTANTS, RecordedModels, RecordedNetwork, list_rows
 from tests.answering.conftest import ScriptedReader
@@ -58,7 +58,8 @@ def make_question(
 
 
 def make_graded(cosine: float, role: Role, is_right: bool, probability: float = 0.5) -> GradedQuestion:
-    return GradedQuestion(make_question([cosine], role), {0: PassageAssessment(probability)}, {}, is_right)
+    readings = {0: PassageAssessment(probability)}
+    return GradedQuestion(make_question([cosine], role), understand_part(QUESTION), readings, {}, None, is_right)
 
 
 def quote(text: str) -> AnswerSentence:
@@ -141,16 +142,31 @@ def test_the_features_of_a_fit_give_the_probability_of_the_product() -> None:
     asked = make_question()
     fast, strong = ScriptedReader({"c1": 0.7, "c2": 0.4}), ScriptedReader({"c1": 0.6, "c2": 0.8})
     assessor = TracingAssessor(fast, strong)
-    graded = asyncio.run(grade_question(asked, assessor, 0.03))
+    graded = asyncio.run(Grading(assessor, 0.03).grade(asked))
     assert graded is not None
     weights = strong.constants.question
     assessed = asyncio.run(assessor.assess(understand_part(QUESTION), score_passages(asked.passages, SCORE)))
     assert assessed.probability == logistic_probability(weights, graded.features(SCORE))
 
 
+def test_words_that_answer_by_their_place_are_a_feature_and_are_graded() -> None:
+    """The section is called as the question says, so its opening is quoted and not what the reader found."""
+    expected = ExpectedAnswer(((FileSpan("c0.md", 0, 30),),))
+    asked = replace(make_question([0.8], "title", expected), text="What is walking?")
+    place = replace(make_chunk().place, headings=("Walking",))
+    passage = replace(asked.passages[0], chunk=replace(make_chunk(), place=place))
+    asked = replace(asked, passages=(passage,))
+    grading = Grading(TracingAssessor(ScriptedReader({"c0": 0.2})), 0.03, SCORE, {"constant": 0.0})
+    graded = asyncio.run(grading.grade(asked))
+    assert graded is not None
+    assert graded.words is not None
+    assert graded.features(SCORE)["named"] == 1.0
+    assert graded.is_right
+
+
 def test_a_message_that_the_product_does_not_read_is_left_out() -> None:
     asked = AskedQuestion("???", "gaits", "off_topic", make_question().passages)
-    assert asyncio.run(grade_question(asked, TracingAssessor(ScriptedReader(0.9)), 0.03)) is None
+    assert asyncio.run(Grading(TracingAssessor(ScriptedReader(0.9)), 0.03).grade(asked)) is None
 
 
 def test_recorded_logits_give_the_readings_of_the_shipped_network(tmp_path: Path) -> None:

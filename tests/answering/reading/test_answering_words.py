@@ -264,7 +264,7 @@ def test_a_table_with_a_column_for_each_side_answers_a_comparison(
     assert (found is not None) == is_found
     if found:
         (span,) = found.spans
-        assert (found.feature, chunk.text[span.start : span.end].count("\n")) == ("compared", 1)
+        assert (found.feature, chunk.text[span.start : span.end].count("\n")) == ("covered", 1)
 
 
 def test_a_column_that_both_sides_share_compares_nothing(tmp_path: Path) -> None:

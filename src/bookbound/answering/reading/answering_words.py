@@ -18,8 +18,8 @@ from bookbound.domain.understanding import AskedName, QuestionPart
 from bookbound.text.exercises import is_exercise
 from bookbound.text.tokens import extract_terms
 
-WordsFeature = Literal["named", "mentioned", "covered", "compared"]
-WORDS_FEATURES: tuple[WordsFeature, ...] = ("named", "mentioned", "covered", "compared")
+WordsFeature = Literal["named", "covered"]
+WORDS_FEATURES: tuple[WordsFeature, ...] = ("named", "covered")
 # From this probability on, the reader's own words are kept.
 SURE_PROBABILITY = 0.8
 # How probable the reading of a section must be whose heading says more than the name.
@@ -123,7 +123,7 @@ def _find_mention(
         stated = [unit for unit in chunk.units if unit.kind in ("sentence", "item", "row")]
         if units := [unit for unit in stated if mention.search(chunk.text, unit.start, unit.end)]:
             chosen = next((unit for unit in units if _contains(unit, readings[at])), units[0])
-            return _mark("mentioned", at, chosen.start, chosen.end)
+            return _mark("named", at, chosen.start, chosen.end)
     return None
 
 
@@ -220,7 +220,7 @@ def _find_comparison_table(sides: Sequence[frozenset[str]], passages: Sequence[P
         for row in filter(layout.names_columns, range(len(layout))):
             columns = [frozenset(extract_terms(cell)) for cell in passage.chunk.split_row(layout.units[row])]
             if all(any(_names_side(column - common, side - common) for column in columns) for side in sides):
-                return _mark("compared", at, layout.units[row].start, layout.units[layout.table(row)[-1]].end)
+                return _mark("covered", at, layout.units[row].start, layout.units[layout.table(row)[-1]].end)
     return None
 
 
