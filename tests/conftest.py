@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -70,11 +72,16 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="session", autouse=True)
 def shared_networks() -> Iterator[None]:
-    """Opens each shipped network once per process: every copy of the strong reader takes 450 MB and a second."""
-    from bookbound.models import MODELS_FOLDER
-    from bookbound.models.onnx import OnnxNetwork
+    """Opens and verifies each shipped network and the tokenizer once per process.
+
+    Every copy of the strong reader takes 450 MB and a second, and every checksum reads the whole file.
+    """
+    from bookbound.models import MODELS_FOLDER, TOKENIZER_FILE, find_model_file
+    from bookbound.models.onnx import ModelRuntime, OnnxNetwork
 
     opened, lock = dict[tuple[Path, int], OnnxNetwork](), Lock()
+    verified, tokenizers = dict[tuple[object, ...], Path](), dict[tuple[object, ...], Any]()
+    verify, load_tokenizer = ModelRuntime._verify_file, vars(ModelRuntime)["_loaded_tokenizer"].func
 
     def open_once(file: Path, *, claim_weights: Path | None = None, threads: int = 1) -> OnnxNetwork:
         if file.parent != MODELS_FOLDER:
@@ -84,8 +91,31 @@ def shared_networks() -> Iterator[None]:
                 opened[file, threads] = OnnxNetwork(file, claim_weights=claim_weights, threads=threads)
             return opened[file, threads]
 
+    def identify(models: ModelRuntime, name: str) -> tuple[object, ...]:
+        file = find_model_file(name, models.folder)
+        try:
+            found = file.stat()
+        except OSError:
+            return ()
+        return file, found.st_ino, found.st_size, found.st_mtime_ns, models.digest(name)
+
+    def verify_once(models: ModelRuntime, name: str) -> Path:
+        key = identify(models, name)
+        if key not in verified:
+            file = verify(models, name)
+            verified[key] = file
+        return verified[key]
+
+    def load_tokenizer_once(models: ModelRuntime) -> Any:
+        key = identify(models, TOKENIZER_FILE)
+        if key not in tokenizers:
+            tokenizers[key] = load_tokenizer(models)
+        return tokenizers[key]
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bookbound.models.onnx.OnnxNetwork", open_once)
+        patch.setattr(ModelRuntime, "_verify_file", verify_once)
+        patch.setattr(ModelRuntime, "_loaded_tokenizer", property(load_tokenizer_once))
         yield
 
 
@@ -106,13 +136,27 @@ def example_book() -> Path:
 
 @pytest.fixture(scope="session")
 def example_index(example_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The index of the example book, for tests that only read it."""
+    """The index of the example book, for tests that only read it.
+
+    The first process of a test run builds it, and each has a copy.
+    """
     from bookbound import bootstrap
+    from bookbound.filesystem import wait_for_lock
+    from bookbound.filesystem.temp_copies import checksum_file
     from bookbound.settings import Settings
 
-    folder = tmp_path_factory.mktemp("example") / "index"
-    bootstrap.index_book(example_book, Settings(index=folder))
-    return folder
+    own = tmp_path_factory.mktemp("example")
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    shared = tmp_path_factory.getbasetemp().parent / "example-index" if is_worker else own / "built"
+    with wait_for_lock(shared.with_suffix(".lock")):
+        if not shared.exists():
+            bootstrap.index_book(example_book, Settings(index=own / "new"))
+            (own / "new").rename(shared)
+
+    def copy(old: str, new: str) -> None:
+        checksum_file(Path(old), Path(new))  # which leaves the holes that most of an index is
+
+    return Path(shutil.copytree(shared, own / "index", copy_function=copy))
 
 
 @pytest.fixture(scope="session")

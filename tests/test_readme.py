@@ -11,11 +11,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from threading import Timer
 
 import httpx
 import pytest
+from tests.child_process import run_child
 
 from bookbound.cli.serve_commands import DEMO_QUESTIONS
 from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, UNSURE_MESSAGE
@@ -32,20 +33,23 @@ MODELS = [shlex.split(line)[1:] for line in re.findall(r"^export .*$", MODEL_PAG
 CALLS = [shlex.split(line) for line in re.findall(r"^curl .*$", README, re.MULTILINE)]
 DOCUMENTS = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")]
 
+# The first of them runs every command of the README.
+pytestmark = pytest.mark.timeout(600)
 
-def start(*command: str, folder: Path, **variables: str) -> subprocess.Popen[str]:
+
+def start(*command: str, folder: Path, **variables: str) -> AbstractContextManager[subprocess.Popen[str]]:
     clean = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith((ENVIRONMENT_PREFIX, "PYTHONUNBUFFERED"))
     }
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=folder, env=clean | variables, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    return run_child(*command, cwd=folder, env=clean | variables, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
 def run(folder: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    running = start(*command, folder=folder, **variables)
-    out, error = running.communicate("", timeout=120)
+    with start(*command, folder=folder, **variables) as running:
+        out, error = running.communicate("")
     return subprocess.CompletedProcess(command, running.returncode, out, error)
 
 
@@ -74,16 +78,15 @@ def folder(example_book: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 def client(folder: Path) -> Iterator[httpx.Client]:
     """A client of the server that the README starts, on a free port."""
     (command,) = (command for command in COMMANDS if command[1] == "serve")
-    running = start(sys.executable, "-m", *("0" if part == "8000" else part for part in command), folder=folder)
-    assert running.stdout is not None
-    (timer := Timer(60, running.kill)).start()
-    address = re.search(r"http://[\d.]+:\d+", running.stdout.readline())
-    timer.cancel()
-    assert address, "the server prints its address first"
-    with httpx.Client(base_url=address[0], timeout=60) as client:
-        yield client
-    running.terminate()
-    running.communicate(timeout=60)
+    options = ("0" if part == "8000" else part for part in command)
+    with start(sys.executable, "-m", *options, folder=folder) as running:
+        assert running.stdout is not None
+        address = re.search(r"http://[\d.]+:\d+", running.stdout.readline())
+        assert address, "the server prints its address first"
+        with httpx.Client(base_url=address[0], timeout=60) as client:
+            yield client
+        running.terminate()
+        running.communicate(timeout=60)
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.command_tree import share_command_tree
 from tests.pipelines import remember_readings
 from tests.server.query_log.factories import make_entry, make_refused_entry, make_repository, make_requester
 from typer.testing import CliRunner
@@ -82,10 +83,16 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def remembered_readings() -> Iterator[None]:
-    """Reads for each command only what no earlier one of the module had read."""
+    """Reads for each command only what no earlier one had read."""
     with remember_readings():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_command_tree() -> Iterator[None]:
+    with share_command_tree():
         yield
 
 

@@ -220,7 +220,7 @@ def dead_model() -> Iterator[dict[str, str]]:
 
 
 def test_if_the_language_model_is_unreachable_the_book_is_quoted_and_both_streams_say_so(
-    process: Run, little_index: Path, dead_model: dict[str, str]
+    bookbound: Run, process: Run, little_index: Path, dead_model: dict[str, str]
 ) -> None:
     done = process("ask", PARTS, "--index", str(little_index), **dead_model)
     assert done.returncode == 0
@@ -228,7 +228,7 @@ def test_if_the_language_model_is_unreachable_the_book_is_quoted_and_both_stream
     assert "The language model could not be reached. Check" in done.stderr
     assert done.stderr.count("\n") == 1
     assert "secret" not in done.stdout + done.stderr
-    reply = json.loads(process("ask", PARTS, "--json", "--index", str(little_index), **dead_model).stdout)
+    reply = json.loads(bookbound("ask", PARTS, "--json", "--index", str(little_index), **dead_model).stdout)
     assert (reply["degraded"], reply["trace"]["writer"]) == (True, "quotes")
 
 

@@ -11,12 +11,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
+from mcp.shared.memory import create_client_server_memory_streams
 from mcp_types import CallToolResult, TextContent, TextResourceContents
 from tests.cli.conftest import Run
 
@@ -64,6 +65,24 @@ def connect(environment: dict[str, str], books: Path, tmp_path: Path) -> Connect
         with errors.open("w") as file:
             async with Client(stdio_client(server, file), mode=mode) as client:
                 yield client
+
+    return start
+
+
+@pytest.fixture
+def connect_here(books: Path, monkeypatch: pytest.MonkeyPatch) -> Connect:
+    """Connects the official client to what the command runs, in this process."""
+
+    @asynccontextmanager
+    async def start(**options: str) -> AsyncIterator[Client]:
+        settings = Settings(index=books, reader="fast", **options)  # type: ignore[arg-type]
+        async with create_client_server_memory_streams() as (ours, theirs):
+            monkeypatch.setattr("mcp.server.stdio.stdio_server", lambda: nullcontext(theirs))
+            serving = asyncio.create_task(bootstrap.serve_mcp_stdio(settings))
+            async with Client(nullcontext(ours)) as client:
+                yield client
+            serving.cancel()
+            await asyncio.wait([serving])
 
     return start
 
@@ -125,9 +144,9 @@ def test_every_configuration_of_the_guide_starts_the_server(
     run(use)
 
 
-def test_a_refusal_is_a_normal_result(connect: Connect) -> None:
+def test_a_refusal_is_a_normal_result(connect_here: Connect) -> None:
     async def use() -> None:
-        async with connect() as client:
+        async with connect_here() as client:
             refused = await client.call_tool("ask_book", {"question": "Which composer wrote the Flying Dutchman?"})
             assert not refused.is_error
             assert refused.structured_content["status"] == "refused"
@@ -136,11 +155,11 @@ def test_a_refusal_is_a_normal_result(connect: Connect) -> None:
     run(use)
 
 
-def test_a_book_and_an_edition_can_be_chosen(connect: Connect) -> None:
+def test_a_book_and_an_edition_can_be_chosen(connect_here: Connect) -> None:
     question = {"question": "How many legs has an ant?"}
 
     async def use() -> None:
-        async with connect() as client:
+        async with connect_here() as client:
             for choice, legs in (({"book": "ants"}, "five"), ({"book": "ants", "edition": "1.9"}, "six")):
                 answer = await client.call_tool("ask_book", question | choice)
                 assert legs in answer.structured_content["text"]
@@ -149,15 +168,15 @@ def test_a_book_and_an_edition_can_be_chosen(connect: Connect) -> None:
             assert first["book"] == "ants"
             read = await client.call_tool("read_section", {"section": first["section_id"], "book": "all"})
             assert "five legs" in read_text(read)
-        async with connect("--book", "ants", "--edition", "1.9") as client:
+        async with connect_here(book="ants", edition="1.9") as client:
             assert "six" in (await client.call_tool("ask_book", question)).structured_content["text"]
 
     run(use)
 
 
-def test_a_wrong_call_is_told_what_to_do(connect: Connect) -> None:
+def test_a_wrong_call_is_told_what_to_do(connect_here: Connect) -> None:
     async def use() -> None:
-        async with connect() as client:
+        async with connect_here() as client:
             for arguments, advice in (
                 ({"question": PARTS, "book": "wasps"}, "Choose one of: ants@1.10, ants@1.9. Call list_books"),
                 ({"question": PARTS, "book": "no such/name"}, "must begin with a letter or digit"),
@@ -176,9 +195,9 @@ def test_a_wrong_call_is_told_what_to_do(connect: Connect) -> None:
     run(use)
 
 
-def test_chapters_are_resources_of_every_book(connect: Connect) -> None:
+def test_chapters_are_resources_of_every_book(connect_here: Connect) -> None:
     async def use() -> None:
-        async with connect() as client:
+        async with connect_here() as client:
             resources = (await client.list_resources()).resources
             assert {str(each.uri) for each in resources} >= {DRIVES, "bookbound://books/ants@1.9/chapters/Ants"}
             for each in resources:

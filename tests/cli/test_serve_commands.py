@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.child_process import run_child
 from tests.cli.conftest import Run
 from tests.server.server_process import run_server_process
 from tests.server.thread_server import run_in_thread
@@ -74,15 +75,15 @@ def test_after_the_end_of_a_pipe_the_demo_keeps_serving_and_logs_nothing(
     demo_folder: Path, environment: dict[str, str]
 ) -> None:
     command = [sys.executable, "-m", "bookbound", "demo"]
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, cwd=demo_folder, env=environment
+    with run_child(
+        *command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, cwd=demo_folder, env=environment
     ) as running:
         assert running.stdout is not None
         address = next(match[0] for line in running.stdout if (match := re.search(r"http://[\d.]+:\d+", line)))
         assert httpx.post(f"{address}/ask", json={"question": DEMO_QUESTIONS[0]}, timeout=60).status_code == 200
         assert running.poll() is None
         running.send_signal(signal.SIGTERM)
-    assert running.returncode == 130
+        assert running.wait(60) == 130
     assert not log_folder(demo_folder / DEMO_FOLDER).exists()
 
 

@@ -436,7 +436,6 @@ def book_with_model(request: pytest.FixtureRequest, lamps: Path) -> Iterator[tup
             llm_model="m-1",
             llm_url=services.openai_url,
             llm_api=request.param,
-            answer_timeout_seconds=5,
             answer_threshold=0.0,
         )
         with bootstrap.open_book(settings) as book:

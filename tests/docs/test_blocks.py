@@ -131,6 +131,7 @@ def sandbox(example_book: Path, example_index: Path, tmp_path: Path) -> Sandbox:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # a block may index, calibrate and serve
 @pytest.mark.parametrize("block", COMMANDS, ids=str)
 def test_commands_run(block: Block, sandbox: Sandbox, server: str, website: str, node: str) -> None:
     if "curl" in block.code and not shutil.which("curl"):
@@ -149,6 +150,7 @@ def test_commands_run(block: Block, sandbox: Sandbox, server: str, website: str,
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # the sandbox gives each block 300 seconds
 @pytest.mark.parametrize("block", PYTHON, ids=str)
 def test_python_runs(block: Block, sandbox: Sandbox) -> None:
     done = sandbox.run([sys.executable, "-W", "error", "-c", block.code])

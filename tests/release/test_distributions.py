@@ -19,7 +19,8 @@ from bookbound.cli.source_commit import find_commit
 from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE
 from bookbound.models import LARGE_FILES
 
-pytestmark = pytest.mark.slow
+# They build and install the distributions.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGE = REPOSITORY / "src" / "bookbound"
 MAX_INDEX_FILE_BYTES = 100 * 2**20

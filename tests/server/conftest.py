@@ -1,12 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from tests.application_parts import share_application_parts
+from tests.command_tree import share_command_tree
 from tests.server.server_process import run_fast_server
 
 from bookbound.domain.reply import Reply
@@ -16,6 +18,12 @@ from bookbound.testing import ScriptedBackend
 
 Scripted = Callable[..., TestClient]
 Served = Callable[..., AbstractContextManager[str]]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_application_parts() -> Iterator[None]:
+    with share_application_parts(), share_command_tree():
+        yield
 
 
 @pytest.fixture

@@ -27,7 +27,11 @@ from bookbound.settings import Settings
 from bookbound.testing.scripted_replies import VENDOR_ERRORS
 from bookbound.testing.scripted_services import Fault, ScriptedServices
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600),  # the first of them waits for servers of which many run at once
+    pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection"),
+]
 HORN = "In fog the horn sounds for four seconds in every minute."
 KEEPER = "The keeper writes down in the log book at which hour the horn was started and at which hour it was stopped."
 BOOK = f"# Lighthouse\n\n## The fog horn\n\n{HORN}\n{KEEPER}\n"
@@ -102,7 +106,9 @@ def fault_case(endpoint: str, fault: Fault, name: str = "", reply: Any = MODEL_R
 
     def begin(services: ScriptedServices) -> None:
         services.reply_with(reply, always=True)
-        services.fail_with(fault, endpoint=endpoint, always=True, retry_after=wait)
+        # The date counts from when the fault begins, which may be long after the cases were collected.
+        at = datetime.now(UTC) + wait if isinstance(wait, timedelta) else wait
+        services.fail_with(fault, endpoint=endpoint, always=True, retry_after=at)
 
     sentences = (HORN,) if reply is TWO_SENTENCES else ()
     return Case(name or f"{endpoint} {fault.name}", SERVICES[endpoint], begin, sentences=sentences, **expected)
@@ -116,8 +122,8 @@ def bad_reply_case(endpoint: str, name: str, reply: Any) -> Case:
 def immediate_cases(endpoint: str) -> tuple[Case, ...]:
     """Each fault of an endpoint that is visible at once; rate limits without a wait, with seconds and with a date."""
     faults = [each for each in Fault if endpoint in each.endpoints and each not in (Fault.RATE_LIMITED, *LATE_FAULTS)]
-    date = datetime.now(UTC) + timedelta(minutes=30)
-    limits = {"": (None, (10,)), " for seconds": (41, (41,)), " until a date": (date, tuple(range(1200, 1801)))}
+    later = timedelta(minutes=30), tuple(range(1200, 1801))
+    limits = {"": (None, (10,)), " for seconds": (41, (41,)), " until a date": later}
     limited = partial(fault_case, endpoint, Fault.RATE_LIMITED, status=429)
     return (
         *(fault_case(endpoint, each) for each in faults),

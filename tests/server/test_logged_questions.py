@@ -29,7 +29,8 @@ from bookbound.server.query_log.address_hash import make_address_hasher
 from bookbound.server.query_log.database import QueryLogDatabase
 from bookbound.settings import Settings
 
-pytestmark = pytest.mark.slow
+# The first of them asks a server on every way there is.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 HORN = "In fog the horn of Quorrelwick sounds for four seconds in every minute."
 KEEPER = "The keeper Vantongeren writes down in the log book at which hour the horn was started."
 BOOK = f"# Lighthouse\n\n## The fog horn\n\n{HORN}\n{KEEPER}\n"

@@ -116,6 +116,7 @@ def test_the_document_matches_its_snapshot() -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # it sends thousands of requests
 def test_no_request_gets_a_500_or_an_undocumented_response(served: Served) -> None:
     with served() as address:
         schema = schemathesis.openapi.from_url(f"{address}/openapi.json")

@@ -22,6 +22,7 @@ from bookbound.sources.fingerprints import fingerprint_source
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(600),  # the first of them reads all hostile sources, each with 20 seconds of processor time
     pytest.mark.skipif(sys.platform == "win32", reason="this system cannot limit memory and processor time"),
 ]
 GROUPS, READINGS = 8, 40

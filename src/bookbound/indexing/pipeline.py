@@ -108,10 +108,9 @@ async def build_index(
         manifest = _build_manifest(book, pages, chunks, embedder)
         incremental.check_missing_words(manifest, None if force else published)
         if _is_reproducible(book):
-            read_fingerprint = source.fingerprint_with(version, book.outside_files)
-            # This comparison comes last, so that it notices an earlier change, and the next run a later one.
-            if fingerprint == source.fingerprint_with(version, outside_files):
-                manifest = replace(manifest, source_fingerprint=read_fingerprint)
+            # What is compared comes last: it shows every change before it, and the next run sees every change after it.
+            read, again = (source.fingerprint_with(version, files) for files in (book.outside_files, outside_files))
+            manifest = replace(manifest, source_fingerprint=read if again == fingerprint else "")
         async with store.writer(manifest) as writer, aclosing(reusable.vectors(chunks)) as batches:
             _diff_published(await load_published_manifest(store), pages, force)  # another process may have published
             done = 0

@@ -36,6 +36,7 @@ async def published(store: EdgeStore) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # it starts and kills 200 processes
 def test_after_each_kill_a_complete_index_is_published(tmp_path: Path) -> None:
     chance, processes = random.Random(7), multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload(["tests.indexing.store.changing_book"])

@@ -81,6 +81,7 @@ class EditedBook:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # thousands of operations, each on the disk
 def test_random_operations_leave_the_same_as_in_a_dictionary(tmp_path: Path) -> None:
     async def go() -> None:
         book = EditedBook(tmp_path / "index")
