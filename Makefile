@@ -39,7 +39,8 @@ lab-test: $(VENV)/.lab   ## check the types of the lab and test it
 tour: $(VENV)/.lab    ## follow a question and a page through the code
 	$(BIN)/python -m lab.measure.tour
 
-check: $(VENV)/.dev   ## format, lint and types
+check: $(VENV)/.dev   ## format, lint, types and large files
+	$(BIN)/python -m release.large_files
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
