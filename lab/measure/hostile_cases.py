@@ -17,7 +17,7 @@ from bookbound.domain.judgement import Evidence
 from bookbound.indexing.split import split_page
 from bookbound.models.onnx import ModelRuntime, OnnxEmbedder
 from bookbound.sources import parse_book
-from bookbound.text.sentences import split_sentences
+from bookbound.text import split_sentences
 from lab.measure.question_sets import DATA, MEASURE, list_question_sets
 
 CASES = MEASURE / "hostile.jsonl"

@@ -23,9 +23,8 @@ from bookbound.answering.understanding import understand, understand_part
 from bookbound.answering.writers.quotes.quote_writer import QuoteWriter
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Assessment
-from bookbound.domain.question import NO_DEADLINE, Question, Retrieval
+from bookbound.domain.question import NO_DEADLINE, Question, QuestionPart, Retrieval
 from bookbound.domain.reply import AnswerSentence
-from bookbound.domain.understanding import QuestionPart
 from bookbound.evaluation.quote_locations import FileSpan
 from bookbound.models.cross_encoder import CrossEncoder, LogitScale, Weights, logistic_probability
 from lab.train.asked_questions import AskedQuestion, ExpectedAnswer

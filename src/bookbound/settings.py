@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import tomllib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from shlex import quote
@@ -14,7 +14,6 @@ from typing import Any
 
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import ConfigError
-from bookbound.unknown_settings import describe_unknown_names, find_near_name
 
 ENVIRONMENT_PREFIX, SETTINGS_FILE, SECRET_SUFFIXES = "BOOKBOUND_", "bookbound.toml", ("_key", "_url")
 COMMAND_LINE_ORIGIN = "command line"
@@ -160,7 +159,7 @@ def warn_unknown_variables(environment: Mapping[str, str] = os.environ) -> None:
     known = {ENVIRONMENT_PREFIX + name.upper() for name in SETTING_NAMES}
     unknown = sorted(environment.keys() - known - OTHER_VARIABLES)
     for name in (name for name in unknown if name.startswith(ENVIRONMENT_PREFIX)):
-        if near := find_near_name(name.removeprefix(ENVIRONMENT_PREFIX), SETTING_NAMES):
+        if near := _find_near_name(name.removeprefix(ENVIRONMENT_PREFIX), SETTING_NAMES):
             warnings.warn(f"{name} is not a setting. Did you mean {ENVIRONMENT_PREFIX}{near.upper()}?", stacklevel=2)
 
 
@@ -169,7 +168,7 @@ def _find_values(
 ) -> dict[str, tuple[Any, str]]:
     """Each setting that is set, with its value as written and its origin."""
     values = _read_settings_file(folder)
-    if problems := describe_unknown_names(values, SETTING_NAMES):
+    if problems := _describe_unknown_names(values, SETTING_NAMES):
         raise ConfigError(f"{SETTINGS_FILE} {problems}")
     found = {name: (value, SETTINGS_FILE) for name, value in values.items()}
     for name in SETTING_NAMES:
@@ -219,6 +218,26 @@ def _read_settings_file(folder: Path | None) -> dict[str, Any]:
         raise ConfigError(f"{SETTINGS_FILE} is nested too deeply.") from None
     except ValueError as error:  # not TOML, not UTF-8, or a number with too many digits
         raise ConfigError(f"{SETTINGS_FILE} is not valid TOML: {error}") from error
+
+
+def _find_near_name(name: str, known: Sequence[str]) -> str:
+    """The setting with almost the same name, or the only one that has all words of this name, or an empty text."""
+    from difflib import get_close_matches
+
+    wanted = name.lower().replace("-", "_")
+    with_words = [each for each in known if set(wanted.split("_")) <= set(each.split("_"))]
+    return next(iter(get_close_matches(wanted, known, 1, 0.75) or (with_words if len(with_words) == 1 else [])), "")
+
+
+def _describe_unknown_names(values: Mapping[str, Any], known: Sequence[str]) -> str:
+    """What to do about each value that is not a setting; an empty text if there is none."""
+    hints: dict[str, str] = {}
+    for name in sorted(values.keys() - set(known)):
+        near = _find_near_name(name, known)
+        section = " Write settings without a [section]." if isinstance(values[name], dict) else ""
+        hints[name] = f" Did you mean {near}?" if near else section
+    problems = " It ".join(f"sets `{name}`, which is not a setting.{hint}" for name, hint in hints.items())
+    return problems if all(hints.values()) else f"{problems} Settings are: {', '.join(known)}."
 
 
 _KINDS = {"str": "text", "Path": "a path", "int": "a whole number", "float": "a number"}

@@ -11,7 +11,7 @@ from bookbound.domain.document import SourceSpan
 from bookbound.domain.judgement import AnswerSpan, Evidence, PassageAssessment, SentenceSupport
 from bookbound.models.cross_encoder import CrossEncoder, ReaderConstants
 from bookbound.models.onnx import ModelRuntime
-from bookbound.text.sentences import split_sentences
+from bookbound.text import split_sentences
 
 
 class VerbatimVerifier:

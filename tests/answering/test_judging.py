@@ -16,8 +16,7 @@ from bookbound.answering.pipeline import Pipeline
 from bookbound.answering.understanding.spelling import SpellingCorrector
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Assessment, PassageAssessment
-from bookbound.domain.question import NO_DEADLINE, AnswerScope, Deadline, Question
-from bookbound.domain.understanding import QuestionPart
+from bookbound.domain.question import NO_DEADLINE, AnswerScope, Deadline, Question, QuestionPart
 from bookbound.settings import Settings
 
 

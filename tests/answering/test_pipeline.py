@@ -39,7 +39,9 @@ from bookbound.domain.question import (
     AnswerScope,
     Deadline,
     Question,
+    QuestionPart,
     Retrieval,
+    Understanding,
 )
 from bookbound.domain.reply import (
     NOT_IN_BOOK_MESSAGE,
@@ -56,7 +58,6 @@ from bookbound.domain.reply import (
     WriterEvent,
 )
 from bookbound.domain.trace import TokenUsage
-from bookbound.domain.understanding import QuestionPart, Understanding
 from bookbound.settings import Settings
 
 GEAR_QUESTION = "What are the three parts of a strain wave gear?"

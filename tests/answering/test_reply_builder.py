@@ -9,10 +9,9 @@ from bookbound.answering.reply_builder import Draft, Findings, build_reply, has_
 from bookbound.answering.understanding import understand
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
-from bookbound.domain.question import Question, Retrieval
+from bookbound.domain.question import Question, QuestionKind, Retrieval
 from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Unsure
 from bookbound.domain.trace import Trace
-from bookbound.domain.understanding import QuestionKind
 
 Make = Callable[..., Passage]
 NOT_ANSWERED = Judgement(0.1, (), (), "Poor", RefusalReason.INSUFFICIENT_GROUNDING)

@@ -18,7 +18,7 @@ from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
 from bookbound.domain.reply import Answer, Refusal
 from bookbound.settings import Settings
-from bookbound.text.sentences import split_sentences
+from bookbound.text import split_sentences
 
 BOOK = {
     "walking.md": "# Walking\n\nA **biped** keeps its [centre of mass](https://x.example/com) above its feet.\n\n"

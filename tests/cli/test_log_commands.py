@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.cli.conftest import Run
 from tests.server.query_log.factories import make_entry, make_repository, make_unsure_entry
 
-from bookbound.domain.query_log_entry import QueryStatus
+from bookbound.domain.trace import QueryStatus
 from bookbound.server.query_log import log_folder
 from bookbound.server.query_log.database import QueryLogDatabase
 from bookbound.server.report.presentation import REPORT_COLUMNS

@@ -11,10 +11,9 @@ from bookbound.cli import reply_view
 from bookbound.domain.chunk import Chunk, Passage, Place, QuotableUnit
 from bookbound.domain.document import SourceSpan
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
-from bookbound.domain.question import Retrieval
+from bookbound.domain.question import QuestionKind, Retrieval
 from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Unsure
 from bookbound.domain.trace import StageTiming, TokenUsage, Trace
-from bookbound.domain.understanding import QuestionKind
 
 PLACE = Place("a.md", "/a", "Part", "Page", ("Section",), "section", 10, 80)
 TEXT = "First words. Second words.\n\nsudo make install\n    --all"

@@ -54,9 +54,9 @@ from bookbound.domain.errors import (
 )
 from bookbound.domain.judgement import Evidence, RefusalReason
 from bookbound.domain.language_model import LANGUAGE_MODEL_SERVICE
-from bookbound.domain.query_log_entry import Requester
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
 from bookbound.domain.reply import Answer, AnswerSentence, Reply
+from bookbound.domain.trace import Requester
 from bookbound.indexing.embed import openai_embedder as embeddings
 from bookbound.indexing.store import qdrant_client
 from bookbound.models import cohere

@@ -1,10 +1,10 @@
-"""Rates, and what a result says about its buckets."""
+"""Rates, and what is shown of a bucket."""
 
 from __future__ import annotations
 
 import pytest
 
-from bookbound.domain.rate import BucketState, RateLimit, RateLimitBucket, RateLimitResult
+from bookbound.domain.rate import RateLimit, RateLimitBucket
 
 
 @pytest.mark.parametrize(
@@ -29,21 +29,5 @@ def test_an_invalid_rate_is_an_error_with_an_example(text: str) -> None:
         RateLimit.parse(text)
 
 
-def make_state(policy: str, remaining: int, wait: float) -> BucketState:
-    return BucketState(RateLimitBucket(policy, "client-1", RateLimit(10, 60)), remaining, wait)
-
-
-def test_the_tightest_bucket_is_empty_for_longest() -> None:
-    result = RateLimitResult(
-        False, (make_state("session", 0, 3.2), make_state("address", 0, 40.1), make_state("question", 7, 59))
-    )
-    assert result.tightest.bucket.policy == "address"
-    assert result.retry_after == 41
-
-
-def test_the_wait_is_at_least_one_second() -> None:
-    assert RateLimitResult(False, (make_state("session", 0, 0.0),)).retry_after == 1
-
-
 def test_the_repr_has_no_client() -> None:
-    assert "client-1" not in repr(make_state("session", 0, 0.0))
+    assert "client-1" not in repr(RateLimitBucket("session", "client-1", RateLimit(10, 60)))

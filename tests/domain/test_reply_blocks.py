@@ -10,8 +10,7 @@ from bookbound.domain.chunk import Chunk, Place, QuotableUnit, UnitKind
 from bookbound.domain.document import SourceSpan
 from bookbound.domain.judgement import Evidence
 from bookbound.domain.reply import AnswerSentence
-from bookbound.domain.reply_blocks import ListItem, build_blocks
-from bookbound.domain.reply_markdown import render_markdown
+from bookbound.domain.reply_blocks import ListItem, build_blocks, render_markdown
 
 
 def make_chunk(*pieces: tuple[UnitKind, str] | str, name: str = "a", cut: str = "") -> Chunk:

@@ -22,9 +22,8 @@ from bookbound.answering.pipeline import Pipeline
 from bookbound.answering.understanding import understand_part
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Assessment, PassageAssessment
-from bookbound.domain.question import NO_DEADLINE, Deadline
+from bookbound.domain.question import NO_DEADLINE, Deadline, QuestionPart
 from bookbound.domain.reply import Answer, Refusal, Unsure
-from bookbound.domain.understanding import QuestionPart
 from bookbound.evaluation.question_set import EvaluationQuestion, EvidenceQuote
 from bookbound.evaluation.runner import (
     CachedAssessor,

@@ -21,8 +21,7 @@ from bookbound.domain.errors import (
 )
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.ports import IndexStore
-from bookbound.indexing.archive import export_index, import_index
-from bookbound.indexing.archive_format import CHUNKS_MEMBER, MANIFEST_MEMBER, VECTORS_MEMBER
+from bookbound.indexing.archive import CHUNKS_MEMBER, MANIFEST_MEMBER, VECTORS_MEMBER, export_index, import_index
 from bookbound.indexing.pipeline import BookSource, build_index
 from bookbound.indexing.store.edge_store import EdgeStore
 from bookbound.sources import parse_book
@@ -156,7 +155,7 @@ def test_nothing_is_exported_into_an_index(name: str, book: Path, tmp_path: Path
 def test_an_index_too_large_to_import_is_not_exported(
     book: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bookbound.indexing.archive_format.MAX_MANIFEST_BYTES", 100)
+    monkeypatch.setattr("bookbound.indexing.archive.MAX_MANIFEST_BYTES", 100)
     with pytest.raises(BookIndexError, match="too large"):
         asyncio.run(export_index(publish_book(book, tmp_path / "here"), tmp_path / "f", ignore_progress))
     assert not (tmp_path / "f").exists()

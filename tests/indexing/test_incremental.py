@@ -5,20 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bookbound.domain.chunk import Chunk, Place
 from bookbound.domain.errors import ServiceUnreachableError
+from bookbound.domain.ports import Vectors
 from bookbound.indexing.incremental import EMBED_BATCH_SIZE, PREFETCH_BATCHES, BookDiff, ReusableIndex
 from bookbound.indexing.pipeline import BookSource, build_index
 from bookbound.indexing.store.edge_store import EdgeStore
 from bookbound.sources import parse_book
 from bookbound.testing import ScriptedEmbedder
-
-if TYPE_CHECKING:
-    from bookbound.domain.ports import Vectors
 
 PAGES = 400
 

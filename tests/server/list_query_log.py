@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bookbound.domain.query_log_entry import QueryLogEntry
+from bookbound.domain.trace import QueryLogEntry
 from bookbound.server.query_log import NullQueryLog
 
 

@@ -21,10 +21,9 @@ from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import BookNotFoundError, IndexNotFoundError, OverloadedError, ServiceUnreachableError
 from bookbound.domain.judgement import Assessment
 from bookbound.domain.ports import Embedder
-from bookbound.domain.query_log_entry import QueryStatus, Requester
-from bookbound.domain.question import NO_DEADLINE, Deadline, Question, Retrieval
+from bookbound.domain.question import NO_DEADLINE, Deadline, Question, QuestionPart, Retrieval
 from bookbound.domain.reply import Reply
-from bookbound.domain.understanding import QuestionPart
+from bookbound.domain.trace import QueryStatus, Requester
 from bookbound.server.admission import AdmissionController
 from bookbound.server.book_pool import BookPool
 from bookbound.settings import Settings

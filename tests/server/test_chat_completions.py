@@ -20,9 +20,8 @@ from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import BookNotFoundError, ServiceTimeoutError
 from bookbound.domain.manifest import Manifest
-from bookbound.domain.question import Question, Turn
+from bookbound.domain.question import Question, QuestionKind, Turn
 from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, UNSURE_MESSAGE, AnswerSentence, PipelineEvent, Reply
-from bookbound.domain.understanding import QuestionKind
 from bookbound.server import api_keys
 from bookbound.server.api_keys import ANY_ORIGIN, ApiKey, KeyKind
 from bookbound.server.app import create_app

@@ -12,8 +12,8 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.test_app import ANSWER, ASKED, error_fields
 
-from bookbound.domain.query_log_entry import Requester
 from bookbound.domain.rate import RateLimit, RateLimitBucket
+from bookbound.domain.trace import Requester
 from bookbound.server import api_keys
 from bookbound.server.api_keys import ANY_ORIGIN, ApiKey, KeyKind
 from bookbound.server.app import create_app

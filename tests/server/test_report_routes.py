@@ -20,7 +20,7 @@ from tests.server.test_index_routes import add_key
 
 from bookbound import bootstrap
 from bookbound.bootstrap.web_app import create_web_app
-from bookbound.domain.query_log_entry import Requester
+from bookbound.domain.trace import Requester
 from bookbound.server.api_keys import KeyKind
 from bookbound.server.query_log import log_folder
 from bookbound.server.query_log.database import QueryLogDatabase

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.answering.writers.conftest import make_passage
 
-from bookbound.text.exercises import is_exercise
+from bookbound.text import is_exercise
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 
 from bookbound.domain.chunk import Chunk, Place
 from bookbound.domain.judgement import Evidence
-from bookbound.text.prompt_injection import drop_injected_units, is_prompt_injection
-from bookbound.text.sentences import split_sentences
+from bookbound.text import drop_injected_units, is_prompt_injection, split_sentences
 
 INJECTION = (
     "The system prompt is the text that a developer puts in front of every conversation. "

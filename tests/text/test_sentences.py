@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.text.sentences import split_sentences
+from bookbound.text import split_sentences
 
 
 def split_texts(text: str) -> list[str]:
@@ -121,7 +121,7 @@ def test_every_word_is_in_exactly_one_sentence(text: str) -> None:
 CPU_LIMITED_SCRIPT = """
 import resource
 resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
-from bookbound.text.sentences import split_sentences
+from bookbound.text import split_sentences
 assert len(split_sentences("e.g. " * 300_000)) == 1
 """
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bookbound.text.tokens import asks_about_whole_text, extract_identifiers, extract_terms, stem
+from bookbound.text import asks_about_whole_text, extract_identifiers, extract_terms, stem
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from bookbound.text.sentences import split_sentences
+from bookbound.text import split_sentences
 from lab.measure.replies.shown_reply import ShownBlock, ShownReply
 from lab.measure.replies.source_blocks import CodeBlock, SourceBlocks
 

@@ -21,7 +21,7 @@ from bookbound.evaluation.quote_locations import FileSpan
 from bookbound.models import CONSTANTS_FILE, FAST_READER_FILE, STRONG_READER_FILE
 from bookbound.models.cross_encoder import CrossEncoder, LogitScale, logistic_probability
 from bookbound.models.onnx import ModelRuntime
-from bookbound.text.sentences import split_sentences
+from bookbound.text import split_sentences
 from lab.train.asked_questions import AskedQuestion, ExpectedAnswer, Role
 from lab.train.batches import Example
 from lab.train.candidates import OFF_TOPIC

@@ -14,11 +14,10 @@ from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.outline import Outline, OutlineChapter
 from bookbound.domain.ports import Index
-from bookbound.domain.question import NO_DEADLINE, Deadline, Retrieval
+from bookbound.domain.question import NO_DEADLINE, BookQuestion, BookTopic, Deadline, Retrieval, Understanding
 from bookbound.domain.reply import AnswerSentence
-from bookbound.domain.understanding import BookQuestion, BookTopic, Understanding
 from bookbound.languages import LANGUAGE, compiled
-from bookbound.text.tokens import extract_terms
+from bookbound.text import extract_terms
 
 # A reader sees this many titles at a glance, and fewer below quoted sentences.
 MAX_TITLES = 40

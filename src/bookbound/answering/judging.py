@@ -13,10 +13,9 @@ from bookbound.answering.understanding import understand
 from bookbound.answering.understanding.spelling import SpellingCorrector, phrase_keyword
 from bookbound.domain.judgement import Assessment
 from bookbound.domain.ports import Assessor
-from bookbound.domain.question import AnswerScope, Deadline, Question, Retrieval
+from bookbound.domain.question import AnswerScope, Deadline, Question, QuestionKind, Retrieval, Understanding
 from bookbound.domain.reply import SEARCH_TOOL_NAME
 from bookbound.domain.trace import StageClock
-from bookbound.domain.understanding import QuestionKind, Understanding
 
 
 @dataclass(slots=True)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from bookbound.answering.selection import locate_selection
 from bookbound.domain.chunk import Chunk, Passage
 from bookbound.domain.ports import Embedder, Index
-from bookbound.domain.question import MAX_PASSAGES, AnswerScope, Deadline, Question, Retrieval
+from bookbound.domain.question import MAX_PASSAGES, AnswerScope, Deadline, Question, Retrieval, Understanding
 from bookbound.domain.trace import StageClock
-from bookbound.domain.understanding import Understanding
 
 if TYPE_CHECKING:
     from bookbound.domain.ports import Vectors

@@ -20,10 +20,9 @@ from bookbound.answering.writers.quotes.neighbour_chunks import join_neighbours
 from bookbound.answering.writers.quotes.quote_writer import QuoteWriter
 from bookbound.domain.errors import InvalidInputError, ServiceError
 from bookbound.domain.ports import PassageFormatter
-from bookbound.domain.question import CompletedQuestion, Deadline, Question, Retrieval
+from bookbound.domain.question import CompletedQuestion, Deadline, Question, QuestionKind, Retrieval, Understanding
 from bookbound.domain.reply import Answer, AnswerSentence, PipelineEvent, Reply, WriterEvent
 from bookbound.domain.trace import StageClock, Trace
-from bookbound.domain.understanding import QuestionKind, Understanding
 
 log = logging.getLogger("bookbound.answering.pipeline")
 # Enough to compare two ways to complete a follow-up; the whole answer is read later.

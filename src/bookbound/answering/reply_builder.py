@@ -9,12 +9,10 @@ from dataclasses import dataclass, field, replace
 from bookbound.answering.writers.quotes.quote_writer import quote_closest
 from bookbound.domain.chunk import Place
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
-from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Retrieval
+from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, QuestionKind, Retrieval, Understanding
 from bookbound.domain.reply import Answer, AnswerSentence, MissingPart, Refusal, Reply, Unsure, WriterEvent
 from bookbound.domain.trace import TokenUsage, Trace
-from bookbound.domain.understanding import QuestionKind, Understanding
-from bookbound.text.exercises import is_exercise
-from bookbound.text.tokens import extract_terms
+from bookbound.text import extract_terms, is_exercise
 
 MAX_CLOSEST_SECTIONS = 3
 # Below the score from which passages are read, a section is about something else.

@@ -12,7 +12,7 @@ from bookbound.domain.chunk import Chunk, Place, QuotableUnit
 from bookbound.domain.document import SourceSpan
 from bookbound.domain.ports import Index
 from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, Deadline
-from bookbound.text.sentences import split_sentences
+from bookbound.text import split_sentences
 
 ChunkOffset = tuple[Chunk, int]
 MAX_CANDIDATES = 5

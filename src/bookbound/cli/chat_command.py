@@ -15,9 +15,8 @@ from bookbound.cli.book_access import open_book
 from bookbound.cli.options import BookOption, EditionOption, IndexOption
 from bookbound.cli.reply_view import format_passages, format_reply
 from bookbound.domain.errors import BookboundError
-from bookbound.domain.question import MAX_TURN_ANSWER_CHARS, MAX_TURNS, CompletedQuestion, Turn
+from bookbound.domain.question import MAX_TURN_ANSWER_CHARS, MAX_TURNS, CompletedQuestion, QuestionKind, Turn
 from bookbound.domain.reply import Answer, AnswerSentence, PipelineEvent, Reply
-from bookbound.domain.understanding import QuestionKind
 from bookbound.library import Book
 from bookbound.settings import load_settings
 

@@ -21,7 +21,7 @@ from bookbound.contracts.serialization import build_highlight_link
 from bookbound.domain.book_ref import UNNAMED_EDITION_LABEL
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.judgement import Evidence, RefusalReason
-from bookbound.domain.question import SELECTION_CHUNK_ID, Retrieval
+from bookbound.domain.question import SELECTION_CHUNK_ID, QuestionKind, Retrieval
 from bookbound.domain.reply import (
     Answer,
     AnswerSentence,
@@ -35,7 +35,6 @@ from bookbound.domain.reply import (
 )
 from bookbound.domain.reply_blocks import build_blocks
 from bookbound.domain.trace import Trace
-from bookbound.domain.understanding import QuestionKind
 
 if TYPE_CHECKING:
     from bookbound.contracts.agent import AgentResponse

@@ -36,9 +36,9 @@ from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
 from bookbound.domain.chunk import Place
 from bookbound.domain.errors import BookboundError, BookNotFoundError, InvalidInputError
 from bookbound.domain.judgement import Judgement
+from bookbound.domain.question import QuestionKind
 from bookbound.domain.reply import Answer, AnswerSentence, PipelineEvent, Refusal, Reply, Unsure, join_sentences
-from bookbound.domain.reply_markdown import escape_markdown
-from bookbound.domain.understanding import QuestionKind
+from bookbound.domain.reply_blocks import escape_markdown
 
 PATHS = ("/v1/chat/completions", "/v1/models", "/v1/models/{model}")
 INVALID_STATUS = 400

@@ -15,7 +15,7 @@ from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.judgement import Evidence
 from bookbound.domain.question import MAX_PASSAGES, MAX_TURNS, Question, Retrieval, Turn
 from bookbound.domain.reply import Answer, Refusal, Reply, Unsure, join_sentences
-from bookbound.domain.reply_markdown import escape_markdown
+from bookbound.domain.reply_blocks import escape_markdown
 
 MAX_SECTION_CHARS = 20_000
 """The longest text that `read_section` returns at once, about 5,000 tokens."""

@@ -7,9 +7,8 @@ from time import perf_counter, time_ns
 from typing import Literal
 
 from bookbound.domain.book_ref import BookRef
-from bookbound.domain.query_log_entry import Requester
 from bookbound.domain.reply import Reply
-from bookbound.domain.trace import StageClock, Trace
+from bookbound.domain.trace import Requester, StageClock, Trace
 
 RequestKind = Literal["question", "search"]
 

@@ -25,8 +25,7 @@ from bookbound.domain.reply import (
     find_source_numbers,
     join_sentences,
 )
-from bookbound.domain.reply_blocks import ReplyBlock, build_blocks
-from bookbound.domain.reply_markdown import render_markdown
+from bookbound.domain.reply_blocks import ReplyBlock, build_blocks, render_markdown
 from bookbound.domain.trace import Trace
 
 # A link with only the first and last words of a long quote stays short and survives a change between them.

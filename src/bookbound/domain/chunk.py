@@ -1,12 +1,13 @@
-"""Defines chunks, their places in the book, and the passages that a search returns."""
+"""Defines chunks, their places in the book, how their units belong together, and the passages that a search returns."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from bookbound.domain.document import MarkupSpan, PageBreak, SourceSpan, find_source_span, safe_url
@@ -17,6 +18,16 @@ MAX_HEADING_PATH_BYTES = 160
 
 The limit is in bytes because a token covers at least one byte, while one character may take several tokens.
 """
+MAX_LABEL_CHARACTERS = 60
+MAX_COLUMN_NAME_CHARACTERS = 40  # a longer cell is content
+MAX_WHOLE_UNITS = 10
+MAX_WHOLE_CHARACTERS = 900
+"""A list or table that has no more is always quoted as a whole."""
+_CELL_BORDER = re.compile(r"(?<!\S)\|(?!\S)")
+_BLANK_LINE = re.compile(r"\n\s*\n")
+_DIAGRAM = re.compile(
+    r"\s*(?:flowchart|graph\s+(?:TD|TB|LR|RL|BT)|sequenceDiagram|classDiagram|stateDiagram|erDiagram|gantt|mindmap)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +98,6 @@ class QuotableUnit(NamedTuple):
         return self._replace(start=self.start + blank, end=self.start + len(words))
 
 
-_CELL_BORDER = re.compile(r"(?<!\S)\|(?!\S)")
-
-
 def find_cells(text: str, start: int, end: int, markup: Iterable[MarkupSpan]) -> Iterator[tuple[int, int]]:
     """Yields where the cells of the row at `start` to `end` begin and end; a bar in code or a formula ends none."""
     verbatim = [span for span in markup if span.kind in ("inline_code", "inline_formula")]
@@ -156,3 +164,117 @@ class Passage:
 
     chunk: Chunk
     score: float
+
+
+@dataclass(frozen=True)
+class ChunkLayout:
+    """The units of a chunk by number; units without a blank line between them are a block."""
+
+    chunk: Chunk
+
+    @cached_property
+    def units(self) -> tuple[QuotableUnit, ...]:
+        """The units of the index; a text that has none is one sentence."""
+        return self.chunk.units or (QuotableUnit("sentence", 0, len(self.chunk.text)),)
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    def words(self, at: int) -> str:
+        return self.chunk.text[self.units[at].start : self.units[at].end]
+
+    def kind(self, at: int) -> str:
+        """Returns the kind of a unit, or an empty text if there is no such unit."""
+        return self.units[at].kind if 0 <= at < len(self) else ""
+
+    def touched(self, start: int, end: int) -> list[int]:
+        """Returns the units that contain any of the characters `start` to `end`."""
+        return [at for at, unit in enumerate(self.units) if unit.start < end and unit.end > start]
+
+    def follows(self, at: int) -> bool:
+        """Returns whether a unit is in the same block as the unit before it."""
+        if not 0 < at < len(self):
+            return False
+        return not _BLANK_LINE.search(self.chunk.text, self.units[at - 1].end, self.units[at].start)
+
+    def block(self, at: int) -> range:
+        return _find_run(at, self.follows)
+
+    def listed(self, at: int) -> range:
+        """Returns the whole list of a unit without its introduction, or an empty range."""
+        first = next((other for other in self.block(at) if self.kind(other) == "item"), at + 1)
+        return range(first, self.block(at).stop) if first <= at else range(0)
+
+    def item(self, at: int) -> range:
+        """Returns the units from the head of a list item to this unit."""
+        heads = [other for other in self.listed(at) if other <= at and self.kind(other) == "item"]
+        return range(heads[-1] if heads else at, at + 1)
+
+    def whole_item(self, at: int) -> range:
+        """Returns all units of the list item that contains a unit, or the unit alone."""
+        heads = [other for other in self.listed(at) if self.kind(other) == "item"]
+        after = next((head for head in heads if head > at), self.listed(at).stop if heads else at + 1)
+        return range(self.item(at).start, after)
+
+    def table(self, at: int) -> range:
+        """Returns the consecutive rows around a row."""
+        return _find_run(at, self._continues_table)
+
+    def names_columns(self, at: int) -> bool:
+        """Returns whether a row names the columns of a table; at the start of a chunk it may be an ordinary row."""
+        if self._continues_table(at) or not self._continues_table(at + 1):
+            return False
+        cells, below = map(self.chunk.split_row, self.units[at : at + 2])
+        has_corner = not cells[0] and bool(below[0])  # the column of row names has no name
+        if at > 0 or has_corner:
+            return True
+        return not any(len(cell) > MAX_COLUMN_NAME_CHARACTERS or re.search(r"^\W*\d|\.$", cell) for cell in cells)
+
+    def _continues_table(self, at: int) -> bool:
+        return self.kind(at) == self.kind(at - 1) == "row" and self.follows(at)
+
+    def is_label(self, at: int) -> bool:
+        """Returns whether a unit heads what follows and says nothing itself: a heading, the title of a note."""
+        if self.kind(at) == "heading":
+            return True
+        words = self.words(at)
+        is_alone = self.kind(at) == "sentence" and len(self.block(at)) == 1 and self.kind(at + 1) not in ("", "formula")
+        is_short = len(words) <= MAX_LABEL_CHARACTERS and (words[-1].isalnum() or words[-1] == ")")
+        return is_alone and is_short and not re.search(r"\s[:|–—-]\s|: ", words)
+
+    def is_cut(self, at: int) -> bool:
+        """Returns whether a unit is half a sentence, whose other half is in the chunk before or after."""
+        return (at == 0 and self.chunk.cut_start) or (at == len(self) - 1 and self.chunk.cut_end)
+
+    def is_diagram(self, at: int) -> bool:
+        """Returns whether a unit is the source of a diagram, which a reader sees as a picture."""
+        return self.kind(at) == "code" and bool(_DIAGRAM.match(self.words(at)))
+
+    def is_short(self, run: range) -> bool:
+        return len(run) <= MAX_WHOLE_UNITS and sum(len(self.words(at)) for at in run) <= MAX_WHOLE_CHARACTERS
+
+    def stretches(self, chosen: Iterable[int]) -> Iterator[range]:
+        """Yields what is quoted in one piece: adjacent items or rows, a label with what it heads, else one unit."""
+        run: list[int] = []
+        for at in sorted(chosen):
+            if run and not (at == run[-1] + 1 and self._continues(at)):
+                yield range(run[0], run[-1] + 1)
+                run = []
+            run.append(at)
+        if run:
+            yield range(run[0], run[-1] + 1)
+
+    def _continues(self, at: int) -> bool:
+        rows = self.kind(at) == self.kind(at - 1) == "row"
+        together = self.follows(at) and (rows or at - 1 in self.listed(at))
+        return together or self.is_label(at - 1)
+
+
+def _find_run(at: int, continues: Callable[[int], bool]) -> range:
+    """Returns the longest run of numbers around one of them in which each but the first continues the one before."""
+    first, last = at, at
+    while continues(first):
+        first -= 1
+    while continues(last + 1):
+        last += 1
+    return range(first, last + 1)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from bookbound.domain.chunk import Chunk, Passage
 from bookbound.domain.judgement import Assessment, Evidence, Judgement, SentenceSupport
 from bookbound.domain.language_model import ModelEvent, Prompt, RequestOptions, SearchTool
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.outline import Outline
-from bookbound.domain.query_log_entry import QueryLogEntry
-from bookbound.domain.question import NO_DEADLINE, Deadline, Question, Retrieval
+from bookbound.domain.question import NO_DEADLINE, Deadline, Question, QuestionPart, Retrieval, Understanding
 from bookbound.domain.rate import RateLimitBucket, RateLimitResult
 from bookbound.domain.reply import WriterEvent
-from bookbound.domain.understanding import QuestionPart, Understanding
+from bookbound.domain.trace import QueryLogEntry
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Vectors = NDArray[np.float32]
+Vectors: TypeAlias = "NDArray[np.float32]"  # in quotes: most of the program does without numpy
 
 
 class Embedder(Protocol):

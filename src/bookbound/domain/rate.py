@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, field
 from typing import Self
@@ -59,13 +58,3 @@ class RateLimitResult:
 
     is_allowed: bool
     states: tuple[BucketState, ...]
-
-    @property
-    def tightest(self) -> BucketState:
-        """The bucket with the least remaining; of empty ones the one with the longest wait."""
-        return min(self.states, key=lambda state: (state.remaining, -state.wait_seconds))
-
-    @property
-    def retry_after(self) -> int:
-        """Whole seconds until no bucket is empty; at least 1, so that no client retries too early."""
-        return max(1, math.ceil(max((each.wait_seconds for each in self.states if not each.remaining), default=0)))

@@ -10,8 +10,7 @@ from typing import ClassVar
 from bookbound.domain.chunk import Passage, Place, UnitKind
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason, ReplyStatus
 from bookbound.domain.question import SELECTION_CHUNK_ID, CompletedQuestion, Retrieval
-from bookbound.domain.reply_blocks import ReplyBlock, build_blocks
-from bookbound.domain.reply_markdown import escape_markdown, render_markdown
+from bookbound.domain.reply_blocks import ReplyBlock, build_blocks, escape_markdown, render_markdown
 from bookbound.domain.trace import TokenUsage, Trace
 
 SUPPORT_THRESHOLD = 0.5  # the probability is fitted, so from here on support is the likelier case
@@ -87,6 +86,7 @@ class Answer:
     """An answer whose every sentence is supported by the words that it cites."""
 
     status: ClassVar = ReplyStatus.ANSWERED
+    kind: ClassVar[None] = None  # an answer has no reason for a refusal
     sentences: tuple[AnswerSentence, ...]
     passages: tuple[Passage, ...]
     judgement: Judgement

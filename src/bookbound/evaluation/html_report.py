@@ -101,7 +101,7 @@ def build_metric_tables(metrics: MetricsDict) -> Iterator[MetricTable]:
     ]
     yield MetricTable("Citations", ("", f"{citations['citations']} in all"), rows)
     times = {"total": metrics["latency_ms"]["all"], **metrics["latency_ms"]["by_stage"]}
-    rows = [(stage, *(_format_milliseconds(time[name]) for name in ("p50", "p95"))) for stage, time in times.items()]
+    rows = [(stage, *(format_share(time[name], 1) for name in ("p50", "p95"))) for stage, time in times.items()]
     yield MetricTable("Milliseconds", ("", "p50", "p95"), rows)
 
 
@@ -134,9 +134,5 @@ def format_count_share(count: int, total: int) -> str:
     return f"{count} ({count / total:.0%})" if total else str(count)
 
 
-def format_share(value: float | None) -> str:
-    return NO_VALUE if value is None else f"{value:.3f}"
-
-
-def _format_milliseconds(value: float | None) -> str:
-    return NO_VALUE if value is None else f"{value:.1f}"
+def format_share(value: float | None, places: int = 3) -> str:
+    return NO_VALUE if value is None else f"{value:.{places}f}"

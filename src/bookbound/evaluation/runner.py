@@ -12,9 +12,8 @@ from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.judgement import Assessment, ReplyStatus
 from bookbound.domain.ports import Assessor
-from bookbound.domain.question import MAX_PASSAGES, NO_DEADLINE, Deadline, Question
+from bookbound.domain.question import MAX_PASSAGES, NO_DEADLINE, Deadline, Question, QuestionPart
 from bookbound.domain.reply import Answer, Reply, Unsure
-from bookbound.domain.understanding import QuestionPart
 from bookbound.evaluation import MetricsDict
 from bookbound.evaluation.question_set import EvaluationQuestion
 from bookbound.evaluation.quote_locations import HIDDEN_MARKUP, FileSpan, QuoteLocator, QuoteSpans
@@ -211,7 +210,7 @@ def build_result_row(outcome: QuestionOutcome) -> MetricsDict:
         "question": item.question,
         "expected": describe_expected_answer(item),
         "status": result.status.value,
-        "reason": None if isinstance(reply, Answer) else reply.kind.value,
+        "reason": reply.kind and reply.kind.value,
         "got": reply.words if isinstance(reply, Answer) else "\n".join([reply.text, *shown]),
         "verdict": describe_verdict(outcome),
         "probability": reply.judgement.probability,

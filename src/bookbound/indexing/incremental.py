@@ -7,20 +7,14 @@ import hashlib
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.document import Page
 from bookbound.domain.errors import IncompleteSourceError
 from bookbound.domain.manifest import Manifest, PageFingerprint
-from bookbound.domain.ports import Embedder, Index
+from bookbound.domain.ports import Embedder, Index, Vectors
 
-if TYPE_CHECKING:
-    from bookbound.domain.ports import Vectors
-
-    Batch = list[tuple[Chunk, Vectors | None]]
-
-
+Batch = list[tuple[Chunk, "Vectors | None"]]
 EMBED_BATCH_SIZE, MAX_BATCH_SIZE = 128, 1024
 """A batch is full when it has this many chunks to embed, or this many chunks in all."""
 PREFETCH_BATCHES = 1  # embedded while an earlier one is stored; more would only wait in memory

@@ -19,7 +19,7 @@ from bookbound.indexing import incremental
 from bookbound.indexing.incremental import BookDiff, ReusableIndex
 from bookbound.indexing.split import SPLITTER_VERSION, split_page
 from bookbound.languages.detection import detect_foreign_language
-from bookbound.text.tokens import extract_terms
+from bookbound.text import extract_terms
 
 MAX_SAMPLED_PAGES, MAX_SAMPLED_CHARS = 50, 2_000  # of each page: enough words to tell a language, at any size
 ProgressCallback = Callable[[str, int, int], None]

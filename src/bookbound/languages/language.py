@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from bookbound.domain.understanding import BookTopic, SmallTalk
+from bookbound.domain.question import BookTopic, SmallTalk
 
 
 @cache

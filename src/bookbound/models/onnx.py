@@ -12,17 +12,15 @@ from functools import cached_property, lru_cache
 from math import exp
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 import tokenizers
 
 from bookbound import models as model_files
+from bookbound.domain.ports import Vectors
 from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.models.networks import Outputs, RemoteNetwork, open_session
-
-if TYPE_CHECKING:
-    from bookbound.domain.ports import Vectors
 
 P = ParamSpec("P")
 T = TypeVar("T")

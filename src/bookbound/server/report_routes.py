@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse
 from bookbound.contracts.http_contract import Context, Problem, ProblemError, ProblemKind
 from bookbound.contracts.v1 import ErrorModel
 from bookbound.domain.book_ref import BookRef
-from bookbound.domain.query_log_entry import QueryStatus
+from bookbound.domain.trace import QueryStatus
 from bookbound.evaluation import MetricsDict
 from bookbound.server.api_keys import ReloadingKeyRing
 from bookbound.server.index_routes import ADMIN_ONLY, ERROR_RESPONSES, AdminKeyId

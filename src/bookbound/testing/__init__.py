@@ -13,13 +13,13 @@ from bookbound.domain.chunk import Chunk, Passage, Place
 from bookbound.domain.document import SourceSpan
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
 from bookbound.domain.manifest import Manifest
+from bookbound.domain.ports import PassageFormatter, Vectors
 from bookbound.domain.question import NO_DEADLINE, Deadline, Question, Retrieval
 from bookbound.domain.reply import SEARCH_TOOL_NAME, Answer, AnswerSentence, PipelineEvent, Refusal, Reply, Unsure
 from bookbound.domain.trace import Stage, StageClock, StageTiming, Trace
 
 if TYPE_CHECKING:
     from bookbound.contracts.request_context import RequestContext
-    from bookbound.domain.ports import PassageFormatter, Vectors
 
 VectorFunction = Callable[[str, int], list[float]]
 """Returns the vector of a text with this many dimensions."""

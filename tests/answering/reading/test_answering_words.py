@@ -14,7 +14,7 @@ from bookbound.domain.judgement import AnswerSpan, PassageAssessment
 from bookbound.domain.question import SELECTION_CHUNK_ID, Question
 from bookbound.indexing.split import split_page
 from bookbound.sources import parse_book
-from bookbound.text.sentences import split_sentences
+from bookbound.text import split_sentences
 
 TEXT = "Tuples hold together several objects. They cannot be changed."
 UNSURE = PassageAssessment(0.05)

@@ -16,7 +16,7 @@ from bookbound.answering.understanding.follow_up import complete_follow_up, prop
 from bookbound.domain.question import AnswerScope, CompletedQuestion, Question, Retrieval, Turn
 from bookbound.domain.reply import Answer
 from bookbound.settings import Settings
-from bookbound.text.tokens import extract_terms
+from bookbound.text import extract_terms
 
 EXAMPLES = [json.loads(line) for line in (Path(__file__).parent / "follow_ups.jsonl").read_text("utf-8").splitlines()]
 MIN_SHARE = 0.8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bookbound.answering.understanding.special_messages import parse_book_question, recognize_small_talk
-from bookbound.domain.understanding import BookQuestion, BookTopic, SmallTalk
+from bookbound.domain.question import BookQuestion, BookTopic, SmallTalk
 
 SMALL_TALK: dict[SmallTalk, list[str]] = {
     "greeting": ["hello", "Hi there!", "hey", "good morning", "Hello again", "yo", "Good evening, everyone"],

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from tests.indexing.embed.adapters import make_embedder, run_and_close
 
-from bookbound.domain.ports import Embedder
+from bookbound.domain.ports import Embedder, Vectors
 from bookbound.models.onnx import OnnxEmbedder
 from bookbound.testing.scripted_services import ScriptedServices
-
-if TYPE_CHECKING:
-    from bookbound.domain.ports import Vectors
 
 WALKING, STEPPING, COOKING = (
     "The robot walks on two legs.",

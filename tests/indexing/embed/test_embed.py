@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookbound.domain.errors import ServiceResponseError
+from bookbound.domain.ports import Vectors
 from bookbound.indexing.embed import MAX_CONCURRENT_REQUESTS, embed_in_batches, normalize_vectors
-
-if TYPE_CHECKING:
-    from bookbound.domain.ports import Vectors
 
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.integers() | st.none() | st.booleans() | st.text()
 LARGE = 10**400

@@ -2,21 +2,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from tests.indexing.embed.adapters import KEY
 
 from bookbound.domain.errors import ServiceAuthenticationError
+from bookbound.domain.ports import Vectors
 from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.indexing.embed.cohere_embedder import CohereEmbedder
 from bookbound.indexing.embed.embedding_cache import CachingEmbedder
 from bookbound.models.cohere import CohereClient
 from bookbound.testing.scripted_services import Fault, ScriptedServices
-
-if TYPE_CHECKING:
-    from bookbound.domain.ports import Vectors
 
 
 class Clock:

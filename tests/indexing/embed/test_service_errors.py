@@ -6,7 +6,6 @@ import asyncio
 import logging
 import traceback
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -20,14 +19,11 @@ from bookbound.domain.errors import (
     ServiceTimeoutError,
     ServiceUnreachableError,
 )
-from bookbound.domain.ports import Embedder
+from bookbound.domain.ports import Embedder, Vectors
 from bookbound.domain.question import Deadline
 from bookbound.indexing.embed import MAX_CONCURRENT_REQUESTS
 from bookbound.services import MAX_ATTEMPTS
 from bookbound.testing.scripted_services import Fault, ScriptedServices
-
-if TYPE_CHECKING:
-    from bookbound.domain.ports import Vectors
 
 QUESTION = "What does only the reader know?"
 ENDPOINTS = {"cohere": ("embed", "cohere"), "openai": ("embeddings", "embeddings")}

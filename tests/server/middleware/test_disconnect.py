@@ -18,10 +18,9 @@ from tests.server.thread_server import run_in_thread
 
 from bookbound.answering.pipeline import Pipeline
 from bookbound.domain.book_ref import BookRef
-from bookbound.domain.query_log_entry import QueryStatus
 from bookbound.domain.question import Question
 from bookbound.domain.reply import Reply
-from bookbound.domain.trace import StageClock
+from bookbound.domain.trace import QueryStatus, StageClock
 from bookbound.server.admission import AdmissionController
 from bookbound.server.app import create_app
 from bookbound.server.book_pool import BookPool

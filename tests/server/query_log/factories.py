@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from bookbound.domain.judgement import RefusalReason
-from bookbound.domain.query_log_entry import QueryLogEntry, QueryMode, QueryStatus, Requester
+from bookbound.domain.trace import QueryLogEntry, QueryMode, QueryStatus, Requester
 from bookbound.server.query_log.address_hash import make_address_hasher
 from bookbound.server.query_log.background_writer import BackgroundQueryLog
 from bookbound.server.query_log.database import QueryLogDatabase

@@ -27,7 +27,7 @@ from tests.servers.backend_servers import Postgres, wait_until
 
 from bookbound.domain.errors import ServiceUnreachableError
 from bookbound.domain.judgement import RefusalReason
-from bookbound.domain.query_log_entry import QueryLogEntry, QueryMode, QueryStatus
+from bookbound.domain.trace import QueryLogEntry, QueryMode, QueryStatus
 from bookbound.server.query_log.background_writer import BackgroundQueryLog
 from bookbound.server.query_log.repository import LossReport, QueryLogRepository
 

@@ -19,7 +19,7 @@ from tests.server.query_log.factories import (
 
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import ConfigError
-from bookbound.domain.query_log_entry import QueryMode, QueryStatus
+from bookbound.domain.trace import QueryMode, QueryStatus
 from bookbound.server.query_log import schema
 from bookbound.server.query_log.database import QueryLogDatabase
 from bookbound.server.query_log.history import QueryLogTotals, count_totals, open_snapshot

@@ -8,8 +8,8 @@ from tests.server.query_log.factories import RETENTION, close_and_count, make_re
 from tests.servers.backend_servers import Postgres
 
 from bookbound import testing
-from bookbound.domain.query_log_entry import QueryLogEntry
 from bookbound.domain.question import AnswerScope, Question
+from bookbound.domain.trace import QueryLogEntry
 from bookbound.server.query_log.address_hash import (
     ADDRESS_KEY_FILE,
     load_or_create_key,

@@ -11,9 +11,9 @@ import pytest
 from bookbound import testing
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import ServiceUnreachableError
-from bookbound.domain.query_log_entry import QueryLogEntry, QueryStatus, Requester
 from bookbound.domain.question import Question
 from bookbound.domain.reply import Reply
+from bookbound.domain.trace import QueryLogEntry, QueryStatus, Requester
 from bookbound.server.query_log import NullQueryLog, record_question
 
 

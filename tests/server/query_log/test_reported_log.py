@@ -11,7 +11,7 @@ from tests.server.query_log.factories import make_entry, make_refused_entry, mak
 from tests.server.test_index_routes import add_key
 
 from bookbound.bootstrap.web_app import create_web_app
-from bookbound.domain.query_log_entry import Requester
+from bookbound.domain.trace import Requester
 from bookbound.server.api_keys import KeyKind
 from bookbound.server.query_log.database import QueryLogDatabase
 from bookbound.server.query_log.schema import Vote

@@ -11,7 +11,7 @@ from tests.server.query_log.conftest import Rows
 from tests.server.query_log.factories import make_entry, make_repository
 
 from bookbound.domain.errors import ServiceError
-from bookbound.domain.query_log_entry import Requester
+from bookbound.domain.trace import Requester
 from bookbound.server.query_log.database import QueryLogDatabase
 from bookbound.server.query_log.schema import Vote
 from bookbound.server.query_log.votes import VoteStore

@@ -13,7 +13,7 @@ from tests.server.query_log.factories import make_repository
 
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
 from bookbound.domain.manifest import ChapterSummary, Manifest
-from bookbound.domain.query_log_entry import QueryLogEntry
+from bookbound.domain.trace import QueryLogEntry
 from bookbound.evaluation import MetricsDict
 from bookbound.models.onnx import OnnxEmbedder
 from bookbound.server.query_log.database import QueryLogDatabase

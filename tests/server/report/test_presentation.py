@@ -12,7 +12,7 @@ from tests.server.query_log.factories import make_entry, make_refused_entry
 from tests.server.report.report_factory import UNTIL, build_report, make_manifest
 
 from bookbound.domain.book_ref import BookRef
-from bookbound.domain.query_log_entry import QueryMode
+from bookbound.domain.trace import QueryMode
 from bookbound.evaluation.svg_plots import SvgPlot
 from bookbound.server.report.presentation import plot_latency, plot_questions, render_report
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from bookbound.domain.query_log_entry import QueryMode
+from bookbound.domain.trace import QueryMode
 from bookbound.evaluation import MetricsDict
 from bookbound.models.onnx import OnnxEmbedder
 from bookbound.server.report import QuestionWording, question_groups

@@ -16,7 +16,7 @@ from tests.server.report.report_factory import UNTIL, build_report, make_manifes
 
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.judgement import RefusalReason
-from bookbound.domain.query_log_entry import QueryLogEntry, QueryMode, QueryStatus, Requester
+from bookbound.domain.trace import QueryLogEntry, QueryMode, QueryStatus, Requester
 from bookbound.evaluation import COUNT_COLUMNS
 from bookbound.evaluation.metrics import compute_metrics
 from bookbound.server.query_log.database import QueryLogDatabase

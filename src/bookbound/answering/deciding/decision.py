@@ -17,8 +17,7 @@ from bookbound.domain.judgement import (
     RefusalReason,
     RetrievalQuality,
 )
-from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval
-from bookbound.domain.understanding import Understanding
+from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question, Retrieval, Understanding
 
 MAX_EVIDENCE = 8
 # How much an answer to only one part of a question is worth, chosen on the development sets.

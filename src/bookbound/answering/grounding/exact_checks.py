@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from bookbound.answering.grounding.quantities import convert_number_words, has_only_known_quantities
 from bookbound.answering.grounding.supporting_units import CitedEvidence, extract_term_set
 from bookbound.languages import LANGUAGE, compiled
-from bookbound.text.sentences import split_sentences
-from bookbound.text.tokens import STOP_WORDS, extract_identifiers, normalize_text, split_words, stem
+from bookbound.text import STOP_WORDS, extract_identifiers, normalize_text, split_sentences, split_words, stem
 
 _FORMS = LANGUAGE.claims
 _CITATION_MARK = re.compile(

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from bookbound.answering.grounding.quantities import convert_number_words
 from bookbound.domain.chunk import QuotableUnit
 from bookbound.domain.judgement import Evidence
-from bookbound.text.prompt_injection import drop_injected_units
-from bookbound.text.tokens import extract_terms
+from bookbound.text import drop_injected_units, extract_terms
 
 MAX_UNITS = 5
 MIN_ADDED_TERMS = 2

@@ -15,7 +15,7 @@ from bookbound.domain.reply import SUPPORT_THRESHOLD, AnswerSentence, WriterEven
 from bookbound.domain.trace import StageClock
 from bookbound.languages.detection import is_english
 from bookbound.models.cross_encoder import CrossEncoder, log_odds, logistic_probability
-from bookbound.text.prompt_injection import drop_injected_units
+from bookbound.text import drop_injected_units
 
 MAX_PARAPHRASE_CHARACTERS = 1000
 

@@ -8,10 +8,9 @@ from math import log
 from bookbound.answering.reading.answering_words import SURE_PROBABILITY, WORDS_FEATURES, find_answering_words
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import AnswerSpan, Assessment, PassageAssessment
-from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, Deadline
-from bookbound.domain.understanding import QuestionPart
+from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, Deadline, QuestionPart
 from bookbound.models.cross_encoder import CrossEncoder, Weights, log_odds, logistic_probability
-from bookbound.text.tokens import extract_terms
+from bookbound.text import extract_terms
 
 # How many passages the fast reader reads first and at most, and the strong reader at most.
 FIRST_PASSAGES = 6

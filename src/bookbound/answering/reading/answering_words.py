@@ -10,13 +10,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple
 
-from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
-from bookbound.domain.chunk_layout import ChunkLayout
+from bookbound.domain.chunk import Chunk, ChunkLayout, Passage, QuotableUnit
 from bookbound.domain.judgement import AnswerSpan, PassageAssessment
-from bookbound.domain.question import SELECTION_CHUNK_ID
-from bookbound.domain.understanding import AskedName, QuestionPart
-from bookbound.text.exercises import is_exercise
-from bookbound.text.tokens import extract_terms
+from bookbound.domain.question import SELECTION_CHUNK_ID, AskedName, QuestionPart
+from bookbound.text import extract_terms, is_exercise
 
 WordsFeature = Literal["named", "covered"]
 WORDS_FEATURES: tuple[WordsFeature, ...] = ("named", "covered")

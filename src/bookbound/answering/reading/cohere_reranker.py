@@ -10,8 +10,7 @@ from bookbound.answering.reading.answerability import names_nothing
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Assessment
 from bookbound.domain.ports import Assessor
-from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, Deadline
-from bookbound.domain.understanding import QuestionPart
+from bookbound.domain.question import NO_DEADLINE, SELECTION_CHUNK_ID, Deadline, QuestionPart
 
 if TYPE_CHECKING:
     from bookbound.models.cohere import CohereClient

@@ -7,11 +7,9 @@ import re
 from bookbound.answering.understanding.follow_up import can_answer_alone
 from bookbound.answering.understanding.question_parts import split_comparison, split_question
 from bookbound.answering.understanding.special_messages import parse_book_question, recognize_small_talk
-from bookbound.domain.question import Question
-from bookbound.domain.understanding import AskedName, QuestionKind, QuestionPart, Understanding, Wants
+from bookbound.domain.question import AskedName, Question, QuestionKind, QuestionPart, Understanding, Wants
 from bookbound.languages import LANGUAGE, compiled
-from bookbound.text.sentences import split_sentences
-from bookbound.text.tokens import asks_about_whole_text, extract_terms
+from bookbound.text import asks_about_whole_text, extract_terms, split_sentences
 
 _FORMS = LANGUAGE.questions
 _FORM_TERMS = frozenset(extract_terms(_FORMS.form_words))

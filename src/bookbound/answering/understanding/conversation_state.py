@@ -13,7 +13,7 @@ from bookbound.answering.understanding.question_topic import (
     is_definition,
 )
 from bookbound.languages import LANGUAGE, compiled
-from bookbound.text.tokens import extract_terms
+from bookbound.text import extract_terms
 
 _FORMS = LANGUAGE.follow_ups
 

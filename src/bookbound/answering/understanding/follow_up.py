@@ -19,7 +19,7 @@ from bookbound.answering.understanding.question_topic import (
 )
 from bookbound.domain.question import MAX_QUESTION_CHARS, MAX_TURNS, AnswerScope, Question, Turn
 from bookbound.languages import LANGUAGE, compiled
-from bookbound.text.tokens import asks_about_whole_text, extract_terms, stem
+from bookbound.text import asks_about_whole_text, extract_terms, stem
 
 MAX_COMPLETIONS = 4
 PREFERENCE = 0.4

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 
 from bookbound.languages import LANGUAGE, compiled
-from bookbound.text.sentences import split_sentences
-from bookbound.text.tokens import extract_terms
+from bookbound.text import extract_terms, split_sentences
 
 MAX_PARTS = 5
 MIN_PART_WORDS = 4

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bookbound.answering.understanding.question_parts import DEFINITION_OPENING, split_comparison
 from bookbound.languages import LANGUAGE, compiled
-from bookbound.text.tokens import extract_terms, stem
+from bookbound.text import extract_terms, stem
 
 _FORMS = LANGUAGE.phrases
 _VERBS = frozenset(map(stem, _FORMS.verbs))

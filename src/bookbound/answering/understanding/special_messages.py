@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from bookbound.domain.understanding import BookQuestion, SmallTalk
+from bookbound.domain.question import BookQuestion, SmallTalk
 from bookbound.languages import LANGUAGE, compiled
-from bookbound.text.prompt_injection import is_prompt_injection
+from bookbound.text import is_prompt_injection
 
 MAX_BOOK_QUESTION_CHARS = 120
 _BOOK_FORMS = LANGUAGE.book_questions

@@ -13,7 +13,7 @@ from bookbound.domain.chunk import Passage
 from bookbound.domain.ports import Embedder, Index
 from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.languages import LANGUAGE
-from bookbound.text.tokens import STOP_WORDS, normalize_text, split_words, stem
+from bookbound.text import STOP_WORDS, normalize_text, split_words, stem
 
 MAX_CORRECTED_CHARS = 500
 MAX_KEYWORD_CHARS = 60

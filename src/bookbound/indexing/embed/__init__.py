@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bookbound.domain.ports import Vectors
 from bookbound.services import build_response_error
-
-if TYPE_CHECKING:
-    from bookbound.domain.ports import Vectors
-
 
 MAX_CONCURRENT_REQUESTS = 4
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bookbound.domain.errors import ConfigError
+from bookbound.domain.ports import Vectors
 from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.indexing.embed import embed_in_batches, normalize_vectors
 from bookbound.models.cohere import SERVICE_NAME, CohereClient, InputType
 from bookbound.models.onnx import EMBEDDER_MAX_TOKENS, ModelRuntime
-
-if TYPE_CHECKING:
-    from bookbound.domain.ports import Vectors
-
 
 MULTILINGUAL_MODEL, ENGLISH_MODEL = "embed-multilingual-v3.0", "embed-english-v3.0"
 DIMENSION, BATCH_SIZE = 1024, 96  # of all v3 models, and the most texts that Cohere takes at once

@@ -11,15 +11,11 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from bookbound import filesystem
-from bookbound.domain.ports import Embedder
+from bookbound.domain.ports import Embedder, Vectors
 from bookbound.domain.question import NO_DEADLINE, Deadline
-
-if TYPE_CHECKING:
-    from bookbound.domain.ports import Vectors
-
 
 QUESTION_TTL_SECONDS = 3600.0
 KEY_BYTES = 32  # of SHA-256

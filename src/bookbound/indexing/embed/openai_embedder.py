@@ -5,19 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import numpy as np
 import openai
 
 from bookbound import services
+from bookbound.domain.ports import Vectors
 from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.indexing.embed import embed_in_batches, normalize_vectors
 from bookbound.models.onnx import EMBEDDER_MAX_TOKENS, ModelRuntime
-
-if TYPE_CHECKING:
-    from bookbound.domain.ports import Vectors
-
 
 SERVICE = "embeddings"
 DEFAULT_MODEL, DEFAULT_URL = "text-embedding-3-small", "https://api.openai.com/v1"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from bookbound.domain.chunk import Chunk, Place, QuotableUnit, UnitKind
 from bookbound.domain.document import Block, BlockKind
 from bookbound.domain.errors import ConfigError
-from bookbound.text.sentences import split_sentences
+from bookbound.text import split_sentences
 
 CharSpan = tuple[int, int]
 # What it costs to start a chunk at a fragment, relative to a chunk as far from its target size as possible, which

@@ -6,21 +6,17 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bookbound import filesystem
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.errors import BookIndexError
 from bookbound.domain.manifest import Manifest
+from bookbound.domain.ports import Vectors
 from bookbound.filesystem import DiskFullError
 from bookbound.indexing.store.edge_shard import EdgeShard, optimize_shard
 from bookbound.indexing.store.generations import SHARD_FOLDER, FinishedGeneration, FolderGenerations
 from bookbound.indexing.store.hybrid_index import HybridIndex, PointBuilder, verify_contents
 from bookbound.indexing.store.index_format import no_earlier_error, report_write_errors
-
-if TYPE_CHECKING:
-    from bookbound.domain.ports import Vectors
-
 
 OPTIMIZE_ABOVE_CHUNKS = 20_000
 """Fewer are searched exactly, which is fast: optimizing takes a minute of processor time for 100,000 chunks."""

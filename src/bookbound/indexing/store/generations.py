@@ -28,15 +28,7 @@ from bookbound.domain.errors import BookIndexError, ConfigError, CorruptIndexErr
 from bookbound.domain.manifest import Manifest
 from bookbound.filesystem import temp_copies
 from bookbound.indexing.store import index_format
-from bookbound.indexing.store.index_format import (
-    KEPT_GENERATIONS,
-    NO_INDEX_MESSAGE,
-    damaged_file_error,
-    is_generation_id,
-    new_generation_id,
-    report_read_errors,
-    report_write_errors,
-)
+from bookbound.indexing.store.index_format import KEPT_GENERATIONS, is_generation_id
 
 MANIFEST_FILE, SHARD_FOLDER = "manifest.json", "shard"
 INDEX_NAMES = {"books/", "generations/", "current", "lock", ".gitignore", "operating-point.json"}
@@ -59,7 +51,7 @@ class FinishedGeneration(NamedTuple):
         shard = folder / SHARD_FOLDER
         created = datetime.now(UTC).isoformat(timespec="seconds")
         manifest = replace(manifest, generation=folder.name, created=created)
-        with report_write_errors():
+        with index_format.report_write_errors():
             filesystem.sync_tree(shard)
             checksums = {
                 path.relative_to(shard).as_posix(): temp_copies.checksum_file(path)
@@ -93,7 +85,7 @@ class FinishedGeneration(NamedTuple):
 
     def read(self) -> tuple[Manifest, dict[str, str]]:
         """Returns the manifest and the checksums of the files."""
-        with report_read_errors(MANIFEST_FILE):
+        with index_format.report_read_errors(MANIFEST_FILE):
             content = (self.folder / MANIFEST_FILE).read_bytes()
         # Parsed before the hash is compared, so that another format is not reported as damage.
         manifest, rest = index_format.load_manifest(content)
@@ -104,15 +96,15 @@ class FinishedGeneration(NamedTuple):
             or not isinstance(checksums, dict)
             or not all(map(_is_safe_name, checksums))
         ):
-            raise damaged_file_error(MANIFEST_FILE)
+            raise index_format.damaged_file_error(MANIFEST_FILE)
         return manifest, checksums
 
     def _verify_files(self, checksums: dict[str, str], copy: Path | None = None) -> None:
         for name, expected in checksums.items():
-            with report_read_errors(name):
+            with index_format.report_read_errors(name):
                 found = temp_copies.checksum_file(self.folder / SHARD_FOLDER / name, copy / name if copy else None)
             if found != expected:
-                raise damaged_file_error(name)
+                raise index_format.damaged_file_error(name)
 
 
 class FolderGenerations:
@@ -127,20 +119,20 @@ class FolderGenerations:
 
     def list_kept(self) -> list[FinishedGeneration]:
         """Returns the kept generations, the published one first."""
-        with report_read_errors("current"):
+        with index_format.report_read_errors("current"):
             if not self._current.exists():
                 return []
             lines = self._current.read_bytes().decode("ascii", "replace").splitlines()
         found = [match for line in lines if (match := _CURRENT_LINE.fullmatch(line)) and is_generation_id(match[1])]
         if not lines or len(found) < len(lines):
-            raise damaged_file_error("current")
+            raise index_format.damaged_file_error("current")
         return [FinishedGeneration(self._generations / match[1], match[2]) for match in found]
 
     def published(self) -> FinishedGeneration:
         """Returns the published generation."""
         if kept := self.list_kept():
             return kept[0]
-        raise IndexNotFoundError(NO_INDEX_MESSAGE)
+        raise IndexNotFoundError(index_format.NO_INDEX_MESSAGE)
 
     def manifests(self) -> list[Manifest]:
         """Returns the manifests of the kept generations, without older ones that cannot be read."""
@@ -159,8 +151,8 @@ class FolderGenerations:
         """Locks the index and yields the folder of a new generation, which is removed unless it is published."""
         with self.lock():
             self._remove_unlisted()
-            folder = self._generations / new_generation_id()
-            with report_write_errors():
+            folder = self._generations / index_format.new_generation_id()
+            with index_format.report_write_errors():
                 (folder / SHARD_FOLDER).mkdir(parents=True)
             try:
                 yield folder
@@ -170,7 +162,7 @@ class FolderGenerations:
     def publish(self, generations: Sequence[FinishedGeneration]) -> None:
         """Keeps these generations and publishes the first of them, in one step."""
         lines = (f"{generation.id} {generation.hash}\n" for generation in generations)
-        with report_write_errors():
+        with index_format.report_write_errors():
             filesystem.write_atomically(self._current, "".join(lines).encode())
 
     @contextmanager

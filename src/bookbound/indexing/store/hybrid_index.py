@@ -7,20 +7,18 @@ import heapq
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from bookbound.domain.chunk import Chunk, Passage
 from bookbound.domain.errors import CorruptIndexError, EmbedderMismatchError, SourceError
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.outline import Outline, outline_page
+from bookbound.domain.ports import Vectors
 from bookbound.domain.question import NO_DEADLINE, Deadline
 from bookbound.indexing.store import index_format
 from bookbound.indexing.store.edge_shard import SparseVector, make_bm25_encoder
 from bookbound.indexing.store.index_format import IndexPoint, SearchHit
-from bookbound.text.tokens import split_words
-
-if TYPE_CHECKING:
-    from bookbound.domain.ports import Vectors
+from bookbound.text import split_words
 
 
 class EngineShard(Protocol):

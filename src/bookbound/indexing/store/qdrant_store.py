@@ -6,22 +6,18 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from qdrant_client import AsyncQdrantClient
 
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.errors import BookboundError
 from bookbound.domain.manifest import Manifest
+from bookbound.domain.ports import Vectors
 from bookbound.indexing.store.hybrid_index import HybridIndex, PointBuilder, verify_contents
 from bookbound.indexing.store.index_format import new_generation_id
 from bookbound.indexing.store.qdrant_client import NodeChoice, QdrantConnection, QdrantNodes
 from bookbound.indexing.store.qdrant_generations import ClusterLayout, QdrantGenerations
 from bookbound.indexing.store.qdrant_shard import QdrantShard
-
-if TYPE_CHECKING:
-    from bookbound.domain.ports import Vectors
-
 
 WRITE_TIMEOUT_SECONDS = 60.0
 """A writer's requests may take at least this long, because no reader waits for them."""

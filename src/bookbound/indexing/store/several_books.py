@@ -7,17 +7,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING
 from uuid import NAMESPACE_OID, uuid5
 
 from bookbound.domain.chunk import Chunk, Passage, Place
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.outline import Outline, OutlinePage
-from bookbound.domain.ports import Index
+from bookbound.domain.ports import Index, Vectors
 from bookbound.domain.question import NO_DEADLINE, Deadline
-
-if TYPE_CHECKING:
-    from bookbound.domain.ports import Vectors
 
 ALL_BOOKS_TITLE = "All books"
 

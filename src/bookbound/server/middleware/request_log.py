@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bookbound.contracts.request_context import RequestContext, RequestRecord
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
 from bookbound.domain.errors import InvalidInputError
-from bookbound.domain.query_log_entry import Requester
+from bookbound.domain.trace import Requester
 from bookbound.server.matched_route import OTHER, RouteTable, matched_route
 from bookbound.server.middleware.client_identity import PUBLIC_ROUTES, ClientAddressFinder
 from bookbound.server.telemetry import DISCONNECTED, Telemetry, status_outcome

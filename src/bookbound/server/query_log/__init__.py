@@ -9,9 +9,9 @@ from time import perf_counter
 
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
 from bookbound.domain.ports import QueryLog
-from bookbound.domain.query_log_entry import QueryLogEntry, Requester
 from bookbound.domain.question import Question
 from bookbound.domain.reply import Reply
+from bookbound.domain.trace import QueryLogEntry, Requester
 
 
 class NullQueryLog:

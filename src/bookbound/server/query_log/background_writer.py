@@ -12,7 +12,7 @@ from threading import Condition, Event, Thread
 from time import monotonic, sleep
 
 from bookbound.domain.errors import BookboundError
-from bookbound.domain.query_log_entry import QueryLogEntry
+from bookbound.domain.trace import QueryLogEntry
 from bookbound.server.query_log.database import RejectedEntryError
 from bookbound.server.query_log.repository import LossReport, QueryLogRepository
 

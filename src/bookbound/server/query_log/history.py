@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, NullPool, Select, create_engine, func, select
 
 from bookbound.domain.book_ref import ALL_BOOKS, UNNAMED_BOOK, BookRef
-from bookbound.domain.query_log_entry import QueryMode, QueryStatus
+from bookbound.domain.trace import QueryMode, QueryStatus
 from bookbound.server.query_log import schema
 from bookbound.server.query_log.database import QueryLogDatabase
 from bookbound.server.query_log.repository import to_naive_utc

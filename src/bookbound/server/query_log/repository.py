@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, func, select, updat
 from sqlalchemy.dialects import postgresql, sqlite
 
 from bookbound.domain.book_ref import UNNAMED_BOOK
-from bookbound.domain.query_log_entry import QueryLogEntry, QueryStatus
+from bookbound.domain.trace import QueryLogEntry, QueryStatus
 from bookbound.server.query_log import schema
 from bookbound.server.query_log.address_hash import AddressFormatter
 from bookbound.server.query_log.database import FileId, QueryLogDatabase

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from math import ceil
 
@@ -11,8 +11,8 @@ from starlette.requests import Request
 from bookbound.contracts.http_contract import Problem, ProblemError, ProblemKind, get_context
 from bookbound.domain.errors import ConfigError
 from bookbound.domain.ports import RateLimiter
-from bookbound.domain.query_log_entry import Requester
-from bookbound.domain.rate import RateLimit, RateLimitBucket, RateLimitResult
+from bookbound.domain.rate import BucketState, RateLimit, RateLimitBucket, RateLimitResult
+from bookbound.domain.trace import Requester
 from bookbound.server.middleware.client_identity import rate_limit_address
 from bookbound.settings import Settings
 
@@ -64,9 +64,19 @@ class QuestionCounter:
         result = await self._limiter.take(tuple(buckets))
         request.state.response_headers = build_headers(result)
         if not result.is_allowed:
-            rate, wait = result.tightest.bucket.rate, result.retry_after
+            rate, wait = find_tightest(result.states).bucket.rate, compute_retry_after(result.states)
             message = f"Too many questions: {rate.amount} per {rate.period} are allowed. Try again in {wait} s."
             raise ProblemError(Problem(ProblemKind.LIMIT, 429, message, retry_after=wait))
+
+
+def find_tightest(states: Iterable[BucketState]) -> BucketState:
+    """The bucket with the least remaining; of empty ones the one with the longest wait."""
+    return min(states, key=lambda state: (state.remaining, -state.wait_seconds))
+
+
+def compute_retry_after(states: Iterable[BucketState]) -> int:
+    """Whole seconds until no bucket is empty; at least 1, so that no client retries too early."""
+    return max(1, ceil(max((each.wait_seconds for each in states if not each.remaining), default=0)))
 
 
 def build_headers(result: RateLimitResult) -> dict[str, str]:
@@ -76,6 +86,6 @@ def build_headers(result: RateLimitResult) -> dict[str, str]:
         name, rate = each.bucket.policy, each.bucket.rate
         left.append(f'"{name}";r={each.remaining};t={ceil(each.wait_seconds)}')
         policies.append(f'"{name}";q={rate.amount};w={rate.seconds}')
-    tightest = result.tightest
+    tightest = find_tightest(result.states)
     numbers = tightest.bucket.rate.amount, tightest.remaining, ceil(tightest.wait_seconds)
     return dict(zip(RATE_LIMIT_HEADERS, (", ".join(left), ", ".join(policies), *map(str, numbers)), strict=True))

@@ -12,7 +12,7 @@ import bookbound
 from bookbound.domain.book_ref import ALL_BOOKS, BookRef, find_newest_edition
 from bookbound.domain.judgement import RefusalReason, ReplyStatus
 from bookbound.domain.manifest import Manifest
-from bookbound.domain.query_log_entry import QueryMode, QueryStatus
+from bookbound.domain.trace import QueryMode, QueryStatus
 from bookbound.evaluation import MetricsDict, count_replies, latency_percentiles, round_numbers
 from bookbound.server.query_log.history import LoggedQuestion, LogSnapshot
 from bookbound.server.query_log.schema import Vote

@@ -7,7 +7,7 @@ from math import ceil
 
 from bookbound.domain.book_ref import ALL_BOOKS, BookRef
 from bookbound.domain.judgement import RefusalReason
-from bookbound.domain.query_log_entry import QueryStatus
+from bookbound.domain.trace import QueryStatus
 from bookbound.evaluation import COUNT_COLUMNS, MetricsDict
 from bookbound.evaluation.html_report import NO_VALUE, MetricTable, format_count_share, render_template
 from bookbound.evaluation.svg_plots import MAX_TICKS, SvgPlot, count_range

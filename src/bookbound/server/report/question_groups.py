@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bookbound.domain.ports import Embedder
-from bookbound.domain.query_log_entry import QueryMode
+from bookbound.domain.trace import QueryMode
 from bookbound.evaluation import MetricsDict
 from bookbound.server.report import QuestionWording
 

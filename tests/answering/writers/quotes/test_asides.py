@@ -9,7 +9,7 @@ import pytest
 from tests.answering.writers.conftest import Pages
 
 from bookbound.answering.writers.quotes.quote_context import is_aside
-from bookbound.domain.chunk_layout import ChunkLayout
+from bookbound.domain.chunk import ChunkLayout
 
 Make = Callable[..., Pages]
 

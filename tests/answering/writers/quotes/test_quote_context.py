@@ -8,9 +8,9 @@ import pytest
 from tests.answering.writers.conftest import Pages
 
 from bookbound.answering.writers.quotes.excerpt import Excerpt
+from bookbound.domain.question import Wants
 from bookbound.domain.reply import MAX_ANSWER_SENTENCES
-from bookbound.domain.understanding import Wants
-from bookbound.text.tokens import extract_terms
+from bookbound.text import extract_terms
 
 Make = Callable[..., Pages]
 

@@ -22,10 +22,9 @@ from bookbound.domain.language_model import (
     UnsupportedParameterError,
 )
 from bookbound.domain.ports import BookSearch, LanguageModel
-from bookbound.domain.question import NO_DEADLINE, Deadline, Question
+from bookbound.domain.question import NO_DEADLINE, Deadline, Question, Understanding
 from bookbound.domain.reply import MAX_ANSWER_SENTENCES, AnswerSentence, MissingPart, WriterEvent
 from bookbound.domain.trace import TokenUsage
-from bookbound.domain.understanding import Understanding
 from bookbound.languages.detection import is_same_language
 from bookbound.services import build_response_error, build_timeout_error, call_with_retry
 

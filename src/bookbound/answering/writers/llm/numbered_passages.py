@@ -16,7 +16,7 @@ from bookbound.domain.ports import BookSearch
 from bookbound.domain.question import MAX_QUESTION_CHARS, Question
 from bookbound.domain.reply import SEARCH_TOOL_NAME, AnswerSentence
 from bookbound.languages import LANGUAGE
-from bookbound.text.sentences import split_sentences
+from bookbound.text import split_sentences
 
 
 class NumberedPassages:

@@ -10,12 +10,10 @@ from bookbound.answering.writers.quotes.quote_context import (
     introduces_next_unit,
     is_aside,
 )
-from bookbound.domain.chunk import Passage
-from bookbound.domain.chunk_layout import ChunkLayout
+from bookbound.domain.chunk import ChunkLayout, Passage
 from bookbound.domain.judgement import Evidence
-from bookbound.domain.question import SELECTION_CHUNK_ID
-from bookbound.domain.understanding import Wants
-from bookbound.text.tokens import extract_terms
+from bookbound.domain.question import SELECTION_CHUNK_ID, Wants
+from bookbound.text import extract_terms
 
 # Probability, relative to the best, that further words need.
 MIN_SHARE_SAME_PASSAGE = 0.1

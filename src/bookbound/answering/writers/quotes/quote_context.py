@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from bookbound.domain.chunk_layout import ChunkLayout
+from bookbound.domain.chunk import ChunkLayout
 from bookbound.languages import LANGUAGE, compiled
-from bookbound.text.tokens import extract_terms
+from bookbound.text import extract_terms
 
 MAX_ANTECEDENTS = 2
 MAX_SUBJECT_WORDS = 4

@@ -8,10 +8,9 @@ from dataclasses import replace
 from bookbound.answering.writers.quotes.excerpt import MAX_QUOTED_PASSAGES, Excerpt
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, Judgement
-from bookbound.domain.question import NO_DEADLINE, Deadline
+from bookbound.domain.question import NO_DEADLINE, Deadline, Understanding
 from bookbound.domain.reply import MAX_ANSWER_SENTENCES, AnswerSentence, WriterEvent
-from bookbound.domain.understanding import Understanding
-from bookbound.text.exercises import is_exercise
+from bookbound.text import is_exercise
 
 MIN_RIVAL_SHARE = 0.8
 """Probability relative to the best for a part that words need to be taken instead, from a passage with another part."""

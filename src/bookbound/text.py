@@ -1,16 +1,30 @@
-"""Splits plain text into sentences, list items and table rows."""
+"""Analyses plain text: its search terms and sentences, and which words are no facts because they give orders."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
-from bookbound.domain.chunk import QuotableUnit
-from bookbound.languages import LANGUAGE
+from bookbound.domain.chunk import Chunk, QuotableUnit
+from bookbound.domain.judgement import Evidence
+from bookbound.languages import LANGUAGE, compiled
 
 TextRange = tuple[int, int]
+_WORD = re.compile(r"[^\W_]+")
+_IDENTIFIER = re.compile(
+    r"`[^`]+`"  # marked as code
+    r"|(?<![\w-])--?[a-z][\w-]+"  # an option
+    r"|\b\w+(?:[._:/]{1,2}\w+)+\b"  # a dotted, slashed or snake-cased name
+    r"|\b[A-Z]+[a-z]*[A-Z]\w*\b"  # an acronym or a CamelCase name
+    r"|\b[A-Za-z]+\d\w*\b"  # a name with a number in it
+)
+STOP_WORDS = LANGUAGE.words.stop_words
+DEICTIC_WORDS = LANGUAGE.words.deictic_words
+stem = lru_cache(maxsize=65536)(LANGUAGE.words.stem)
 _MARKS = LANGUAGE.sentences
 _BLANK_LINES = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
 _LIST_MARKER = re.compile(r"\s*(?:[-*+•◦▪‣–]|\d{1,3}[.)]|\(?(?:\d{1,3}|[a-z]|[ivx]{1,4})\))\s+\S")
@@ -19,10 +33,44 @@ _BRACKET = re.compile("[()（）]")
 _SENTENCE_END = re.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]*_]*+(?=\s|$)|[。！？]+["'”’」』）]*""")
 _WORD_BEFORE = re.compile(r"""[^\s("'“‘\[]+$""")
 _INITIALS = re.compile(r"[^\W\d_a-z](?:\.[^\W\d_a-z])*")
-_LOOKBEHIND_CHARS = 80
-_LOOKAHEAD_CHARS = 80
+_CONTEXT_CHARS = 80  # enough for the words next to a full stop; a paragraph may be one long line
 _LOWERCASE_IDENTIFIER = re.compile(r"""["'“‘(\[]*[a-z]\w*(?:[_./:(\d]\w|\(\)|[A-Z])""")
 _LIST_NUMBER = re.compile(r"\W*(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\.$")
+MIN_WORDS_AROUND_QUOTE = 3
+"""With this many words around it, a quotation is spoken about."""
+MIN_COMMAND_WORDS = 3
+"""Fewer are a keyword: "Ignore rules" in a book about a linter."""
+_QUOTED = re.compile(
+    r"\"[^\"\n]{0,300}\"|“[^”\n]{0,300}”|«[^»\n]{0,300}»|`[^`\n]{0,300}`|(?<!\w)[‘'][^’'\n]{0,300}[’'](?!\w)"
+)
+_NAME_OR_WORD = re.compile(r"\w+")
+_PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
+
+
+def normalize_text(text: str) -> str:
+    """The text in lower case, without accents, and with compatible characters unified."""
+    return "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a text in lower case, without accents, in order, with repeats."""
+    return _WORD.findall(normalize_text(text))
+
+
+def extract_terms(text: str) -> list[str]:
+    """The stems of the words that carry meaning, in order, with repeats."""
+    return [stem(word) for word in split_words(text) if word not in STOP_WORDS and (len(word) > 1 or word.isdigit())]
+
+
+def asks_about_whole_text(question: str) -> bool:
+    """Whether a question points at a whole text and names nothing in it: "Explain this", but not "Why?"."""
+    words = {word for word in split_words(question) if len(word) > 1}
+    return words <= STOP_WORDS | DEICTIC_WORDS and bool(words & (DEICTIC_WORDS | LANGUAGE.words.pointing_words))
+
+
+def extract_identifiers(text: str) -> set[str]:
+    """Identifiers, options, acronyms and other names that cannot be paraphrased, in lower case."""
+    return {name.strip("`").casefold() for name in _IDENTIFIER.findall(text)}
 
 
 def split_sentences(text: str) -> list[QuotableUnit]:
@@ -97,7 +145,7 @@ def _is_inside_parentheses(parentheses: Sequence[TextRange], stop: re.Match[str]
 
 def _ends_sentence(text: str, start: int, stop: re.Match[str], end: int) -> bool:
     """Whether this punctuation ends the sentence that began at `start`."""
-    rest = text[stop.end() : min(end, stop.end() + _LOOKAHEAD_CHARS)].lstrip()
+    rest = text[stop.end() : min(end, stop.end() + _CONTEXT_CHARS)].lstrip()
     if not rest or stop.group()[0] in "。！？":
         return True
     if not any(map(str.isalnum, rest)):
@@ -105,7 +153,7 @@ def _ends_sentence(text: str, start: int, stop: re.Match[str], end: int) -> bool
     opener = rest.lstrip("\"'“‘([*_")[:1]
     if opener.islower() and not _LOWERCASE_IDENTIFIER.match(rest):
         return False
-    before = text[max(start, stop.start() - _LOOKBEHIND_CHARS) : stop.start()]
+    before = text[max(start, stop.start() - _CONTEXT_CHARS) : stop.start()]
     return stop.group()[0] != "." or stop.group().startswith("..") or not _is_abbreviation(before, rest)
 
 
@@ -126,3 +174,30 @@ def _is_abbreviation(before: str, rest: str) -> bool:
     if _INITIALS.fullmatch(word):
         return bool(next_dot) or next_word.lower() not in _MARKS.openers
     return False
+
+
+def is_prompt_injection(text: str) -> bool:
+    """Returns whether a text gives a language model commands, instead of speaking about such commands."""
+    if len(_NAME_OR_WORD.findall(text)) < MIN_COMMAND_WORDS:
+        return False
+    unquoted = _QUOTED.sub(" ", text)
+    is_about_quote = len(_NAME_OR_WORD.findall(unquoted)) >= MIN_WORDS_AROUND_QUOTE
+    return compiled(LANGUAGE.models.prompt_injection).match(unquoted if is_about_quote else text) is not None
+
+
+def drop_injected_units(piece: Evidence) -> list[QuotableUnit]:
+    """Returns the units of a piece of evidence without commands to a model and the rest of their paragraphs."""
+    kept: list[QuotableUnit] = []
+    end, is_injected = 0, False
+    for unit in piece.units:
+        same_paragraph = not _PARAGRAPH.search(piece.text, end, unit.start)
+        is_injected = (is_injected and same_paragraph) or is_prompt_injection(piece.text[unit.start : unit.end])
+        end = unit.end
+        if not is_injected:
+            kept.append(unit)
+    return kept
+
+
+def is_exercise(chunk: Chunk) -> bool:
+    """Returns whether a chunk asks the reader to do something, so that its words are no facts."""
+    return any(compiled(LANGUAGE.quotes.exercise_heading).match(name) for name in chunk.place.heading_path[-2:])

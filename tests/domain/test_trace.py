@@ -10,9 +10,9 @@ from bookbound import testing
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import ServiceTimeoutError
 from bookbound.domain.judgement import RefusalReason, ReplyStatus
-from bookbound.domain.query_log_entry import QueryLogEntry, QueryMode, QueryStatus, Requester
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
 from bookbound.domain.reply import Reply
+from bookbound.domain.trace import QueryLogEntry, QueryMode, QueryStatus, Requester
 
 REQUESTER = Requester()
 

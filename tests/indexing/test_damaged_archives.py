@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 
 from bookbound.domain.errors import SourceError
-from bookbound.indexing.archive import export_index
-from bookbound.indexing.archive_format import (
+from bookbound.indexing.archive import (
     CHUNKS_MEMBER,
     MANIFEST_MEMBER,
     MAX_MANIFEST_BYTES,
     VECTORS_MEMBER,
     archive_comment,
+    export_index,
     is_index_archive,
     open_archive,
 )
@@ -174,7 +174,7 @@ BOMB = """
 import resource, sys
 from pathlib import Path
 from bookbound.domain.errors import SourceError
-from bookbound.indexing.archive_format import open_archive
+from bookbound.indexing.archive import open_archive
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 try:
     with open_archive(Path(sys.argv[1])):

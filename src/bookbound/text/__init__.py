@@ -1,1 +1,0 @@
-"""Analyses plain text: sentences, tokens and language."""
