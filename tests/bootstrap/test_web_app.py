@@ -19,10 +19,9 @@ from tests.server.query_log.factories import KEY, make_entry, make_requester
 
 from bookbound.bootstrap import web_app
 from bookbound.domain.errors import ConfigError
-from bookbound.server.query_log import log_folder
-from bookbound.server.query_log.address_hash import ADDRESS_KEY_FILE
-from bookbound.server.query_log.background_writer import BackgroundQueryLog
-from bookbound.server.rate_limit.memory import FallbackLimiter, MemoryLimiter
+from bookbound.server.query_log import BackgroundQueryLog, log_folder
+from bookbound.server.query_log.repository import ADDRESS_KEY_FILE
+from bookbound.server.rate_limit import FallbackLimiter, MemoryLimiter
 from bookbound.server.telemetry import QueueStats
 from bookbound.settings import Settings
 

@@ -25,8 +25,7 @@ from typer.testing import CliRunner
 from bookbound import bootstrap
 from bookbound.cli import run_command_line
 from bookbound.domain.judgement import RefusalReason
-from bookbound.server.query_log import log_folder
-from bookbound.server.query_log.repository import LossReport
+from bookbound.server.query_log import LossReport, log_folder
 from bookbound.settings import Settings
 
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -25,7 +25,7 @@ from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, UNSURE_MESSAGE, AnswerSe
 from bookbound.server import api_keys
 from bookbound.server.api_keys import ANY_ORIGIN, ApiKey, KeyKind
 from bookbound.server.app import create_app
-from bookbound.server.rate_limit.memory import MemoryLimiter
+from bookbound.server.rate_limit import MemoryLimiter
 from bookbound.settings import Settings
 from bookbound.testing import SCRIPTED_MANIFEST, ScriptedBackend, make_answer, make_passage, make_refusal, make_unsure
 

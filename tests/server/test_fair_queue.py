@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bookbound.domain.errors import OverloadedError
-from bookbound.server.fair_queue import FairQueue
+from bookbound.server.admission import FairQueue
 
 
 class Clock:

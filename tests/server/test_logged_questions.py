@@ -25,8 +25,8 @@ from tests.server.server_process import read_files, run_server_process
 from bookbound import bootstrap
 from bookbound.domain.book_ref import BookRef
 from bookbound.server.query_log import log_folder
-from bookbound.server.query_log.address_hash import make_address_hasher
 from bookbound.server.query_log.database import QueryLogDatabase
+from bookbound.server.query_log.repository import make_address_hasher
 from bookbound.settings import Settings
 
 # The first of them asks a server on every way there is.

@@ -17,8 +17,7 @@ from bookbound.domain.trace import Requester
 from bookbound.server import api_keys
 from bookbound.server.api_keys import ANY_ORIGIN, ApiKey, KeyKind
 from bookbound.server.app import create_app
-from bookbound.server.rate_limit import RATE_LIMIT_HEADERS, RateLimitPolicies
-from bookbound.server.rate_limit.memory import MemoryLimiter
+from bookbound.server.rate_limit import RATE_LIMIT_HEADERS, MemoryLimiter, RateLimitPolicies
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedBackend
 

@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.server.thread_server import ThreadServer, run_in_thread
 
 from bookbound.server.app import create_app
-from bookbound.server.rate_limit.memory import MemoryLimiter
+from bookbound.server.rate_limit import MemoryLimiter
 from bookbound.server.telemetry import QueueStats, Telemetry
 from bookbound.server.telemetry.prometheus import PrometheusMetrics
 from bookbound.settings import Settings

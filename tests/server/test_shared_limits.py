@@ -18,7 +18,7 @@ import pytest
 from tests.redis_server import RedisServer, redis_server
 from tests.server.server_process import run_server_process
 
-from bookbound.server.rate_limit.memory import RETRY_SECONDS
+from bookbound.server.rate_limit import RETRY_SECONDS
 
 READER, OTHER, PROXIED = "203.0.113.77", "203.0.113.78", "127.0.0.1"
 

@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from bookbound.server.app import McpRoutes
-    from bookbound.server.query_log.address_hash import AddressFormatter
     from bookbound.server.query_log.database import QueryLogDatabase
-    from bookbound.server.query_log.repository import QueryLogRepository
+    from bookbound.server.query_log.repository import AddressFormatter, QueryLogRepository
     from bookbound.server.query_log.votes import VoteStore
     from bookbound.server.report.report_builder import BookLoader, ReportBuilder
     from bookbound.server.telemetry import QueueStats, Telemetry
@@ -55,7 +54,7 @@ def build_rate_limiter(settings: Settings) -> RateLimiter | None:
     """Returns a limiter of this process, or one that shares its counts through Redis, or None if limits are off."""
     if settings.rate_limits == "off":
         return None
-    from bookbound.server.rate_limit.memory import FallbackLimiter, MemoryLimiter
+    from bookbound.server.rate_limit import FallbackLimiter, MemoryLimiter
 
     if not settings.redis_url:
         return MemoryLimiter()
@@ -63,8 +62,7 @@ def build_rate_limiter(settings: Settings) -> RateLimiter | None:
 
 
 def check_rate_limits(settings: Settings, workers: int = 1) -> None:
-    from bookbound.server.middleware.client_identity import parse_networks
-    from bookbound.server.rate_limit import RateLimitPolicies
+    from bookbound.server.rate_limit import RateLimitPolicies, parse_networks
 
     parse_networks(settings.trusted_proxies)
     RateLimitPolicies.from_settings(settings)
@@ -127,7 +125,7 @@ def build_query_log(settings: Settings) -> QueryLog:
         from bookbound.server.query_log import NullQueryLog
 
         return NullQueryLog()
-    from bookbound.server.query_log.background_writer import BackgroundQueryLog
+    from bookbound.server.query_log import BackgroundQueryLog
 
     return BackgroundQueryLog(_build_query_log_repository(settings, _build_address_format(settings)))
 
@@ -156,13 +154,13 @@ def _build_query_log_repository(settings: Settings, format_address: AddressForma
 
 
 def _build_address_format(settings: Settings) -> AddressFormatter:
-    from bookbound.server.query_log import address_hash, log_folder
+    from bookbound.server.query_log import log_folder, repository
 
     if settings.query_log_addresses == "plain":
-        return address_hash.normalize_address
+        return repository.normalize_address
     if settings.query_log_key:
-        return address_hash.make_address_hasher(address_hash.parse_key_setting(settings.query_log_key))
-    return address_hash.make_stored_key_hasher(log_folder(settings.index))
+        return repository.make_address_hasher(repository.parse_key_setting(settings.query_log_key))
+    return repository.make_stored_key_hasher(log_folder(settings.index))
 
 
 def build_telemetry(settings: Settings, get_stats: Callable[[], QueueStats]) -> Telemetry:
@@ -216,8 +214,10 @@ def create_web_app(settings: Settings, mcp_routes: McpRoutes | None = None) -> F
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(admission.log_queries(build_query_log(settings)))  # the last to close
-            await stack.enter_async_context(telemetry.running())
+            admission.query_log = build_query_log(settings)
+            stack.push_async_callback(admission.query_log.close)  # the last to close
+            for each in telemetry.background:
+                await stack.enter_async_context(each)
             if limiter:
                 stack.push_async_callback(limiter.close)
             if votes:

@@ -242,7 +242,7 @@ def build_router(backend: http_contract.AnswerBackend) -> APIRouter:
     @router.post("/chat", response_model_exclude_none=True)
     async def chat(body: ChatRequest, context: http_contract.Context) -> ChatResponse:
         """Answer from the selected passage and the book, with links to the sources in the text."""
-        return ChatResponse.from_reply(await backend.ask(body.to_question(), context), context.id)
+        return ChatResponse.from_reply(await backend.ask(body.to_question(), context), context.record.request_id)
 
     return router
 

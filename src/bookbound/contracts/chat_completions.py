@@ -138,7 +138,7 @@ def choose_book(context: RequestContext, model: str) -> RequestContext:
 
 def complete(reply: Reply, body: ChatCompletionRequest, context: RequestContext) -> ChatCompletion:
     return ChatCompletion(
-        id=f"chatcmpl-{context.id}",
+        id=f"chatcmpl-{context.record.request_id}",
         model=body.model,
         choices=[CompletionChoice(message=AssistantMessage(content=write_content(reply)))],
         usage=CompletionUsage.from_usage(reply.trace.usage),
@@ -185,7 +185,7 @@ async def stream_chunks(
 ) -> AsyncIterator[str]:
     """The chunks as server-sent events; if something fails on the way, the last one is an error."""
     wants_usage = bool(body.stream_options and body.stream_options.include_usage)
-    shared = {"id": f"chatcmpl-{context.id}", "object": "chat.completion.chunk", "created": int(time())}
+    shared = {"id": f"chatcmpl-{context.record.request_id}", "object": "chat.completion.chunk", "created": int(time())}
     shared |= {"model": body.model} | ({"usage": None} if wants_usage else {})
 
     def send(delta: dict[str, str], finish: str | None = None, **more: Any) -> str:

@@ -65,7 +65,7 @@ def _build_metadata(context: RequestContext, chunks: int = 0, milliseconds: int 
         chunks_retrieved=chunks,
         processing_time_ms=milliseconds,
         session_id=context.requester.session,
-        request_id=_request_uuid(context.id),
+        request_id=_request_uuid(context.record.request_id),
     )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from time import perf_counter, time_ns
+from time import time_ns
 from typing import Literal
 
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.reply import Reply
-from bookbound.domain.trace import Requester, StageClock, Trace
+from bookbound.domain.trace import Requester, StageClock
 
 RequestKind = Literal["question", "search"]
 
@@ -33,13 +33,6 @@ class RequestRecord:
     started_ns: int = field(default_factory=time_ns)
     seconds: float = 0.0
 
-    @property
-    def trace(self) -> Trace | None:
-        return self.reply.trace if self.reply else None
-
-    def stop(self) -> None:
-        self.seconds = perf_counter() - self.clock.started
-
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
@@ -50,7 +43,3 @@ class RequestContext:
     requester: Requester = field(default_factory=Requester)
     key_id: str | None = None
     is_admin: bool = False
-
-    @property
-    def id(self) -> str:
-        return self.record.request_id

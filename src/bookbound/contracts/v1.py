@@ -105,7 +105,7 @@ def build_error_body(problem: http_contract.Problem, context: RequestContext) ->
         fields=[FieldProblemModel(field=field, rule=rule) for field, rule in problem.fields],
         retry_after=problem.retry_after,
     )
-    return ErrorModel(error=error, request_id=context.id)
+    return ErrorModel(error=error, request_id=context.record.request_id)
 
 
 def build_router(backend: http_contract.AnswerBackend) -> APIRouter:
@@ -126,7 +126,7 @@ def build_router(backend: http_contract.AnswerBackend) -> APIRouter:
             first = await anext(events)
             return StreamingResponse(_stream_events(first, events, context), media_type=EVENT_STREAM_TYPE)
         reply = await backend.ask(question, context)
-        return JSONResponse(serialization.serialize_reply(reply) | {"request_id": context.id})
+        return JSONResponse(serialization.serialize_reply(reply) | {"request_id": context.record.request_id})
 
     @router.post("/search", response_model=SearchResultsModel, responses=errors)
     async def search(body: SearchRequest, context: http_contract.Context) -> Any:
@@ -134,7 +134,7 @@ def build_router(backend: http_contract.AnswerBackend) -> APIRouter:
         found = await backend.search(Question(body.query, k=body.k), context)
         generation = (await backend.manifest(context)).generation
         passages = serialization.serialize_passages(found)
-        return {"passages": passages, "generation": generation, "request_id": context.id}
+        return {"passages": passages, "generation": generation, "request_id": context.record.request_id}
 
     @router.get("/book", response_model=BookModel, responses={s: {"model": ErrorModel} for s in (401, 403, 503)})
     async def book(context: http_contract.Context) -> Any:
@@ -170,7 +170,9 @@ def _format_event(event: PipelineEvent, context: RequestContext) -> str:
         case AnswerSentence():
             return _server_sent_event("sentence", serialization.serialize_sentence(event))
         case reply:
-            return _server_sent_event("reply", serialization.serialize_reply(reply) | {"request_id": context.id})
+            return _server_sent_event(
+                "reply", serialization.serialize_reply(reply) | {"request_id": context.record.request_id}
+            )
 
 
 def _server_sent_event(name: str, value: dict[str, Any]) -> str:

@@ -25,18 +25,13 @@ from bookbound.domain.ports import RateLimiter
 from bookbound.server import api_keys, operator_routes
 from bookbound.server.api_keys import ReloadingKeyRing
 from bookbound.server.api_page import api_page_routes
-from bookbound.server.index_routes import StoreLookup, index_routes
-from bookbound.server.matched_route import RouteTable, matched_route
-from bookbound.server.middleware import client_identity
-from bookbound.server.middleware.cross_origin import ApiKeyCORSMiddleware
-from bookbound.server.middleware.request_guard import RequestGuardMiddleware
-from bookbound.server.middleware.request_log import RequestLogMiddleware
+from bookbound.server.middleware import access
+from bookbound.server.middleware.request_guard import RequestGuardMiddleware, RouteTable, matched_route
 from bookbound.server.page import asset_routes
 from bookbound.server.page.book_page import PAGE_ROUTES, book_page_routes, render_problem
-from bookbound.server.rate_limit import QuestionCounter, RateLimitPolicies
+from bookbound.server.rate_limit import ClientAddressFinder, QuestionCounter, RateLimitPolicies, parse_networks
 from bookbound.server.reindexing import Reindexing
-from bookbound.server.report_routes import BuildReport, report_routes
-from bookbound.server.telemetry import OutcomeRecorder, Telemetry, error_outcome
+from bookbound.server.telemetry import OutcomeRecorder, RequestLogMiddleware, Telemetry, error_outcome
 from bookbound.settings import Settings
 
 if TYPE_CHECKING:
@@ -61,13 +56,13 @@ def create_app(
     lifespan: Lifespan | None = None,
     *,
     contracts: Sequence[HttpContract] = CONTRACTS,
-    find_store: StoreLookup | None = None,
+    find_store: operator_routes.StoreLookup | None = None,
     reindexing: Reindexing | None = None,
     list_books: BookLister | None = None,
     open_index: IndexOpener | None = None,
     limiter: RateLimiter | None = None,
     votes: VoteStore | None = None,
-    build_report: BuildReport | None = None,
+    build_report: operator_routes.BuildReport | None = None,
     telemetry: Telemetry | None = None,
     mcp_routes: McpRoutes | None = None,
 ) -> FastAPI:
@@ -82,9 +77,9 @@ def create_app(
     keys = ReloadingKeyRing(api_keys.key_file_path(settings))
     routers = [contract.build_router(OutcomeRecorder(backend)) for contract in contracts]
     routers += [operator_routes.health_routes(backend), api_page_routes(lambda: app.openapi()), asset_routes()]
-    routers += [report_routes(build_report, keys, settings.book_ref)]
+    routers += [operator_routes.report_routes(build_report, keys, settings.book_ref)]
     routers += [book_page_routes(open_index, list_books, settings.book_ref)] if open_index else []
-    routers += [index_routes(find_store, reindexing)] if find_store else []
+    routers += [operator_routes.index_routes(find_store, reindexing)] if find_store else []
     routers += [_build_vote_router(votes)] if votes else []
     if mcp_routes and open_index and list_books:
         routers.append(mcp_routes(OutcomeRecorder(backend), open_index, list_books, settings))
@@ -110,12 +105,12 @@ def _build_vote_router(votes: VoteStore) -> APIRouter:
 def _build_openapi(app: FastAPI, contracts: Sequence[HttpContract]) -> dict[str, Any]:
     """The OpenAPI document with the ways to send a key, and without a 422 that a contract never returns."""
     document = FastAPI.openapi(app)
-    document["components"]["securitySchemes"] = client_identity.SECURITY_SCHEMES
+    document["components"]["securitySchemes"] = access.SECURITY_SCHEMES
     for contract in contracts:
         for path in contract.paths:
             for operation in document["paths"].get(path, {}).values():
                 # Also without a key: a setting decides whether one is required.
-                operation["security"] = [{}, *client_identity.SECURITY_REQUIREMENTS]
+                operation["security"] = [{}, *access.SECURITY_REQUIREMENTS]
                 if contract.invalid_status != 422:
                     operation["responses"].pop("422", None)
     return document
@@ -125,15 +120,15 @@ def _build_middleware(
     settings: Settings, keys: ReloadingKeyRing, telemetry: Telemetry, errors: ErrorResponses, routes: RouteTable
 ) -> list[Middleware]:
     """The layers around the routes, outermost first: CORS is outside the guard so that pages can read its errors."""
-    find_address = client_identity.ClientAddressFinder(client_identity.parse_networks(settings.trusted_proxies))
+    find_address = ClientAddressFinder(parse_networks(settings.trusted_proxies))
     return [
         Middleware(RequestLogMiddleware, telemetry=telemetry, routes=routes, find_address=find_address),
-        Middleware(ApiKeyCORSMiddleware, origins=settings.allowed_origins, keys=keys),
+        Middleware(access.ApiKeyCORSMiddleware, origins=settings.allowed_origins, keys=keys),
         Middleware(
             RequestGuardMiddleware,
             max_body_bytes=settings.max_body_bytes,
             allowed_hosts=settings.allowed_hosts,
-            check_key=partial(client_identity.check_key, keys=keys, required=settings.access_mode == "keys"),
+            check_key=partial(access.check_key, keys=keys, required=settings.access_mode == "keys"),
             respond=errors.from_http_error,
         ),
     ]
@@ -168,7 +163,7 @@ class ErrorResponses:
         """The response to an HTTP exception, or 500 for any other error."""
         status = error.status_code if isinstance(error, HTTPException) else 500
         problem = http_contract.problem_from_status(status, self._contract(scope).invalid_status)
-        if isinstance(error, client_identity.KeyNotAllowedError):  # only these have words of ours as their detail
+        if isinstance(error, access.KeyNotAllowedError):  # only these have words of ours as their detail
             problem = replace(problem, message=error.detail)
         response = self.from_problem(problem, scope)
         response.headers.update(getattr(error, "headers", None) or {})

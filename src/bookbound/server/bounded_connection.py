@@ -9,7 +9,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from bookbound.server.middleware.client_identity import rate_limit_address
+from bookbound.server.rate_limit import rate_limit_address
 
 MAX_FRAMING_BYTES = 1 << 16
 """All of a request except its body: its head, the frames of its chunks and its trailers."""

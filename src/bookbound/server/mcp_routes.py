@@ -13,15 +13,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from bookbound import __version__
+from bookbound.contracts import http_contract
 from bookbound.contracts.book_list import BookLister
-from bookbound.contracts.http_contract import (
-    AnswerBackend,
-    IndexOpener,
-    Problem,
-    ProblemError,
-    ProblemKind,
-    get_context,
-)
+from bookbound.contracts.http_contract import Problem, ProblemError, ProblemKind, get_context
 from bookbound.contracts.mcp import BookAccess, build_mcp_server, find_message_error
 from bookbound.server import telemetry
 from bookbound.server.api_keys import parse_origins
@@ -40,7 +34,10 @@ HOST_REFUSED = (
 
 
 def mcp_routes(
-    backend: AnswerBackend, open_index: IndexOpener, list_books: BookLister, settings: Settings
+    backend: http_contract.AnswerBackend,
+    open_index: http_contract.IndexOpener,
+    list_books: BookLister,
+    settings: Settings,
 ) -> APIRouter:
     """The endpoint; each request is complete in itself, so any worker can answer it."""
     router, access = APIRouter(tags=["mcp"]), BookAccess(backend, open_index, list_books, settings.book_ref)

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 from bookbound.server import api_keys
-from bookbound.server.middleware.client_identity import parse_networks
-from bookbound.server.rate_limit import RateLimitPolicies
+from bookbound.server.rate_limit import RateLimitPolicies, parse_networks
 from bookbound.settings import Settings, format_index_option
 
 

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -26,37 +27,34 @@ MIN_RESTART_SECONDS = 2.0
 log = logging.getLogger("bookbound.server")
 
 
+@dataclass(eq=False)
 class WorkerProcesses:
     """Several processes that run `target` on one socket; after the first signal they have `stop_seconds` to end.
 
     `keep_services` is called again and again as long as there are processes, and starts again what they need.
     """
 
-    def __init__(
-        self,
-        target: WorkerTarget,
-        listener: socket,
-        count: int,
-        stop_seconds: float,
-        keep_services: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._target, self._listener, self._keep_services = target, listener, keep_services
-        self._count, self._stop_seconds = count, stop_seconds
-        self._processes: list[SpawnProcess] = []
-        self._start_times: dict[int, float] = {}
-        self._signals = self._restarts = 0
+    target: WorkerTarget
+    listener: socket
+    count: int
+    stop_seconds: float
+    keep_services: Callable[[], None] = lambda: None
+    _processes: list[SpawnProcess] = field(default_factory=list, init=False)
+    _start_times: dict[int, float] = field(default_factory=dict, init=False)
+    _signals: int = field(default=0, init=False)
+    _restarts: int = field(default=0, init=False)
 
     def run(self) -> None:
         """Run until a signal; each further signal is passed on as well."""
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, self._count_signal)
         try:
-            for position in range(self._count):
+            for position in range(self.count):
                 self._start_times[position] = monotonic()
                 self._processes.append(self._start_process())
             while not self._signals:
                 sleep(POLL_SECONDS)
-                self._keep_services()
+                self.keep_services()
                 self._restart_dead()
         finally:
             self._stop()
@@ -69,7 +67,7 @@ class WorkerProcesses:
         if sys.platform == "win32":
             raise RuntimeError("Windows has one process")
         resource_tracker.ensure_running()  # it unblocks signals when it starts
-        process = get_context("spawn").Process(target=self._target, args=(self._listener,))
+        process = get_context("spawn").Process(target=self.target, args=(self.listener,))
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             process.start()
@@ -91,8 +89,8 @@ class WorkerProcesses:
 
     def _stop(self) -> None:
         """Pass each signal on and wait until all processes have ended; those that take too long are killed."""
-        self._listener.close()  # otherwise clients could still connect, and would never get a response
-        passed_on, deadline = 0, monotonic() + self._stop_seconds
+        self.listener.close()  # otherwise clients could still connect, and would never get a response
+        passed_on, deadline = 0, monotonic() + self.stop_seconds
         while alive := [process for process in self._processes if process.is_alive()]:
             is_late, signals = monotonic() >= deadline, max(self._signals, 1)
             for process in alive:
@@ -101,7 +99,7 @@ class WorkerProcesses:
                 elif passed_on < signals:
                     process.terminate()
             passed_on = signals
-            self._keep_services()
+            self.keep_services()
             sleep(POLL_SECONDS)
 
 

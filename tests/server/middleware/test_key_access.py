@@ -15,7 +15,7 @@ from bookbound.contracts.http_contract import Context
 from bookbound.server import api_keys
 from bookbound.server.api_keys import ANY_ORIGIN, ApiKey, KeyKind
 from bookbound.server.app import create_app
-from bookbound.server.middleware.client_identity import PUBLIC_ROUTES
+from bookbound.server.middleware.request_guard import PUBLIC_ROUTES
 from bookbound.server.telemetry import QueueStats, Telemetry
 from bookbound.server.telemetry.prometheus import PrometheusMetrics
 from bookbound.settings import Settings

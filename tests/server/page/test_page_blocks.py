@@ -15,9 +15,9 @@ from bookbound.domain.chunk import Place
 from bookbound.domain.outline import Outline, outline_page
 from bookbound.domain.ports import Index
 from bookbound.indexing.split import split_page
-from bookbound.server.page.book_links import BookLinks
 from bookbound.server.page.book_page import render_page
 from bookbound.server.page.page_blocks import MAX_DEPTH
+from bookbound.server.page.page_content import BookLinks
 from bookbound.server.page.pygments import LANGUAGES, MAX_CHARS, StyledCode, highlight_code
 from bookbound.sources import parse_book
 

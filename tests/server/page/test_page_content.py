@@ -66,8 +66,8 @@ def test_a_heading_above_all_others_is_not_listed_as_a_section() -> None:
     chunks = [make_chunk("One.", ("Motors", name), name) for name in ("small", "large")]
     page = outline_page(chunks)
     (chapter,) = list_chapters(Outline((page,), {}), page, "/books/b")
-    (link,) = chapter.pages
-    assert [(each.title, each.href) for each in link.sections] == [
+    (link,) = chapter.inside
+    assert [(each.title, each.href) for each in link.inside] == [
         ("small", "/books/b/read/a.pdf#small"),
         ("large", "/books/b/read/a.pdf#large"),
     ]
@@ -111,8 +111,8 @@ def test_an_anchor_inside_a_section_does_not_repeat_its_heading() -> None:
 def test_each_section_with_the_same_heading_is_listed() -> None:
     page = outline_page(make_setups())
     (chapter,) = list_chapters(Outline((page,), {}), page, "")
-    (link,) = chapter.pages
-    assert [(each.title, each.href) for each in link.sections] == [
+    (link,) = chapter.inside
+    assert [(each.title, each.href) for each in link.inside] == [
         ("Setup", "/read/a.pdf#setup"),
         ("Setup", "/read/a.pdf#setup-1"),
         ("Setup", "/read/a.pdf#setup-2"),

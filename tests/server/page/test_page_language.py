@@ -15,7 +15,7 @@ from tests.server.page.test_widget_is_safe import script_replies
 from tests.server.server_process import run_fast_server
 
 from bookbound import bootstrap
-from bookbound.server.page.page_language import detect_page_language
+from bookbound.server.page.book_page import detect_page_language
 from bookbound.settings import Settings
 
 SERVERS = ("urdu_server",)

@@ -23,7 +23,7 @@ from tests.server.slow_server import WORKING
 from tests.server.thread_server import run_in_thread
 
 from bookbound.server.app import create_app
-from bookbound.server.rate_limit.memory import MemoryLimiter
+from bookbound.server.rate_limit import MemoryLimiter
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedBackend, make_answer, make_passage, make_unsure
 

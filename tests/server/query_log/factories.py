@@ -10,10 +10,9 @@ from uuid import UUID
 
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.trace import QueryLogEntry, QueryMode, QueryStatus, Requester
-from bookbound.server.query_log.address_hash import make_address_hasher
-from bookbound.server.query_log.background_writer import BackgroundQueryLog
+from bookbound.server.query_log import BackgroundQueryLog
 from bookbound.server.query_log.database import QueryLogDatabase
-from bookbound.server.query_log.repository import QueryLogRepository
+from bookbound.server.query_log.repository import QueryLogRepository, make_address_hasher
 
 KEY = b"sixteen letters."
 SESSION = UUID("550e8400-e29b-41d4-a716-446655440000")

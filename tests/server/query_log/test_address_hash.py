@@ -10,7 +10,7 @@ import pytest
 from tests.server.query_log.factories import KEY
 
 from bookbound.domain.errors import ConfigError
-from bookbound.server.query_log.address_hash import (
+from bookbound.server.query_log.repository import (
     ADDRESS_KEY_FILE,
     MAX_ADDRESS_LENGTH,
     load_or_create_key,

@@ -28,8 +28,8 @@ from tests.servers.backend_servers import Postgres, wait_until
 from bookbound.domain.errors import ServiceUnreachableError
 from bookbound.domain.judgement import RefusalReason
 from bookbound.domain.trace import QueryLogEntry, QueryMode, QueryStatus
-from bookbound.server.query_log.background_writer import BackgroundQueryLog
-from bookbound.server.query_log.repository import LossReport, QueryLogRepository
+from bookbound.server.query_log import BackgroundQueryLog, LossReport
+from bookbound.server.query_log.repository import QueryLogRepository
 
 DEAD_DATABASE = "postgresql://nobody@/log?host=/nowhere"
 REPOSITORY_ROOT = Path(__file__).parents[3]

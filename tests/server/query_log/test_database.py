@@ -14,7 +14,7 @@ from sqlalchemy import text
 from tests.server.query_log.factories import make_entry, make_repository
 
 from bookbound.domain.errors import ConfigError, ServiceUnreachableError
-from bookbound.server.query_log import engines, log_folder
+from bookbound.server.query_log import database, log_folder
 from bookbound.server.query_log.database import QueryLogDatabase
 
 
@@ -44,7 +44,7 @@ def test_an_unreachable_server_is_an_error_without_its_address(tmp_path: Path) -
 
 
 def test_a_missing_driver_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "find_spec", lambda name: None if name == "psycopg" else util.find_spec(name))
+    monkeypatch.setattr(database, "find_spec", lambda name: None if name == "psycopg" else util.find_spec(name))
     with pytest.raises(ConfigError, match=re.escape('pip install "psycopg[binary]>=3.2"')):
         QueryLogDatabase("postgresql://host/db", tmp_path)
 

@@ -16,7 +16,7 @@ from tests.server.query_log.factories import make_entry, make_repository
 from tests.servers.backend_servers import Postgres, wait_until
 
 from bookbound.domain.errors import ConfigError, ServiceUnreachableError
-from bookbound.server.query_log.engines import SQLITE_FILE_NAME
+from bookbound.server.query_log.database import SQLITE_FILE_NAME
 
 REPOSITORY_ROOT = Path(__file__).parents[3]
 PASSWORD = "a-secret-password"

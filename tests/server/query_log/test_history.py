@@ -20,10 +20,9 @@ from tests.server.query_log.factories import (
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import ConfigError
 from bookbound.domain.trace import QueryMode, QueryStatus
-from bookbound.server.query_log import schema
+from bookbound.server.query_log import LossReport, schema
 from bookbound.server.query_log.database import QueryLogDatabase
 from bookbound.server.query_log.history import QueryLogTotals, count_totals, open_snapshot
-from bookbound.server.query_log.repository import LossReport
 
 SINCE = datetime.now(UTC) - timedelta(days=30)
 

@@ -10,15 +10,15 @@ from tests.servers.backend_servers import Postgres
 from bookbound import testing
 from bookbound.domain.question import AnswerScope, Question
 from bookbound.domain.trace import QueryLogEntry
-from bookbound.server.query_log.address_hash import (
+from bookbound.server.query_log import BackgroundQueryLog
+from bookbound.server.query_log.database import QueryLogDatabase
+from bookbound.server.query_log.repository import (
     ADDRESS_KEY_FILE,
+    QueryLogRepository,
     load_or_create_key,
     make_address_hasher,
     normalize_address,
 )
-from bookbound.server.query_log.background_writer import BackgroundQueryLog
-from bookbound.server.query_log.database import QueryLogDatabase
-from bookbound.server.query_log.repository import QueryLogRepository
 
 ADDRESS = "198.51.100.147"
 SECRETS = ("ANSWERMARK", "PASSAGEMARK", "SELECTIONMARK", "ERRORMARK", ADDRESS)

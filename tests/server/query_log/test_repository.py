@@ -17,9 +17,9 @@ from tests.server.query_log.factories import make_entry, make_refused_entry, mak
 
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import ServiceUnreachableError
-from bookbound.server.query_log import schema
+from bookbound.server.query_log import LossReport, schema
 from bookbound.server.query_log.database import QueryLogDatabase
-from bookbound.server.query_log.repository import DELETE_BATCH_SIZE, LossReport, delete_older_than
+from bookbound.server.query_log.repository import DELETE_BATCH_SIZE, delete_older_than
 
 OLD_SESSION, NEW_SESSION = UUID(int=1), UUID(int=2)
 ROBOTS = BookRef("robots", "2.0")

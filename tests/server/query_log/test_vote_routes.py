@@ -16,7 +16,7 @@ from tests.server.slow_server import SlowBackend
 from bookbound.bootstrap.web_app import build_query_log, create_web_app, open_query_log
 from bookbound.server.app import create_app
 from bookbound.server.query_log.votes import VoteStore
-from bookbound.server.rate_limit.memory import MemoryLimiter
+from bookbound.server.rate_limit import MemoryLimiter
 from bookbound.settings import Settings
 
 

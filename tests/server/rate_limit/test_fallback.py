@@ -10,7 +10,7 @@ from tests.redis_server import RedisServer
 
 from bookbound.domain.errors import ServiceUnreachableError
 from bookbound.domain.rate import RateLimit, RateLimitBucket, RateLimitResult
-from bookbound.server.rate_limit.memory import FallbackLimiter, MemoryLimiter
+from bookbound.server.rate_limit import FallbackLimiter, MemoryLimiter
 from bookbound.server.rate_limit.redis import RedisLimiter
 
 BUCKETS = [RateLimitBucket("question", "192.0.2.1", RateLimit(3, 3600))]

@@ -13,7 +13,7 @@ from tests.redis_server import RedisServer
 
 from bookbound.domain.ports import RateLimiter
 from bookbound.domain.rate import RateLimit, RateLimitBucket
-from bookbound.server.rate_limit.memory import FallbackLimiter, MemoryLimiter
+from bookbound.server.rate_limit import FallbackLimiter, MemoryLimiter
 from bookbound.server.rate_limit.redis import RedisLimiter
 
 T = TypeVar("T")

@@ -7,13 +7,13 @@ import asyncio
 import pytest
 
 from bookbound.domain.rate import RateLimit, RateLimitBucket
-from bookbound.server.rate_limit import memory
-from bookbound.server.rate_limit.memory import CLEANUP_INTERVAL, MemoryLimiter
+from bookbound.server import rate_limit
+from bookbound.server.rate_limit import CLEANUP_INTERVAL, MemoryLimiter
 
 
 def test_unused_buckets_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr(memory, "monotonic", lambda: now)
+    monkeypatch.setattr(rate_limit, "monotonic", lambda: now)
     limiter = MemoryLimiter()
 
     def take(client: str, rate: RateLimit) -> None:

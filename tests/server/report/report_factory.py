@@ -16,11 +16,11 @@ from bookbound.domain.manifest import ChapterSummary, Manifest
 from bookbound.domain.trace import QueryLogEntry
 from bookbound.evaluation import MetricsDict
 from bookbound.models.onnx import OnnxEmbedder
+from bookbound.server.query_log import LossReport
 from bookbound.server.query_log.database import QueryLogDatabase
 from bookbound.server.query_log.history import open_snapshot
-from bookbound.server.query_log.repository import LossReport
 from bookbound.server.report import LogStatistics, summarize_log
-from bookbound.server.report.question_groups import group_unanswered
+from bookbound.server.report.report_builder import group_unanswered
 from bookbound.testing import SCRIPTED_MANIFEST
 
 UNTIL = datetime(2027, 3, 31, 12, tzinfo=UTC)

@@ -16,8 +16,8 @@ import pytest
 from bookbound.domain.trace import QueryMode
 from bookbound.evaluation import MetricsDict
 from bookbound.models.onnx import OnnxEmbedder
-from bookbound.server.report import QuestionWording, question_groups
-from bookbound.server.report.question_groups import QuestionGroup, VectorCache, group_by_similarity, group_unanswered
+from bookbound.server.report import QuestionWording, report_builder
+from bookbound.server.report.report_builder import QuestionGroup, VectorCache, group_by_similarity, group_unanswered
 
 # Each list has the wordings of one question.
 SIMILAR_QUESTIONS: list[list[str]] = json.loads((Path(__file__).parent / "similar_questions.json").read_text())
@@ -58,8 +58,8 @@ class CountingEmbedder(OnnxEmbedder):
 
 
 def test_later_reports_embed_only_what_is_new_and_the_oldest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(question_groups, "MAX_COMPARED", 3)
-    monkeypatch.setattr(question_groups, "CACHED_REPORTS", 1)
+    monkeypatch.setattr(report_builder, "MAX_COMPARED", 3)
+    monkeypatch.setattr(report_builder, "CACHED_REPORTS", 1)
     cache: VectorCache = {}
 
     def group(*texts: str) -> MetricsDict:

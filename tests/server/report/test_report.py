@@ -22,7 +22,7 @@ from bookbound.evaluation.metrics import compute_metrics
 from bookbound.server.query_log.database import QueryLogDatabase
 from bookbound.server.query_log.schema import Vote
 from bookbound.server.query_log.votes import VoteStore
-from bookbound.server.report import question_groups
+from bookbound.server.report import report_builder
 from bookbound.server.report.presentation import REPORT_COLUMNS, report_tables
 
 
@@ -152,7 +152,7 @@ def test_questions_about_a_selection_and_about_the_book_are_not_grouped(tmp_path
 
 
 def test_only_the_most_frequent_wordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(question_groups, "MAX_COMPARED", 2)
+    monkeypatch.setattr(report_builder, "MAX_COMPARED", 2)
     rare = [refused(f"Rare {number}?") for number in range(5)]
     report = build_report(tmp_path, [*rare, refused("Often?"), refused("Often?")])
     assert (report["unanswered"]["questions"], report["unanswered"]["compared"]) == (7, 3)

@@ -17,14 +17,13 @@ from bookbound.domain.question import Question
 from bookbound.domain.reply import Reply
 from bookbound.server.app import create_app
 from bookbound.server.telemetry import (
-    KNOWN_SERVICES,
     OUTCOMES,
     OutcomeRecorder,
     RequestObserver,
     Telemetry,
-    classify_failure,
     log_request,
 )
+from bookbound.server.telemetry.prometheus import KNOWN_SERVICES, classify_failure
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedBackend, make_answer, make_passage, make_refusal, make_unsure
 

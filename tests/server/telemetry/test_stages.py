@@ -79,5 +79,5 @@ def test_the_failure_of_a_service_is_recorded_whether_or_not_the_question_is_ans
     record = asyncio.run(ask(index, Question(HORN, allow_fallback=allow_fallback), failing=True))
     assert [error.service for error in record.clock.failures] == ["language model"]
     assert record.clock.stages["write"].error == "ServiceTimeoutError"
-    assert (record.trace is not None and record.trace.degraded) == allow_fallback
+    assert (record.reply is not None and record.reply.trace.degraded) == allow_fallback
     assert record.outcome.startswith("answered") if allow_fallback else record.outcome == "timed_out"

@@ -1,25 +1,30 @@
-"""Rejects requests that are too large or lack a key, and turns failures into responses."""
+"""Rejects requests that have no route, are too large or lack a key, and turns failures into responses."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bookbound.contracts.request_context import RequestContext
 from bookbound.server import telemetry
-from bookbound.server.api_keys import KeyKind
-from bookbound.server.matched_route import NO_ROUTE, matched_route
-from bookbound.server.middleware.client_identity import PUBLIC_ROUTES, KeyChecker
+from bookbound.server.api_keys import ApiKey, KeyKind
+from bookbound.server.page import ASSET_PATHS
 from bookbound.server.telemetry.log_format import describe_traceback
 
+PUBLIC_ROUTES = frozenset(
+    {"/health", "/health/ready", "/api/v1/health", "/openapi.json", "/docs", "/metrics", "/report", *ASSET_PATHS}
+)
+"""The routes that reveal nothing about the book; if keys are required, every other path needs one."""
 BODY_TIMEOUT_SECONDS = 10
 HEALTH = "health"
 """The routes that orchestrators ask under any name."""
@@ -30,9 +35,48 @@ SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
 }
+KeyChecker = Callable[[Headers], ApiKey | None]
 ErrorResponder = Callable[[Exception, Scope], Response]
 """Builds the response to an error in the format of the requested path."""
 log = logging.getLogger("bookbound.server")
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedRoute:
+    """The path of a route as the server defines it, and the name of its contract."""
+
+    path: str = ""
+    contract: str = telemetry.OTHER
+    is_public: bool = False
+
+
+NO_ROUTE = MatchedRoute()
+
+
+class RouteTable:
+    """Finds routes by their whole path; the router itself ignores a line break at the end of one."""
+
+    def __init__(self, list_routes: Callable[[], Iterable[BaseRoute]]) -> None:
+        self._list_routes = list_routes
+
+    def match(self, path: str) -> MatchedRoute:
+        return next((found for route, found in self._routes if route.path_regex.fullmatch(path)), NO_ROUTE)
+
+    @cached_property
+    def _routes(self) -> list[tuple[Route, MatchedRoute]]:
+        routes = [route for route in self._list_routes() if isinstance(route, Route)]
+        return [(route, _describe_route(route)) for route in routes]
+
+
+def _describe_route(route: Route) -> MatchedRoute:
+    tags = getattr(route, "tags", ()) or [telemetry.OTHER]
+    return MatchedRoute(route.path, str(tags[0]), route.path in PUBLIC_ROUTES)
+
+
+def matched_route(scope: Scope) -> MatchedRoute:
+    """The route that the outermost layer found for a request."""
+    found: MatchedRoute = scope["state"]["route"]
+    return found
 
 
 class RequestGuardMiddleware:
@@ -60,7 +104,7 @@ class RequestGuardMiddleware:
             await DisconnectWatcher(self._limit_body(receive), response).run(self._app, scope)
         except Exception as error:
             if not isinstance(error, HTTPException):
-                request_id = scope["state"]["context"].id
+                request_id = scope["state"]["context"].record.request_id
                 log.error("request %s: %s in %s", request_id, type(error).__name__, describe_traceback(error))
             if response.started:
                 raise ConnectionAbortedError("the response was interrupted") from None
@@ -71,8 +115,7 @@ class RequestGuardMiddleware:
     def _admit(self, scope: Scope) -> None:
         """Reject a request because of its headers, its key or its path; otherwise add its key to its context."""
         route, headers = matched_route(scope), Headers(scope=scope)
-        is_public = route.path in PUBLIC_ROUTES
-        if scope["state"].get("stopping") and not is_public:
+        if scope["state"].get("stopping") and not route.is_public:
             raise HTTPException(503)
         host = re.sub(r":\d*$", "", headers.get("host", "").lower())  # without the port
         if self._allowed_hosts and route.contract != HEALTH and host not in self._allowed_hosts:
@@ -84,7 +127,7 @@ class RequestGuardMiddleware:
         media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
         if scope["method"] == "POST" and has_body and media_type != "application/json":
             raise HTTPException(415)
-        if not is_public and (key := self._check_key(headers)):
+        if not route.is_public and (key := self._check_key(headers)):
             context: RequestContext = scope["state"]["context"]
             scope["state"]["context"] = replace(context, key_id=key.id, is_admin=key.kind is KeyKind.ADMIN)
         if route is NO_ROUTE:  # the last check: without a key nobody learns which paths exist

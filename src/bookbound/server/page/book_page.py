@@ -6,7 +6,7 @@ import asyncio
 import gzip
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
@@ -21,10 +21,16 @@ from bookbound.domain.chunk import Chunk
 from bookbound.domain.outline import Outline, OutlinePage
 from bookbound.domain.ports import Index
 from bookbound.evaluation.html_report import render_template
+from bookbound.languages.detection import detect_foreign_language
 from bookbound.server.page import accepts_gzip
-from bookbound.server.page.book_links import BookLinks, page_path
-from bookbound.server.page.page_content import build_sections, list_chapters, split_list, split_table
-from bookbound.server.page.page_language import PageLanguage, detect_page_language
+from bookbound.server.page.page_content import (
+    BookLinks,
+    build_sections,
+    list_chapters,
+    page_path,
+    split_list,
+    split_table,
+)
 from bookbound.server.page.page_search import find_sections
 
 START_PATH, READ_PATH, REPORT_PATH = "/", "/read", "/report"
@@ -48,6 +54,19 @@ KEY_REQUIRED = (
     "This server shows its book only with a key, and a browser sends none. Read and ask on the book's own site, "
     "or ask the operator to make the book public."
 )
+MAX_LANGUAGE_CHARS = 20_000
+"""So much of a page shows its language."""
+UNKNOWN_TAG = "und"
+_TAGS = dict(
+    pair.split(":")
+    for pair in (
+        "German:de French:fr Spanish:es Portuguese:pt Italian:it Dutch:nl Swedish:sv Danish:da Norwegian:no Finnish:fi"
+        " Polish:pl Czech:cs Hungarian:hu Romanian:ro Turkish:tr Indonesian:id Vietnamese:vi Korean:ko Greek:el"
+        " Hebrew:he Thai:th Hindi:hi Japanese:ja Chinese:zh"
+    ).split()
+)
+_RIGHT_TO_LEFT = frozenset({"Hebrew", "Arabic script", "Syriac script", "Thaana script"})
+_URDU_LETTERS, _PERSIAN_LETTERS = frozenset("ٹڈڑے"), frozenset("پچژگ")
 
 
 class TypedWordsModel(BaseModel):
@@ -161,3 +180,28 @@ def respond_with_page(request: Request, content: str) -> HTMLResponse:
     if accepts_gzip(request):
         return HTMLResponse(gzip.compress(content.encode()), headers=HEADERS | {"Content-Encoding": "gzip"})
     return HTMLResponse(content, headers=HEADERS)
+
+
+class PageLanguage(NamedTuple):
+    """A tag of BCP 47 and `ltr` or `rtl`."""
+
+    tag: str = "en"
+    direction: str = "ltr"
+
+
+def detect_page_language(text: str) -> PageLanguage:
+    """The language of a text; English if it is not clear."""
+    start = text[:MAX_LANGUAGE_CHARS]
+    language = detect_foreign_language(start)
+    if not language:
+        return PageLanguage()
+    tag = _tag_arabic_script(start) if language == "Arabic script" else _TAGS.get(language, UNKNOWN_TAG)
+    return PageLanguage(tag, "rtl" if language in _RIGHT_TO_LEFT else "ltr")
+
+
+def _tag_arabic_script(text: str) -> str:
+    letters = set(text)
+    if letters & _URDU_LETTERS:
+        return "ur"
+    # Other languages have the letters of Persian, too, but none of the Arabic ones.
+    return UNKNOWN_TAG if letters & _PERSIAN_LETTERS else "ar"

@@ -196,7 +196,7 @@ def _make_container(span: MarkupSpan, children: tuple[ShownBlock, ...]) -> Shown
         return ShownBlock(span.kind, children=children)
     if span.kind == "quote" and not span.value:
         return ShownBlock("quote", children=children)
-    name = _read_words(children[0])
+    name = "".join(run.text for linked in children[0].words for run in linked.runs)
     has_title = children[0].kind == "paragraph" and len(name) <= MAX_TITLE_CHARS and not name.endswith((".", ",", ";"))
     title = [children[0]._replace(kind="title")] if has_title else []
     tone = _TONES.get(span.value) or _TONES.get(name.lower(), "")
@@ -219,7 +219,3 @@ def _join_alerts(blocks: Iterable[ShownBlock]) -> Iterator[ShownBlock]:
         title = shown if is_title else None
         yield from () if is_title else (shown,)
     yield from (title,) if title else ()
-
-
-def _read_words(block: ShownBlock) -> str:
-    return "".join(run.text for linked in block.words for run in linked.runs)

@@ -1,38 +1,34 @@
-"""Arranges a book for its pages: the chapters, and the headings and blocks of one page."""
+"""Arranges a book for its pages: the chapters, the headings and blocks of one page, and where its links lead."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby, takewhile
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from bookbound.domain.chunk import Chunk, Place
 from bookbound.domain.document import PageBreak
 from bookbound.domain.outline import Outline, OutlinePage, count_headings_between, split_sections
-from bookbound.server.page.book_links import page_path
 from bookbound.server.page.page_blocks import LinkResolver, PageText, ShownBlock
 
 TOP_LEVEL, LOWEST_LEVEL = 2, 6
 MAX_LISTED_PAGES = 400
 """A book with more pages lists only those of the chapter that is open."""
+_PAGE_ENDING = re.compile(
+    r"(?:^|/)(?:index|readme|_index)?$|\.(?:mdx?|markdown|rst|txt|html?|xhtml|ipynb)$", re.IGNORECASE
+)
 
 
-class PageLink(NamedTuple):
-    """A link to a page or section; `sections` are those of the open page."""
+class ContentsLink(NamedTuple):
+    """A link to a chapter, a page or a section; inside are the listed pages of the chapter, or sections of the page."""
 
     title: str
     href: str
     is_current: bool = False
-    sections: tuple[PageLink, ...] = ()
-
-
-class ChapterLinks(NamedTuple):
-    """A chapter and its pages; one without listed pages is only a link to its first page."""
-
-    title: str
-    href: str
-    is_current: bool
-    pages: tuple[PageLink, ...]
+    inside: tuple[ContentsLink, ...] = ()
 
 
 class SectionHeading(NamedTuple):
@@ -56,34 +52,34 @@ class ShownSection(NamedTuple):
     parts: tuple[PagePart, ...]
 
 
-def list_chapters(outline: Outline, current: OutlinePage, prefix: str) -> Iterator[ChapterLinks]:
+def list_chapters(outline: Outline, current: OutlinePage, prefix: str) -> Iterator[ContentsLink]:
     is_short = len(outline.pages) <= MAX_LISTED_PAGES
     for chapter in outline.chapters:
         first, is_current = chapter.pages[0].opening.place, current in chapter.pages
         pages = tuple(_link_page(page, page is current, prefix) for page in chapter.pages if is_short or is_current)
-        yield ChapterLinks(chapter.title, page_path(first, prefix), is_current, pages)
+        yield ContentsLink(chapter.title, page_path(first, prefix), is_current, pages)
 
 
-def _link_page(page: OutlinePage, is_current: bool, prefix: str) -> PageLink:
+def _link_page(page: OutlinePage, is_current: bool, prefix: str) -> ContentsLink:
     place = page.opening.place
     sections = _link_sections(page.sections, prefix) if is_current else ()
-    return PageLink(place.title or place.file, page_path(place, prefix), is_current, sections)
+    return ContentsLink(place.title or place.file, page_path(place, prefix), is_current, sections)
 
 
-def _link_sections(places: Sequence[Place], prefix: str) -> tuple[PageLink, ...]:
+def _link_sections(places: Sequence[Place], prefix: str) -> tuple[ContentsLink, ...]:
     """The sections of the outermost level that has several; one heading above all of them is only a second title."""
     outermost = tuple(_link_level(places, 0, prefix))
     return outermost if len(outermost) > 1 else tuple(_link_level(places, 1, prefix))
 
 
-def _link_level(places: Sequence[Place], level: int, prefix: str) -> Iterator[PageLink]:
+def _link_level(places: Sequence[Place], level: int, prefix: str) -> Iterator[ContentsLink]:
     """Links to the sections of a level; one without a text of its own begins with its first subsection."""
     listed: set[str] = set()
     for place in places:
         if len(place.headings) > level and place.anchor:
             title = place.headings[level]
             if len(place.headings) == level + 1 or title not in listed:
-                yield PageLink(title, page_path(place, prefix, place.anchor))
+                yield ContentsLink(title, page_path(place, prefix, place.anchor))
             listed.add(title)
 
 
@@ -104,7 +100,7 @@ def build_sections(chunks: Sequence[Chunk], resolve_link: LinkResolver) -> Itera
         place = section[0].place
         headings = place.headings[1:] if place.headings[:1] == (place.title,) else place.headings
         begun = count_headings_between(before, section[0]) if before else 0
-        shared = min(_count_shared(open_headings, headings), max(0, len(headings) - begun))
+        shared = min(len(posixpath.commonprefix((open_headings, headings))), max(0, len(headings) - begun))
         anchor, open_headings, before = take(place.anchor), headings, section[-1]
         last = len(headings) - 1
         new = tuple(
@@ -119,10 +115,6 @@ def build_sections(chunks: Sequence[Chunk], resolve_link: LinkResolver) -> Itera
             # A heading without a text below it is the text of its section.
             parts.append(PagePart(shown, tuple(block for block in blocks if block.kind != "heading")))
         yield ShownSection(new, "" if new else anchor, tuple(parts))
-
-
-def _count_shared(one: Sequence[str], other: Sequence[str]) -> int:
-    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
 
 
 def _split_at_pages(section: Sequence[Chunk], number: int | None) -> Iterator[tuple[PageBreak | None, int, int]]:
@@ -168,3 +160,61 @@ def split_list(items: Sequence[ShownBlock]) -> Iterator[tuple[str, str, list[Sho
 
     for (tag, numbers), group in groupby(items, key=kind_of):
         yield tag, numbers, list(group)
+
+
+class BookLinks:
+    """Resolves the targets of the links on one page of a book; `prefix` is the path of the book."""
+
+    def __init__(self, pages: Iterable[Place], current: Place, prefix: str) -> None:
+        self._current, self._prefix = current, prefix
+        self._by_file: dict[str, Place] = {}
+        self._by_url: dict[str, Place] = {}
+        for place in pages:
+            self._by_file.setdefault(_page_name(place.file), place)
+            if place.url:
+                self._by_url.setdefault(_url_name(place.url), place)
+
+    def resolve(self, target: str) -> str:
+        """Returns a link to a section of the book or to the web, or nothing: no other address is safe."""
+        try:
+            address = urlsplit(target.strip())
+            if address.scheme == "mailto":
+                return f"mailto:{quote(unquote(address.path), safe='@+,')}"
+            if address.scheme not in ("", "http", "https"):
+                return ""
+            if not (address.scheme or address.netloc or address.path):
+                return f"#{quote(unquote(address.fragment))}" if address.fragment else ""
+            place = next(filter(None, self._find_places(target, address.path, bool(address.netloc))), None)
+            if place:
+                return page_path(place, self._prefix, unquote(address.fragment))
+            url = urljoin(self._current.url, target.strip())
+            is_web = urlsplit(url).scheme in ("http", "https") and urlsplit(url).netloc
+            return quote(url, safe="%/:=&?~#+!$,;'@()*[]") if is_web else ""
+        except ValueError:
+            return ""
+
+    def _find_places(self, target: str, path: str, has_host: bool) -> Iterator[Place | None]:
+        if not has_host and path.startswith("/"):
+            yield self._by_file.get(_page_name(unquote(path)))
+        elif not has_host:
+            folder = posixpath.dirname(self._current.file)
+            yield self._by_file.get(_page_name(posixpath.join(folder, unquote(path))))
+        yield self._by_url.get(_url_name(urljoin(self._current.url, target.strip())))
+
+
+def page_path(place: Place, prefix: str, anchor: str = "") -> str:
+    """The path of the page of a place; `prefix` is that of the book."""
+    return f"{prefix}/read/{quote(place.file)}" + (f"#{quote(anchor)}" if anchor else "")
+
+
+def _page_name(file: str) -> str:
+    """The name of a page without what links leave out: its ending, and `index` or `README`."""
+    name = posixpath.normpath(file.partition("#")[0]).lstrip("/")
+    while name != (shorter := _PAGE_ENDING.sub("", name)):
+        name = shorter
+    return "" if name == "." else name
+
+
+def _url_name(url: str) -> str:
+    address = urlsplit(url)
+    return f"{address.netloc}/{_page_name(unquote(address.path))}"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from bookbound.domain.chunk import Chunk, Place
 from bookbound.domain.outline import Outline
 from bookbound.domain.ports import Index
-from bookbound.server.page.book_links import page_path
+from bookbound.server.page.page_content import page_path
 
 MAX_FOUND, MAX_FOUND_BY_HEADING = 8, 4
 MAX_COMPLETIONS = 3
@@ -31,7 +31,7 @@ class FoundSection(NamedTuple):
 
 async def find_sections(index: Index, query: str) -> list[FoundSection]:
     """The sections for what was typed so far, best first."""
-    typed = _split_words(query)
+    typed: list[str] = _WORD.findall(query.lower())
     if not typed:
         return []
     outline = await index.outline()
@@ -46,10 +46,6 @@ async def find_sections(index: Index, query: str) -> list[FoundSection]:
     return list(found.values())[:MAX_FOUND]
 
 
-def _split_words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
-
-
 def _complete(start: str, counts: Mapping[str, int]) -> list[str]:
     """The book's most frequent words with this beginning; the word itself comes first if the book uses it."""
     words = [word for word in counts if word.startswith(start)]
@@ -60,7 +56,7 @@ def _match_headings(outline: Outline, typed: Sequence[str]) -> list[Place]:
     """The sections in whose heading each typed word begins a word, the shortest headings first."""
     found = []
     for place in outline.sections:
-        names = _split_words(place.section)
+        names = _WORD.findall(place.section.lower())
         if all(any(name.startswith(word) for name in names) for word in typed):
             found.append(place)
     return sorted(found, key=lambda place: len(place.section))[:MAX_FOUND_BY_HEADING]

@@ -1,46 +1,37 @@
-"""Writes log entries as rows, each exactly once, and deletes rows after the retention period."""
+"""Writes log entries as rows, each once and with a hashed address, and deletes rows after the retention period."""
 
 from __future__ import annotations
 
+import hmac
+from base64 import urlsafe_b64encode
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from ipaddress import IPv6Address, ip_address
+from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from sqlalchemy import Connection, Table, bindparam, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from bookbound.domain.book_ref import UNNAMED_BOOK
+from bookbound.domain.errors import ConfigError
 from bookbound.domain.trace import QueryLogEntry, QueryStatus
-from bookbound.server.query_log import schema
-from bookbound.server.query_log.address_hash import AddressFormatter
+from bookbound.filesystem import create_private_folder, create_secret_file
+from bookbound.server.query_log import LossReport, schema
 from bookbound.server.query_log.database import FileId, QueryLogDatabase
-from bookbound.server.query_log.schema import (
-    UNSURE_REASON,
-    books_table,
-    chapters_table,
-    hash_request_id,
-    losses_table,
-    queries_table,
-    sessions_table,
-    votes_table,
-)
 
 DELETE_BATCH_SIZE = 500
 """Rows per DELETE, so that other writers do not wait long for a lock."""
 MAX_INTEGER = 2**31 - 1
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class LossReport:
-    """A number of entries that could not be written; a report with the same id replaces it."""
-
-    lost: int
-    id: UUID = field(default_factory=uuid4)
-    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+MAX_ADDRESS_LENGTH = 45
+"""The width of the column; the hash takes 43 characters."""
+MIN_KEY_LENGTH = 16
+ADDRESS_KEY_FILE = "address.key"
+AddressFormatter = Callable[[str], str]
 
 
 class QueryLogRepository:
@@ -61,7 +52,7 @@ class QueryLogRepository:
         with self._database.begin() as connection:
             if report:  # if it was written before, the greater number stays, because a loss only grows
                 row = {"loss_id": report.id, "lost": report.lost, "created_at": to_naive_utc(report.created_at)}
-                self._upsert_greatest(connection, losses_table, [row], "lost")
+                self._upsert_greatest(connection, schema.losses_table, [row], "lost")
             if entries:
                 self._write_entries(connection, entries)
 
@@ -79,23 +70,24 @@ class QueryLogRepository:
     def _write_entries(self, connection: Connection, entries: Sequence[QueryLogEntry]) -> None:
         # The sessions come first: their rows are locked, so that a clean-up does not delete them as unused.
         if sessions := self._session_rows(entries):
-            self._upsert_greatest(connection, sessions_table, sessions, "last_query_at")
-        new = self._insert_missing(connection, queries_table, [_query_row(entry) for entry in entries])
+            self._upsert_greatest(connection, schema.sessions_table, sessions, "last_query_at")
+        new = self._insert_missing(connection, schema.queries_table, [_query_row(entry) for entry in entries])
         chapters = [{"query_id": each.id, "chapter": replace_nul(name)} for each in entries for name in each.chapters]
         books = [{"query_id": each.id, **each.book_ref._asdict()} for each in entries if each.book_ref != UNNAMED_BOOK]
         votes = [
-            {"query_id": each.id, "request_hash": hash_request_id(each.requester.request_id)}
+            {"query_id": each.id, "request_hash": schema.hash_request_id(each.requester.request_id)}
             for each in entries
             if each.requester.request_id
         ]
-        for table, rows in ((chapters_table, chapters), (books_table, books), (votes_table, votes)):
+        added = {schema.chapters_table: chapters, schema.books_table: books, schema.votes_table: votes}
+        for table, rows in added.items():
             if rows:
                 self._insert_missing(connection, table, rows)
         # A retried batch may already be stored: only new rows count.
         counts = Counter(entry.requester.session for entry in entries if entry.requester.session and entry.id in new)
         if counts:
-            total = sessions_table.c.query_count + bindparam("more")
-            statement = update(sessions_table).where(sessions_table.c.session_id == bindparam("session"))
+            total = schema.sessions_table.c.query_count + bindparam("more")
+            statement = update(schema.sessions_table).where(schema.sessions_table.c.session_id == bindparam("session"))
             rows = [{"session": session, "more": counts[session]} for session in sorted(counts)]
             connection.execute(statement.values(query_count=total), rows)
 
@@ -148,18 +140,18 @@ def delete_older_than(database: QueryLogDatabase, before: datetime) -> int:
 def _delete_batch(database: QueryLogDatabase, before: datetime) -> int:
     """Deletes some old questions and returns how many; the last batch deletes old losses and unused sessions."""
     limit = to_naive_utc(before)
-    queries, sessions = queries_table.c, sessions_table.c
+    queries, sessions = schema.queries_table.c, schema.sessions_table.c
     with database.begin() as connection:
         for status in QueryStatus:  # the index over the time begins with the status
             old = select(queries.query_id).where(queries.status == status, queries.created_at < limit)
             batch = old.limit(DELETE_BATCH_SIZE).with_for_update(skip_locked=True)
-            deleted = connection.execute(delete(queries_table).where(queries.query_id.in_(batch))).rowcount
+            deleted = connection.execute(delete(schema.queries_table).where(queries.query_id.in_(batch))).rowcount
             if deleted:
                 return deleted
         last_used = func.coalesce(sessions.last_query_at, sessions.created_at)
         is_used = select(queries.query_id).where(queries.session_id == sessions.session_id).exists()
-        connection.execute(delete(sessions_table).where(last_used < limit, ~is_used))
-        connection.execute(delete(losses_table).where(losses_table.c.created_at < limit))
+        connection.execute(delete(schema.sessions_table).where(last_used < limit, ~is_used))
+        connection.execute(delete(schema.losses_table).where(schema.losses_table.c.created_at < limit))
     return 0
 
 
@@ -182,9 +174,63 @@ def _query_row(entry: QueryLogEntry) -> Row:
         "selected_text_length": entry.selection_length,
         "mode": entry.mode,
         "status": QueryStatus.REFUSED if is_unsure else entry.status,
-        "refusal_reason": UNSURE_REASON if is_unsure else entry.refusal_reason,
+        "refusal_reason": schema.UNSURE_REASON if is_unsure else entry.refusal_reason,
         "chunks_retrieved": entry.retrieved_count,
         "top_chunk_score": entry.top_score,
         "processing_time_ms": min(entry.milliseconds, MAX_INTEGER),
         "created_at": to_naive_utc(entry.created_at),
     }
+
+
+def make_address_hasher(key: bytes) -> AddressFormatter:
+    """Hashes addresses so that they cannot be recovered without the key."""
+
+    def hash_address(address: str) -> str:
+        digest = hmac.digest(key, normalize_address(address).encode(errors="replace"), "sha256")
+        return urlsafe_b64encode(digest).decode().rstrip("=")
+
+    return hash_address
+
+
+def make_stored_key_hasher(folder: Path) -> AddressFormatter:
+    """Hashes addresses with the key stored in a folder, which is created with the first address."""
+    load_hasher = cache(lambda: make_address_hasher(load_or_create_key(folder)))
+    return lambda address: load_hasher()(address)
+
+
+def normalize_address(address: str) -> str:
+    """Gives an address its canonical spelling."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address[:MAX_ADDRESS_LENGTH]
+    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped:
+        parsed = parsed.ipv4_mapped
+    return str(parsed)[:MAX_ADDRESS_LENGTH]
+
+
+def parse_key_setting(key: str) -> bytes:
+    """Checks the key from the settings."""
+    if len(key.strip()) < MIN_KEY_LENGTH:
+        raise ConfigError(
+            f"The setting `query_log_key` must have at least {MIN_KEY_LENGTH} characters. Choose them at random."
+        )
+    return key.strip().encode()
+
+
+def load_or_create_key(folder: Path) -> bytes:
+    """Loads the key of a folder; the first caller creates it."""
+    file = folder / ADDRESS_KEY_FILE
+    try:
+        if not file.exists():
+            create_private_folder(folder)
+            create_secret_file(file)
+        key = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"The key for hashing addresses cannot be stored in {folder} ({error.strerror}). Make the folder writable "
+            "or set a key: `query_log_key`."
+        ) from error
+    if len(key) < MIN_KEY_LENGTH:
+        raise ConfigError(f"{file} is not a valid key. Remove it, and Bookbound creates a new one.")
+    return key

@@ -12,7 +12,7 @@ from sqlalchemy import update
 
 from bookbound.contracts.http_contract import Problem, ProblemError, ProblemKind, QuestionRoute, error_responses
 from bookbound.contracts.v1 import ErrorModel
-from bookbound.server.middleware.client_identity import SECURITY_REQUIREMENTS
+from bookbound.server.middleware.access import SECURITY_REQUIREMENTS
 from bookbound.server.query_log.database import QueryLogDatabase
 from bookbound.server.query_log.schema import Vote, hash_request_id, votes_table
 

@@ -34,11 +34,11 @@ class SpanRecorder:
     def __init__(self, url: str) -> None:
         quiet_loggers("urllib3", "requests")
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it logs each failure with the address
+        # The address of a collector without a path gets the usual one.
+        endpoint = url.rstrip("/") + TRACES_PATH if urlsplit(url).path in ("", "/") else url
         resource = Resource.create({"service.name": "bookbound", "service.version": __version__})
         self._provider = TracerProvider(resource=resource, shutdown_on_exit=False)
-        exporter = FailureLoggingExporter(
-            OTLPSpanExporter(endpoint=_traces_endpoint(url), timeout=EXPORT_TIMEOUT_SECONDS)
-        )
+        exporter = FailureLoggingExporter(OTLPSpanExporter(endpoint=endpoint, timeout=EXPORT_TIMEOUT_SECONDS))
         self._provider.add_span_processor(
             BatchSpanProcessor(
                 exporter,
@@ -105,11 +105,6 @@ class FailureLoggingExporter(SpanExporter):
         self._exporter.shutdown()
 
 
-def _traces_endpoint(url: str) -> str:
-    """The address of a collector; without a path it gets the usual one."""
-    return url.rstrip("/") + TRACES_PATH if urlsplit(url).path in ("", "/") else url
-
-
 def _to_nanoseconds(request: RequestRecord, seconds: float) -> int:
     return request.started_ns + int(seconds * 1e9)
 
@@ -130,7 +125,8 @@ def _question_attributes(request: RequestRecord) -> Mapping[str, SpanAttribute]:
         "http.route": request.route,
         "http.response.status_code": request.status,
     }
-    if trace := request.trace:
+    if reply := request.reply:
+        trace = reply.trace
         scores = [passage.score for passage in trace.retrieval.passages]
         attributes |= {
             "bookbound.generation": trace.generation,
@@ -138,7 +134,7 @@ def _question_attributes(request: RequestRecord) -> Mapping[str, SpanAttribute]:
             "bookbound.writer": trace.writer,
             "bookbound.passages": len(scores),
             "bookbound.top_score": max(scores, default=None),
-            "bookbound.citations": len(request.reply.citations) if request.reply else 0,
+            "bookbound.citations": len(reply.citations),
             "bookbound.degraded": trace.degraded,
             "bookbound.model.calls": trace.usage.calls,
             "bookbound.model.input_tokens": trace.usage.input_tokens,

@@ -18,6 +18,7 @@ from prometheus_client.registry import Collector
 
 from bookbound import filesystem
 from bookbound.contracts.request_context import RequestRecord
+from bookbound.domain import errors
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.manifest import Manifest
 from bookbound.server import telemetry
@@ -28,6 +29,15 @@ LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 REFRESH_SECONDS = 1.0
 METRIC_FILE_KINDS = ("counter", "histogram", "gauge_livesum")
 """The files that each process keeps in the shared folder."""
+KNOWN_SERVICES = frozenset({"cohere", "embeddings", "language model", "log", "networks", "qdrant"})
+FAILURE_KINDS: dict[type[errors.ServiceError], str] = {
+    errors.ServiceUnreachableError: "unreachable",
+    errors.ServiceTimeoutError: "timed_out",
+    errors.ServiceAuthenticationError: "denied",
+    errors.ServiceResponseError: "bad_reply",
+    errors.ServiceRateLimitError: "limit_reached",
+    errors.ServiceError: "rejected",  # the last, because it is the base of the others
+}
 CONTENT_TYPE = client.CONTENT_TYPE_PLAIN_0_0_4
 INFO_LABELS = ("book", "generation", "title", "embedder")
 BookRow = tuple[str, str, str, str, int]
@@ -67,10 +77,10 @@ class PrometheusMetrics:
             self._questions.labels(request.contract, request.outcome).inc()
         if not request.kind:
             return
-        if request.trace and request.trace.degraded:
+        if request.reply and request.reply.trace.degraded:
             self._degraded.labels(request.contract).inc()
         for error in request.clock.failures:
-            self._failures.labels(*telemetry.classify_failure(error)).inc()
+            self._failures.labels(*classify_failure(error)).inc()
         for stage, timing in request.clock.stages.items():
             self._stages.labels(stage).observe(timing.seconds)
         self.refresh()
@@ -109,6 +119,12 @@ class PrometheusMetrics:
         finally:
             task.cancel()
             self.refresh()
+
+
+def classify_failure(error: errors.ServiceError) -> tuple[str, str]:
+    """The name of the service and how it failed, both from fixed sets."""
+    service = error.service if error.service in KNOWN_SERVICES else "other"
+    return service, next(kind for type_, kind in FAILURE_KINDS.items() if isinstance(error, type_))
 
 
 class BookMetrics(Collector):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bookbound.domain.errors import ConfigError
-from bookbound.server.middleware.client_identity import find_client_address, parse_networks, rate_limit_address
+from bookbound.server.rate_limit import find_client_address, parse_networks, rate_limit_address
 
 TRUSTED = parse_networks(["10.0.0.0/8", "192.0.2.7", "fd00::/8"])
 READER = "203.0.113.9"
