@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -115,7 +116,10 @@ def shared_networks() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bookbound.models.onnx.OnnxNetwork", open_once)
         patch.setattr(ModelRuntime, "_verify_file", verify_once)
-        patch.setattr(ModelRuntime, "_loaded_tokenizer", property(load_tokenizer_once))
+        # The tests of the lab have this fixture too, and wrap this one if they run in the same process.
+        shared_tokenizer = cached_property(load_tokenizer_once)
+        shared_tokenizer.__set_name__(ModelRuntime, "_loaded_tokenizer")
+        patch.setattr(ModelRuntime, "_loaded_tokenizer", shared_tokenizer)
         yield
 
 
