@@ -23,6 +23,8 @@ from bookbound.answering.reading.answerability import MIN_SCORE, QuestionFeature
 from bookbound.answering.reading.answering_words import WORDS_FEATURES
 from bookbound.models.cross_encoder import CrossEncoder, LogitScale, ReaderName
 from lab.train.asked_questions import AskedQuestion, load_questions
+from lab.train.code_constants import NAME as CODE_CONSTANTS
+from lab.train.code_constants import list_code_constants
 from lab.train.constants import MODELS as MODELS
 from lab.train.graded_questions import GradedQuestion, Grading, TracingAssessor, read_selection
 from lab.train.reader_metrics import auc
@@ -194,7 +196,8 @@ def main() -> None:
     stored = json.loads(options.out.read_text(encoding="utf-8"))
     score = LogitScale(**stored["score"]) if options.keep_score else None
     fitted = asyncio.run(calibrate(load_questions(), RecordedReaders().open, stored["point"]["relevant"], score))
-    options.out.write_text(json.dumps(update_constants(stored, fitted), indent=1) + "\n", encoding="utf-8")
+    constants = {**update_constants(stored, fitted), CODE_CONSTANTS: list_code_constants()}
+    options.out.write_text(json.dumps(constants, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(fitted, indent=1))
 
 
