@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, zip_longest
 
 from bookbound.answering.reply_builder import Findings
@@ -56,17 +56,18 @@ def write_invitation(manifest: Manifest) -> str:
     return f"Ask me anything that {manifest.title} covers, for example: “{example}”"
 
 
+@dataclass(slots=True)
 class OutlineAnswer:
     """Titles and sentences of the book, and a note that says where they are from."""
 
-    def __init__(self, note: str) -> None:
-        self.note = note
-        self._sentences: list[AnswerSentence] = []
-        self._passages: dict[str, Passage] = {}
+    note: str
+    _sentences: list[AnswerSentence] = field(default_factory=list)
+    _passages: dict[str, Passage] = field(default_factory=dict)
 
-    def add_title(self, title: str, chunk: Chunk) -> None:
-        """Adds the title of a chapter or section that begins with this chunk."""
-        self._add(chunk, Evidence(chunk.id, title, chunk.place, 0, 0, 1.0, "heading"))
+    def add_titles(self, titles: Iterable[tuple[str, Chunk]]) -> None:
+        """Adds the titles of chapters or sections, each with the chunk with which it begins."""
+        for title, chunk in titles:
+            self._add(chunk, Evidence(chunk.id, title, chunk.place, 0, 0, 1.0, "heading"))
 
     def add_opening(self, chunk: Chunk) -> None:
         """Adds the first whole sentences of a chunk, if it has any, and all items of a list that is among them."""
@@ -74,16 +75,14 @@ class OutlineAnswer:
         for unit, after in zip_longest(chunk.units, chunk.units[1:]):
             words = chunk.text[unit.start : unit.end]
             announces_list = words.endswith(":") and after is not None and after.kind == "item"
-            if not (unit.kind == "item" and in_list):
-                if count == MAX_OPENING_SENTENCES:
-                    break
-                is_whole = announces_list or bool(_SENTENCE_END.search(words))
-                if unit.kind not in ("sentence", "item") or not is_whole:
-                    in_list = False
-                    continue
-                count += 1
-            self.add_unit(chunk, unit)
-            in_list = announces_list or unit.kind == "item"
+            goes_on = unit.kind == "item" and in_list
+            if not goes_on and count == MAX_OPENING_SENTENCES:
+                break
+            is_whole = announces_list or bool(_SENTENCE_END.search(words))
+            if is_added := goes_on or (unit.kind in ("sentence", "item") and is_whole):
+                self.add_unit(chunk, unit)
+            count += is_added and not goes_on
+            in_list = is_added and (announces_list or unit.kind == "item")
 
     def add_unit(self, chunk: Chunk, unit: QuotableUnit) -> None:
         """Adds a unit as a whole."""
@@ -134,7 +133,7 @@ class OutlineReader:
         answer = OutlineAnswer(f"From the opening of {'each book' if len(openings) > 1 else f'the book{titles}'}:")
         for opening in reversed(openings.values()):
             answer.add_opening(opening)
-        _add_titles(answer, numbered[:MAX_TITLES_AFTER_OPENING])
+        answer.add_titles((each.title, each.pages[0].opening) for each in numbered[:MAX_TITLES_AFTER_OPENING])
         return answer
 
     def _list_chapters(self, invitation: str = "") -> OutlineAnswer:
@@ -143,7 +142,7 @@ class OutlineReader:
         which = f"the first {MAX_TITLES} of {count} chapters" if count > MAX_TITLES else f"{count} chapters"
         counted = f"From the table of contents, {which}:" if count > 1 else "The book has one chapter:"
         answer = OutlineAnswer(f"{invitation}{counted}")
-        _add_titles(answer, chapters[:MAX_TITLES])
+        answer.add_titles((each.title, each.pages[0].opening) for each in chapters[:MAX_TITLES])
         return answer
 
     async def _quote_own_section(self, topic: BookTopic) -> OutlineAnswer | None:
@@ -164,14 +163,14 @@ class OutlineReader:
             if not compiled(_FORMS.citation_section).match(place.section):
                 continue
             chunks = await self._index.chunks(place.file, self._deadline)
-            for chunk in (chunk for chunk in chunks if chunk.place.headings == place.headings):
-                for unit in (unit for unit in chunk.units if unit.kind == "code"):
-                    entry = _BIBTEX_TITLE.search(chunk.text, unit.start, unit.end)
-                    terms = set(extract_terms(entry["title"])) if entry else set()
-                    if words & terms and (words <= terms or terms <= words):
-                        answer = OutlineAnswer(f"From the section “{place.section}”:")
-                        answer.add_unit(chunk, unit)
-                        return answer
+            for chunk, unit in ((each, unit) for each in chunks for unit in each.units if unit.kind == "code"):
+                entry = _BIBTEX_TITLE.search(chunk.text, unit.start, unit.end)
+                terms = set(extract_terms(entry["title"])) if entry else set()
+                is_own = bool(words & terms) and (words <= terms or terms <= words)
+                if is_own and chunk.place.headings == place.headings:
+                    answer = OutlineAnswer(f"From the section “{place.section}”:")
+                    answer.add_unit(chunk, unit)
+                    return answer
         return None
 
     async def _describe_chapter(self, asked: BookQuestion) -> OutlineAnswer | None:
@@ -188,8 +187,7 @@ class OutlineReader:
             titles = [*sections.items()]
         answer = OutlineAnswer(f"From the opening of “{chapter.title}” and its {_describe_cut(len(titles))}headings:")
         answer.add_opening(first)
-        for title, chunk in titles[:MAX_TITLES_AFTER_OPENING]:
-            answer.add_title(title, chunk)
+        answer.add_titles(titles[:MAX_TITLES_AFTER_OPENING])
         return answer
 
     def _find_chapter(self, asked: BookQuestion) -> OutlineChapter | None:
@@ -218,20 +216,11 @@ class OutlineReader:
     def _find_by_name(self, name: str) -> OutlineChapter | None:
         """Returns the chapter, page or section whose title has all words of the name; the shortest title wins."""
         words = set(extract_terms(name))
-        titles = [(chapter.title, chapter) for chapter in self._chapters]
-        titles += [
-            (page.opening.place.title, OutlineChapter(page.opening.place.title, (page,)))
-            for page in self._outline.pages
-        ]
-        found = [pair for pair in titles if words and words <= set(extract_terms(pair[0]))]
-        return min(found, key=lambda pair: len(pair[0]))[1] if found else None
+        pages = (OutlineChapter(page.opening.place.title, (page,)) for page in self._outline.pages)
+        found = [each for each in (*self._chapters, *pages) if words and words <= set(extract_terms(each.title))]
+        return min(found, key=lambda each: len(each.title), default=None)
 
 
 def _describe_cut(count: int) -> str:
     """Says in a note how many titles follow if these are not all."""
     return f"first {MAX_TITLES_AFTER_OPENING} of {count} " if count > MAX_TITLES_AFTER_OPENING else ""
-
-
-def _add_titles(answer: OutlineAnswer, chapters: Sequence[OutlineChapter]) -> None:
-    for chapter in chapters:
-        answer.add_title(chapter.title, chapter.pages[0].opening)

@@ -8,11 +8,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from bookbound.answering.about_book import answer_about_book, reply_to_small_talk
-from bookbound.answering.agent_searches import AgentSearches
 from bookbound.answering.engine import Engine, OpenBook
 from bookbound.answering.grounding.verifier import keep_supported
-from bookbound.answering.judging import Judging, RunState, read_parts
-from bookbound.answering.passage_search import PassageSearch
+from bookbound.answering.judging import AgentSearches, Judging, PassageSearch, RunState, read_parts
 from bookbound.answering.reply_builder import Draft, Findings, build_reply
 from bookbound.answering.understanding import understand, understand_part
 from bookbound.answering.understanding.follow_up import ask_after_label, complete_follow_up
@@ -72,7 +70,7 @@ class Pipeline:
         if understanding.completed_from:
             yield CompletedQuestion(understanding.text)
         found = await self._reply_unread(understanding, run)
-        found = found or await self._start_judging().judge_as_meant(understanding, run)
+        found = found or await Judging(self.engine, self.book).judge_as_meant(understanding, run)
         yield found.retrieval
         yield found.judgement
         draft = self._begin_draft(found)
@@ -80,10 +78,8 @@ class Pipeline:
             yield sentence
         quotable = found
         if found.understanding.kind is QuestionKind.QUESTION and found.may_answer:
-            retrieval, judgement = await join_neighbours(
-                found.retrieval, found.judgement, self.book.index, run.deadline
-            )
-            quotable = replace(found, retrieval=retrieval, judgement=judgement)
+            joined = await join_neighbours(found.retrieval, found.judgement, self.book.index, run.deadline)
+            quotable = replace(found, retrieval=joined[0], judgement=joined[1])
             async with aclosing(self._write(quotable, draft, run)) as sentences:
                 async for sentence in sentences:
                     yield sentence
@@ -100,19 +96,22 @@ class Pipeline:
         agent = self.engine.agent
         if agent is None:
             return await self.ask(question)
-        run, understanding = self._start(question), understand(question, self.book.manifest.title)
+        run, understanding = self._start(question), understand(question, self.book.index.manifest.title)
         if unread := await self._reply_unread(understanding, run):
             return await self._build_reply(unread, unread, self._begin_draft(unread), run)
         draft = Draft(agent.name, can_refuse=True)
         searches = AgentSearches(await run.search.find(question.text))
 
         async def search(query: str, k: int) -> tuple[Retrieval, Sequence[str]]:
-            rephrased = _rephrase(question, query, k)
+            try:
+                rephrased = replace(question, text=query, k=k)
+            except InvalidInputError:
+                rephrased = question  # the agent's words are no question
             candidates = searches.cap_scores(await run.search.find(rephrased.text))
             meant = replace(understanding, question=replace(question, k=rephrased.k))
-            found = await self._start_judging().judge(meant, [candidates] * len(meant.parts), run)
+            found = await Judging(self.engine, self.book).judge(meant, [candidates] * len(meant.parts), run)
             texts = format_passages(found.retrieval) if found.may_answer else ()
-            searches.add(found.retrieval, found.judgement, is_withheld=not texts)
+            searches.add(found, is_withheld=not texts)
             return found.retrieval, texts
 
         events = agent.converse(question, search, run.deadline, must_search=must_search)
@@ -121,15 +120,12 @@ class Pipeline:
                 pass
         if not searches:
             draft.sentences.clear()
-        found = Findings(understanding, searches.retrieval, searches.judgement)
+        found = searches.combine(understanding)
         return await self._build_reply(found, found, draft, run)
 
     async def close(self) -> None:
         await self.book.close()
         await self.engine.close()
-
-    def _start_judging(self) -> Judging:
-        return Judging(self.engine, self.book)
 
     def _start(self, question: Question, clock: StageClock | None = None) -> RunState:
         engine, deadline, clock = self.engine, Deadline.after(self.engine.answer_seconds), clock or StageClock()
@@ -150,10 +146,9 @@ class Pipeline:
             with run.clock.measure("judge"):
                 return (await assessor.assess(understand_part(text), passages, run.deadline)).probability
 
-        asked, title = run.question, self.book.manifest.title
+        asked, title = run.question, self.book.index.manifest.title
         follow_up = ask_after_label(asked) if asked.selection else asked
-        completed = await complete_follow_up(follow_up, run.search.compare, estimate)
-        if completed:
+        if follow_up.conversation and (completed := await complete_follow_up(follow_up, run.search.compare, estimate)):
             return understand(replace(asked, text=completed), title, completed_from=asked.text)
         return understand(asked, title)
 
@@ -164,7 +159,7 @@ class Pipeline:
                 return await answer_about_book(understanding, self.book.index, run.deadline)
         if understanding.small_talk is None:
             return None
-        return reply_to_small_talk(understanding, self.book.manifest, await run.search.find(understanding.text))
+        return reply_to_small_talk(understanding, self.book.index.manifest, await run.search.find(understanding.text))
 
     async def _write(self, found: Findings, draft: Draft, run: RunState) -> AsyncGenerator[AnswerSentence]:
         """Yields each supported sentence; if the writer fails before the first one, the fallback writer writes."""
@@ -197,10 +192,10 @@ class Pipeline:
                     yield sentence
 
     async def _build_reply(self, found: Findings, quotable: Findings, draft: Draft, run: RunState) -> Reply:
-        book, understanding = self.book, found.understanding
+        book, manifest, understanding = self.book, self.book.index.manifest, found.understanding
         trace = Trace(
             retrieval=found.retrieval,
-            generation=book.manifest.generation,
+            generation=manifest.generation,
             embedder=self.engine.embedder.name,
             writer=draft.writer,
             stages=run.clock.stages,
@@ -211,7 +206,7 @@ class Pipeline:
             completed_question=understanding.text if understanding.text != run.question.text else "",
             question_kind=understanding.kind,
             note=found.note,
-            book_title=book.manifest.title,
+            book_title=manifest.title,
         )
         reply = build_reply(found, quotable, draft, trace)
         differing: tuple[str, ...] = ()
@@ -219,11 +214,3 @@ class Pipeline:
             differing = await book.other_editions.find_differing(reply.citations, run.deadline)
         trace = replace(trace, differing_editions=differing, total_seconds=run.clock.elapsed_seconds)
         return replace(reply, trace=trace)
-
-
-def _rephrase(question: Question, query: str, k: int) -> Question:
-    """Returns the question in an agent's words, or the reader's question if those are invalid."""
-    try:
-        return replace(question, text=query, k=k)
-    except InvalidInputError:
-        return question

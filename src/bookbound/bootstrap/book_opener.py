@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from bookbound.answering.deciding import operating_point
 from bookbound.answering.deciding.operating_point import ActiveOperatingPoint
-from bookbound.answering.engine import Engine, OpenBook
+from bookbound.answering.engine import Engine, OpenBook, OtherEditions
 from bookbound.answering.pipeline import Pipeline
 from bookbound.bootstrap import book_catalogue, components
 from bookbound.domain.book_ref import ALL_BOOKS, UNNAMED_BOOK, BookRef
@@ -23,7 +23,6 @@ from bookbound.library import Book, ConversationOptions, EventLoopThread
 from bookbound.settings import Settings, format_index_option
 
 if TYPE_CHECKING:
-    from bookbound.answering.other_editions import OtherEditions
     from bookbound.server.book_pool import BookPool
 
 
@@ -100,7 +99,6 @@ def build_other_editions(settings: Settings, others: Sequence[BookRef]) -> Other
     """Returns the other editions of a book, if it has any; they open when an answer is first compared with them."""
     if not others:
         return None
-    from bookbound.answering.other_editions import OtherEditions
 
     async def open_indexes() -> dict[str, Index]:
         opened: dict[str, Index] = {}

@@ -352,6 +352,7 @@ _PHRASES = PhraseForms(
     ),
     participle=r"(?!variable)(?:\w{2,}[^e]ed|\w{3,}[ai]ble|made|done|set|built|written|known|sent|held)$",
     possessive_ending=r"['’]s$",
+    plural_noun=r"[^\W\d_]*[^\W\d_sui]s",
     asks_what_it_does=r"what\s+(?:does|do|did)\s+(.+?)\s+(?:do|mean|stand\s+for)",
     definition_tail=r"\s+(?:called|used|good|for|about|like|(?:used|good)\s+for|made\s+of)$",
     of=r"\s+of\s+",
@@ -402,6 +403,13 @@ _FOLLOW_UPS = FollowUpForms(
     request_of_pair=r"\bdifferences?$",
     request_of_topic=r"\b(?:explain|describe)$",
     request_about_topic=r"\b(?:more|details?|else|elaborate|briefly)$",
+    of_owner="{} of {}",
+    about_topic="{} about {}",
+    for_owner="{} for {}",
+    between_pair="{} between {}",
+    pair="{} and {}",
+    asked_too="{}, and {}",
+    happens_if="What happens {}",
     about_the_text=(
         r"\b(?:this|these|that)\s+"
         r"(?:book|chapter|section|page|text|passage|paragraph|selection|sentence|quote)s?\b"

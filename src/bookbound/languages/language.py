@@ -117,6 +117,7 @@ class PhraseForms:
     imperative: str
     participle: str
     possessive_ending: str
+    plural_noun: str
     asks_what_it_does: str
     definition_tail: str
     of: str
@@ -153,6 +154,14 @@ class FollowUpForms:
     request_of_topic: str
     request_about_topic: str
     """The ends of requests that lack two sides, an object, and a subject."""
+    of_owner: str
+    about_topic: str
+    for_owner: str
+    between_pair: str
+    pair: str
+    asked_too: str
+    happens_if: str
+    """How a follow-up is completed, with a pair of braces for its words and for each of what it lacks."""
     about_the_text: str
     expletive: str
     possessive: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bookbound.answering.understanding.special_messages import parse_book_question, recognize_small_talk
+from bookbound.answering.understanding import parse_book_question, recognize_small_talk
 from bookbound.domain.question import BookQuestion, BookTopic, SmallTalk
 
 SMALL_TALK: dict[SmallTalk, list[str]] = {

@@ -9,7 +9,6 @@ from math import sqrt
 from bookbound.answering.deciding.operating_point import OperatingPoint
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import (
-    AnswerSpan,
     Assessment,
     Evidence,
     Judgement,
@@ -43,18 +42,15 @@ def merge_part_readings(
             name = passage.chunk.id
             known = passages.get(name, passage)
             passages[name] = replace(known, score=max(known.score, passage.score))
-            readings[name] = _add_part(readings.get(name, PassageAssessment(0.0)), reading, part)
+            before = readings.get(name, PassageAssessment(0.0))
+            spans = [*before.spans, *(replace(span, part=part) for span in reading.spans)]
+            spans.sort(key=lambda span: -span.probability)
+            readings[name] = PassageAssessment(max(before.probability, reading.probability), tuple(spans))
     chances = tuple(assessment.probability for assessment in assessments)
     # The parts are about one subject: if one is answered, another is likelier to be than by itself.
     probability = max(sqrt(min(chances) * max(chances)), PARTIAL_ANSWER_WEIGHT * max(chances))
     merged = replace(retrievals[0], passages=tuple(passages.values()))
     return merged, Assessment(probability, tuple(readings.values()), chances)
-
-
-def _add_part(known: PassageAssessment, reading: PassageAssessment, part: int) -> PassageAssessment:
-    spans: list[AnswerSpan] = [*known.spans, *(replace(span, part=part) for span in reading.spans)]
-    spans.sort(key=lambda span: -span.probability)
-    return PassageAssessment(max(known.probability, reading.probability), tuple(spans))
 
 
 def decide(
@@ -135,9 +131,9 @@ def rank_passages(question: Question, retrieval: Retrieval, assessment: Assessme
     """
     found = [i for i, passage in enumerate(retrieval.passages) if passage.chunk.id != SELECTION_CHUNK_ID]
     first = [i for i in range(len(retrieval.passages)) if i not in found]
-    ranks = [_rank_by_probability(assessment.readings, found, part) for part in range(len(assessment.parts))]
-    whole = _rank_by_probability(assessment.readings, found)
-    best = sorted(found, key=lambda i: (min((rank[i] for rank in ranks), default=0), whole[i]))
+    ranks = [_rank_for_part(assessment.readings, found, part) for part in range(len(assessment.parts))]
+    found.sort(key=lambda i: -assessment.readings[i].probability)
+    best = sorted(found, key=lambda i: min((rank[i] for rank in ranks), default=0))
     kept = [*first, *best[: question.k]]
     return (
         replace(retrieval, passages=tuple(retrieval.passages[i] for i in kept)),
@@ -145,14 +141,7 @@ def rank_passages(question: Question, retrieval: Retrieval, assessment: Assessme
     )
 
 
-def _rank_by_probability(
-    readings: Sequence[PassageAssessment], found: Sequence[int], part: int | None = None
-) -> dict[int, int]:
-    """Returns the rank of each passage, for the whole question or for one part of it."""
-
-    def probability(i: int) -> float:
-        if part is None:
-            return readings[i].probability
-        return max((span.probability for span in readings[i].spans if span.part == part), default=0.0)
-
-    return {i: rank for rank, i in enumerate(sorted(found, key=lambda i: -probability(i)))}
+def _rank_for_part(readings: Sequence[PassageAssessment], found: Sequence[int], part: int) -> dict[int, int]:
+    """Returns the rank of each passage for one part of a question."""
+    spans = {i: [span.probability for span in readings[i].spans if span.part == part] for i in found}
+    return {i: rank for rank, i in enumerate(sorted(found, key=lambda i: -max(spans[i], default=0.0)))}

@@ -27,6 +27,7 @@ OPERATING_POINT_FILE = "operating-point.json"
 CALIBRATION_KEYS = ("point", "wanted", "curve", "held_out")
 OPTIONAL_FIELDS = ("title", "kind")
 """Fields that older files do not have."""
+POINT_KEYS = {"answered": "answer_threshold", "relevant": "relevance_threshold", "unsure": "unsure_threshold"}
 CALIBRATION_FILE_KEYS = {"answer_threshold": "answered", "model_fingerprint": "judge"}
 """The names of fields in a file, if they differ."""
 
@@ -64,11 +65,7 @@ class OperatingPoint:
 
     def to_json(self) -> dict[str, float]:
         """Returns the thresholds under the keys that files, reports and `status --json` use."""
-        return {
-            "answered": self.answer_threshold,
-            "relevant": self.relevance_threshold,
-            "unsure": self.unsure_threshold,
-        }
+        return {key: getattr(self, name) for key, name in POINT_KEYS.items()}
 
 
 class DefaultOperatingPoint(NamedTuple):
@@ -81,7 +78,10 @@ class DefaultOperatingPoint(NamedTuple):
     def load(cls, models: Path) -> Self:
         """Loads it from a folder; the fingerprint covers the networks and all constants but the chosen threshold."""
         constants, digests = load_constants(models / CONSTANTS_FILE), load_constants(models / DIGESTS_FILE)
-        point = _parse_operating_point(constants.get("point"))
+        values: Any = constants.get("point")
+        is_whole = isinstance(values, dict) and values.keys() == POINT_KEYS.keys()
+        is_valid = is_whole and all(map(_is_probability, values.values()))
+        point = OperatingPoint(**{name: values[key] for key, name in POINT_KEYS.items()}) if is_valid else None
         networks = [digests.get(name) for name in (FAST_READER_FILE, STRONG_READER_FILE, EMBEDDER_FILE)]
         if point is None or None in networks:
             raise damaged_model_error(CONSTANTS_FILE if point is None else DIGESTS_FILE)
@@ -114,10 +114,13 @@ def resolve_operating_point(settings: Settings, shipped: DefaultOperatingPoint, 
         return ActiveOperatingPoint(point, "setting", fingerprint)
     calibration = None if settings.qdrant_url else load_calibration(settings.index / OPERATING_POINT_FILE)
     if calibration is None:
-        note = "; it was chosen with the strong reader" if readers else ""
-        note = "; it was chosen with the local embedder and reranker" if services else note
-        return ActiveOperatingPoint(default, f"default{note}", fingerprint)
-    if other := _describe_mismatch(calibration, fingerprint, book):
+        other = "the local embedder and reranker" if services else "the strong reader" if readers else ""
+        return ActiveOperatingPoint(
+            default, f"default; it was chosen with {other}" if other else "default", fingerprint
+        )
+    fits_book = calibration.title in (None, book.title) and calibration.kind in (None, book.kind)
+    other = "another model" if calibration.model_fingerprint != fingerprint else "" if fits_book else "another book"
+    if other:
         return ActiveOperatingPoint(default, f"default; the calibration is for {other}", fingerprint, outdated=other)
     questions = f"{calibration.questions} question" + "s" * (calibration.questions != 1)
     point = replace(default, answer_threshold=calibration.answer_threshold)
@@ -125,8 +128,9 @@ def resolve_operating_point(settings: Settings, shipped: DefaultOperatingPoint, 
 
 
 def recalibration_hint(index: Path, book: BookRef = UNNAMED_BOOK) -> str:
-    options = f"{format_index_option(index)} {book.cli_options}".rstrip()
-    return f"Calibrate again: bookbound calibrate --questions FILE{options}"
+    return (
+        f"Calibrate again: bookbound calibrate --questions FILE{format_index_option(index)} {book.cli_options}".rstrip()
+    )
 
 
 def load_calibration(file: Path) -> Calibration | None:
@@ -158,22 +162,6 @@ def save_calibration(calibration: Calibration, curve: list[dict[str, Any]], file
         file.write_bytes(content)
     else:
         filesystem.write_atomically(Path(os.path.realpath(file)), content)
-
-
-def _describe_mismatch(calibration: Calibration, fingerprint: str, book: Manifest) -> str:
-    if calibration.model_fingerprint != fingerprint:
-        return "another model"
-    fits_book = calibration.title in (None, book.title) and calibration.kind in (None, book.kind)
-    return "" if fits_book else "another book"
-
-
-def _parse_operating_point(values: Any) -> OperatingPoint | None:
-    """Returns the point with the keys of `OperatingPoint.to_json`, or None if it is damaged."""
-    if not isinstance(values, dict) or set(values) != {"answered", "relevant", "unsure"}:
-        return None
-    if not all(map(_is_probability, values.values())):
-        return None
-    return OperatingPoint(values["answered"], values["relevant"], values["unsure"])
 
 
 def _is_probability(value: Any) -> bool:

@@ -30,14 +30,10 @@ _UNIT_AFTER_NUMBER = re.compile(
 _IMPLIED_NUMBER = re.compile(rf"(?<!\d[\s-])(?<!\b{_WORDS.per} )\b(?:{'|'.join(_WORDS.implied)})\b", re.I)
 
 
-def find_quantities(text: str) -> Iterator[tuple[str, str]]:
-    """Yields each number and its unit, or "" if it has none: "1,000 ms" and "one thousand milliseconds"."""
-    yield from ((value, unit) for _, value, unit in _parse_quantities(text))
-
-
-def _parse_quantities(text: str) -> Iterator[tuple[re.Match[str], str, str]]:
+def find_quantities(text: str) -> Iterator[tuple[str, str, bool]]:
+    """Yields each number and its unit, or "" if it has none, and whether it is spelled: "one thousand ms"."""
     for found in _NUMBER.finditer(text):
-        yield found, _parse_value(found), _parse_unit(_UNIT_AFTER_NUMBER.match(text, found.end()))
+        yield _parse_value(found), _parse_unit(_UNIT_AFTER_NUMBER.match(text, found.end())), bool(found["word"])
 
 
 def convert_number_words(text: str) -> str:
@@ -74,15 +70,13 @@ def has_only_known_quantities(sentence: str, evidence: str) -> bool:
     A spelled number up to two may be new: "one" is usually an article, and "two" may count what the evidence names.
     """
     there: dict[str, set[str]] = {}
-    for value, unit in find_quantities(evidence):
+    for value, unit, _ in find_quantities(evidence):
         there.setdefault(value, set()).add(unit)
     for value in find_implied_numbers(evidence):
         there.setdefault(value, set()).add("")
-    for found, value, unit in _parse_quantities(sentence):
-        may_be_new = found["word"] and float(value) <= 2 and not unit
-        if value not in there and not may_be_new:
-            return False
-        units = there.get(value, {""})
-        if unit and "" not in units and unit not in units:
+    for value, unit, is_spelled in find_quantities(sentence):
+        may_be_new = is_spelled and float(value) <= 2 and not unit
+        known = there.get(value, {""} if may_be_new else set())
+        if not known or (unit and known.isdisjoint({"", unit})):
             return False
     return True

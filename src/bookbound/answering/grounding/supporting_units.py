@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby
 from typing import NamedTuple
 
 from bookbound.answering.grounding.quantities import convert_number_words
@@ -53,7 +53,7 @@ class CitedEvidence:
         """The units that support the sentence, each with its neighbours, below the heading path of their piece."""
         wider = {place._replace(unit=place.unit + step) for place in self._places for step in (-1, 0, 1)}
         found = (
-            (piece, [units[at] for at in range(len(units)) if UnitPlace(number, at) in wider])
+            (piece, [unit for at, unit in enumerate(units) if UnitPlace(number, at) in wider])
             for number, (piece, units) in enumerate(self.pieces)
         )
         return "\n\n".join(_add_heading_path(piece, _join_units(piece, units)) for piece, units in found if units)
@@ -61,11 +61,11 @@ class CitedEvidence:
     @cached_property
     def stretches(self) -> tuple[Evidence, ...]:
         """The stretches of evidence that support the sentence, with their exact places."""
-        return tuple(
-            piece.narrow(units[first].start, units[last].end)
-            for number, (piece, units) in enumerate(self.pieces)
-            for first, last in _group_neighbours([place.unit for place in self._places if place.piece == number])
-        )
+        # Units that follow each other keep their distance to their place in the list.
+        grouped = groupby(enumerate(self._places), lambda pair: (pair[1].piece, pair[1].unit - pair[0]))
+        runs = ([place for _, place in run] for _, run in grouped)
+        pieces = ((*self.pieces[run[0].piece], run[0].unit, run[-1].unit) for run in runs)
+        return tuple(piece.narrow(units[first].start, units[last].end) for piece, units, first, last in pieces)
 
     def _select_places(self, wanted: set[str]) -> Iterator[UnitPlace]:
         """Takes the unit with most of the terms that are still wanted, then the next."""
@@ -97,15 +97,3 @@ def _join_units(piece: Evidence, units: Sequence[QuotableUnit]) -> str:
 def _add_heading_path(piece: Evidence, text: str) -> str:
     """A sentence may name its subject from a heading, as "Beta 3" in a list of what changed."""
     return "\n".join(filter(None, (" > ".join(piece.place.heading_path), text)))
-
-
-def _group_neighbours(units: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Groups units that follow each other."""
-    if not units:
-        return
-    first = units[0]
-    for one, other in pairwise(units):
-        if other - one > 1:
-            yield first, one
-            first = other
-    yield first, units[-1]

@@ -44,11 +44,13 @@ class CrossEncoderVerifier:
         self._reader = reader
 
     async def support(self, sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport:
-        found = await asyncio.to_thread(_check_words, sentence, evidence)
-        if isinstance(found, SentenceSupport):
-            return found
-        features = await self.compute_features(sentence, found)
-        return SentenceSupport(logistic_probability(self._reader.constants.paraphrase, features), found.evidence)
+        if quoted := await asyncio.to_thread(find_verbatim, sentence, evidence):
+            return SentenceSupport(1.0, quoted)
+        checked = await asyncio.to_thread(check_paraphrase, sentence, evidence)
+        if not checked:
+            return SentenceSupport(0.0)
+        features = await self.compute_features(sentence, checked)
+        return SentenceSupport(logistic_probability(self._reader.constants.paraphrase, features), checked.evidence)
 
     async def compute_features(self, sentence: str, checked: CheckedParaphrase) -> dict[str, float]:
         """Returns the log-odds that each of the two texts supports a paraphrase, and how many quantifiers it adds."""
@@ -77,12 +79,6 @@ async def keep_supported(
                     continue
                 event = replace(event, evidence=support.evidence, support=support.probability)
             yield event
-
-
-def _check_words(sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport | CheckedParaphrase:
-    """Decides by the words alone if they are verbatim or fail a check; otherwise they must be read."""
-    quoted = find_verbatim(sentence, evidence)
-    return SentenceSupport(1.0, quoted) if quoted else check_paraphrase(sentence, evidence) or SentenceSupport(0.0)
 
 
 def check_paraphrase(sentence: str, evidence: Sequence[Evidence]) -> CheckedParaphrase | None:

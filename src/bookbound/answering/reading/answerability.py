@@ -156,7 +156,7 @@ def compute_question_features(
     best = readings[at]
     return {
         "best": log_odds(best.probability),
-        "sharpness": _compute_sharpness(best),
+        "sharpness": best.spans[0].probability / best.probability if best.spans and best.probability else 0.0,
         "score": log_odds(passages[at].score),
         "distance": min(log_odds(passages[at].score), 0.0),
         "rank": log(1 + (compute_search_ranks(passages)[at] or 0)),
@@ -165,10 +165,6 @@ def compute_question_features(
         "agreement": _measure_agreement(best, fast[at]),
         **dict.fromkeys(WORDS_FEATURES, 0.0),
     }
-
-
-def _compute_sharpness(reading: PassageAssessment) -> float:
-    return reading.spans[0].probability / reading.probability if reading.spans and reading.probability else 0.0
 
 
 def _measure_agreement(one: PassageAssessment, other: PassageAssessment) -> float:

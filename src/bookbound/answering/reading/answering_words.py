@@ -216,11 +216,10 @@ def _find_comparison_table(sides: Sequence[frozenset[str]], passages: Sequence[P
         layout = ChunkLayout(passage.chunk)
         for row in filter(layout.names_columns, range(len(layout))):
             columns = [frozenset(extract_terms(cell)) for cell in passage.chunk.split_row(layout.units[row])]
-            if all(any(_names_side(column - common, side - common) for column in columns) for side in sides):
+            # The name of a column may be shorter than that of the side that it is about.
+            names = [column - common for column in columns]
+            if all(
+                any(name and name <= side and 2 * len(name) >= len(side - common) for name in names) for side in sides
+            ):
                 return _mark("covered", at, layout.units[row].start, layout.units[layout.table(row)[-1]].end)
     return None
-
-
-def _names_side(column: frozenset[str], side: frozenset[str]) -> bool:
-    """Returns whether a column is about one side of a comparison; its name may be shorter."""
-    return bool(column) and column <= side and 2 * len(column) >= len(side)

@@ -7,11 +7,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from bookbound.answering.understanding.conversation_state import ConversationState
-from bookbound.answering.understanding.question_topic import (
+from bookbound.answering.understanding.topics import (
+    ConversationState,
     find_pair,
     find_phrases,
-    has_determiner,
     is_definition,
     is_verb,
     make_possessive,
@@ -24,8 +23,6 @@ from bookbound.text import asks_about_whole_text, extract_terms, stem
 MAX_COMPLETIONS = 4
 PREFERENCE = 0.4
 """How much less probable the first completion may be than another one and still be taken."""
-SAME_FORM_BONUS = 0.1
-"""How much more alike two phrases are if both begin with a word like "the", or neither does."""
 MAX_OWN_TERMS = 2
 """A question after "and" with more terms than this is complete."""
 MAX_LABEL_WORDS = 3
@@ -56,14 +53,13 @@ async def complete_follow_up(
     unless the book clearly answers another one better. `compare` returns the similarity of two phrases, `estimate` how
     probable it is that the book answers.
     """
-    if not question.conversation or (question.selection and asks_about_whole_text(question.text)):
+    if question.selection and asks_about_whole_text(question.text):
         return ""
     proposed = propose_completions(question.text, question.conversation)
     found = [each for each in proposed if len(each.text) <= MAX_QUESTION_CHARS][:MAX_COMPLETIONS]
     values = [0.0] * len(found)
     if len(found) > 1 and all(each.replaced for each in found):
-        bonuses = (SAME_FORM_BONUS * (has_determiner(old) == has_determiner(new)) for _, old, new in found)
-        values = [await compare(old, new) + bonus for (_, old, new), bonus in zip(found, bonuses, strict=True)]
+        values = [await compare(old, new) for _, old, new in found]
     elif len(found) > 1:
         values = [await estimate(each.text) for each in found]
         values[0] += PREFERENCE
@@ -125,24 +121,25 @@ def _complete_question(body: str, state: ConversationState, after_and: bool) -> 
     if (named := state.name_kind(body)) != body:
         return [named]
     if (which := compiled(_FORMS.which).match(body)) and (which["one"] or state.pair) and not find_pair(body):
-        return [f"{which[0]} of {state.find_antecedents(is_plural=True)[0]}{body[which.end() :]}"]
+        return [_FORMS.of_owner.format(which[0], state.find_antecedents(is_plural=True)[0]) + body[which.end() :]]
     if compiled(_FORMS.relational_noun).search(body):
         return [_append_owner(body, state)]
     if named := state.name_in_full(body):
         return [named]
     if after_and and not is_definition(body) and len(extract_terms(body)) <= MAX_OWN_TERMS:
-        return [body, f"{body} for {state.owner}"]
+        return [body, _FORMS.for_owner.format(body, state.owner)]
     return []
 
 
 def _append_owner(body: str, state: ConversationState) -> str:
     """Adds what a request or a noun refers to: "Give me an example of a list", "What is the difference between …"."""
     if compiled(_FORMS.request_of_pair).search(body) and state.pair:
-        return f"{body} between {' and '.join(state.pair)}"
+        return _FORMS.between_pair.format(body, _FORMS.pair.format(*state.pair))
     if compiled(_FORMS.request_of_topic).search(body):
         return f"{body} {state.topic}"
-    is_about = compiled(_FORMS.request_about_topic).search(body)
-    return f"{body} about {state.topic}" if is_about else f"{body} of {state.owner}"
+    if compiled(_FORMS.request_about_topic).search(body):
+        return _FORMS.about_topic.format(body, state.topic)
+    return _FORMS.of_owner.format(body, state.owner)
 
 
 def _replace_pronoun(body: str, state: ConversationState) -> list[str]:
@@ -181,7 +178,7 @@ def _complete_fragment(fragment: str, state: ConversationState) -> list[Completi
     if whole != fragment and compiled(_FORMS.possessive).search(fragment):
         return [Completion(_define(whole))]
     if first in _FORMS.conditions:
-        return [Completion(f"What happens {whole}")]
+        return [Completion(_FORMS.happens_if.format(whole))]
     if first in _PHRASES.prepositions:
         return [Completion(replace_attribute(last, first, whole))]
     opening = compiled(_FORMS.subject).match(last)

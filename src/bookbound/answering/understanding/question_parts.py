@@ -121,7 +121,9 @@ def _ask_about_each(found: re.Match[str], before: str, after: str) -> list[str]:
     # In "static and dynamic typing" or "the cost of A and B" some words belong to both sides.
     first, second = ([word for word in side if word.casefold() not in _FORMS.articles] for side in (one, other))
     shared_end = len(first) == 1 < len(second) and first[0].isalpha() and first[0].islower() and second[0].islower()
-    shared_start = "of" in one and "of" not in other
+    shared_start = compiled(LANGUAGE.phrases.of).search(found["a"]) and not compiled(LANGUAGE.phrases.of).search(
+        found["b"]
+    )
     if shared_end or shared_start or max(len(one), len(other)) > MAX_SIDE_WORDS or _FORMS.versus & {*one, *other}:
         return []
     return [f"{before}{' '.join(side)}{after}?" for side in (one, other)]

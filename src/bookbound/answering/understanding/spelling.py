@@ -76,8 +76,10 @@ class SpellingCorrector:
     def _list_others(self, word: str, is_first: bool) -> list[str]:
         """Returns all words that may be meant if the book does not use this one."""
         openers = [each for each in _FORMS.openers if is_first and is_misspelling(word, each)]
-        if len(word) < MIN_LETTERS or self._is_common(word):
-            return openers + (list_other_spellings(word) if len(word) >= MIN_LETTERS else [])
+        if len(word) < MIN_LETTERS:
+            return openers
+        if self._is_common(word):
+            return openers + list_other_spellings(word)
         return openers + [each for each in sorted(list_corrections(word)) if each[0] == word[0]]
 
     def _choose(self, word: str, used: Mapping[str, int], stems: set[str], others: Sequence[str]) -> list[str]:
@@ -106,12 +108,10 @@ def _find_correctable(question: str) -> Iterator[tuple[int, str]]:
 def _replace_words(question: str, better: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Returns the question with each combination of better words, at most `MAX_SPELLINGS`."""
     spelled, end = [""], 0
-    correctable = {word for _, word in _find_correctable(question)}
     for found in _WORD.finditer(question):
-        word = normalize_text(found.group())
-        if word in correctable and better.get(word):
+        if meant := better.get(normalize_text(found.group())):
             before = question[end : found.start()]
-            spelled = [f"{text}{before}{each}" for each in better[word] for text in spelled][:MAX_SPELLINGS]
+            spelled = [f"{text}{before}{each}" for each in meant for text in spelled][:MAX_SPELLINGS]
             end = found.end()
     return tuple(text + question[end:] for text in spelled)
 

@@ -51,7 +51,7 @@ def collect_options(*questions: FailingStream) -> list[list[RequestOptions]]:
         accepted = AcceptedOptions(model)
         for question in questions:
             try:
-                async for _ in RetriedStream(model, accepted, question.start, NO_DEADLINE).items():
+                async for _ in RetriedStream(accepted, question.start, NO_DEADLINE).items():
                     pass
             except ServiceError:
                 pass
@@ -137,7 +137,7 @@ def test_the_log_names_the_rejected_parameter_and_nothing_private(
     async def main() -> None:
         model = OpenAIAgentsModel("scripted-1", url=url)
         prompt = Prompt("Answer.", "What?", REPLY_SCHEMA)
-        stream = RetriedStream(model, AcceptedOptions(model), lambda options: model.run(prompt, options), NO_DEADLINE)
+        stream = RetriedStream(AcceptedOptions(model), lambda options: model.run(prompt, options), NO_DEADLINE)
         try:
             async for _ in stream.items():
                 pass

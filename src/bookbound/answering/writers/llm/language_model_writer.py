@@ -37,12 +37,12 @@ class AcceptedOptions:
 
     def __init__(self, model: LanguageModel) -> None:
         self.current = RequestOptions(model.temperature)
+        self.timeout_seconds = model.timeout_seconds
 
     def leave_out(self, rejected: Sequence[UnsupportedParameterError]) -> None:
         """Leaves these options out of later requests, because the endpoint rejected them."""
         for error in rejected:
-            reduced = self.current.without(error.option)
-            if reduced != self.current:
+            if (reduced := self.current.without(error.option)) != self.current:
                 self.current = reduced
                 log.info("The language model does not accept `%s`; later requests leave it out.", error.parameter)
 
@@ -55,16 +55,13 @@ class RetriedStream(Generic[Item]):
     """
 
     def __init__(
-        self,
-        model: LanguageModel,
-        accepted: AcceptedOptions,
-        start: Callable[[RequestOptions], AsyncGenerator[Item]],
-        deadline: Deadline,
+        self, accepted: AcceptedOptions, start: Callable[[RequestOptions], AsyncGenerator[Item]], deadline: Deadline
     ) -> None:
         self._accepted, self._start, self._deadline = accepted, start, deadline
-        self._seconds = deadline.limit(model.timeout_seconds)
+        self._seconds = deadline.limit(accepted.timeout_seconds)
         self._options = accepted.current
-        self._rejected: list[UnsupportedParameterError | None] = []
+        self._rejected: list[UnsupportedParameterError] = []
+        self._is_known = True
         self._usage = TokenUsage()
 
     async def items(self) -> AsyncGenerator[Item | TokenUsage]:
@@ -79,11 +76,10 @@ class RetriedStream(Generic[Item]):
                     yield item
                     async with asyncio.timeout(end - monotonic()):
                         item = await self._next_item(stream)
-        except TimeoutError:
+        except (TimeoutError, ServiceError) as error:
             yield self._usage
-            raise build_timeout_error(LANGUAGE_MODEL_SERVICE) from None
-        except ServiceError:
-            yield self._usage
+            if isinstance(error, TimeoutError):
+                raise build_timeout_error(LANGUAGE_MODEL_SERVICE) from None
             raise
         yield self._usage
 
@@ -95,17 +91,15 @@ class RetriedStream(Generic[Item]):
                 first = await self._next_item(stream)
             except UnsupportedParameterError as error:
                 reduced = self._options.without(error.option)
-                is_named = reduced != self._options
-                reduced = reduced if is_named else self._options.plain
+                if reduced == self._options:
+                    # The plain options leave out more than what was rejected, so nothing is known about each.
+                    reduced, self._is_known = self._options.plain, False
                 if reduced == self._options:
                     raise
                 self._options = reduced
-                self._rejected.append(error if is_named else None)
+                self._rejected.append(error)
             else:
-                # The plain options leave out more than what was rejected, so nothing is known about each.
-                named = [error for error in self._rejected if error]
-                if len(named) == len(self._rejected):
-                    self._accepted.leave_out(named)
+                self._accepted.leave_out(self._rejected if self._is_known else ())
                 return first, stream
 
     async def _next_item(self, stream: AsyncGenerator[Item]) -> Item | None:
@@ -156,7 +150,7 @@ class LanguageModelWriter:
             if parser.missing:
                 yield MissingPart()
 
-        async with aclosing(RetriedStream(self._model, self._accepted, draft, deadline).items()) as events:
+        async with aclosing(RetriedStream(self._accepted, draft, deadline).items()) as events:
             async for event in events:
                 yield event
 
@@ -201,7 +195,7 @@ class LanguageModelAgent:
                 if parser.missing:
                     yield MissingPart()
 
-        async with aclosing(RetriedStream(self._model, self._accepted, talk, deadline).items()) as events:
+        async with aclosing(RetriedStream(self._accepted, talk, deadline).items()) as events:
             async for event in events:
                 if isinstance(event, Exception):
                     raise event  # the search failed, not the model, so another attempt would not help

@@ -88,7 +88,7 @@ _SUPERSCRIPT_MARK = (
 # Only after a long word or a stop: after a short word it may be a power, as in m².
 _FOOTNOTE_MARKS = re.compile(
     rf"(?P<before>[^\W\d_]{{4}}|[.,;:!?)\]\"”’]){_SUPERSCRIPT_MARK}"
-    rf"|(?P<any>\S{{0,24}}?){_GAP}[†‡※①-⓿❶-➓]{{1,9}}"
+    rf"|(?P<words>\S{{0,24}}?){_GAP}[†‡※①-⓿❶-➓]{{1,9}}"
 )
 _EMPHASIS = re.compile(
     r"(?<![\w*])(?P<style>\*{1,3}|_{1,3})(?=[^\s*_])(?P<words>[^*_\n]{1,200})(?<=\S)(?P=style)(?![\w*])"
@@ -104,14 +104,11 @@ def strip_citation_marks(text: str, book: str) -> str:
         in_book = (found["before"] and found.group() in book) or (lettered and marks in book)
         return found.group() if in_book else found["before"]
 
-    def strip_footnote(found: re.Match[str]) -> str:
-        return found.group() if found.group() in book else found["before"] or found["any"] or ""
-
-    def strip_emphasis(found: re.Match[str]) -> str:
-        return found.group() if found.group() in book else found["words"]
+    def keep_words(found: re.Match[str]) -> str:
+        return found.group() if found.group() in book else found["words"] or found.groupdict().get("before") or ""
 
     text = _CITATION_MARKS.sub(strip_mark, UnicodeGuard(book).simplify(strip_invisible(text)))
-    return _EMPHASIS.sub(strip_emphasis, _FOOTNOTE_MARKS.sub(strip_footnote, text)).strip()
+    return _EMPHASIS.sub(keep_words, _FOOTNOTE_MARKS.sub(keep_words, text)).strip()
 
 
 MAX_SEARCHES = 3
@@ -128,12 +125,7 @@ class BookSearchTool:
     description = prompts.SEARCH_TOOL_DESCRIPTION
 
     def __init__(
-        self,
-        question: Question,
-        search: BookSearch,
-        delimiters: prompts.DataDelimiters,
-        *,
-        must_search: bool = True,
+        self, question: Question, search: BookSearch, delimiters: prompts.DataDelimiters, *, must_search: bool
     ) -> None:
         self.passages = NumberedPassages()
         self.must_search = must_search

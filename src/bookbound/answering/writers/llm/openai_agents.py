@@ -97,11 +97,17 @@ class OpenAIAgentsModel:
         )
         self._client.organization = self._client.project = self._client.admin_api_key = None
         self._client._custom_headers = {}
-        self._uses_responses = api == "responses"
-        self._model = (OpenAIResponsesModel if self._uses_responses else OpenAIChatCompletionsModel)(name, self._client)
+        uses_responses = api == "responses"
+        self._model = (OpenAIResponsesModel if uses_responses else OpenAIChatCompletionsModel)(name, self._client)
+        self._run_config = RunConfig(
+            tracing_disabled=True,
+            tool_execution=ToolExecutionConfig(max_function_tool_concurrency=1),
+            tool_not_found_behavior="return_error_to_model",
+            call_model_input_filter=_drop_stored_items if uses_responses else None,
+        )
         # OpenAI stores requests by default; other Chat Completions endpoints may not know the option.
         is_openai = urlsplit(url or OPENAI_URL).hostname == urlsplit(OPENAI_URL).hostname
-        self._store = False if self._uses_responses or is_openai else None
+        self._store = False if uses_responses or is_openai else None
 
     async def close(self) -> None:
         await self._client.close()
@@ -111,7 +117,7 @@ class OpenAIAgentsModel:
     ) -> AsyncGenerator[ModelEvent]:
         """Yields the text as the model writes it, the usage of each call, and then the end; all errors are ours."""
         agent = self._build_agent(prompt, options, tool)
-        run = Runner.run_streamed(agent, prompt.message, max_turns=turns, run_config=self._build_run_config())
+        run = Runner.run_streamed(agent, prompt.message, max_turns=turns, run_config=self._run_config)
         events = run.stream_events()
         failure: ServiceError | None = None
         has_begun = False
@@ -122,7 +128,8 @@ class OpenAIAgentsModel:
                     if event.data.type == "response.output_text.delta":
                         yield event.data.delta
                     elif isinstance(event.data, ResponseCompletedEvent | ResponseIncompleteEvent | ResponseFailedEvent):
-                        yield _read_usage(event.data.response)
+                        usage = event.data.response.usage
+                        yield TokenUsage(1, usage.input_tokens, usage.output_tokens) if usage else TokenUsage(1)
                         if not has_begun and not _has_content(event.data.response):
                             raise ModelBehaviorError("empty reply")  # the SDK would ask again, turn by turn
             yield FinalReply(str(run.final_output))
@@ -148,14 +155,6 @@ class OpenAIAgentsModel:
             tools=[_build_search_function(tool)] if tool else [],
             tool_use_behavior=_stop_if_nothing_found(tool) if tool else "run_llm_again",
             output_type=_ReplySchema(prompt.reply_schema) if options.send_schema else None,
-        )
-
-    def _build_run_config(self) -> RunConfig:
-        return RunConfig(
-            tracing_disabled=True,
-            tool_execution=ToolExecutionConfig(max_function_tool_concurrency=1),
-            tool_not_found_behavior="return_error_to_model",
-            call_model_input_filter=_drop_stored_items if self._uses_responses else None,
         )
 
 
@@ -191,25 +190,17 @@ def _drop_stored_items(call: CallModelData[Any]) -> ModelInputData:
 
 
 def _build_search_function(tool: SearchTool) -> FunctionTool:
-    async def invoke(_: Any, arguments: str) -> str:
-        return await tool.run(arguments)
-
     return FunctionTool(
         name=tool.name,
         description=tool.description,
         params_json_schema=dict(tool.arguments_schema),
-        on_invoke_tool=invoke,
+        on_invoke_tool=lambda _, arguments: tool.run(arguments),
         is_enabled=lambda *_: tool.can_search,
     )
 
 
 def _stop_if_nothing_found(tool: SearchTool) -> ToolsToFinalOutputFunction[Any]:
     return lambda *_: ToolsToFinalOutputResult(is_final_output=tool.found_nothing, final_output="")
-
-
-def _read_usage(response: Response) -> TokenUsage:
-    usage = response.usage
-    return TokenUsage(1, usage.input_tokens, usage.output_tokens) if usage else TokenUsage(1)
 
 
 def _has_content(response: Response) -> bool:

@@ -19,7 +19,7 @@ from bookbound.text import extract_terms
 MIN_SHARE_SAME_PASSAGE = 0.1
 MIN_SHARE_OTHER_PASSAGE = 0.3
 MIN_NEW_TERM_SHARE = 0.3  # of the terms of another passage; with fewer it is a paraphrase
-SURE_PROBABILITY = 0.7  # the only part of a question needs no second passage if its words are that probable
+SURE_PROBABILITY = 0.7
 MAX_QUOTED_PASSAGES = 3
 MAX_ANNOUNCED_LINES = 8  # of code that a sentence announces
 # Shorter answers are widened, and so is the answer to each of several parts, but not to more prose.
@@ -89,10 +89,9 @@ class Excerpt:
         first = min(units)
         if best in self._referring and self._count_words() < MIN_QUOTED_WORDS:
             first = self._complete_paragraph(first, best, name, wanted)
-        before = first - 1
-        is_needed = self._names_more(layout, before, chosen) and not self._is_long_with(name, before)
-        if is_needed and self._widen_by(before, best, name) and self._leads[name] == before + 1:
-            self._leads[name] = before
+        is_needed = self._names_more(layout, first - 1, chosen) and not self._is_long_with(name, first - 1)
+        if is_needed and self._widen_by(first - 1, best, name) and self._leads[name] == first:
+            self._leads[name] = first - 1
 
     def _complete_paragraph(self, first: int, best: Evidence, name: str, wanted: int) -> int:
         """Adds the paragraph before short words that refer to it, while there is room; returns where it begins."""
@@ -148,14 +147,11 @@ class Excerpt:
         They keep the order of the book, but what stands before the paragraph of the words that were chosen first comes
         last.
         """
-        found = [(name, evidence) for name in self._leads for evidence in self._stretches(name)]
-
-        def is_before_lead(name: str, evidence: Evidence) -> bool:
-            return evidence.start < self._layouts[name].units[self._find_paragraph(name)].start
-
-        order = list(self._leads)
-        found.sort(key=lambda pair: (order.index(pair[0]), is_before_lead(*pair), pair[1].start))
-        return [evidence for _, evidence in found]
+        found: list[Evidence] = []
+        for name in self._leads:
+            start = self._layouts[name].units[self._find_paragraph(name)].start
+            found += sorted(self._stretches(name), key=lambda each: (each.start < start, each.start))
+        return found
 
     def _find_paragraph(self, name: str) -> int:
         """Returns the first chosen unit of the paragraph in which the words that were chosen first are."""
@@ -174,38 +170,29 @@ class Excerpt:
 
     def _contains(self, name: str, at: int) -> bool:
         """Returns whether the same words or the same place of the book are chosen already."""
-        words = self._layouts[name].words(at).split()
-        file, start, end = self._source(name, at)
-        for other, unit in self._chosen_units():
-            other_file, other_start, other_end = self._source(other, unit)
-            overlaps = other_file == file and other_start < end and start < other_end
-            if overlaps or self._layouts[other].words(unit).split() == words:
-                return True
-        return False
+        return is_repeated(self._cite(name, at), (self._cite(*each) for each in self._chosen_units()))
 
     def _chosen_units(self) -> Iterator[tuple[str, int]]:
         return ((name, at) for name, chosen in self._chosen.items() for at in chosen)
 
-    def _source(self, name: str, at: int) -> tuple[str, int, int]:
-        layout = self._layouts[name]
-        return layout.chunk.place.file, *layout.chunk.source_span(layout.units[at].start, layout.units[at].end)
+    def _cite(self, name: str, at: int) -> Evidence:
+        unit = self._layouts[name].units[at]
+        return Evidence.from_chunk(self._layouts[name].chunk, unit.start, unit.end, 0.0)
 
     def _says_more(self, piece: Evidence, layout: ChunkLayout, core: set[int]) -> bool:
         """Returns whether a further piece for a part is nearly as probable as the best, and not a paraphrase of it."""
         quoted = (extract_terms(self._layouts[name].words(at)) for name, at in self._chosen_units())
         said = self._question_terms.union(*quoted)
         is_quoted = piece.chunk_id in self._chosen
-        is_full = not is_quoted and (len(self._chosen) == MAX_QUOTED_PASSAGES or self._is_settled(piece.part))
-        if is_full or not set(extract_terms(piece.text)) - said:
+        # The only part of a question needs no other passage if its words are sure.
+        is_sure = len(self._best) == 1 and self._best[piece.part] >= SURE_PROBABILITY
+        is_settled = piece.part in self._settled or is_sure or len(self._chosen) == MAX_QUOTED_PASSAGES
+        if (is_settled and not is_quoted) or not set(extract_terms(piece.text)) - said:
             return False
         own = set().union(*(extract_terms(layout.words(at)) for at in core)) - self._question_terms
         is_new = is_quoted or len(own - said) >= MIN_NEW_TERM_SHARE * len(own)
         share = MIN_SHARE_SAME_PASSAGE if is_quoted else MIN_SHARE_OTHER_PASSAGE
         return is_new and piece.probability >= share * self._best[piece.part]
-
-    def _is_settled(self, part: int) -> bool:
-        """Returns whether the words for a part need no other passage."""
-        return part in self._settled or (len(self._best) == 1 and self._best[part] >= SURE_PROBABILITY)
 
     def _select_fitting(self, piece: Evidence, core: set[int], needed: set[int]) -> set[int]:
         """Returns all units if there is room; else nothing, but of the best for a part as much as fits."""
@@ -220,6 +207,11 @@ class Excerpt:
         names = {*self._chosen, name}
         chosen = {other: {*self._chosen.get(other, ()), *(more if other == name else ())} for other in names}
         return sum(len(list(self._layouts[other].stretches(units))) for other, units in chosen.items()) <= self._room
+
+
+def is_repeated(quote: Evidence, known: Iterable[Evidence]) -> bool:
+    """Returns whether the same words or the same place of the book are quoted already."""
+    return any(quote.overlaps(other) or quote.text.split() == other.text.split() for other in known)
 
 
 def _announces_short_code(layout: ChunkLayout, at: int) -> bool:

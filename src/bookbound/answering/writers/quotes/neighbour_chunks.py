@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bookbound.answering.writers.quotes.quote_context import ANNOUNCES_TABLE
-from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
+from bookbound.domain.chunk import Chunk
 from bookbound.domain.document import PageBreak, SourceSpan
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.ports import Index
@@ -29,18 +29,14 @@ async def join_neighbours(
             if file not in pages:
                 pages[file] = await index.chunks(file, deadline)
             joined[chunk.id] = join_chunk(chunk, pages[file])
-    passages = tuple(_replace_chunk(passage, joined) for passage in retrieval.passages)
-    evidence = tuple(
-        _move(piece, *joined[piece.chunk_id]) if piece.chunk_id in joined else piece for piece in judgement.evidence
-    )
-    return replace(retrieval, passages=passages), replace(judgement, evidence=evidence)
+    passages = (replace(each, chunk=joined.get(each.chunk.id, (each.chunk,))[0]) for each in retrieval.passages)
+    evidence = (_move(each, *joined.get(each.chunk_id, (None, 0))) for each in judgement.evidence)
+    return replace(retrieval, passages=tuple(passages)), replace(judgement, evidence=tuple(evidence))
 
 
-def _replace_chunk(passage: Passage, joined: dict[str, tuple[Chunk, int]]) -> Passage:
-    return replace(passage, chunk=joined[passage.chunk.id][0]) if passage.chunk.id in joined else passage
-
-
-def _move(piece: Evidence, chunk: Chunk, shift: int) -> Evidence:
+def _move(piece: Evidence, chunk: Chunk | None, shift: int) -> Evidence:
+    if not chunk:
+        return piece
     return Evidence.from_chunk(chunk, piece.start + shift, piece.end + shift, piece.probability, piece.part)
 
 
@@ -80,13 +76,9 @@ def _goes_on(chunk: Chunk, after: Chunk) -> bool:
     if chunk.place.heading_path != after.place.heading_path or not chunk.units or not after.units:
         return False
     kind, next_kind = chunk.units[-1].kind, after.units[0].kind
-    is_announced = kind == "sentence" and bool(ANNOUNCES_TABLE.search(chunk.text, _find_last_prose(chunk)))
+    prose_start = max((unit.end for unit in chunk.units if unit.kind != "sentence"), default=0)
+    is_announced = kind == "sentence" and bool(ANNOUNCES_TABLE.search(chunk.text, prose_start))
     return _leads_on(chunk) or (next_kind in ("row", "item") and (kind == next_kind or is_announced))
-
-
-def _find_last_prose(chunk: Chunk) -> int:
-    """Returns where the sentences at the end of a chunk begin."""
-    return max((unit.end for unit in chunk.units if unit.kind != "sentence"), default=0)
 
 
 def _append(chunk: Chunk, after: Chunk) -> Chunk:
@@ -100,10 +92,8 @@ def _append(chunk: Chunk, after: Chunk) -> Chunk:
     moved = chunk.offset + shift - after.offset
     markup = (span._replace(start=span.start + moved, end=span.end + moved) for span in after.markup)
     if is_cut:
-        last = chunk.units[-1]
-        units = [*chunk.units[:-1], QuotableUnit(last.kind, last.start, units[0].end), *units[1:]]
-    else:
-        units = [*chunk.units, *units]
+        units[0] = units[0]._replace(kind=chunk.units[-1].kind, start=chunk.units[-1].start)
+    units = [*chunk.units[: -1 if is_cut else None], *units]
     breaks = (*chunk.page_breaks, *_page_at(after, shift))
     breaks += tuple(each._replace(at=each.at + shift) for each in after.page_breaks)
     return replace(

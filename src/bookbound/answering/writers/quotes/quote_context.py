@@ -118,18 +118,17 @@ def _find_required_units(layout: ChunkLayout, at: int) -> set[int]:
             return header | (_find_introduction(layout, table.start) if led else set())
         case "code" | "formula":
             item = layout.item(at)
-            return set(item[:-1]) | (
-                _find_introduction(layout, item.start) if _announces_example(layout, item.start - 1) else set()
-            )
+            introduction = _find_introduction(layout, item.start) if _is_announced(layout, item.start) else set()
+            return {*item[:-1], *introduction}
         case _ if listed := layout.listed(at):
             return _find_introduction(layout, listed.start)
         case _:
             return _find_antecedents(layout, at)
 
 
-def _announces_example(layout: ChunkLayout, at: int) -> bool:
-    """Returns whether a unit announces what is shown after it."""
-    before = at - (at > 0 and layout.is_label(at))
+def _is_announced(layout: ChunkLayout, at: int) -> bool:
+    """Returns whether the unit before announces what a unit shows."""
+    before = _find_unit_before(layout, at)
     if before < 0:
         return False
     return introduces_next_unit(layout, before) or bool(compiled(_FORMS.announced_example).search(layout.words(before)))
@@ -142,11 +141,14 @@ def _is_clear_from_question(layout: ChunkLayout, at: int, question_terms: Set[st
     return bool(is_pronoun and subject) and question_terms >= set(subject)
 
 
+def _find_unit_before(layout: ChunkLayout, at: int) -> int:
+    """Returns the unit before another one; a label between them is skipped."""
+    return at - 1 - (at > 1 and layout.is_label(at - 1))
+
+
 def _find_introduction(layout: ChunkLayout, at: int) -> set[int]:
-    """Returns the sentence before a unit with what it needs; a label between them is skipped."""
-    before = at - 1
-    if before > 0 and layout.is_label(before):
-        before -= 1
+    """Returns the sentence before a unit with what it needs."""
+    before = _find_unit_before(layout, at)
     is_prose = layout.kind(before) == "sentence" and not (layout.is_label(before) or layout.listed(before))
     if not is_prose or compiled(_FORMS.empty_lead).fullmatch(layout.words(before)):
         return set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 
-from bookbound.answering.writers.quotes.excerpt import MAX_QUOTED_PASSAGES, Excerpt
+from bookbound.answering.writers.quotes.excerpt import MAX_QUOTED_PASSAGES, Excerpt, is_repeated
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, Judgement
 from bookbound.domain.question import NO_DEADLINE, Deadline, Understanding
@@ -64,10 +64,10 @@ def quote_closest(
         for piece in judgement.evidence:
             excerpt.add(piece)
         known = [quote for other in quotes.values() for quote in other]
-        quotes[name] = [quote for quote in excerpt.in_order() if not _is_repeated(quote, known)]
+        quotes[name] = [quote for quote in excerpt.in_order() if not is_repeated(quote, known)]
     found = [found for found in quotes.values() if found]
     chosen = [each for each in found if not any(map(_is_long_code, each))] or found[:1]
-    best = max((quote.probability for found in chosen for quote in found), default=0.0)
+    best = max((quote.probability for each in chosen for quote in each), default=0.0)
     kept = [each for at, each in enumerate(chosen) if at == 0 or _is_worth_showing(each, best)]
     return tuple(quote for each in kept[:MAX_QUOTED_PASSAGES] for quote in each)
 
@@ -80,10 +80,6 @@ def _is_worth_showing(quotes: Sequence[Evidence], best: float) -> bool:
     """Returns whether the quotes from a further passage are nearly as probable as the best, and short."""
     is_likely = max(quote.probability for quote in quotes) >= MIN_CLOSEST_SHARE * best
     return is_likely and sum(len(quote.text.split()) for quote in quotes) <= MAX_CLOSEST_WORDS
-
-
-def _is_repeated(quote: Evidence, known: Sequence[Evidence]) -> bool:
-    return any(quote.overlaps(other) or quote.text.split() == other.text.split() for other in known)
 
 
 def _order_by_part(evidence: Sequence[Evidence], wants_code: bool) -> list[Evidence]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bookbound.answering.understanding.question_topic import find_items, find_pair, find_phrases, find_topic
+from bookbound.answering.understanding.topics import find_items, find_pair, find_phrases, find_topic
 
 
 @pytest.mark.parametrize(
