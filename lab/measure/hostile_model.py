@@ -31,7 +31,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bookbound.answering.grounding.verifier import CrossEncoderVerifier, keep_supported
+from bookbound.answering.grounding.verifier import CrossEncoderVerifier
+from bookbound.answering.reply_builder import keep_supported
 from bookbound.answering.understanding import understand
 from bookbound.answering.writers.llm.language_model_writer import LanguageModelWriter
 from bookbound.answering.writers.llm.openai_agents import OpenAIAgentsModel

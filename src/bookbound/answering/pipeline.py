@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 
 from bookbound.answering.about_book import answer_about_book, reply_to_small_talk
 from bookbound.answering.engine import Engine, OpenBook
-from bookbound.answering.grounding.verifier import keep_supported
 from bookbound.answering.judging import AgentSearches, Judging, PassageSearch, RunState, read_parts
-from bookbound.answering.reply_builder import Draft, Findings, build_reply
+from bookbound.answering.reply_builder import Draft, Findings, build_reply, keep_supported
 from bookbound.answering.understanding import understand, understand_part
 from bookbound.answering.understanding.follow_up import ask_after_label, complete_follow_up
 from bookbound.answering.writers.quotes.neighbour_chunks import join_neighbours

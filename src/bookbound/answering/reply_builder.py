@@ -9,9 +9,19 @@ from dataclasses import dataclass, field, replace
 from bookbound.answering.writers.quotes.quote_writer import quote_closest
 from bookbound.domain.chunk import Place
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
+from bookbound.domain.ports import Verifier
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, QuestionKind, Retrieval, Understanding
-from bookbound.domain.reply import Answer, AnswerSentence, MissingPart, Refusal, Reply, Unsure, WriterEvent
-from bookbound.domain.trace import TokenUsage, Trace
+from bookbound.domain.reply import (
+    SUPPORT_THRESHOLD,
+    Answer,
+    AnswerSentence,
+    MissingPart,
+    Refusal,
+    Reply,
+    Unsure,
+    WriterEvent,
+)
+from bookbound.domain.trace import StageClock, TokenUsage, Trace
 from bookbound.text import extract_terms, is_exercise
 
 MAX_CLOSEST_SECTIONS = 3
@@ -71,6 +81,27 @@ class Draft:
             self.sentences.append(event)
             return event
         return None
+
+
+async def keep_supported(
+    draft: AsyncGenerator[WriterEvent], verifier: Verifier, clock: StageClock | None = None
+) -> AsyncGenerator[WriterEvent]:
+    """Yields the sentences of a draft that their evidence supports, each citing only the words that support it."""
+    clock = clock or StageClock()
+    async with aclosing(draft):
+        while True:
+            with clock.measure("write"):
+                event = await anext(draft, None)
+            if event is None:
+                return
+            if isinstance(event, AnswerSentence):
+                with clock.measure("verify"):
+                    support = await verifier.support(event.text, event.evidence)
+                # Not "below the threshold", which is also false for a probability that is not a number.
+                if not (support.evidence and support.probability >= SUPPORT_THRESHOLD):
+                    continue
+                event = replace(event, evidence=support.evidence, support=support.probability)
+            yield event
 
 
 def build_reply(found: Findings, quotable: Findings, draft: Draft, trace: Trace) -> Reply:

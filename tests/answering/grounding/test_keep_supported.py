@@ -10,7 +10,8 @@ import pytest
 from tests.answering.conftest import VerbatimVerifier
 
 from bookbound.answering.grounding.supporting_units import CitedEvidence
-from bookbound.answering.grounding.verifier import CrossEncoderVerifier, keep_supported
+from bookbound.answering.grounding.verifier import CrossEncoderVerifier
+from bookbound.answering.reply_builder import keep_supported
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Evidence, SentenceSupport
 from bookbound.domain.ports import Verifier

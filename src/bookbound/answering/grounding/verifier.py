@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from bookbound.domain.judgement import Evidence, SentenceSupport
-from bookbound.domain.ports import Verifier
-from bookbound.domain.reply import SUPPORT_THRESHOLD, AnswerSentence, WriterEvent
-from bookbound.domain.trace import StageClock
 from bookbound.languages.detection import is_english
 from bookbound.models.cross_encoder import CrossEncoder, log_odds, logistic_probability
 from bookbound.text import drop_injected_units
@@ -58,27 +53,6 @@ class CrossEncoderVerifier:
         # A short text is its own context.
         context = whole if checked.context == checked.whole else await self._reader.support(sentence, checked.context)
         return {"whole": log_odds(whole), "context": log_odds(context), "quantifiers": checked.quantifiers}
-
-
-async def keep_supported(
-    draft: AsyncGenerator[WriterEvent], verifier: Verifier, clock: StageClock | None = None
-) -> AsyncGenerator[WriterEvent]:
-    """Yields the sentences of a draft that their evidence supports, each citing only the words that support it."""
-    clock = clock or StageClock()
-    async with aclosing(draft):
-        while True:
-            with clock.measure("write"):
-                event = await anext(draft, None)
-            if event is None:
-                return
-            if isinstance(event, AnswerSentence):
-                with clock.measure("verify"):
-                    support = await verifier.support(event.text, event.evidence)
-                # Not "below the threshold", which is also false for a probability that is not a number.
-                if not (support.evidence and support.probability >= SUPPORT_THRESHOLD):
-                    continue
-                event = replace(event, evidence=support.evidence, support=support.probability)
-            yield event
 
 
 def check_paraphrase(sentence: str, evidence: Sequence[Evidence]) -> CheckedParaphrase | None:
