@@ -30,7 +30,8 @@ def _find_large_files(repository: Path) -> set[str]:
     sizes = _git(
         repository, "cat-file", "--batch-check=%(objecttype) %(objectsize) %(objectname)", text="\n".join(names)
     )
-    found = (line.split() for line in sizes.splitlines())
+    # A submodule and a blob of a partial clone have a shorter line.
+    found = (line.split() for line in sizes.splitlines() if line.count(" ") == 2)
     return {f"{blob} {names[blob]}" for kind, size, blob in found if kind == "blob" and int(size) > MAX_BYTES}
 
 

@@ -77,8 +77,8 @@ def imports(file: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             assert not node.level, f"{file}: imports are absolute"
             yield node.module
-            if node.module == "bookbound":
-                yield from (f"bookbound.{alias.name}" for alias in node.names)
+            if node.module in ("bookbound", "bookbound.answering"):  # what is imported may be a module
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def part(dotted: str) -> str:
@@ -122,10 +122,10 @@ def _problems(name: str, own: str, module: str) -> Iterator[str]:
 
 
 def _room_problems(name: str, module: str) -> Iterator[str]:
-    """Yields a problem if a module in one room of `answering` imports another room."""
-    own, other = _room(name.removesuffix(".py").split("/")), _room(module.split(".")[1:])
-    if own and other and own != other:
-        yield f"is in the room {own} and imports {other}"
+    """Yields a problem if a module in one room of `answering` imports another room, or the pipeline around it."""
+    own = _room(name.removesuffix(".py").split("/"))
+    if own and module.startswith("bookbound.answering.") and not f"{module}.".startswith(f"bookbound.answering.{own}."):
+        yield f"is in the room {own} and imports {module.split('.')[2]}"
 
 
 def _room(path: Sequence[str]) -> str:
@@ -185,6 +185,16 @@ def test_every_part_of_the_package_has_its_layer() -> None:
             "answering/reading/answering_words.py",
             "from bookbound.answering.writers import quotes",
             "is in the room reading and imports writers",
+        ),
+        (
+            "answering/writers/quotes/quote_writer.py",
+            "from bookbound.answering import deciding",
+            "is in the room writers and imports deciding",
+        ),
+        (
+            "answering/writers/llm/prompts.py",
+            "from bookbound.answering.pipeline import Pipeline",
+            "is in the room writers and imports pipeline",
         ),
         ("sources/__init__.py", "from bookbound.server import app", "from a later layer"),
         ("cli/ask_command.py", "from bookbound import bootstrap", "from a later layer"),
@@ -303,7 +313,7 @@ def test_no_module_name_is_used_twice() -> None:
 
 
 # Lines of all modules, with blank lines and comments, of the package and of its largest part.
-MAX_LINES = {"": 46_500, "answering": 4_920}
+MAX_LINES = {"": 44_500, "answering": 4_930}
 
 
 @pytest.mark.parametrize("part", MAX_LINES)

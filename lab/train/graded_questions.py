@@ -16,7 +16,7 @@ from bookbound.answering.reading.answerability import (
     Readings,
     combine_readings,
     compute_question_features,
-    read_without_network,
+    names_nothing,
 )
 from bookbound.answering.reading.answering_words import SURE_PROBABILITY, AnsweringWords, find_answering_words
 from bookbound.answering.understanding import understand, understand_part
@@ -85,7 +85,8 @@ class Grading:
     async def grade(self, asked: AskedQuestion) -> GradedQuestion | None:
         """Reads and answers a question; None if the product decides without reading."""
         part = understand_part(asked.text)
-        if read_without_network(part, asked.passages):
+        # Passages have cosines here; the fit itself leaves out what no passage is near enough to.
+        if names_nothing(part, asked.passages):
             return None
         fast, strong = await self.assessor.trace(asked)
         readings = combine_readings(len(asked.passages), fast, strong)

@@ -39,6 +39,7 @@ from bookbound.domain.question import (
     AnswerScope,
     Deadline,
     Question,
+    QuestionKind,
     QuestionPart,
     Retrieval,
     Understanding,
@@ -288,6 +289,15 @@ class RecordingAssessor:
     ) -> Assessment:
         self.calls.append((part.text, [passage.chunk.id for passage in passages]))
         return Assessment(0.0, (PassageAssessment(0.0),) * len(passages))
+
+
+@pytest.mark.parametrize("question", ["what is this boook about", "helo"])
+def test_what_only_the_corrected_words_sound_like_is_answered_from_passages(
+    runner: asyncio.Runner, pipeline: Pipeline, question: str
+) -> None:
+    reply = runner.run(pipeline.ask(Question(question)))
+    assert reply.trace.question_kind is QuestionKind.QUESTION
+    assert isinstance(reply, Answer) is reply.judgement.answer_present
 
 
 def test_each_part_of_a_question_is_searched_and_read_by_itself(runner: asyncio.Runner, pipeline: Pipeline) -> None:

@@ -228,28 +228,29 @@ def test_each_question_is_logged_once_however_it_ends_and_a_search_is_not(exampl
     async def run() -> None:
         assessor, pool = await open_blocking(example_index)
         admission = AdmissionController(max_concurrency=1, max_queue=0)
-        admission.query_log = query_log
-        with pytest.raises(IndexNotFoundError):
-            await admission.ask(Question("Before there is a book?"), CONTEXT)
-        async with admission.serve_books(pool):
-            task = asyncio.create_task(admission.ask(Question("Who disconnects?"), CONTEXT))
-            await settle()
-            with pytest.raises(OverloadedError):
-                await admission.ask(Question("Is there room?"), CONTEXT)
-            with pytest.raises(BookNotFoundError):
-                await admission.ask(Question("To which book?"), RequestContext(book=BookRef("nowhere")))
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            assessor.open.set()
-            await admission.search(QUESTION, CONTEXT)
-            await admission.ask(QUESTION, CONTEXT)
-            events = admission.stream(Question("Who disconnects in the middle?"), CONTEXT)
-            await anext(events)
-            await events.aclose()
-            async for _ in admission.stream(Question("What is a URDF?"), CONTEXT):
-                pass
-        assert not query_log.closed
+        async with admission.log_queries(query_log):
+            with pytest.raises(IndexNotFoundError):
+                await admission.ask(Question("Before there is a book?"), CONTEXT)
+            async with admission.serve_books(pool):
+                task = asyncio.create_task(admission.ask(Question("Who disconnects?"), CONTEXT))
+                await settle()
+                with pytest.raises(OverloadedError):
+                    await admission.ask(Question("Is there room?"), CONTEXT)
+                with pytest.raises(BookNotFoundError):
+                    await admission.ask(Question("To which book?"), RequestContext(book=BookRef("nowhere")))
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                assessor.open.set()
+                await admission.search(QUESTION, CONTEXT)
+                await admission.ask(QUESTION, CONTEXT)
+                events = admission.stream(Question("Who disconnects in the middle?"), CONTEXT)
+                await anext(events)
+                await events.aclose()
+                async for _ in admission.stream(Question("What is a URDF?"), CONTEXT):
+                    pass
+            assert not query_log.closed
+        assert query_log.closed
 
     asyncio.run(run())
     assert [(entry.question, entry.status is QueryStatus.FAILED) for entry in query_log.entries] == [
@@ -280,8 +281,7 @@ def test_a_question_is_logged_with_the_open_edition_even_if_it_is_rejected(examp
 
         admission = AdmissionController(max_concurrency=1, max_queue=0)
         pool = BookPool(open_engine, open_book, find_version, BookRef("robots"))
-        admission.query_log = query_log
-        async with admission.serve_books(pool):
+        async with admission.log_queries(query_log), admission.serve_books(pool):
             await pool.ensure_open()
             for book in (None, BookRef("all")):
                 await admission.ask(QUESTION, RequestContext(book=book))
@@ -302,8 +302,7 @@ def test_a_client_that_does_not_read_its_stream_gives_its_slot_back(example_inde
     async def run() -> None:
         pool = await open_pipeline_pool(await bootstrap.open_pipeline(Settings(index=example_index)))
         admission, query_log = AdmissionController(max_concurrency=1, max_queue=0), ListQueryLog()
-        admission.query_log = query_log
-        async with admission.serve_books(pool):
+        async with admission.log_queries(query_log), admission.serve_books(pool):
             async with aclosing(admission.stream(QUESTION, CONTEXT)) as events:
                 first = await anext(events)
                 while not query_log.entries:  # noqa: ASYNC110

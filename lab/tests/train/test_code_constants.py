@@ -21,7 +21,7 @@ def test_the_shipped_constants_record_those_of_the_code() -> None:
 def test_a_number_that_stops_the_reading_is_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     before = list_code_constants()
     monkeypatch.setattr(answerability, "LEAD_ODDS", 2.5)
-    assert list_code_constants() == {**before, "LEAD_ODDS": 2.5}
+    assert list_code_constants() == {**before, "answerability.LEAD_ODDS": 2.5}
 
 
 def test_another_constant_of_code_makes_another_model(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_another_constant_of_code_makes_another_model(tmp_path: Path) -> None:
     (tmp_path / DIGESTS_FILE).write_bytes((MODELS_FOLDER / DIGESTS_FILE).read_bytes())
     fingerprints = set()
     for odds in (1.0, 2.5):
-        stored[NAME]["LEAD_ODDS"] = odds
+        stored[NAME]["answerability.LEAD_ODDS"] = odds
         (tmp_path / CONSTANTS_FILE).write_text(json.dumps(stored), encoding="utf-8")
         fingerprints.add(DefaultOperatingPoint.load(tmp_path).model_fingerprint)
     assert len(fingerprints) == 2

@@ -20,7 +20,6 @@ from bookbound.domain.question import (
     AnswerScope,
     Deadline,
     Question,
-    QuestionKind,
     Retrieval,
     Understanding,
 )
@@ -109,8 +108,6 @@ class Judging:
 
     async def judge_as_meant(self, understanding: Understanding, run: RunState) -> Findings:
         """Judges a question in the book's spelling; a keyword is also read as a question, and the surest one counts."""
-        # The outline did not tell what a question about the book asks, so it is an ordinary one.
-        understanding = replace(understanding, kind=QuestionKind.QUESTION)
         found = await run.search.find_parts(understanding)
         if understanding.question.selection:
             return await self.judge(understanding, found, run)
@@ -133,6 +130,8 @@ class Judging:
 
     async def judge(self, understanding: Understanding, found: Sequence[Retrieval], run: RunState) -> Findings:
         """Judges the passages that were found for each part of a question."""
+        # Also if it sounds like one about the book, but the outline did not tell, or only its corrected words do.
+        understanding = understanding.as_question()
         if understanding.question.scope is not AnswerScope.SELECTION:
             run.tool_calls += (SEARCH_TOOL_NAME,)
         retrieval, assessment = await read_parts(self.engine.assessor, understanding, found, run)

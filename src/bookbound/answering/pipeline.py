@@ -17,7 +17,15 @@ from bookbound.answering.writers.quotes.neighbour_chunks import join_neighbours
 from bookbound.answering.writers.quotes.quote_writer import QuoteWriter
 from bookbound.domain.errors import InvalidInputError, ServiceError
 from bookbound.domain.ports import PassageFormatter
-from bookbound.domain.question import CompletedQuestion, Deadline, Question, QuestionKind, Retrieval, Understanding
+from bookbound.domain.question import (
+    SELECTION_CHUNK_ID,
+    CompletedQuestion,
+    Deadline,
+    Question,
+    QuestionKind,
+    Retrieval,
+    Understanding,
+)
 from bookbound.domain.reply import Answer, AnswerSentence, PipelineEvent, Reply, WriterEvent
 from bookbound.domain.trace import StageClock, Trace
 
@@ -98,6 +106,7 @@ class Pipeline:
         run, understanding = self._start(question), understand(question, self.book.index.manifest.title)
         if unread := await self._reply_unread(understanding, run):
             return await self._build_reply(unread, unread, self._begin_draft(unread), run)
+        understanding = understanding.as_question()  # the outline did not tell what it asks about the book
         draft = Draft(agent.name, can_refuse=True)
         searches = AgentSearches(await run.search.find(question.text))
 
@@ -141,7 +150,9 @@ class Pipeline:
         async def estimate(text: str) -> float:
             """Returns how probable it is that the book answers, after a quick look at the best passages."""
             assessor = self.engine.quick_assessor or self.engine.assessor
-            passages = (await run.search.find(text)).passages[:QUICK_PASSAGES]
+            found = (await run.search.find(text)).passages
+            # A label that the question points at has become a part of its words.
+            passages = [each for each in found if each.chunk.id != SELECTION_CHUNK_ID][:QUICK_PASSAGES]
             with run.clock.measure("judge"):
                 return (await assessor.assess(understand_part(text), passages, run.deadline)).probability
 

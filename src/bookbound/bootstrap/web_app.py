@@ -214,8 +214,7 @@ def create_web_app(settings: Settings, mcp_routes: McpRoutes | None = None) -> F
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            admission.query_log = build_query_log(settings)
-            stack.push_async_callback(admission.query_log.close)  # the last to close
+            await stack.enter_async_context(admission.log_queries(build_query_log(settings)))  # the last to close
             for each in telemetry.background:
                 await stack.enter_async_context(each)
             if limiter:

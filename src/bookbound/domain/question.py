@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import inf
 from numbers import Integral, Real
@@ -220,3 +220,7 @@ class Understanding:
     @property
     def text(self) -> str:
         return self.question.text
+
+    def as_question(self) -> Understanding:
+        """Returns an ordinary question, for which passages are read, whatever its words sound like."""
+        return replace(self, kind=QuestionKind.QUESTION, book_question=None, small_talk=None)

@@ -33,12 +33,12 @@ RECENT_SHARE = 0.1
 class AdmissionController:
     """Answers `max_concurrency` questions at once; `max_queue` more wait for at most `max_wait_seconds`.
 
-    Clients, which are addresses with their keys, take turns. `query_log` gets an entry for each question.
+    Clients, which are addresses with their keys, take turns.
     """
 
     def __init__(self, max_concurrency: int, max_queue: int, max_wait_seconds: float | None = None) -> None:
         self._open_pool: BookPool | None = None
-        self.query_log: QueryLog = NullQueryLog()
+        self._query_log: QueryLog = NullQueryLog()
         self._queue = FairQueue(max_concurrency, max_queue, max_wait_seconds)
         self._embedder_checked = float("-inf")
 
@@ -55,6 +55,15 @@ class AdmissionController:
             self._open_pool = None
             await pool.close()
 
+    @asynccontextmanager
+    async def log_queries(self, query_log: QueryLog) -> AsyncIterator[None]:
+        """Logs each question during this block, and closes the log at the end."""
+        self._query_log = query_log
+        try:
+            yield
+        finally:
+            await query_log.close()
+
     @property
     def _pool(self) -> BookPool:
         if self._open_pool is None:
@@ -67,7 +76,7 @@ class AdmissionController:
         return {"embedder": engine.embedder.name, "writer": engine.writer.name}
 
     def queue_stats(self) -> QueueStats:
-        queue, query_log = self._queue, self.query_log
+        queue, query_log = self._queue, self._query_log
         books = self._open_pool.open_books if self._open_pool else {}
         counts = query_log.added_count, query_log.written_count, query_log.lost_count
         return QueueStats(queue.running, queue.waiting, *counts, books)
@@ -119,7 +128,7 @@ class AdmissionController:
     ) -> AsyncIterator[tuple[Pipeline, Callable[[Reply], Reply]]]:
         """Log a question, which waits for a free slot; yield what answers it and what notes the reply."""
         async with self._keep_book_open(context) as ref:
-            with record_question(self.query_log, question, context.requester, ref) as record_reply:
+            with record_question(self._query_log, question, context.requester, ref) as record_reply:
                 async with self._slot(context) as pipeline:
                     yield pipeline, record_reply
 

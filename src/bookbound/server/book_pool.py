@@ -85,7 +85,7 @@ class BookPool:
 
     @property
     def open_books(self) -> dict[BookRef, Manifest]:
-        return {self.resolve(ref): pooled.book.manifest for ref, pooled in self._books.items()}
+        return {self.resolve(ref): pooled.book.index.manifest for ref, pooled in self._books.items()}
 
     async def ensure_open(self, ref: BookRef | None = None) -> None:
         ref = ref or self.default
@@ -151,7 +151,7 @@ class BookPool:
                     return
                 await self._open(ref, version)
             self._logged_errors.pop(ref, None)
-            log.info("generation %s is open", self._books[ref].book.manifest.generation)
+            log.info("generation %s is open", self._books[ref].book.index.manifest.generation)
         except Exception as error:  # the next poll may succeed
             if self._logged_errors.get(ref) != (name := type(error).__name__):
                 self._logged_errors[ref] = name

@@ -12,6 +12,7 @@ from bookbound import bootstrap
 from bookbound.answering.pipeline import Pipeline
 from bookbound.answering.understanding.spelling import (
     SpellingCorrector,
+    UsedWords,
     find_intended_words,
     is_misspelling,
     phrase_keyword,
@@ -33,6 +34,11 @@ def pipeline(example_index: Path, runner: asyncio.Runner) -> Pipeline:
 @pytest.fixture(scope="module")
 def corrector(pipeline: Pipeline) -> SpellingCorrector:
     return SpellingCorrector(pipeline.book.index, pipeline.engine.embedder)
+
+
+@pytest.mark.parametrize(("word", "is_used"), [("gait", True), ("gaits", True), ("tasks", True), ("taks", False)])
+def test_a_word_is_used_if_a_form_of_it_is_and_not_if_another_word_has_its_stem(word: str, is_used: bool) -> None:
+    assert (word in UsedWords(["It is taking tasks.", "The gait of a robot"])) is is_used
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,7 @@ def test_a_client_that_disconnects_frees_its_slot_and_is_logged_as_failed(path: 
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        admission.query_log = query_log
-        async with admission.serve_books(ScriptedPool(pipeline)):
+        async with admission.log_queries(query_log), admission.serve_books(ScriptedPool(pipeline)):
             yield
 
     def body(words: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from string import ascii_lowercase
@@ -42,6 +42,20 @@ def phrase_keyword(text: str) -> str:
     return _FORMS.definition.format(text.rstrip(" ?.!"))
 
 
+class UsedWords:
+    """The words of some texts, and how often these have them."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.counts = Counter(word for text in texts for word in split_words(text))
+        self.by_stem: dict[str, list[str]] = {}
+        for word in self.counts:
+            self.by_stem.setdefault(stem(word), []).append(word)
+
+    def __contains__(self, word: str) -> bool:
+        """Returns whether a form of the word is used; "taks" has the stem of "taking", but is no form of it."""
+        return any(used.startswith(word) or word.startswith(used) for used in self.by_stem.get(stem(word), ()))
+
+
 @dataclass(frozen=True, slots=True)
 class SpellingCorrector:
     """Writes the words of a question as the book does.
@@ -62,15 +76,14 @@ class SpellingCorrector:
         The words of the passages that were found for the question are known; all others are looked up in one search.
         """
         found = [] if len(question) > MAX_CORRECTED_CHARS else list(_find_correctable(question))
-        known = {stem(word) for passage in passages for word in split_words(passage.chunk.embedding_text)}
-        others = {word: self._list_others(word, at == 0) for at, word in found if stem(word) not in known}
+        known = UsedWords(passage.chunk.embedding_text for passage in passages)
+        others = {word: self._list_others(word, at == 0) for at, word in found if word not in known}
         if not any(others.values()):
             return (question,)
         looked_up = " ".join([*others, *(other for each in others.values() for other in each)])
         chunks = await self.index.match(looked_up, SEARCHED_CHUNKS, deadline)
-        used = Counter(word for chunk in chunks for word in split_words(chunk.embedding_text))
-        stems = {stem(word) for word in used}
-        better = {word: self._choose(word, used, stems, others[word]) for word in others if stem(word) not in stems}
+        used = UsedWords(chunk.embedding_text for chunk in chunks)
+        better = {word: self._choose(word, used, others[word]) for word in others if word not in used}
         return _replace_words(question, better)
 
     def _list_others(self, word: str, is_first: bool) -> list[str]:
@@ -82,13 +95,13 @@ class SpellingCorrector:
             return openers + list_other_spellings(word)
         return openers + [each for each in sorted(list_corrections(word)) if each[0] == word[0]]
 
-    def _choose(self, word: str, used: Mapping[str, int], stems: set[str], others: Sequence[str]) -> list[str]:
+    def _choose(self, word: str, used: UsedWords, others: Sequence[str]) -> list[str]:
         """Returns the words that are meant instead of one that the book does not use."""
         if openers := [each for each in others if each in _FORMS.openers]:
             return openers[:1]
         if self._is_common(word):
-            return [each for each in others if stem(each) in stems][:1]
-        return find_intended_words(word, used)
+            return [each for each in others if stem(each) in used.by_stem][:1]
+        return find_intended_words(word, used.counts)
 
     def _is_common(self, word: str) -> bool:
         """Returns whether a word is one token of the network: such a word is English, and not a slip."""
