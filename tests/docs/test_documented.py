@@ -19,6 +19,7 @@ from bookbound.cli.exit_codes import EXIT_CODES_BY_ERROR
 from bookbound.contracts.http_contract import ERROR_STATUSES, ProblemKind
 from bookbound.domain import errors
 from bookbound.library import Book
+from bookbound.models import CONSTANTS_FILE, MODELS_FOLDER, load_constants
 from bookbound.server import mcp_routes
 from bookbound.server.app import create_app
 from bookbound.server.telemetry import OUTCOMES, QueueStats, Telemetry
@@ -119,3 +120,12 @@ def test_every_public_name_of_the_library_is_documented() -> None:
 def test_the_blocks_of_the_reference_of_the_library_are_python() -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGES["library"], re.DOTALL)
     assert len([ast.parse(block) for block in blocks]) > 40
+
+
+def test_the_guide_names_the_shipped_thresholds() -> None:
+    """A new fit changes them, and a reader who tunes compares with them."""
+    point = load_constants(MODELS_FOLDER / CONSTANTS_FILE)["point"]
+    guide = (REFERENCE.parent / "guides" / "tune-answers-and-refusals.md").read_text(encoding="utf-8")
+    deciding = (REFERENCE.parent / "internals" / "deciding.md").read_text(encoding="utf-8")
+    assert f"answers from {point['answered']} on and is unsure from {point['unsure']} on" in guide
+    assert f"`make eval` at the default point ({point['answered']})" in deciding

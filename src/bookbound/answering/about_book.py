@@ -1,4 +1,4 @@
-"""Replies without a search: to questions about the book itself from its outline, and to small talk."""
+"""Replies without a reader: to questions about the book itself from its outline, and to small talk."""
 
 from __future__ import annotations
 

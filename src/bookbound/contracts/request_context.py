@@ -15,7 +15,7 @@ RequestKind = Literal["question", "search"]
 
 @dataclass(slots=True)
 class RequestRecord:
-    """What happens to a request; it contains no text of the reader or the book and no address.
+    """What happens to a request; observers report its figures, and never the text of its reply.
 
     `kind` is what the request asked of the book, if it got that far.
     """

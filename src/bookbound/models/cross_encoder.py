@@ -49,7 +49,7 @@ class ReaderConstants:
     """What was fitted after a network: the scales of its logits, and the weights of logistic models on its readings.
 
     They weigh a reading by its search rank, a question by its features, a question about a selection, and a paraphrase
-    by its deviations.
+    by its two readings and the quantifiers that it adds.
     """
 
     answers: LogitScale

@@ -69,7 +69,7 @@ class CrossEncoderAssessor:
     async def _read_strong(
         self, question: str, passages: Sequence[Passage], fast: Readings, deadline: Deadline
     ) -> Readings:
-        """Reads the most probable passages one by one until the verdict is clear or the time is short."""
+        """Reads the most probable passages one by one until the verdict is clear or the time is over."""
         assert self._strong
         order = sorted(fast, key=lambda i: -fast[i].probability)
         readings: dict[int, PassageAssessment] = {}
