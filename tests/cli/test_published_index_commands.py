@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
+from tests.shipped_point import ANSWERED, UNSURE
 
 from bookbound.domain.judgement import ReplyStatus
 from bookbound.models import CONSTANTS_FILE, MODELS_FOLDER
@@ -29,7 +30,11 @@ def test_status_shows_the_probabilities_of_each_kind_of_reply_in_the_usual_order
 ) -> None:
     lines = bookbound("status", "--index", str(little_index)).stdout.splitlines()
     found = [line.split(maxsplit=1) for line in lines if line.lower().startswith(tuple(ReplyStatus))]
-    assert found == [["Answered", "from 0.57 (default)"], ["Unsure", "from 0.17 to 0.57"], ["Refused", "below 0.17"]]
+    assert found == [
+        ["Answered", f"from {ANSWERED} (default)"],
+        ["Unsure", f"from {UNSURE} to {ANSWERED}"],
+        ["Refused", f"below {UNSURE}"],
+    ]
 
 
 def test_status_shows_the_language_model_but_not_its_key_or_address(bookbound: Run, little_index: Path) -> None:

@@ -57,7 +57,7 @@ class UnavailableLimiter:
 
 def test_one_request_per_pause_tries_the_shared_limiter(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr("bookbound.server.rate_limit.memory.monotonic", lambda: now)
+    monkeypatch.setattr("bookbound.server.rate_limit.monotonic", lambda: now)
 
     async def work() -> list[int]:
         nonlocal now
