@@ -76,7 +76,7 @@ def remove_abandoned(folder: Path, names: re.Pattern[str], *, folders: bool = Fa
     with suppress(OSError):
         for path in [path for path in folder.iterdir() if names.fullmatch(path.name)]:
             with suppress(OSError, ImportError):  # on Windows, which cannot open a folder, it stays
-                _remove_unless_locked(path, os.O_DIRECTORY if folders and sys.platform != "win32" else 0)
+                _remove_unless_locked(path, getattr(os, "O_DIRECTORY", 0) if folders else 0)
 
 
 def _remove_unless_locked(path: Path, kind: int) -> None:
@@ -87,7 +87,7 @@ def _remove_unless_locked(path: Path, kind: int) -> None:
             return
         if not kind:
             path.unlink()
-        elif status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) == 0o700:
+        elif sys.platform != "win32" and status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) == 0o700:
             shutil.rmtree(path, ignore_errors=True)
     finally:
         os.close(handle)
