@@ -32,9 +32,10 @@ test-integrations: $(VENV)-integrations/.dev   ## test the retrievers with LangC
 	$(VENV)-integrations/bin/mypy --follow-imports silent src/bookbound/integrations tests/integrations
 	$(VENV)-integrations/bin/python -m pytest tests/integrations
 
+# Fixtures of the lab read whole sets with the networks, so its tests may take longer than those of the product.
 lab-test: $(VENV)/.lab   ## check the types of the lab and test it
 	$(BIN)/mypy --config-file lab/pyproject.toml
-	$(PYTEST) lab/tests
+	$(PYTEST) --timeout 600 lab/tests
 
 tour: $(VENV)/.lab    ## follow a question and a page through the code
 	$(BIN)/python -m lab.measure.tour

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from tests.servers.qdrant_nodes import MISSING_MESSAGE, QdrantCluster, find_executable, run_cluster
+
+# A shell that starts the tests in the background ignores Ctrl-C, and so would every process that a test sends one.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run: a test that fails on one machine fails on all.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
