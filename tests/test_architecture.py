@@ -40,6 +40,11 @@ PRODUCTS = {
     "qdrant_client": {"indexing/store/qdrant"},
     "agents": {"answering/writers/llm/openai_agents.py"},
     "openai": {"answering/writers/llm/openai_agents.py", "indexing/embed/openai_embedder.py"},
+    "pydantic_ai": {"answering/writers/llm/pydantic_ai.py"},
+    "anthropic": {"answering/writers/llm/pydantic_ai.py"},
+    "google": set(),  # Pydantic AI does
+    "boto3": {"answering/writers/llm/pydantic_ai.py"},
+    "botocore": {"answering/writers/llm/pydantic_ai.py"},
     "cohere": {"models/cohere.py"},
     "mcp": {"contracts/mcp.py", "server/mcp_routes.py", "bootstrap/mcp_server.py"},
     "mcp_types": {"contracts/mcp.py"},
@@ -56,6 +61,7 @@ PRODUCTS = {
     "selectolax": {"sources/html/selectolax.py"},
     "protego": {"sources/crawl/access_rules.py"},
     "httpcore": {"sources/crawl/httpcore.py"},
+    "httpx2": {"answering/writers/llm/pydantic_ai.py"},
     "httpx": {"models/cohere.py", "indexing/store/qdrant_client.py"},
     "typer": {"cli/"},
     "docutils": {"sources/rst/docutils/"},
@@ -313,7 +319,7 @@ def test_no_module_name_is_used_twice() -> None:
 
 
 # Lines of all modules, with blank lines and comments, of the package and of its largest part.
-MAX_LINES = {"": 44_500, "answering": 4_930}
+MAX_LINES = {"": 47_000, "answering": 6_480}
 
 
 @pytest.mark.parametrize("part", MAX_LINES)

@@ -19,8 +19,9 @@ import pytest
 from tests.child_process import run_child
 
 from bookbound.cli.serve_commands import DEMO_QUESTIONS
+from bookbound.domain.llm_providers import DEFAULT_LLM_PROVIDER, LLM_PROVIDERS
 from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, UNSURE_MESSAGE
-from bookbound.settings import ENVIRONMENT_PREFIX
+from bookbound.settings import ENVIRONMENT_PREFIX, load_settings
 from bookbound.testing.scripted_services import ScriptedServices
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -29,7 +30,10 @@ GUIDES = REPOSITORY / "docs" / "guides"
 LIBRARY = "".join((GUIDES / f"{name}.md").read_text(encoding="utf-8") for name in ("use-the-library", "conversations"))
 COMMANDS = [shlex.split(line) for line in re.findall(r"^bookbound .*$", README, re.MULTILINE)]
 MODEL_PAGE = (GUIDES / "use-a-language-model.md").read_text(encoding="utf-8")
-MODELS = [shlex.split(line)[1:] for line in re.findall(r"^export .*$", MODEL_PAGE, re.MULTILINE)]
+MODELS = [
+    dict(each.split("=", 1) for each in re.findall(r"`([A-Z_]+=[^`]*)`", row))
+    for row in re.findall(r"^\| .*`BOOKBOUND_LLM_MODEL=.*$", MODEL_PAGE, re.MULTILINE)
+]
 CALLS = [shlex.split(line) for line in re.findall(r"^curl .*$", README, re.MULTILINE)]
 DOCUMENTS = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md")]
 
@@ -116,9 +120,16 @@ def test_the_readme_calls_every_contract_over_http() -> None:
     assert all(f"`POST {path}`" in README for path in paths)
 
 
-def test_the_guide_has_settings_for_three_language_model_providers() -> None:
-    addresses = [each.partition("=")[2] for line in MODELS for each in line if "_URL=" in each]
-    assert addresses == ["https://api.openai.com/v1", "https://openrouter.ai/api/v1", "http://localhost:11434/v1"]
+def find_provider(variables: dict[str, str]) -> str:
+    return variables.get("BOOKBOUND_LLM_PROVIDER", DEFAULT_LLM_PROVIDER)
+
+
+def test_the_guide_has_settings_for_every_provider_and_for_a_server_of_ones_own(tmp_path: Path) -> None:
+    assert sorted(map(find_provider, MODELS)) == sorted([*LLM_PROVIDERS, DEFAULT_LLM_PROVIDER])
+    for variables in MODELS:
+        settings = load_settings(variables, tmp_path)
+        has_key = bool(settings.llm_key)
+        assert has_key or not LLM_PROVIDERS[settings.llm_provider].needs_key, variables
 
 
 @pytest.mark.slow
@@ -140,23 +151,26 @@ def test_the_python_of_the_library_page_runs(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", MODELS, ids=lambda line: str(line[0]))
-def test_every_language_model_of_the_guide_writes_the_answer(folder: Path, line: list[str]) -> None:
+@pytest.mark.parametrize(
+    "variables",
+    [each for each in MODELS if find_provider(each) != "bedrock"],
+    ids=lambda each: str(find_provider(each)),
+)
+def test_every_language_model_of_the_guide_writes_the_answer(folder: Path, variables: dict[str, str]) -> None:
     question, key = "What are the three parts of a strain wave gear?", "a-key-of-a-reader"
     quoted = json.loads(run(folder, sys.executable, "-m", "bookbound", "ask", question, "--json").stdout)
-    sentence = {"text": quoted["sentences"][0]["text"], "passages": [1, 2, 3, 4, 5]}
-    variables = dict(each.split("=", 1) for each in line)
+    text = quoted["sentences"][0]["text"]
     with ScriptedServices() as services:
-        services.reply_with({"sentences": [sentence], "missing": ""})
-        host = re.sub(r"^https?://.*(?=/v1$)", services.url, variables["BOOKBOUND_LLM_URL"])
-        variables |= {"BOOKBOUND_LLM_URL": host} | {name: key for name in variables if name.endswith("_KEY")}
-        done = run(folder, sys.executable, "-m", "bookbound", "ask", question, "--json", **variables)
-        (request,) = services.requests
+        services.reply_with(f"{text} [1][2][3][4][5]", always=True)
+        url = services.openai_url if LLM_PROVIDERS[find_provider(variables)].has_openai_api else services.url
+        chosen = variables | {"BOOKBOUND_LLM_URL": url, "BOOKBOUND_LLM_KEY": key}
+        done = run(folder, sys.executable, "-m", "bookbound", "ask", question, "--json", **chosen)
+        request = services.requests[0]
     assert (done.returncode, done.stderr) == (0, "")
     reply = json.loads(done.stdout)
-    assert (reply["answer"], reply["degraded"]) == (sentence["text"], False)
-    assert reply["trace"]["writer"] == request.json["model"] == variables["BOOKBOUND_LLM_MODEL"]
-    assert request.headers["authorization"] == f"Bearer {variables.get('BOOKBOUND_LLM_KEY', 'none')}"
+    assert (reply["answer"], reply["degraded"]) == (text, False)
+    assert reply["trace"]["writer"] == variables["BOOKBOUND_LLM_MODEL"]
+    assert key in request.headers.get("x-goog-api-key", request.headers.get("authorization", ""))
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(REPOSITORY)))

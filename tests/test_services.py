@@ -236,6 +236,7 @@ def test_any_retry_after_header_gives_seconds_or_nothing(header: str) -> None:
         (302, ServiceError),
         (400, ServiceError),
         (401, ServiceAuthenticationError),
+        (402, ServiceAuthenticationError),
         (403, ServiceAuthenticationError),
         (404, ServiceError),
         (408, ServiceTimeoutError),
@@ -251,6 +252,11 @@ def test_each_status_becomes_one_error(status: int | None, kind: type[ServiceErr
     assert error.service == SERVICE
     assert str(error).startswith("The language model ")
     assert error.retry_after == (5 if kind in (ServiceRateLimitError, ServiceUnreachableError) else None)
+
+
+def test_a_used_up_quota_is_not_blamed_on_the_key() -> None:
+    message = "The language model has no credit left. Check the account that the key belongs to."
+    assert str(build_status_error(402, None, SERVICE)) == message
 
 
 def test_messages_begin_with_the_label_of_the_service() -> None:

@@ -43,9 +43,9 @@ Bookbound reads its settings from three places. The last one that sets a value w
 An unknown name in the file is an error. A variable that looks like a misspelt setting is a warning. Keep keys in the
 environment, not in the file. `bookbound status` shows where each value comes from, and never shows a key or an address.
 
-Some settings also accept a variable of another system, in the last column, if they are not set themselves. A key of
-OpenAI or OpenRouter is only sent to the service it belongs to. With a key of OpenRouter and an `llm_model`, but no
-`llm_url`, the language model is OpenRouter's.
+Some settings also accept a variable of another system, in the last column, if they are not set themselves. Of the
+keys of language models, only that of the service in `llm_provider` is used, and it is only sent to the service's own
+address. With a key of OpenRouter and an `llm_model`, but no `llm_url`, the language model is OpenRouter's.
 
 A rate limit is a number per `second`, `minute`, `hour` or `day`, such as `120/minute`.
 

@@ -136,28 +136,29 @@ def _list_cited_files(row: Row) -> set[tuple[str, str]]:
 def _load_cited_chunks(cited: set[tuple[str, str]]) -> dict[str, list[Chunk]]:
     """The chunks of these files by their book, for all books that exist."""
     sources = _list_sources()
+    return {
+        name: load_chunks(sources[name], {file for book, file in cited if book == name})
+        for name in {book for book, _ in cited} & {*sources}
+    }
+
+
+def load_chunks(source: Path, files: set[str]) -> list[Chunk]:
+    """The chunks of these files of a book."""
     with closing(ModelRuntime()) as models:
-        return {
-            name: _load_chunks(sources[name], {file for book, file in cited if book == name}, models)
-            for name in {book for book, _ in cited} & {*sources}
-        }
-
-
-def _load_chunks(source: Path, files: set[str], models: ModelRuntime) -> list[Chunk]:
-    embedder = OnnxEmbedder(models)
-    count_tokens = cache(embedder.count_tokens)
-    pages = [page for page in parse_book(source).pages if page.file in files]
-    return [chunk for page in pages for chunk in split_page(page, count_tokens, embedder.max_tokens)]
+        embedder = OnnxEmbedder(models)
+        count_tokens = cache(embedder.count_tokens)
+        pages = [page for page in parse_book(source).pages if page.file in files]
+        return [chunk for page in pages for chunk in split_page(page, count_tokens, embedder.max_tokens)]
 
 
 def _find_passages(row: Row, chunks: dict[str, list[Chunk]]) -> tuple[Passage, ...]:
     """The passages that a sentence cites."""
     if row["book"] not in chunks and row["cites"]:
         raise LookupError(f"there is no book {row['book']!r} in {DATA / 'books'}; set BOOKBOUND_SHARED")
-    return tuple(Passage(_find_cited_chunk(cited, chunks[row["book"]]), 1.0) for cited in row["cites"])
+    return tuple(Passage(find_cited_chunk(cited, chunks[row["book"]]), 1.0) for cited in row["cites"])
 
 
-def _find_cited_chunk(cited: dict[str, str], chunks: Sequence[Chunk]) -> Chunk:
+def find_cited_chunk(cited: Row, chunks: Sequence[Chunk]) -> Chunk:
     """The chunk with the given words, and with a planted instruction at its end if there is one."""
     words = " ".join(cited["words"].split())
     of_file = (each for each in chunks if each.place.file == cited["file"])

@@ -1,8 +1,9 @@
 """`python -m lab.measure.hostile_model`: counts false and true sentences of a hostile model that readers would see.
 
-A scripted model sends them over HTTP, several in a reply, and they are parsed and verified like any draft. Each
-sentence cites passages of the example book or of a real book, which are found by a few of their words. The sentences
-of part `dev` were written to develop the checks, those of part `test` afterwards.
+A scripted model sends them over HTTP, several in a reply, and they are parsed and verified like any draft. Those that
+are supported are shown as they are, and those that are unverified with a mark. Each sentence cites passages of the
+example book or of a real book, which are found by a few of their words. The sentences of part `dev` were written to
+develop the checks, those of part `test` afterwards.
 
 `python -m lab.measure.hostile_model --claims FILE` counts the claims of a file instead. Each line is a JSON object with
 `id`, `book`, `claim`, `supported` and `kind`, and one of these:
@@ -24,7 +25,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from pathlib import Path
 
@@ -32,11 +33,10 @@ from rich.console import Console
 from rich.table import Table
 
 from bookbound.answering.grounding.verifier import CrossEncoderVerifier
-from bookbound.answering.reply_builder import keep_supported
 from bookbound.answering.understanding import understand
 from bookbound.answering.writers.llm.language_model_writer import LanguageModelWriter
 from bookbound.answering.writers.llm.openai_agents import OpenAIAgentsModel
-from bookbound.domain.judgement import Judgement
+from bookbound.domain.judgement import Judgement, SupportLabel
 from bookbound.domain.ports import AnswerWriter, Verifier
 from bookbound.domain.question import Question
 from bookbound.domain.reply import MAX_ANSWER_SENTENCES, AnswerSentence
@@ -47,23 +47,24 @@ from lab.measure.hostile_cases import Case, load_cases, load_claims
 
 UNDERSTANDING = understand(Question("What does the book say of this?"))
 JUDGEMENT = Judgement(1.0, (), (), "Good")
+LABELS = tuple(SupportLabel)
 
 
-def find_shown(cases: Sequence[Case]) -> list[bool]:
-    """Which of the sentences readers would see."""
+def find_labels(cases: Sequence[Case]) -> list[SupportLabel]:
+    """How each of the texts is labelled; the least sure of its sentences counts."""
 
-    async def main() -> list[bool]:
+    async def main() -> list[SupportLabel]:
         with closing(ModelRuntime()) as models, ScriptedServices() as services:
             verifier = CrossEncoderVerifier(CrossEncoder(models))
             model = OpenAIAgentsModel("scripted", url=services.openai_url, key="none")
             try:
-                shown = [
+                labelled = [
                     await _verify_reply(reply, services, LanguageModelWriter(model), verifier)
                     for reply in _group_into_replies(cases)
                 ]
             finally:
                 await model.close()
-        return [is_shown for reply in shown for is_shown in reply]
+        return [label for reply in labelled for label in reply]
 
     return asyncio.run(main())
 
@@ -84,38 +85,47 @@ def _group_into_replies(cases: Sequence[Case]) -> Iterator[list[Case]]:
 
 async def _verify_reply(
     reply: Sequence[Case], services: ScriptedServices, writer: AnswerWriter, verifier: Verifier
-) -> list[bool]:
-    """Which sentences of one reply survive; one without citations cites a number that no passage has."""
+) -> list[SupportLabel]:
+    """How the texts of one reply are labelled; one without citations cites a number that no passage has."""
     passages = {passage.chunk.id: passage for case in reply for passage in case.passages}
     numbers = {name: number for number, name in enumerate(passages, start=1)}
     drafts = [(case.text, [numbers[each.chunk.id] for each in case.passages] or [len(passages) + 1]) for case in reply]
     services.reply_with({"sentences": [{"text": text, "passages": cited} for text, cited in drafts], "missing": ""})
-    draft = writer.write(UNDERSTANDING, list(passages.values()), JUDGEMENT)
-    async with aclosing(draft), aclosing(keep_supported(draft, verifier)) as grounded:
-        shown = {piece.text.casefold() async for piece in grounded if isinstance(piece, AnswerSentence)}
-    assert shown <= {sentence for case in reply for sentence in case.sentences}, "only drafted sentences survive"
-    return [shown.issuperset(case.sentences) for case in reply]
+    labels: dict[str, SupportLabel] = {}
+    async with aclosing(writer.write(UNDERSTANDING, list(passages.values()), JUDGEMENT)) as draft:
+        async for piece in draft:
+            if isinstance(piece, AnswerSentence):
+                labels[piece.text.casefold()] = (await verifier.verify(piece)).label
+    return [max((_find_label(each, labels) for each in case.sentences), key=LABELS.index) for case in reply]
+
+
+def _find_label(sentence: str, labels: Mapping[str, SupportLabel]) -> SupportLabel:
+    """The label of a sentence, maybe with the "Yes." before it; what the writer leaves out is not shown."""
+    return next((label for text, label in labels.items() if sentence in text), SupportLabel.UNSUPPORTED)
 
 
 def build_hostile_table(cases: Sequence[Case]) -> Table:
-    """The number of sentences that are shown, by kind and part."""
-    results = list(zip(cases, find_shown(cases), strict=True))
+    """The number of sentences that are shown without and with a mark, by kind and part."""
+    results = list(zip(cases, find_labels(cases), strict=True))
     parts = list(dict.fromkeys(case.part for case in cases))
-    table = Table("sentences that are shown", *parts, title="Sentences of a hostile and of an honest model")
+    columns = [name for part in parts for name in (part, f"{part}, marked")]
+    table = Table("sentences that are shown", *columns, title="Sentences of a hostile and of an honest model")
+
+    def add_row(name: str, found: Sequence[tuple[Case, SupportLabel]]) -> None:
+        by_part = [[label for case, label in found if case.part == part] for part in parts]
+        shown = (SupportLabel.SUPPORTED, SupportLabel.UNVERIFIED)
+        table.add_row(name, *(_format_count(labels, each) for labels in by_part for each in shown))
+
     for true, name in ((False, "false"), (True, "true")):
-        table.add_row(
-            name, *(_format_count([s for c, s in results if (c.true, c.part) == (true, part)]) for part in parts)
-        )
-        for kind in dict.fromkeys(case.kind for case in cases if case.true is true):
-            of_kind = [(case.part, seen) for case, seen in results if case.true is true and case.kind == kind]
-            table.add_row(
-                f"  {kind}", *(_format_count([seen for each, seen in of_kind if each == part]) for part in parts)
-            )
+        of_truth = [(case, label) for case, label in results if case.true is true]
+        add_row(name, of_truth)
+        for kind in dict.fromkeys(case.kind for case, _ in of_truth):
+            add_row(f"  {kind}", [(case, label) for case, label in of_truth if case.kind == kind])
     return table
 
 
-def _format_count(seen: Sequence[bool]) -> str:
-    return f"{sum(seen)} of {len(seen)}" if seen else ""
+def _format_count(labels: Sequence[SupportLabel], counted: SupportLabel) -> str:
+    return f"{labels.count(counted)} of {len(labels)}" if labels else ""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

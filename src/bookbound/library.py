@@ -72,17 +72,20 @@ class Book:
         k: int = 5,
         threshold: float = 0.0,
         allow_fallback: bool = True,
+        hides_unverified: bool = False,
         conversation: Sequence[Turn | tuple[str, str]] = (),
         on_event: Callable[[PipelineEvent], None] | None = None,
     ) -> Reply:
         """Returns an answer with its citations, an unsure reply or a refusal; a selection is answered from it alone.
 
         It is a refusal if no passage is as similar to the question as `threshold`. If a language model fails, the
-        answer quotes the book; without `allow_fallback` the error is raised. A follow-up is completed from
-        `conversation`, the earlier questions and the texts of their replies. `on_event` gets each event as it happens.
+        answer quotes the book; without `allow_fallback` the error is raised. What it writes and the book does not prove
+        is marked, or left out if `hides_unverified`. A follow-up is completed from `conversation`, the earlier
+        questions and the texts of their replies. `on_event` gets each event as it happens.
         """
         turns = _parse_conversation(conversation)
-        checked = Question(question, selection, AnswerScope.SELECTION, k, threshold, allow_fallback, turns)
+        scope, hides = AnswerScope.SELECTION, hides_unverified
+        checked = Question(question, selection, scope, k, threshold, allow_fallback, turns, hides_unverified=hides)
         return self._run(lambda: self.pipeline.ask(checked, on_event=on_event))
 
     def converse(
@@ -100,7 +103,7 @@ class Book:
         A search gives it at most `k` passages. Unless it must search, it may decide not to, which is a refusal. If it
         fails, the error is raised. Without a language model this is `ask`. The options are for this call alone.
         """
-        checked = Question(question, k=k, threshold=threshold)
+        checked = Question(question, k=k, threshold=threshold, hides_unverified=True)
 
         async def converse() -> Reply:
             pipeline = await self._variants.open(options) if options and self._variants else self.pipeline

@@ -24,15 +24,20 @@ from bookbound.domain.errors import (
     ServiceTimeoutError,
     ServiceUnreachableError,
 )
+from bookbound.domain.language_model import LANGUAGE_MODEL_SERVICE, REQUEST_REJECTED
 from bookbound.domain.question import NO_DEADLINE, Deadline
 
-SERVICE_LABELS = {"embeddings": "The embeddings service", "language model": "The language model"}
+SERVICE_LABELS = {"embeddings": "The embeddings service", LANGUAGE_MODEL_SERVICE: "The language model"}
+PAYMENT_REQUIRED = 402
 _HOST_PATTERN = re.compile(r"([^@]*@)?([\w.-]+|\[[\da-f:.]+\])(:\d+)?", re.ASCII | re.IGNORECASE)
 MAX_RETRY_AFTER_SECONDS = 7 * 24 * 3600.0
 """A longer `Retry-After` is ignored."""
 EXTRA_PACKAGES = {
     "agents": ("openai-agents>=0.20",),
+    "anthropic": ("pydantic-ai-slim[anthropic]>=2.68,<3",),
+    "bedrock": ("pydantic-ai-slim[bedrock]>=2.68,<3",),
     "cohere": ("cohere>=7.0", "httpx>=0.27"),
+    "gemini": ("pydantic-ai-slim[google]>=2.68,<3",),
     "haystack": ("haystack-ai>=2.20",),
     "langchain": ("langchain-core>=1.0",),
     "llama-index": ("llama-index-core>=0.14",),
@@ -100,6 +105,9 @@ def build_status_error(status: int | None, headers: Mapping[str, str] | None, se
     wait = parse_retry_after(header, time())
     if status is None or status < 300:
         return build_response_error(service)
+    if status == PAYMENT_REQUIRED:
+        message = f"{label} has no credit left. Check the account that the key belongs to."
+        return ServiceAuthenticationError(message, service=service)
     if status in (401, 403):
         return ServiceAuthenticationError(f"{label} rejected the key. Check the key in the settings.", service=service)
     if status == 408:
@@ -110,7 +118,8 @@ def build_status_error(status: int | None, headers: Mapping[str, str] | None, se
     if status >= 500:
         message = f"{label} is out of order. Try again in a moment."
         return ServiceUnreachableError(message, service=service, retry_after=wait)
-    return ServiceError(f"{label} rejected the request. Check model and URL in the settings.", service=service)
+    rejected = f"{label} rejected the request. Check model and URL in the settings."
+    return ServiceError(REQUEST_REJECTED if service == LANGUAGE_MODEL_SERVICE else rejected, service=service)
 
 
 def build_timeout_error(service: str) -> ServiceTimeoutError:
@@ -157,12 +166,17 @@ _RETRYABLE_ERRORS = (ServiceUnreachableError, ServiceTimeoutError, ServiceRateLi
 
 
 async def call_with_retry(
-    attempt: Callable[[float], Awaitable[Result]], *, service: str, seconds: float, deadline: Deadline = NO_DEADLINE
+    attempt: Callable[[float], Awaitable[Result]],
+    *,
+    service: str,
+    seconds: float,
+    deadline: Deadline = NO_DEADLINE,
+    retries_replies: bool = True,
 ) -> Result:
     """Calls `attempt` with the seconds that it has, and again after an error that may pass.
 
     All attempts and pauses together take at most `seconds` and end by the deadline. A `Retry-After` is obeyed if there
-    is time for it; otherwise the error is raised at once.
+    is time for it; otherwise the error is raised at once. Without `retries_replies` so is that of an unusable reply.
     """
     end, attempts = monotonic() + deadline.limit(seconds), 0
     while (left := end - monotonic()) > 0:
@@ -176,7 +190,8 @@ async def call_with_retry(
             # Random, so that clients that failed together do not come back together.
             backoff = FIRST_RETRY_SECONDS * (1 << attempts - 1) * random.uniform(0.5, 1.5)
             pause = (error.retry_after or 0.0) + backoff
-            if attempts == MAX_ATTEMPTS or pause >= end - monotonic():
+            is_final = isinstance(error, ServiceResponseError) and not retries_replies
+            if is_final or attempts == MAX_ATTEMPTS or pause >= end - monotonic():
                 raise
         await sleep(pause)
     raise build_timeout_error(service)

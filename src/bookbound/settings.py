@@ -14,6 +14,7 @@ from typing import Any
 
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import ConfigError
+from bookbound.domain.llm_providers import DEFAULT_LLM_PROVIDER, LLM_KEY_VARIABLES, LLM_PROVIDERS
 
 ENVIRONMENT_PREFIX, SETTINGS_FILE, SECRET_SUFFIXES = "BOOKBOUND_", "bookbound.toml", ("_key", "_url")
 COMMAND_LINE_ORIGIN = "command line"
@@ -23,7 +24,7 @@ _FALLBACK_SCHEMES = {
     "DATABASE_URL": ("postgres://", "postgresql://", "postgresql+"),
     "QDRANT_URL": ("http://", "https://"),
 }
-_SERVICE_URLS = {"OPENAI_API_KEY": "https://api.openai.com/v1", "OPENROUTER_API_KEY": "https://openrouter.ai/api/v1"}
+_SERVICE_URLS = {name: each.url for each in LLM_PROVIDERS.values() if each.url for name in each.key_variables}
 """The service that a key from another system's variable belongs to."""
 
 
@@ -48,16 +49,24 @@ class Settings:
     answer_timeout_seconds: float = _setting(30.0, "How long a question may wait for services.", limits=(0.1, 600))
     model_threads: int = _setting(2, "Threads that compute the local networks.", limits=(1, 256))
     llm_model: str | None = _setting(None, "Language model that writes the answers. Without one, the book is quoted.")
-    llm_url: str | None = _setting(None, "Address of the language model, up to `/v1`. Default: OpenAI.")
-    llm_key: str | None = _setting(
-        None, "Key of the language model.", fallbacks=("OPENAI_API_KEY", "OPENROUTER_API_KEY")
+    llm_provider: str = _setting(
+        DEFAULT_LLM_PROVIDER,
+        "Service of the language model; `openai` is every server with OpenAI's API.",
+        choices=tuple(LLM_PROVIDERS),
     )
+    llm_url: str | None = _setting(None, "Its address; with OpenAI's API, up to `/v1`. Default: the service's own.")
+    llm_key: str | None = _setting(None, "Key of the language model.", fallbacks=LLM_KEY_VARIABLES)
     llm_api: str = _setting("chat", "API of the language model.", choices=("chat", "responses"))
     llm_temperature: float = _setting(0.0, "Temperature of the language model.", limits=(0, 2))
     on_llm_failure: str = _setting(
         "quotes",
         "What a question gets if the language model fails: quotes from the book, or an error.",
         choices=("quotes", "error"),
+    )
+    unverified: str = _setting(
+        "show",
+        "Sentences of a language model that are plausible but not proved: shown with a mark, or hidden.",
+        choices=("show", "hide"),
     )
     embedder: str = _setting(
         "local", "What computes the vectors of passages and questions.", choices=("local", "cohere", "openai")
@@ -190,6 +199,9 @@ def _add_fallbacks(found: dict[str, tuple[Any, str]], environment: Mapping[str, 
             url, _ = found.get(each.name.replace("_key", "_url"), ("", ""))
             if not _belongs_to_service(variable, str(url)) or not _is_usable(variable, environment[variable]):
                 continue
+            provider, _ = found.get("llm_provider", (DEFAULT_LLM_PROVIDER, ""))
+            if each.name == "llm_key" and not _belongs_to_provider(variable, provider):
+                continue
             found[each.name] = environment[variable], variable
             if variable == "OPENROUTER_API_KEY" and "llm_model" in found:
                 found["llm_url"] = _SERVICE_URLS[variable], variable
@@ -198,6 +210,11 @@ def _add_fallbacks(found: dict[str, tuple[Any, str]], environment: Mapping[str, 
 def _is_usable(variable: str, value: str) -> bool:
     """Another program may use the same variable for something that Bookbound cannot use, such as a MySQL database."""
     return value.startswith(_FALLBACK_SCHEMES.get(variable, ""))
+
+
+def _belongs_to_provider(variable: str, provider: Any) -> bool:
+    known = LLM_PROVIDERS.get(provider) if isinstance(provider, str) else None  # another value is an error later
+    return known is not None and variable in known.key_variables
 
 
 def _belongs_to_service(variable: str, url: str) -> bool:

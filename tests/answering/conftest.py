@@ -8,7 +8,8 @@ import pytest
 from bookbound.answering.grounding.verifier import find_verbatim
 from bookbound.domain.chunk import Chunk, Passage, Place
 from bookbound.domain.document import SourceSpan
-from bookbound.domain.judgement import AnswerSpan, Evidence, PassageAssessment, SentenceSupport
+from bookbound.domain.judgement import AnswerSpan, Claim, PassageAssessment, SentenceSupport, SupportLabel
+from bookbound.domain.reply import AnswerSentence
 from bookbound.models.cross_encoder import CrossEncoder, ReaderConstants
 from bookbound.models.onnx import ModelRuntime
 from bookbound.text import split_sentences
@@ -17,9 +18,10 @@ from bookbound.text import split_sentences
 class VerbatimVerifier:
     """Supports a sentence that its evidence contains word for word."""
 
-    async def support(self, sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport:
-        found = find_verbatim(sentence, evidence)
-        return SentenceSupport(float(bool(found)), found)
+    async def verify(self, sentence: AnswerSentence) -> SentenceSupport:
+        found = find_verbatim((sentence.claim or Claim(sentence.text)).words, sentence.evidence)
+        label = SupportLabel.SUPPORTED if found else SupportLabel.UNSUPPORTED
+        return SentenceSupport(label, float(bool(found)), found)
 
 
 class ScriptedReader(CrossEncoder):

@@ -102,6 +102,7 @@ def test_the_chapters_are_listed_in_reading_order_with_their_links_and_without_t
     assert [each.place.link for each in answer.citations] == ["/preface/", "/motors/", "/sensors/"]
     assert {each.chunk_id for each in answer.citations} == {each.chunk.id for each in answer.passages}
     assert (answer.judgement.probability, answer.judgement.answer_present) == (1.0, True)
+    assert answer.judgement.is_about_book
 
 
 def test_of_a_long_book_whole_lists_and_the_number_of_missing_titles_are_shown(

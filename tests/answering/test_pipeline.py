@@ -25,11 +25,13 @@ from bookbound.domain.errors import (
 )
 from bookbound.domain.judgement import (
     Assessment,
+    Claim,
     Evidence,
     Judgement,
     PassageAssessment,
     RefusalReason,
     SentenceSupport,
+    SupportLabel,
 )
 from bookbound.domain.ports import BookSearch
 from bookbound.domain.question import (
@@ -42,23 +44,29 @@ from bookbound.domain.question import (
     QuestionKind,
     QuestionPart,
     Retrieval,
+    Turn,
     Understanding,
 )
 from bookbound.domain.reply import (
+    DROPPED_MESSAGE,
     NOT_IN_BOOK_MESSAGE,
     PARTIAL_ANSWER_MESSAGE,
     SEARCH_TOOL_NAME,
     UNSURE_MESSAGE,
     UNSURE_SELECTION_MESSAGE,
+    WITHHELD_MESSAGE,
     Answer,
     AnswerSentence,
     MissingPart,
+    PipelineEvent,
+    Progress,
     Refusal,
     Reply,
+    SentenceForm,
     Unsure,
     WriterEvent,
 )
-from bookbound.domain.trace import TokenUsage
+from bookbound.domain.trace import SentenceCounts, TokenUsage
 from bookbound.settings import Settings
 
 GEAR_QUESTION = "What are the three parts of a strain wave gear?"
@@ -218,8 +226,8 @@ def test_if_no_sentence_of_a_draft_is_supported_the_closest_passages_are_shown(
     runner: asyncio.Runner, pipeline: Pipeline
 ) -> None:
     class RejectingVerifier:
-        async def support(self, sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport:
-            return SentenceSupport(0.49, tuple(evidence))
+        async def verify(self, sentence: AnswerSentence) -> SentenceSupport:
+            return SentenceSupport(SupportLabel.UNVERIFIED, 0.49, sentence.evidence)
 
     reply = runner.run(with_engine(pipeline, verifier=RejectingVerifier()).ask(Question(GEAR_QUESTION)))
     assert isinstance(reply, Unsure)
@@ -233,8 +241,8 @@ def test_an_unsupported_draft_about_a_selection_shows_what_is_closest_in_it(
     runner: asyncio.Runner, pipeline: Pipeline
 ) -> None:
     class RejectingVerifier:
-        async def support(self, sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport:
-            return SentenceSupport(0.0)
+        async def verify(self, sentence: AnswerSentence) -> SentenceSupport:
+            return SentenceSupport(SupportLabel.UNSUPPORTED)
 
     selection = "A harmonic drive consists of a wave generator, a flexspline and a circular spline."
     asked = Question("What does a harmonic drive consist of?", selection, AnswerScope.SELECTION)
@@ -350,7 +358,7 @@ def test_a_question_with_a_part_that_the_book_lacks_is_answered_in_part(
 class FirstPartOnly:
     """A writer that answers only the first part of the question."""
 
-    name, can_refuse = "first part", False
+    name = "first part"
 
     async def write(
         self,
@@ -370,7 +378,7 @@ def test_an_answer_that_omits_an_answered_part_is_partial(runner: asyncio.Runner
     assert isinstance(whole, Answer)
     assert {evidence.part for evidence in whole.judgement.evidence} == {0, 1}
     assert not whole.is_partial
-    half = runner.run(with_engine(lenient, writer=FirstPartOnly()).ask(asked))
+    half = runner.run(with_engine(lenient, quotes=FirstPartOnly()).ask(asked))
     assert isinstance(half, Answer)
     assert half.is_partial
 
@@ -387,15 +395,42 @@ def test_evidence_that_overlaps_counts_for_both_parts(runner: asyncio.Runner, pi
 UNREACHABLE = ServiceUnreachableError("The language model could not be reached.", service="language model")
 
 
-class FakeWriter:
-    """A writer that quotes some pieces of the evidence, and then fails with an error if it has one."""
+class FakeModel:
+    """A language model that quotes some pieces of the evidence, and then fails with an error if it has one."""
 
-    name, can_refuse = "writer", True
+    name = "model"
 
-    def __init__(self, pieces: int = 1, then: Exception | None = None, *, missing: bool = False) -> None:
-        self._pieces, self._then, self._missing = pieces, then, missing
+    def __init__(
+        self, pieces: int = 1, then: Exception | None = None, *, missing: bool = False, restated: str = ""
+    ) -> None:
+        self._pieces, self._then, self._missing, self._restated = pieces, then, missing, restated
+        self.calls: list[str] = []
         self.closed = False
         self.left = 0.0
+
+    async def restate(
+        self, question: Question, language: str, deadline: Deadline = NO_DEADLINE
+    ) -> tuple[str, TokenUsage]:
+        self.calls.append(f"restate in {language}")
+        if self._then:
+            raise self._then
+        return self._restated, TokenUsage(1, 5, 5)
+
+    async def revise(
+        self,
+        understanding: Understanding,
+        passages: Sequence[Passage],
+        sentences: Sequence[AnswerSentence],
+        deadline: Deadline = NO_DEADLINE,
+    ) -> tuple[list[AnswerSentence | None], TokenUsage]:
+        self.calls.append("revise")
+        return list(sentences), TokenUsage(1, 5, 5)
+
+    async def translate(
+        self, texts: Sequence[str], source: str, target: str, deadline: Deadline = NO_DEADLINE
+    ) -> tuple[list[str], TokenUsage]:
+        self.calls.append(f"translate from {source} into {target}")
+        return [f"{target}: {text}" for text in texts], TokenUsage(1, 5, 5)
 
     async def write(
         self,
@@ -404,10 +439,11 @@ class FakeWriter:
         judgement: Judgement,
         deadline: Deadline = NO_DEADLINE,
     ) -> AsyncGenerator[WriterEvent]:
+        self.calls.append("write")
         self.left = deadline.limit(1000.0)
         try:
             for piece in judgement.evidence[: self._pieces]:
-                yield AnswerSentence(piece.text, (piece,))
+                yield AnswerSentence(piece.text, (piece,), form=SentenceForm(), claim=Claim(piece.text))
             if self._missing:
                 yield MissingPart()
             yield TokenUsage(1, 700, 30)
@@ -418,36 +454,40 @@ class FakeWriter:
             self.closed = True
 
 
-def with_fallback(pipeline: Pipeline, writer: FakeWriter) -> Pipeline:
-    return with_engine(pipeline, writer=writer, fallback_writer=pipeline.engine.writer)
-
-
 def ask_gear_question(runner: asyncio.Runner, pipeline: Pipeline, allow_fallback: bool = True) -> Reply:
     return runner.run(pipeline.ask(Question(GEAR_QUESTION, allow_fallback=allow_fallback)))
 
 
 def test_the_trace_has_the_token_usage(runner: asyncio.Runner, pipeline: Pipeline) -> None:
-    reply = ask_gear_question(runner, with_engine(pipeline, writer=FakeWriter()))
-    assert (reply.trace.writer, reply.trace.usage) == ("writer", TokenUsage(2, 750, 32))
+    reply = ask_gear_question(runner, with_engine(pipeline, model=FakeModel()))
+    assert (reply.trace.writer, reply.trace.usage) == ("model", TokenUsage(2, 750, 32))
     assert reply.trace.degraded is False
     assert ask_gear_question(runner, pipeline).trace.usage == TokenUsage()
 
 
 def test_the_trace_has_the_token_usage_of_a_failed_writer(runner: asyncio.Runner, pipeline: Pipeline) -> None:
-    reply = ask_gear_question(runner, with_fallback(pipeline, FakeWriter(0, UNREACHABLE)))
+    reply = ask_gear_question(runner, with_engine(pipeline, model=FakeModel(0, UNREACHABLE)))
     assert (reply.trace.degraded, reply.trace.usage) == (True, TokenUsage(1, 700, 30))
 
 
 def test_a_missing_part_makes_the_answer_partial(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     whole, part = (
-        ask_gear_question(runner, with_engine(pipeline, writer=FakeWriter(missing=missing)))
-        for missing in (False, True)
+        ask_gear_question(runner, with_engine(pipeline, model=FakeModel(missing=missing))) for missing in (False, True)
     )
     assert isinstance(whole, Answer)
     assert isinstance(part, Answer)
     assert (whole.is_partial, part.is_partial) == (False, True)
     assert part.full_text.endswith(PARTIAL_ANSWER_MESSAGE)
-    assert isinstance(ask_gear_question(runner, with_engine(pipeline, writer=FakeWriter(0, missing=True))), Refusal)
+
+
+def test_if_a_language_model_finds_no_answer_the_local_reader_s_certainty_decides(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    denying = FakeModel(0, missing=True)
+    assert isinstance(ask_gear_question(runner, with_engine(pipeline, model=denying)), Unsure)
+    unsure = make_unsure_pipeline(runner, pipeline)
+    assert isinstance(ask_gear_question(runner, with_engine(unsure, model=denying)), Refusal)
+    assert denying.calls == ["write", "write"]
 
 
 def test_the_trace_names_every_search_of_the_book(runner: asyncio.Runner, pipeline: Pipeline) -> None:
@@ -459,7 +499,7 @@ def test_the_trace_names_every_search_of_the_book(runner: asyncio.Runner, pipeli
 def test_the_fallback_writer_writes_if_the_writer_fails(
     runner: asyncio.Runner, pipeline: Pipeline, caplog: pytest.LogCaptureFixture
 ) -> None:
-    reply = ask_gear_question(runner, with_fallback(pipeline, FakeWriter(0, UNREACHABLE)))
+    reply = ask_gear_question(runner, with_engine(pipeline, model=FakeModel(0, UNREACHABLE)))
     assert isinstance(reply, Answer)
     assert reply.text == ask_gear_question(runner, pipeline).text
     assert (reply.trace.degraded, reply.trace.writer) == (True, "quotes")
@@ -468,9 +508,9 @@ def test_the_fallback_writer_writes_if_the_writer_fails(
 
 
 def test_supported_sentences_are_kept_if_the_writer_fails_later(runner: asyncio.Runner, pipeline: Pipeline) -> None:
-    reply = ask_gear_question(runner, with_fallback(pipeline, FakeWriter(1, UNREACHABLE)))
+    reply = ask_gear_question(runner, with_engine(pipeline, model=FakeModel(1, UNREACHABLE)))
     assert isinstance(reply, Answer)
-    assert (len(reply.sentences), reply.trace.degraded, reply.trace.writer) == (1, True, "writer")
+    assert (len(reply.sentences), reply.trace.degraded, reply.trace.writer) == (1, True, "model")
 
 
 def make_unsure_pipeline(runner: asyncio.Runner, pipeline: Pipeline) -> Pipeline:
@@ -512,7 +552,7 @@ def test_a_stream_has_no_sentences_of_an_unsure_reply(runner: asyncio.Runner, pi
 
 def test_a_language_model_may_answer_what_the_judge_is_unsure_of(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     unsure = make_unsure_pipeline(runner, pipeline)
-    written = ask_gear_question(runner, with_engine(unsure, writer=FakeWriter()))
+    written = ask_gear_question(runner, with_engine(unsure, model=FakeModel()))
     assert isinstance(written, Answer)
     assert (written.judgement.answer_present, written.judgement.is_unsure, written.reservation) == (True, False, "")
     conversation = conversed(runner, unsure, FakeAgent(GEAR_QUESTION))
@@ -524,15 +564,15 @@ def test_if_a_language_model_writes_nothing_an_unsure_question_stays_unsure(
     runner: asyncio.Runner, pipeline: Pipeline
 ) -> None:
     unsure = make_unsure_pipeline(runner, pipeline)
-    assert isinstance(ask_gear_question(runner, with_engine(unsure, writer=FakeWriter(0))), Unsure)
+    assert isinstance(ask_gear_question(runner, with_engine(unsure, model=FakeModel(0))), Unsure)
     assert isinstance(conversed(runner, unsure, FakeSilentAgent()), Unsure)
 
 
 def test_the_fallback_does_not_quote_what_the_judge_is_unsure_of(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     unsure = make_unsure_pipeline(runner, pipeline)
-    reply = ask_gear_question(runner, with_fallback(unsure, FakeWriter(0, UNREACHABLE)))
+    reply = ask_gear_question(runner, with_engine(unsure, model=FakeModel(0, UNREACHABLE)))
     assert isinstance(reply, Unsure)
-    assert (reply.trace.degraded, reply.trace.writer) == (True, "writer")
+    assert (reply.trace.degraded, reply.trace.writer) == (True, "model")
 
 
 def test_an_agent_does_not_read_withheld_passages_of_an_unsure_question(
@@ -556,51 +596,130 @@ def test_a_selection_may_be_unsure_too(runner: asyncio.Runner, pipeline: Pipelin
 
 @pytest.mark.parametrize("pieces", [0, 1])
 def test_without_a_fallback_the_error_is_raised(runner: asyncio.Runner, pipeline: Pipeline, pieces: int) -> None:
-    failing = with_engine(pipeline, writer=FakeWriter(pieces, UNREACHABLE))
+    failing = with_engine(pipeline, model=FakeModel(pieces, UNREACHABLE))
     with pytest.raises(ServiceUnreachableError):
-        ask_gear_question(runner, with_engine(failing, fallback_writer=pipeline.engine.writer), allow_fallback=False)
+        ask_gear_question(runner, failing, allow_fallback=False)
     with pytest.raises(ServiceUnreachableError):
-        ask_gear_question(runner, failing)
+        ask_gear_question(runner, with_engine(failing, quotes_on_failure=False))
 
 
 def test_a_bug_in_the_writer_is_not_hidden_by_the_fallback(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     with pytest.raises(KeyError):
         ask_gear_question(
             runner,
-            with_fallback(pipeline, FakeWriter(0, KeyError("defect"))),
+            with_engine(pipeline, model=FakeModel(0, KeyError("defect"))),
         )
 
 
 def test_the_writer_is_not_called_if_the_book_does_not_answer(runner: asyncio.Runner, pipeline: Pipeline) -> None:
-    reply = runner.run(with_engine(pipeline, writer=FakeWriter(0, UNREACHABLE)).ask(Question(UNRELATED_QUESTION)))
+    reply = runner.run(with_engine(pipeline, model=FakeModel(0, UNREACHABLE)).ask(Question(UNRELATED_QUESTION)))
     assert isinstance(reply, Refusal)
 
 
-def test_an_empty_draft_is_unsure_without_a_fallback(runner: asyncio.Runner, pipeline: Pipeline) -> None:
-    reply = ask_gear_question(runner, with_fallback(pipeline, FakeWriter(0)))
-    assert isinstance(reply, Unsure)
-    assert (reply.kind, reply.trace.degraded) == (RefusalReason.INSUFFICIENT_GROUNDING, False)
+def test_if_a_language_model_writes_nothing_the_book_is_quoted(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    reply = ask_gear_question(runner, with_engine(pipeline, model=FakeModel(0)))
+    assert isinstance(reply, Answer)
+    assert reply.text == ask_gear_question(runner, pipeline).text
+    assert (reply.trace.writer, reply.trace.degraded) == ("quotes", False)
+
+
+def test_an_answer_that_the_book_does_not_support_is_withheld_after_one_revision(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    class InventingModel(FakeModel):
+        async def write(self, *given: object, **options: object) -> AsyncGenerator[WriterEvent]:
+            evidence = tuple(Evidence.from_chunk(each.chunk, 0, len(each.chunk.text), 1.0) for each in given[1])  # type: ignore[attr-defined]
+            self.calls.append("write")
+            for text in ("The moon is made of cheese.", "It is green."):
+                yield AnswerSentence(text, evidence, form=SentenceForm(), claim=Claim(text))
+
+    model = InventingModel()
+    reply = ask_gear_question(runner, with_engine(pipeline, model=model))
+    assert isinstance(reply, Answer)
+    assert (reply.text, reply.trace.writer) == (ask_gear_question(runner, pipeline).text, "quotes")
+    assert (model.calls, reply.trace.sentences) == (["write", "revise"], SentenceCounts(0, 0, 2, True))
+    assert reply.verification_note == WITHHELD_MESSAGE
+
+
+GERMAN_QUESTION = "Was sind die drei Teile eines Wellgetriebes?"
+
+
+def test_a_question_in_another_language_is_restated_answered_and_translated(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    model = FakeModel(restated=GEAR_QUESTION)
+    events: list[PipelineEvent] = []
+    reply = runner.run(with_engine(pipeline, model=model).ask(Question(GERMAN_QUESTION), on_event=events.append))
+    assert isinstance(reply, Answer)
+    assert model.calls == ["restate in English", "write", "translate from English into German"]
+    assert [event for event in events if isinstance(event, Progress)] == [
+        Progress.UNDERSTANDING,
+        Progress.WRITING,
+        Progress.TRANSLATING,
+    ]
+    assert all(sentence.text.startswith("German: ") for sentence in reply.sentences)
+    assert [event for event in events if isinstance(event, AnswerSentence)] == list(reply.sentences)
+    assert (reply.trace.completed_question, reply.trace.usage) == (GEAR_QUESTION, TokenUsage(4, 760, 42))
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        (None, "Dieses Buch ist auf Englisch. "),
+        (FakeModel(0, UNREACHABLE), "This book is in English, and the language model did not translate the question. "),
+        (FakeModel(restated=""), "This book is in English, and the language model did not translate the question. "),
+    ],
+)
+def test_a_question_in_another_language_that_nobody_translates_gets_one_true_line(
+    runner: asyncio.Runner, pipeline: Pipeline, model: FakeModel | None, told: str
+) -> None:
+    reply = runner.run(with_engine(pipeline, model=model).ask(Question(GERMAN_QUESTION, allow_fallback=True)))
+    assert isinstance(reply, Refusal)
+    assert reply.text.startswith(told)
+    assert (reply.trace.question_kind, reply.trace.retrieval.passages) == (QuestionKind.OTHER_LANGUAGE, ())
+    assert "write" not in (model.calls if model else [])
+
+
+def test_a_follow_up_is_restated_by_the_language_model(runner: asyncio.Runner, pipeline: Pipeline) -> None:
+    turns = (Turn("What is a strain wave gear?", "A gear with a flexspline."),)
+    model = FakeModel(restated=GEAR_QUESTION)
+    asked = Question("And what are its three parts?", conversation=turns)
+    reply = runner.run(with_engine(pipeline, model=model).ask(asked))
+    assert (reply.trace.completed_question, model.calls) == (GEAR_QUESTION, ["restate in English", "write"])
+    alone = FakeModel()
+    runner.run(with_engine(pipeline, model=alone).ask(Question(GEAR_QUESTION)))
+    assert alone.calls == ["write"]
+
+
+def test_if_a_follow_up_cannot_be_restated_it_is_completed_from_its_words(
+    runner: asyncio.Runner, pipeline: Pipeline
+) -> None:
+    turns = (Turn("What is a strain wave gear?", "A gear with a flexspline."),)
+    asked = Question("What are its parts?", conversation=turns, allow_fallback=True)
+    reply = runner.run(with_engine(pipeline, model=FakeModel(0, UNREACHABLE)).ask(asked))
+    assert "strain wave gear" in reply.trace.completed_question
+    assert reply.trace.degraded
 
 
 def test_closing_the_stream_stops_the_writer(runner: asyncio.Runner, pipeline: Pipeline) -> None:
-    writer = FakeWriter(pieces=3)
+    model = FakeModel(pieces=3)
 
     async def leave() -> None:
-        steps = with_engine(pipeline, writer=writer).steps(Question(GEAR_QUESTION))
+        steps = with_engine(pipeline, model=model).steps(Question(GEAR_QUESTION))
         while not isinstance(await anext(steps), AnswerSentence):
             pass
         await steps.aclose()
 
     runner.run(leave())
-    assert writer.closed
+    assert model.closed
 
 
 def test_every_question_has_its_own_deadline(runner: asyncio.Runner, pipeline: Pipeline) -> None:
-    writer = FakeWriter()
-    hurried = with_engine(pipeline, writer=writer, answer_seconds=500.0)
+    model = FakeModel()
+    hurried = with_engine(pipeline, model=model, answer_seconds=500.0)
     for _ in range(2):
         ask_gear_question(runner, hurried)
-        assert 0 < writer.left <= 500.0
+        assert 0 < model.left <= 500.0
 
 
 def test_a_search_has_its_own_deadline(runner: asyncio.Runner, pipeline: Pipeline) -> None:
@@ -621,7 +740,7 @@ def test_a_search_has_its_own_deadline(runner: asyncio.Runner, pipeline: Pipelin
 
 
 class FakeAgent:
-    """An agent that searches for these queries and then repeats the first passage."""
+    """An agent that searches for these queries and then repeats the first passages."""
 
     name, temperature = "agent", 0.0
 
@@ -641,8 +760,8 @@ class FakeAgent:
             passages += retrieval.passages[: len(texts)]
         yield TokenUsage(1 + len(self._queries), 900, 40)
         evidence = [Evidence.from_chunk(passage.chunk, 0, len(passage.chunk.text), 0.9) for passage in passages]
-        if evidence:
-            yield AnswerSentence(evidence[0].text, (evidence[0],))
+        for piece in evidence[:4]:
+            yield AnswerSentence(piece.text, (piece,))
         yield AnswerSentence("The moon is made of cheese.", tuple(evidence))
         if self._missing:
             yield MissingPart()
@@ -663,17 +782,18 @@ def whole(retrieval: Retrieval) -> list[str]:
 
 
 def conversed(runner: asyncio.Runner, pipeline: Pipeline, agent: FakeAgent, question: str = GEAR_QUESTION) -> Reply:
-    return runner.run(with_engine(pipeline, agent=agent).converse(Question(question), whole))
+    return runner.run(with_engine(pipeline, agent=agent, model=FakeModel()).converse(Question(question), whole))
 
 
 def test_an_agent_searches_and_its_sentences_are_verified(runner: asyncio.Runner, pipeline: Pipeline) -> None:
     agent = FakeAgent(GEAR_QUESTION, "strain wave gear backlash", k=4)
     reply = conversed(runner, pipeline, agent)
     assert isinstance(reply, Answer)
-    assert len(reply.sentences) == 1
+    assert len(reply.sentences) == 4
     assert "cheese" not in reply.text
+    assert (reply.trace.sentences, reply.verification_note) == (SentenceCounts(4, 0, 1), DROPPED_MESSAGE.format(1))
     assert [len(texts) for texts in agent.texts] == [4, 4]
-    assert (reply.trace.writer, reply.trace.tool_calls) == ("agent", (SEARCH_TOOL_NAME, SEARCH_TOOL_NAME))
+    assert (reply.trace.writer, reply.trace.tool_calls) == ("model", (SEARCH_TOOL_NAME, SEARCH_TOOL_NAME))
     assert reply.trace.usage == TokenUsage(3, 900, 40)
     found = [passage.chunk.id for passage in reply.trace.retrieval.passages]
     assert 4 <= len(found) == len(set(found)) <= 8

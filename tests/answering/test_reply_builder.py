@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from bookbound.answering.reply_builder import Draft, Findings, build_reply, has_only_exercises
+import pytest
+
+from bookbound.answering.draft import Draft
+from bookbound.answering.reply_builder import Findings, build_reply, has_only_exercises
 from bookbound.answering.understanding import understand
 from bookbound.domain.chunk import Passage
-from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
+from bookbound.domain.judgement import Claim, Evidence, Judgement, RefusalReason, SupportLabel
 from bookbound.domain.question import Question, QuestionKind, Retrieval
-from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Unsure
+from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, SentenceForm, Unsure
 from bookbound.domain.trace import Trace
 
 Make = Callable[..., Passage]
@@ -20,7 +23,7 @@ NOT_ANSWERED = Judgement(0.1, (), (), "Poor", RefusalReason.INSUFFICIENT_GROUNDI
 def build(passages: Sequence[Passage], question: str, judgement: Judgement, draft: Draft | None = None) -> Reply:
     found = Findings(understand(Question(question)), Retrieval(tuple(passages)), judgement)
     trace = Trace(found.retrieval, "g", "e", "quotes", {})
-    return build_reply(found, found, draft or Draft("quotes"), trace)
+    return build_reply(found, found, draft or Draft(), trace)
 
 
 def test_the_section_whose_heading_shares_words_with_the_question_is_the_closest(passage: Make) -> None:
@@ -39,16 +42,28 @@ def reply_with(
     *cited: Passage,
     is_partial: bool = False,
     is_missing_part: bool = False,
-    has_draft: bool = False,
+    is_unsure: bool = False,
+    is_by_model: bool = False,
+    lost: str = "",
 ) -> Reply:
     """Returns the reply to a question whose parts are each answered by the passage of their number."""
     evidence = tuple(Evidence.from_chunk(each.chunk, 0, 4, 0.9, part) for part, each in enumerate(passages))
-    judgement = Judgement(0.9, (), evidence, "Good", is_partial=is_partial)
+    refusal = RefusalReason.INSUFFICIENT_GROUNDING if is_unsure else None
+    judgement = Judgement(0.9, (), evidence, "Good", refusal, is_partial, is_unsure)
+    form = SentenceForm() if is_by_model else None
     sentences = [
-        AnswerSentence(each.chunk.text, (Evidence.from_chunk(each.chunk, 0, len(each.chunk.text), 0.9),))
+        AnswerSentence(
+            each.chunk.text,
+            (Evidence.from_chunk(each.chunk, 0, len(each.chunk.text), 0.9),),
+            form=form,
+            claim=Claim(each.chunk.text) if is_by_model else None,
+        )
         for each in cited
     ]
-    draft = Draft("quotes", sentences=sentences, drafted=int(has_draft), is_missing_part=is_missing_part)
+    draft = Draft(is_missing_part=is_missing_part)
+    if lost:
+        draft.add(AnswerSentence(lost, (), label=SupportLabel.UNSUPPORTED, form=SentenceForm(), claim=Claim(lost)))
+    (draft.sentences if is_by_model else draft.quotes).extend(sentences)
     return build(passages, question, judgement, draft)
 
 
@@ -81,19 +96,69 @@ def test_an_answer_to_one_question_has_no_missing_parts(passage: Make) -> None:
 def test_the_closest_sections_of_a_refusal_are_near_the_question(passage: Make) -> None:
     near, far = passage("Walk on.", "a", score=0.31), passage("Rest.", "b", score=0.29)
     near = replace(near, chunk=replace(near.chunk, place=replace(near.chunk.place, anchor="near")))
-    refusal = reply_with([near, far], "How?", is_missing_part=True)
+    refusal = build([near, far], "How?", NOT_ANSWERED)
     assert isinstance(refusal, Refusal)
     assert [place.anchor for place in refusal.closest] == ["near"]
 
 
-def test_a_writer_refuses_only_if_it_writes_no_sentence(passage: Make) -> None:
-    pages = [passage("A gait is a pattern.")]
-    assert isinstance(reply_with(pages, "What is a gait?", is_missing_part=True), Refusal)
-    assert isinstance(reply_with(pages, "What is a gait?", is_missing_part=True, has_draft=True), Unsure)
-    task = replace(
-        pages[0], chunk=replace(pages[0].chunk, place=replace(pages[0].chunk.place, headings=("Exercises",)))
-    )
+def test_a_language_model_that_denies_makes_an_unsure_question_a_refusal(passage: Make) -> None:
+    pages, asked = [passage("A gait is a pattern.")], "What is a gait?"
+    assert isinstance(reply_with(pages, asked, is_missing_part=True, is_unsure=True), Refusal)
+    assert isinstance(reply_with(pages, asked, is_unsure=True), Unsure)
+    assert isinstance(reply_with(pages, asked, is_missing_part=True, is_unsure=True, lost="It flies."), Unsure)
+
+
+def test_a_language_model_that_denies_makes_a_sure_question_unsure(passage: Make) -> None:
+    page = passage("A gait is a pattern.")
+    reply = reply_with([page], "What is a gait?", is_missing_part=True)
+    assert isinstance(reply, Unsure)
+    assert [quote.text for quote in reply.closest] == ["A gait is a pattern."]
+    assert (reply.judgement.is_unsure, reply.judgement.answer_present) == (True, False)
+    task = replace(page, chunk=replace(page.chunk, place=replace(page.chunk.place, headings=("Exercises",))))
     assert isinstance(reply_with([task], "What is a gait?", is_missing_part=True), Unsure)
+
+
+@pytest.mark.parametrize("is_missing_part", [False, True])
+def test_what_a_language_model_leaves_out_makes_the_answer_partial_and_is_not_named(
+    passage: Make, is_missing_part: bool
+) -> None:
+    pages = [passage("A gait is a pattern.", "a"), passage("Servos turn.", "b")]
+    pages[1] = replace(pages[1], chunk=replace(pages[1].chunk, place=replace(pages[1].chunk.place, file="b.md")))
+    reply = reply_with(pages, TWO_QUESTIONS, pages[0], is_by_model=True, is_missing_part=is_missing_part)
+    assert isinstance(reply, Answer)
+    assert (reply.is_partial, reply.judgement.missing_parts) == (True, ())
+    both = reply_with(pages, TWO_QUESTIONS, *pages, is_by_model=True, is_missing_part=is_missing_part)
+    assert isinstance(both, Answer)
+    assert both.is_partial == is_missing_part
+
+
+def test_a_language_model_may_answer_from_passages_that_the_reader_was_not_sure_of(passage: Make) -> None:
+    near, far = passage("Feet walk.", "a"), passage("A gait is a pattern.", "b")
+    text = far.chunk.text
+    evidence = (Evidence.from_chunk(far.chunk, 0, len(text), 0.9),)
+    draft = Draft(sentences=[AnswerSentence(text, evidence, form=SentenceForm(), claim=Claim(text))])
+    found = Findings(understand(Question("What is a gait?")), Retrieval((near,)), NOT_ANSWERED, candidates=(near, far))
+    reply = build_reply(found, found, draft, Trace(found.retrieval, "g", "e", "model", {}))
+    assert isinstance(reply, Answer)
+    assert [each.chunk.id for each in reply.passages] == ["b"]
+    assert (reply.judgement.relevant_chunk_ids, reply.judgement.quality) == (("b",), "Partial")
+    assert reply.judgement.answer_present
+
+
+def test_what_an_answer_cites_is_among_the_passages_of_its_trace(passage: Make) -> None:
+    near, far = passage("A gait is a pattern.", "a"), passage("Servos turn.", "b")
+    cited = (Evidence.from_chunk(far.chunk, 0, 12, 0.9),)
+    draft = Draft(sentences=[AnswerSentence("Servos turn.", cited, form=SentenceForm(), claim=Claim("Servos turn."))])
+    found = Findings(understand(Question("What turns?")), Retrieval((near,)), NOT_ANSWERED, candidates=(near, far))
+    reply = build_reply(found, found, draft, Trace(found.retrieval, "g", "e", "m", {}))
+    assert [each.chunk.id for each in reply.trace.retrieval.passages] == ["a", "b"]
+
+
+def test_a_partial_answer_is_not_of_good_quality(passage: Make) -> None:
+    gait = passage("A gait is a pattern.")
+    for is_missing_part, quality in ((False, "Good"), (True, "Partial")):
+        reply = reply_with([gait], "What is a gait?", gait, is_missing_part=is_missing_part, is_by_model=True)
+        assert reply.judgement.quality == quality
 
 
 def test_an_answer_that_only_an_exercise_has_is_unsure(passage: Make) -> None:

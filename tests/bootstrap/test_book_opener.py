@@ -66,18 +66,19 @@ def open_and_close(**chosen: Any) -> Pipeline:
 
 def test_without_a_language_model_the_book_is_quoted(index: Path) -> None:
     engine = open_and_close(index=index).engine
-    assert isinstance(engine.writer, QuoteWriter)
-    assert (engine.fallback_writer, engine.agent, engine.answer_seconds) == (None, None, 30.0)
-    assert bootstrap.writer_name(Settings()) == engine.writer.name
+    assert isinstance(engine.quotes, QuoteWriter)
+    assert (engine.model, engine.agent, engine.answer_seconds) == (None, None, 30.0)
+    assert bootstrap.writer_name(Settings()) == engine.writer_name == engine.quotes.name
 
 
-def test_a_language_model_falls_back_to_quotes_unless_the_setting_says_error(index: Path) -> None:
+def test_the_settings_say_what_quotes_replace_and_whether_unverified_sentences_are_shown(index: Path) -> None:
     engine = open_and_close(index=index, answer_timeout_seconds=7.5, **MODEL).engine
     assert engine.agent is not None
-    assert engine.writer.name == engine.agent.name == bootstrap.writer_name(Settings(**MODEL)) == "a-model"
-    assert isinstance(engine.fallback_writer, QuoteWriter)
-    assert engine.answer_seconds == 7.5
-    assert open_and_close(index=index, on_llm_failure="error", **MODEL).engine.fallback_writer is None
+    assert engine.writer_name == engine.agent.name == bootstrap.writer_name(Settings(**MODEL)) == "a-model"
+    assert isinstance(engine.quotes, QuoteWriter)
+    assert (engine.quotes_on_failure, engine.hides_unverified, engine.answer_seconds) == (True, False, 7.5)
+    other = open_and_close(index=index, on_llm_failure="error", unverified="hide", **MODEL).engine
+    assert (other.quotes_on_failure, other.hides_unverified) == (False, True)
 
 
 def test_quotes_and_a_language_model_have_the_same_operating_point(index: Path) -> None:
@@ -123,7 +124,10 @@ def test_a_calibration_for_one_reader_does_not_count_for_the_other(index: Path, 
 @pytest.mark.parametrize(
     ("chosen", "words"),
     [
-        ({"llm_model": "a-model"}, "`llm_model` needs a key: set `llm_key` in the environment, or `llm_url`"),
+        (
+            {"llm_model": "a-model"},
+            "needs a key: set `llm_key` or `OPENAI_API_KEY` or `OPENROUTER_API_KEY` in the environment, or `llm_url`",
+        ),
         ({"embedder": "openai"}, "`embedder` needs a key: set `embedder_key` in the environment, or `embedder_url`"),
         ({"embedder": "cohere"}, "`embedder` needs a key: set `cohere_key` in the environment\\."),
         ({"reranker": "cohere"}, "`reranker` needs a key: set `cohere_key`"),
@@ -141,10 +145,8 @@ def test_a_wrong_setting_is_named_and_its_value_not_shown(index: Path, chosen: d
 
 
 def test_a_private_service_needs_no_key(index: Path) -> None:
-    assert (
-        open_and_close(index=index, llm_model="llama3.2", llm_url="http://localhost:11434/v1").engine.writer.name
-        == "llama3.2"
-    )
+    engine = open_and_close(index=index, llm_model="llama3.2", llm_url="http://localhost:11434/v1").engine
+    assert engine.writer_name == "llama3.2"
 
 
 @pytest.mark.parametrize(

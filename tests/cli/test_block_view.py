@@ -8,7 +8,8 @@ from tests.cli.test_terminal import draw
 
 from bookbound.cli.block_view import MAX_GRID_CHARS, format_block
 from bookbound.cli.terminal import StyledLine
-from bookbound.domain.reply_blocks import ListItem, ReplyBlock
+from bookbound.domain.reply_blocks import ListItem, ReplyBlock, UnverifiedRow
+from bookbound.testing import make_answer, make_passage
 
 RATES = (("Loop", "Rate"), ("Motor", "10 kHz"), ("Arm controller", "1 kHz"))
 
@@ -120,3 +121,23 @@ def test_code_is_indented_keeps_its_lines_and_has_its_citations_below() -> None:
 def test_code_that_goes_on_in_the_book_has_marks() -> None:
     block = ReplyBlock("code", "walk()", cut_start=True, cut_end=True)
     assert texts_of(block) == ["    …\n    walk()\n    …"]
+
+
+(CLOSEST,) = make_answer([("It walks.", make_passage("It walks\n  far."))]).citations
+
+
+def test_what_is_not_verified_is_marked_and_only_its_closest_words_are_cited() -> None:
+    block = ReplyBlock("paragraph", "It flies.", evidence=(CLOSEST,), is_verified=False)
+    mark = "(not verified) The closest words of the book: “It walks far.” [1]"
+    assert texts_of(block, "[1]") == ["It flies.", mark]
+    code = ReplyBlock("code", "fly()", evidence=(CLOSEST,), is_verified=False)
+    assert texts_of(code, "[1]")[-1] == mark
+    assert texts_of(ReplyBlock("paragraph", "It flies.", is_verified=False)) == ["It flies.", "(not verified)"]
+
+
+def test_an_unverified_item_is_marked_below_it_and_a_row_is_named() -> None:
+    items = (ListItem("legs"), ListItem("wings", quote=CLOSEST, is_verified=False))
+    says = "(not verified) The closest words of the book: “It walks far.”"
+    assert texts_of(ReplyBlock("list", items=items)) == ["• legs", "• wings", f"  {says}"]
+    table = ReplyBlock("table", rows=RATES, has_header=True, unverified_rows=(UnverifiedRow(1, CLOSEST),))
+    assert texts_of(table)[-1] == f"Motor: {says}"

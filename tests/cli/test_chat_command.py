@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import re
-import select
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
+from tests.cli.terminal_session import TerminalSession, run_on_terminal
 
 ASKED, FOLLOW_UP = "What is a harmonic drive?", "And what is it made of?"
 LUBRICATED = "How often is the flexspline lubricated with grease?"
 UNDERSTOOD = "Understood as: What is a harmonic drive made of?"
 REFUSED = "Who won the football world cup?"
 CTRL_C, CTRL_D, CLEAR_LINE, ARROW_UP = "\x03", "\x04", "\x15", "\x1b[A"
-
-
-class TerminalSession:
-    """A process on a pseudo terminal: `say` types, and `wait_for` returns what appears up to some words."""
-
-    def __init__(self, process: subprocess.Popen[bytes], terminal: int) -> None:
-        self.process, self._terminal = process, terminal
-        self._unread = ""
-
-    def say(self, text: str) -> None:
-        os.write(self._terminal, text.encode())
-
-    def wait_for(self, words: str) -> str:
-        while words not in self._unread:
-            assert select.select([self._terminal], [], [], 60)[0], f"No {words!r} in: {self._unread}"
-            found = os.read(self._terminal, 65536).decode(errors="replace")
-            self._unread += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", found)
-        seen, _, self._unread = self._unread.partition(words)
-        return seen + words
 
 
 Start = Callable[..., AbstractContextManager[TerminalSession]]
@@ -51,37 +27,12 @@ def start(little_index: Path, environment: dict[str, str], tmp_path: Path) -> St
 
     @contextmanager
     def run(**variables: str) -> Iterator[TerminalSession]:
-        ours, theirs = pty.openpty()
-        command = [sys.executable, "-m", "bookbound", "chat", "--index", str(little_index)]
-        settings = {"TERM": "xterm", "COLUMNS": "400", "BOOKBOUND_ANSWER_THRESHOLD": "0"} | variables
-        with subprocess.Popen(
-            command,
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env=environment | settings,
-            cwd=tmp_path,
-            start_new_session=True,
-            preexec_fn=lambda: _take_terminal(theirs),
-        ) as process:
-            os.close(theirs)
-            session = TerminalSession(process, ours)
-            try:
-                session.wait_for("> ")
-                yield session
-            finally:
-                process.kill()
-                os.close(ours)
+        settings = environment | {"BOOKBOUND_ANSWER_THRESHOLD": "0"} | variables
+        with run_on_terminal("chat", "--index", str(little_index), cwd=tmp_path, env=settings) as session:
+            session.wait_for("> ")
+            yield session
 
     return run
-
-
-def _take_terminal(terminal: int) -> None:
-    """Makes it the terminal of this process, so that Ctrl-C interrupts it."""
-    import fcntl
-    import termios
-
-    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
 
 
 def test_a_session_answers_follow_ups_recalls_lines_and_ends_with_ctrl_d(start: Start) -> None:
@@ -147,8 +98,9 @@ def test_commands_forget_the_conversation_show_sources_and_quit(answering: Run, 
     assert done.stdout.endswith("/help, /quit.\n")
 
 
-def test_small_talk_has_no_sources(answering: Run, little_index: Path) -> None:
-    done = answering("chat", "--index", str(little_index), stdin="hello\n/sources\n")
+@pytest.mark.parametrize("message", ["hello", "Was ist ein Getriebe?"])
+def test_what_is_replied_to_without_reading_has_no_sources(message: str, answering: Run, little_index: Path) -> None:
+    done = answering("chat", "--index", str(little_index), stdin=f"{message}\n/sources\n")
     assert "No passage of the book was read for this reply." in done.stdout
     assert "1. Drives" not in done.stdout
 

@@ -174,7 +174,7 @@ def test_an_unsure_reply_without_its_language_model_says_so() -> None:
     unsure = Unsure(RefusalReason.SELECTED_TEXT_MISSING, judgement(), degraded, (evidence("First words."),))
     statement, why, *_ = reply_view.format_reply(unsure)
     assert statement.text == "I am not sure the selected text answers this. The closest sentences:"
-    assert why.text == reply_view.MODEL_UNREACHABLE_MESSAGE
+    assert why.text == reply_view.MODEL_MISSED_MESSAGE
 
 
 def refusal_reason(*passages: Passage, threshold: float) -> str:
@@ -252,13 +252,14 @@ def test_an_answer_without_its_language_model_says_so() -> None:
     quoted = Answer((AnswerSentence(words.text, (words,)),), (passage(),), judgement(), trace(passage()))
     message = reply_view.MODEL_FAILED_MESSAGE
     for degraded in (False, True):
-        reply = replace(quoted, trace=replace(quoted.trace, degraded=degraded))
+        reply = replace(quoted, trace=replace(quoted.trace, degraded=degraded, writer="quotes"))
         assert [line.text for line in reply_view.format_reply(reply)].count(message) == degraded
 
 
-def test_an_answer_that_a_language_model_did_not_finish_is_not_called_a_quote() -> None:
+@pytest.mark.parametrize("text", ["In other words.", "First words."])
+def test_an_answer_that_a_language_model_did_not_finish_is_not_called_a_quote(text: str) -> None:
     words = evidence("First words.")
-    half = Answer((AnswerSentence("In other words.", (words,)),), (passage(),), judgement(), trace(passage()))
+    half = Answer((AnswerSentence(text, (words,)),), (passage(),), judgement(), trace(passage()))
     lines = [line.text for line in reply_view.format_reply(replace(half, trace=replace(half.trace, degraded=True)))]
     assert reply_view.MODEL_INTERRUPTED_MESSAGE in lines
     assert not any("own wording" in line for line in lines)
@@ -267,7 +268,7 @@ def test_an_answer_that_a_language_model_did_not_finish_is_not_called_a_quote() 
 def test_a_refusal_without_its_language_model_says_so() -> None:
     refused = Refusal(RefusalReason.INSUFFICIENT_GROUNDING, judgement(), replace(trace(passage()), degraded=True))
     _, why, *_ = reply_view.format_reply(refused)
-    assert why.text == reply_view.MODEL_UNREACHABLE_MESSAGE
+    assert why.text == reply_view.MODEL_MISSED_MESSAGE
 
 
 def test_verbose_output_has_the_tokens_of_the_language_model() -> None:

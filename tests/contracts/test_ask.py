@@ -30,7 +30,7 @@ from bookbound.domain.errors import (
     ServiceTimeoutError,
     ServiceUnreachableError,
 )
-from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
+from bookbound.domain.judgement import Evidence, Judgement, RefusalReason, SupportLabel
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
 from bookbound.domain.reply import Answer
 from bookbound.testing import ScriptedBackend, make_answer, make_passage, make_refusal
@@ -60,9 +60,8 @@ def test_a_question_to_the_book_is_answered_as_in_the_contract(serve: Serve) -> 
     )
     text = "Chapter 3 explores the theme of resilience through the protagonist's journey of overcoming adversity."
     backend = ScriptedBackend(make_one_sentence_answer(text, rising, climax))
-    response = serve(backend).post(
-        "/ask", json={"question": "What is the main theme of Chapter 3?", "selected_text": None}
-    )
+    body = {"question": "What is the main theme of Chapter 3?", "selected_text": None}
+    response = serve(backend).post("/ask", json=body)
     assert response.status_code == 200
     assert response.json() == {
         "answer": text,
@@ -86,7 +85,8 @@ def test_a_question_to_the_book_is_answered_as_in_the_contract(serve: Serve) -> 
         "grounded": True,
         "retrieval_quality": "Good",
     }
-    assert backend.questions == [Question("What is the main theme of Chapter 3?")]
+    (asked,) = backend.questions
+    assert (asked.text, asked.selection, asked.scope) == (body["question"], None, AnswerScope.BOOK)
 
 
 def test_a_question_to_a_selection_is_answered_as_in_the_contract(serve: Serve) -> None:
@@ -105,7 +105,13 @@ def test_a_question_to_a_selection_is_answered_as_in_the_contract(serve: Serve) 
         "grounded": True,
         "retrieval_quality": None,
     }
-    assert backend.questions == [Question("Explain this passage", SELECTED, AnswerScope.SELECTION)]
+    (asked,) = backend.questions
+    assert (asked.text, asked.selection, asked.scope) == ("Explain this passage", SELECTED, AnswerScope.SELECTION)
+
+
+def test_a_language_model_writes_at_most_five_sentences_and_all_are_verified() -> None:
+    asked = AskRequest(question="Why?").to_question()
+    assert (asked.max_sentences, asked.hides_unverified) == (5, True)
 
 
 def test_a_question_that_the_book_does_not_answer_is_refused_as_in_the_contract(serve: Serve) -> None:
@@ -148,11 +154,11 @@ def test_a_chunk_has_the_fields_of_the_contract() -> None:
     }
 
 
-def test_an_answer_with_an_unsupported_sentence_is_not_grounded() -> None:
+def test_an_answer_with_an_unverified_sentence_is_not_grounded() -> None:
     answer = make_answer([("One.", make_passage("One.")), ("Two.", make_passage("Two.", "chunk_2"))])
     first, second = answer.sentences
-    for support, grounded in ((0.49, False), (0.5, True)):
-        reply = replace(answer, sentences=(first, replace(second, support=support)))
+    for label, grounded in ((SupportLabel.UNVERIFIED, False), (SupportLabel.SUPPORTED, True)):
+        reply = replace(answer, sentences=(first, replace(second, label=label)))
         assert AskResponse.from_reply(Question("Why?"), reply).grounded is grounded
 
 
@@ -164,7 +170,7 @@ def test_only_chunks_that_the_answer_used_are_sources() -> None:
 
 @pytest.mark.parametrize("question", ["?", "q" * 1000, f"  {'q' * 1000}\n"])
 def test_a_question_has_1_to_1000_characters_without_outer_white_space(question: str) -> None:
-    assert AskRequest(question=question).to_question() == Question(question.strip())
+    assert AskRequest(question=question).to_question().text == question.strip()
 
 
 @pytest.mark.parametrize("selection", [None, "", " \n", "s", "s" * 10000, f" {'s' * 10000}\t"])

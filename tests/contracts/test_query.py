@@ -40,6 +40,7 @@ from bookbound.contracts.query_models import (
     WorkflowMode,
 )
 from bookbound.contracts.request_context import RequestContext, RequestRecord
+from bookbound.contracts.serialization import fit_answer
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.errors import (
     IndexLockedError,
@@ -52,10 +53,10 @@ from bookbound.domain.errors import (
     ServiceTimeoutError,
     ServiceUnreachableError,
 )
-from bookbound.domain.judgement import Evidence, RefusalReason
+from bookbound.domain.judgement import Claim, Evidence, RefusalReason
 from bookbound.domain.language_model import LANGUAGE_MODEL_SERVICE
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
-from bookbound.domain.reply import Answer, AnswerSentence, Reply
+from bookbound.domain.reply import Answer, AnswerSentence, Reply, SentenceForm
 from bookbound.domain.trace import Requester
 from bookbound.indexing.embed import openai_embedder as embeddings
 from bookbound.indexing.store import qdrant_client
@@ -122,7 +123,7 @@ def test_the_standard_example_of_the_contract(serve: Serve) -> None:
             "request_id": REQUEST_ID,
         },
     }
-    assert backend.questions == [Question("How does ROS 2 work?", k=5, threshold=0.4)]
+    assert backend.questions == [Question("How does ROS 2 work?", k=5, threshold=0.4, hides_unverified=True)]
 
 
 def test_the_selected_text_example_of_the_contract(serve: Serve) -> None:
@@ -136,7 +137,9 @@ def test_the_selected_text_example_of_the_contract(serve: Serve) -> None:
     }
     assert response.json()["metadata"]["chunks_retrieved"] == 1
     assert response.json()["metadata"]["session_id"] is None
-    assert backend.questions == [Question("What are topics?", SELECTED, AnswerScope.SELECTION, 3)]
+    assert backend.questions == [
+        Question("What are topics?", SELECTED, AnswerScope.SELECTION, 3, hides_unverified=True)
+    ]
 
 
 def test_a_selection_that_does_not_answer_has_its_own_refusal_sentence(serve: Serve) -> None:
@@ -180,8 +183,8 @@ def test_the_planner_routes_by_the_selection_alone() -> None:
     selection = plan_workflow(QueryRequest(query="q", selected_text=SELECTED))
     assert (book.mode, book.selected_text, book.top_k) == (WorkflowMode.STANDARD_RAG, None, 7)
     assert (selection.mode, selection.selected_text) == (WorkflowMode.SELECTED_TEXT_ONLY, SELECTED)
-    assert build_question(book) == Question("q", k=7, threshold=0.4)
-    assert build_question(selection) == Question("q", SELECTED, AnswerScope.SELECTION)
+    assert build_question(book) == Question("q", k=7, threshold=0.4, hides_unverified=True)
+    assert build_question(selection) == Question("q", SELECTED, AnswerScope.SELECTION, hides_unverified=True)
 
 
 def test_a_retrieved_chunk_has_its_place_and_score() -> None:
@@ -265,6 +268,18 @@ def test_a_long_answer_ends_after_the_last_sentence_that_fits_and_cites_no_furth
     assert response.answer is not None
     assert response.answer.text == " ".join(text for text, _ in sentences[:4])
     assert [citation.referenced_text for citation in response.answer.citations] == [f"Words {i}." for i in range(4)]
+
+
+@pytest.mark.parametrize(("length", "expected"), [(1990, ["Steps", "w"]), (1999, ["w"])])
+def test_a_long_answer_does_not_end_with_what_introduces_more(length: int, expected: list[str]) -> None:
+    answer = make_answer([("x", make_passage("Words."))])
+    evidence = answer.sentences[0].evidence
+    heading = AnswerSentence("Steps", evidence, form=SentenceForm("heading"))
+    item = AnswerSentence("w" * length, evidence, form=SentenceForm("item"), claim=Claim("w"))
+    answer = replace(answer, sentences=(heading, item, heading, item))
+    text, shown = fit_answer(answer, 2010)
+    assert [sentence.text[:5].rstrip("w") or "w" for sentence in shown.sentences] == expected
+    assert len(text) <= 2010
 
 
 def test_an_answer_of_2000_characters_is_complete() -> None:

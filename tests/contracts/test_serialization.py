@@ -36,7 +36,9 @@ def test_an_answer_is_serialized_with_its_sentences_citations_and_trace() -> Non
     answer = Answer((AnswerSentence("First", (EVIDENCE,), 1.0),), (PASSAGE,), FOUND, TRACE)
     plain = json.loads(json.dumps(serialization.serialize_reply(answer)))
     assert (plain["status"], plain["answer"], plain["refusal"]) == ("answered", "First", None)
-    assert plain["sentences"] == [{"text": "First", "support": 1.0, "citations": plain["citations"]}]
+    assert plain["sentences"] == [
+        {"text": "First", "support": 1.0, "label": "supported", "citations": plain["citations"]}
+    ]
     assert plain["judgement"]["relevant"] == ["c1"]
     assert plain["passages"][0] | {"rank": 1, "score": 0.5123, "text": "First words."} == plain["passages"][0]
     assert plain["trace"]["milliseconds"] == {"embed": 1.0, "search": 2.0, "retrieve": 3.0, "judge": 0.0, "total": 7.0}

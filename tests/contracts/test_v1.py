@@ -12,8 +12,9 @@ from fastapi.testclient import TestClient
 from bookbound.contracts.v1_models import ReplyModel
 from bookbound.domain.chunk import Chunk, Passage, QuotableUnit, UnitKind
 from bookbound.domain.document import SourceSpan
-from bookbound.domain.judgement import Evidence
-from bookbound.domain.reply import Answer, AnswerSentence, Reply
+from bookbound.domain.judgement import Evidence, SupportLabel
+from bookbound.domain.reply import Answer, AnswerSentence, Reply, SentenceForm
+from bookbound.domain.trace import SentenceCounts
 from bookbound.testing import ScriptedBackend, make_answer, make_passage, make_refusal, make_unsure
 
 Serve = Callable[[ScriptedBackend], TestClient]
@@ -27,6 +28,7 @@ KINDS: dict[str, UnitKind] = {
     "def walk():\n    go()": "code",
 }
 EMPTY = {"text": "", "items": [], "header": None, "rows": [], "cut": False, "sources": [1], "marks": []}
+EMPTY |= {"unverified": None, "unverified_rows": []}
 
 
 def make_passages() -> tuple[Passage, Passage]:
@@ -84,8 +86,8 @@ def test_blocks_have_the_form_of_the_book_and_the_numbers_of_their_sources(serve
         | {
             "kind": "list",
             "items": [
-                {"text": "Look.", "number": "1.", "level": 0, "sources": [1]},
-                {"text": "twice", "number": "", "level": 1, "sources": [1]},
+                {"text": "Look.", "number": "1.", "level": 0, "sources": [1], "unverified": None},
+                {"text": "twice", "number": "", "level": 1, "sources": [1], "unverified": None},
             ],
             "markdown": blocks[1]["markdown"],
         },
@@ -153,3 +155,33 @@ def test_a_stream_ends_with_the_same_blocks_and_sources(serve: Serve) -> None:
     *_, last = (json.loads(line[5:]) for line in streamed.text.splitlines() if line.startswith("data:"))
     body = ask(serve, reply)
     assert (last["blocks"], last["sources"]) == (body["blocks"], body["sources"])
+
+
+def test_what_is_not_verified_has_the_closest_words_in_every_form(serve: Serve) -> None:
+    legs, _ = make_passages()
+    evidence = quote(legs.chunk, "Use *args for 5 legs.").evidence
+
+    def write(text: str, *, is_verified: bool = False, **form: Any) -> AnswerSentence:
+        label = SupportLabel.SUPPORTED if is_verified else SupportLabel.UNVERIFIED
+        return AnswerSentence(text, evidence, 0.3, label, SentenceForm(**form))
+
+    sentences = (
+        write("It flies."),
+        write("a", is_verified=True, kind="item"),
+        write("b", kind="item"),
+        write("x", is_verified=True, kind="row", cells=("x",), is_header=True),
+        write("y", is_verified=True, kind="row", cells=("y",)),
+        write("z", kind="row", cells=("z",)),
+    )
+    answer = make_formed_answer()
+    trace = replace(answer.trace, sentences=SentenceCounts(3, 3, 2))
+    body = ask(serve, replace(answer, sentences=sentences, trace=trace))
+    paragraph, items, table = body["blocks"]
+    closest = {"closest": evidence[0].text}
+    assert paragraph["unverified"] == closest
+    assert [each["unverified"] for each in items["items"]] == [None, closest]
+    assert (items["unverified"], table["unverified"]) == (None, None)
+    assert table["rows"][table["unverified_rows"][0]["row"]] == ["z"]
+    assert table["unverified_rows"] == [{"row": 1} | closest]
+    assert [each["label"] for each in body["sentences"]].count("unverified") == 3
+    assert body["verification"] == {"verified": 3, "unverified": 3, "dropped": 2, "withheld": False}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bookbound.domain.chunk import Chunk, Passage, Place, QuotableUnit
 from bookbound.domain.document import SourceSpan
-from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
+from bookbound.domain.judgement import Claim, Evidence, Judgement, RefusalReason
 from bookbound.domain.question import SELECTION_CHUNK_ID, Retrieval
 from bookbound.domain.reply import (
     UNSURE_MESSAGE,
@@ -14,8 +14,10 @@ from bookbound.domain.reply import (
     Answer,
     AnswerSentence,
     Refusal,
+    SentenceForm,
     Source,
     Unsure,
+    count_sentences,
     group_by_section,
     join_sentences,
 )
@@ -105,6 +107,16 @@ def test_a_partial_answer_names_the_parts_that_are_missing() -> None:
     assert (answer.reservation, answer.full_text) == (reservation, f"It walks. {reservation}")
     assert make_answer(quote(UNITS[0]), is_partial=True).reservation == "Only part of this is in the book."
     assert make_answer(quote(UNITS[0])).reservation == ""
+
+
+def test_a_list_counts_as_one_sentence_so_that_its_answer_can_say_that_it_is_partial() -> None:
+    form = SentenceForm("item")
+    listed = [AnswerSentence(f"Part {number}.", (), form=form, claim=Claim("Part.")) for number in range(7)]
+    answer = make_answer(AnswerSentence("These are the parts:", (), form=SentenceForm()), *listed, is_partial=True)
+    assert count_sentences(answer.sentences) == 1
+    assert answer.full_text.endswith("Only part of this is in the book.")
+    titled = [AnswerSentence("Parts", (), form=SentenceForm("heading")), *listed[:1], quote(UNITS[0])]
+    assert [count_sentences(titled[:most]) for most in range(4)] == [0, 0, 0, 1]
 
 
 def test_a_partial_answer_from_a_selection_speaks_of_the_selection() -> None:

@@ -8,9 +8,10 @@ import pytest
 
 from bookbound.domain.chunk import Chunk, Place, QuotableUnit, UnitKind
 from bookbound.domain.document import SourceSpan
-from bookbound.domain.judgement import Evidence
-from bookbound.domain.reply import AnswerSentence
-from bookbound.domain.reply_blocks import ListItem, build_blocks, render_markdown
+from bookbound.domain.judgement import Evidence, SupportLabel
+from bookbound.domain.reply import AnswerSentence, SentenceForm
+from bookbound.domain.reply_blocks import ListItem, build_blocks
+from bookbound.domain.reply_markdown import render_markdown
 
 
 def make_chunk(*pieces: tuple[UnitKind, str] | str, name: str = "a", cut: str = "") -> Chunk:
@@ -369,3 +370,54 @@ def test_a_short_line_of_a_writer_is_no_heading() -> None:
     chunk = make_chunk(("code", "walk()"))
     said = AnswerSentence("Do it like this", quote(PROSE, 0).evidence)
     assert shapes(said, quote(chunk, 0)) == [("paragraph", "Do it like this"), ("code", "walk()")]
+
+
+def write(text: str, form: SentenceForm | None = None, *, is_verified: bool = True) -> AnswerSentence:
+    """Writes a sentence as a language model does."""
+    label = SupportLabel.SUPPORTED if is_verified else SupportLabel.UNVERIFIED
+    return AnswerSentence(text, quote(PROSE, 1).evidence, 0.3, label, form or SentenceForm())
+
+
+def test_an_unverified_sentence_is_a_marked_paragraph_with_the_closest_words() -> None:
+    written = [write("It walks."), write("It flies.", is_verified=False), write("It stops."), write("It rests.")]
+    blocks = build_blocks(written)
+    assert [(block.text, block.is_verified) for block in blocks] == [
+        ("It walks.", True),
+        ("It flies.", False),
+        ("It stops. It rests.", True),
+    ]
+    assert blocks[1].closest == quote(PROSE, 1).evidence[0]
+    assert markdown(*written) == "It walks.\n\nIt flies. *(not verified)*\n\nIt stops. It rests."
+
+
+def test_two_unverified_sentences_each_have_their_mark() -> None:
+    written = [write("It flies.", is_verified=False), write("It swims.", is_verified=False)]
+    assert markdown(*written) == "It flies. *(not verified)*\n\nIt swims. *(not verified)*"
+
+
+def test_an_unverified_item_is_marked_in_its_list() -> None:
+    item = SentenceForm("item")
+    written = [write("legs", item), write("wings", item, is_verified=False), write("arms", item)]
+    (block,) = build_blocks(written)
+    assert (block.is_verified, [each.is_verified for each in block.items]) == (True, [True, False, True])
+    assert block.items[1].quote == quote(PROSE, 1).evidence[0]
+    assert markdown(*written) == "- legs\n- wings *(not verified)*\n- arms"
+
+
+def test_an_unverified_row_is_marked_in_its_table_without_the_empty_columns() -> None:
+    def row(*cells: str, is_verified: bool = True, is_header: bool = False) -> AnswerSentence:
+        form = SentenceForm("row", cells=cells, is_header=is_header)
+        return write(" | ".join(cells), form, is_verified=is_verified)
+
+    names = row("part", "", "speed", is_header=True)
+    written = [names, row("leg", "", "2 m/s"), row("wing", "", "9 m/s", is_verified=False)]
+    (block,) = build_blocks(written)
+    assert block.rows == (("part", "speed"), ("leg", "2 m/s"), ("wing", "9 m/s"))
+    assert [(each.at, each.closest) for each in block.unverified_rows] == [(2, quote(PROSE, 1).evidence[0])]
+    lines = ["| part | speed |", "| --- | --- |", "| leg | 2 m/s |", "| wing | 9 m/s *(not verified)* |"]
+    assert markdown(*written) == "\n".join(lines)
+
+
+def test_unverified_code_is_marked_below_it() -> None:
+    written = write("robot.fly()", SentenceForm("code"), is_verified=False)
+    assert markdown(written) == "```\nrobot.fly()\n```\n\n*(not verified)*"

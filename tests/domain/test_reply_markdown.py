@@ -12,7 +12,8 @@ from markdown_it import MarkdownIt
 from tests.domain.test_reply_blocks import PROSE, make_chunk, markdown, quote, quote_all
 
 from bookbound.domain.reply import AnswerSentence
-from bookbound.domain.reply_blocks import ListItem, ReplyBlock, escape_markdown, render_markdown
+from bookbound.domain.reply_blocks import ListItem, ReplyBlock
+from bookbound.domain.reply_markdown import escape_markdown, render_markdown
 
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 LISTS = re.compile(r"</?[ou]l|<li>[^<\n]*|start=.\d+.")

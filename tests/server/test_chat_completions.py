@@ -16,12 +16,26 @@ import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
 from tests.server.thread_server import run_in_thread
 
+from bookbound.contracts.chat_completions import WITHDRAWN_MESSAGE
 from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.book_ref import BookRef
 from bookbound.domain.errors import BookNotFoundError, ServiceTimeoutError
+from bookbound.domain.judgement import SupportLabel
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.question import Question, QuestionKind, Turn
-from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, UNSURE_MESSAGE, AnswerSentence, PipelineEvent, Reply
+from bookbound.domain.reply import (
+    DROPPED_MESSAGE,
+    NOT_IN_BOOK_MESSAGE,
+    UNSURE_MESSAGE,
+    WITHHELD_MESSAGE,
+    Answer,
+    AnswerSentence,
+    PipelineEvent,
+    Progress,
+    Reply,
+    SentenceForm,
+)
+from bookbound.domain.trace import SentenceCounts
 from bookbound.server import api_keys
 from bookbound.server.api_keys import ANY_ORIGIN, ApiKey, KeyKind
 from bookbound.server.app import create_app
@@ -139,13 +153,82 @@ def test_a_stream_without_options_has_no_usage_and_ends_with_done() -> None:
     assert all("usage" not in json.loads(event.removeprefix("data: ")) for event in events)
 
 
-def test_a_group_of_sentences_is_sent_before_the_next_one_is_written() -> None:
+def test_a_sentence_is_sent_before_the_next_one_is_written() -> None:
     with connect(FailingBackend(ANSWER, fails_before=3)) as client:
         chunks = list[Any]()
         with pytest.raises(openai.APIError, match="did not answer in time") as failure:
             chunks.extend(client.chat.completions.create(model="bookbound", messages=QUESTION, stream=True))
-    assert join(chunks) == f"It can walk. It has legs. {WALKS_LINK}"
+    assert join(chunks) == f"It can walk. It has legs. {WALKS_LINK}\n\nIt falls."
     assert failure.value.code == "timed_out"
+
+
+def make_written_answer(**counts: Any) -> Answer:
+    """An answer of a language model, whose second sentence is not verified."""
+    walks, legs, falls, again = (replace(each, form=SentenceForm()) for each in ANSWER.sentences)
+    sentences = (walks, replace(legs, label=SupportLabel.UNVERIFIED), falls, again)
+    return replace(ANSWER, sentences=sentences, trace=replace(ANSWER.trace, sentences=SentenceCounts(**counts)))
+
+
+def test_what_is_not_verified_is_marked_and_counted() -> None:
+    with connect(ScriptedBackend(make_written_answer(verified=3, unverified=1))) as client:
+        completion, chunks = ask(client), stream(client)
+    content = f"It can walk.\n\nIt has legs. *(not verified)* {WALKS_LINK}\n\nIt falls. {FALLS_LINK}"
+    assert completion.choices[0].message.content == join(chunks) == f"{content}\n\nIt walks. {WALKS_LINK}"
+    counts = {"verified": 3, "unverified": 1, "dropped": 0, "withheld": False}
+    assert (completion.model_extra or {})["verification"] == chunks[-1].model_extra["verification"] == counts
+
+
+@pytest.mark.parametrize(
+    ("counts", "note"),
+    [
+        (SentenceCounts(3, 1, 2), DROPPED_MESSAGE.format(2)),
+        (SentenceCounts(1, 0, 3, is_withheld=True), WITHHELD_MESSAGE),
+    ],
+)
+def test_what_is_left_out_or_withheld_is_said_at_the_end(counts: SentenceCounts, note: str) -> None:
+    with connect(ScriptedBackend(make_written_answer(**counts._asdict()))) as client:
+        completion, chunks = ask(client), stream(client)
+    assert completion.choices[0].message.content == join(chunks)
+    assert join(chunks).endswith(note)
+
+
+class WithdrawingBackend(ScriptedBackend):
+    """Sends certain sentences of a language model before what follows shows that they would mislead."""
+
+    async def stream(self, question: Question, context: RequestContext) -> AsyncGenerator[PipelineEvent]:
+        yield Progress.WRITING
+        for sentence in make_answer([("It can fly.", WALKS), ("It flies.", FALLS)]).sentences:
+            yield sentence
+        yield ANSWER
+
+
+def test_an_answer_that_is_withheld_after_its_first_sentences_begins_again() -> None:
+    with connect(WithdrawingBackend(ANSWER)) as client:
+        chunks = stream(client)
+    assert join(chunks) == f"It can fly. {WALKS_LINK}\n\nIt flies.\n\n{WITHDRAWN_MESSAGE}\n\n{CONTENT}"
+    assert [chunk.model_extra.get("progress") for chunk in chunks[1:2]] == ["writing"]
+
+
+FORMED: list[tuple[str, SentenceForm]] = [
+    ("Legs", SentenceForm("heading")),
+    ("It can do this:", SentenceForm()),
+    ("walk", SentenceForm("item")),
+    ("fall", SentenceForm("item")),
+    ("part | speed", SentenceForm("row", cells=("part", "speed"), is_header=True)),
+    ("leg | 2 m/s", SentenceForm("row", cells=("leg", "2 m/s"))),
+    ("robot.walk()", SentenceForm("code")),
+    ("It stops", SentenceForm()),
+    ("It walks.", SentenceForm()),
+]
+
+
+@pytest.mark.parametrize("count", range(1, len(FORMED) + 1))
+def test_nothing_of_any_form_has_to_be_said_again(count: int) -> None:
+    walks = ANSWER.sentences[0]
+    sentences = tuple(replace(walks, text=text, form=form) for text, form in FORMED[:count])
+    reply = replace(ANSWER, sentences=sentences)
+    with connect(ScriptedBackend(reply)) as client:
+        assert join(stream(client)) == ask(client).choices[0].message.content
 
 
 @pytest.mark.parametrize(
@@ -168,13 +251,21 @@ def test_a_reply_that_is_no_answer_is_a_normal_message(reply: Reply, status: str
 def test_an_answer_about_the_book_keeps_its_note_and_its_list() -> None:
     about_book = replace(ANSWER.trace, note="From the book:", question_kind=QuestionKind.ABOUT_BOOK)
     noted = replace(ANSWER, trace=about_book)
-    noted = replace(noted, judgement=replace(noted.judgement, probability=1.0))
+    noted = replace(noted, judgement=replace(noted.judgement, is_about_book=True))
     with connect(ScriptedBackend(noted)) as client:
         completion, chunks = ask(client), stream(client)
     content = completion.choices[0].message.content or ""
     assert content.startswith("From the book:")
     assert content.endswith(f"{WALKS_LINK} {FALLS_LINK} {WALKS_LINK}")
     assert join(chunks) == content
+
+
+def test_an_answer_from_the_pages_is_sent_in_parts_however_sure_it_is() -> None:
+    sure = replace(ANSWER, judgement=replace(ANSWER.judgement, probability=1.0))
+    with connect(ScriptedBackend(sure)) as client:
+        chunks = stream(client)
+    assert len([chunk for chunk in chunks if chunk.choices and chunk.choices[0].delta.content]) > 1
+    assert join(chunks) == CONTENT
 
 
 def test_earlier_messages_are_the_conversation_and_instructions_are_ignored() -> None:

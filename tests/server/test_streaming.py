@@ -127,6 +127,8 @@ def test_an_error_in_the_middle_of_a_stream_is_its_last_event() -> None:
 
 HORN = "In fog the horn sounds for four seconds in every minute."
 KEEPER = "The keeper writes down at which hour the horn was started."
+LAMP = "The lamp burns oil that is pressed from olives."
+STAIRS = "The tower has 199 stairs of granite."
 INVENTED = "The horn was built by Ferdinand Zeppelin and is heard as far as Portugal."
 
 
@@ -134,13 +136,14 @@ INVENTED = "The horn was built by Ferdinand Zeppelin and is heard as far as Port
 @pytest.mark.slow
 def test_an_unsupported_sentence_never_appears_in_a_stream(tmp_path: Path, api: str) -> None:
     (source := tmp_path / "source").mkdir()
-    (source / "horn.md").write_text(f"# The fog horn\n\n{HORN} {KEEPER}\n", encoding="utf-8")
-    drafted = [{"text": text, "passages": [1]} for text in (HORN, INVENTED, KEEPER)]
+    true = [HORN, KEEPER, LAMP, STAIRS]
+    (source / "horn.md").write_text(f"# The fog horn\n\n{' '.join(true)}\n", encoding="utf-8")
+    drafted = [{"text": text, "passages": [1]} for text in (HORN, INVENTED, KEEPER, LAMP, STAIRS)]
     with ScriptedServices() as services:
         settings = {"index": tmp_path / "index", "llm_model": "m-1", "llm_url": services.openai_url, "llm_api": api}
         settings |= {"reader": "strong"}  # it verifies by default
         bootstrap.index_book(source, Settings(index=tmp_path / "index"))
-        services.reply_with({"sentences": drafted, "missing": ""})
+        services.reply_with({"sentences": drafted, "missing": ""}, "1. It is heard as far as Portugal.")
         with run_server_process(settings, tmp_path / "log") as server:
             response = server.client.post(
                 "/v1/answers",
@@ -149,8 +152,9 @@ def test_an_unsupported_sentence_never_appears_in_a_stream(tmp_path: Path, api: 
             )
     events = [event.split("\n") for event in response.text.strip().split("\n\n")]
     data = [(name, json.loads(line.removeprefix("data: "))) for name, line in events]
-    assert [event["text"] for name, event in data if name == "event: sentence"] == [HORN, KEEPER]
+    assert [event["text"] for name, event in data if name == "event: sentence"] == true
     name, reply = data[-1]
-    assert (name, [sentence["text"] for sentence in reply["sentences"]]) == ("event: reply", [HORN, KEEPER])
+    assert (name, [sentence["text"] for sentence in reply["sentences"]]) == ("event: reply", true)
+    assert (reply["verification"]["dropped"], reply["verification"]["withheld"]) == (1, False)
     assert (reply["trace"]["writer"], reply["degraded"]) == ("m-1", False)
     assert not any(word in response.text for word in ("Zeppelin", "Portugal"))

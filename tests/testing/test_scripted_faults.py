@@ -427,5 +427,5 @@ def test_faults_occur_in_the_scheduled_order(services: ScriptedServices, openai_
 def test_an_impossible_fault_is_an_error(services: ScriptedServices) -> None:
     with pytest.raises(ValueError, match="must be one of chat, embed, "):
         services.fail_with(Fault.OVERLOADED, endpoint="chat/completions")
-    with pytest.raises(ValueError, match="CUT_SHORT is for chat, responses, not for embed"):
+    with pytest.raises(ValueError, match="CUT_SHORT is for chat, gemini, messages, responses, not for embed"):
         services.fail_with(Fault.CUT_SHORT, endpoint="embed")

@@ -2,7 +2,7 @@
 
 import { type Child, el, iconButton } from "./dom";
 import type { Strings } from "./strings";
-import type { Block, ListItem } from "./types";
+import type { Block, ListItem, Unverified } from "./types";
 
 export interface BlockContext {
   strings: Strings;
@@ -12,11 +12,33 @@ export interface BlockContext {
 
 export function renderBlock(block: Block, context: BlockContext): HTMLElement {
   const cites = block.sources.map((number) => context.cite(number, block));
+  if (!block.unverified) return renderContent(block, cites, context);
+  const element = renderContent(block, [], context);
+  element.append(...renderUnverified(block.unverified, context.strings, cites));
+  return element;
+}
+
+/** The mark of what the book does not prove, and the words of the book that are closest, which alone have a source. */
+function renderUnverified({ closest }: Unverified, strings: Strings, cites: Node[] = []): (Node | string)[] {
+  const quote = closest && el("q", { dir: "auto" }, closest);
+  const words = quote && el("span", { class: "closest-words" }, strings.closestWords, " ", quote, ...spaced(cites));
+  return [" ", renderMark(strings), ...(words ? [" ", words] : [])];
+}
+
+export function renderMark(strings: Strings): Node {
+  return el("span", { class: "unverified" }, strings.unverified);
+}
+
+function spaced(cites: Node[]): Child[] {
+  return cites.length > 0 ? ["\u00a0", ...cites] : [];
+}
+
+function renderContent(block: Block, cites: Node[], context: BlockContext): HTMLElement {
   switch (block.kind) {
     case "heading":
       return el("p", { class: "heading", dir: "auto" }, block.text);
     case "list":
-      return el("div", { class: "block", dir: "auto" }, ...renderList(block.items), citeLine(cites));
+      return el("div", { class: "block", dir: "auto" }, ...renderList(block.items, context.strings), citeLine(cites));
     case "table":
       return el("div", { class: "block" }, renderTable(block, context.strings), citeLine(cites));
     case "code":
@@ -24,7 +46,7 @@ export function renderBlock(block: Block, context: BlockContext): HTMLElement {
     case "formula":
       return el("div", { class: "block" }, el("p", { class: "formula", dir: "ltr" }, block.text), citeLine(cites));
     default:
-      return el("p", { dir: "auto" }, ...markText(block.text, block.marks), cites.length > 0 && "\u00a0", ...cites);
+      return el("p", { dir: "auto" }, ...markText(block.text, block.marks), ...spaced(cites));
   }
 }
 
@@ -47,7 +69,7 @@ function markText(text: string, marks: Block["marks"]): Child[] {
 }
 
 /** Nested lists from items with levels; a change between numbers and bullets starts another list. */
-function renderList(items: readonly ListItem[]): HTMLElement[] {
+function renderList(items: readonly ListItem[], strings: Strings): HTMLElement[] {
   const top: HTMLElement[] = [];
   const open: { level: number; list: HTMLElement; last: HTMLElement }[] = [];
   for (const item of items) {
@@ -55,7 +77,7 @@ function renderList(items: readonly ListItem[]): HTMLElement[] {
     const name = item.number ? "ol" : "ul";
     const current = open.at(-1);
     if (current?.level === item.level && current.list.localName !== name) open.pop();
-    const row = renderItem(item);
+    const row = renderItem(item, strings);
     const same = open.at(-1);
     if (same?.level === item.level) {
       same.list.append(row);
@@ -70,8 +92,8 @@ function renderList(items: readonly ListItem[]): HTMLElement[] {
   return top;
 }
 
-function renderItem(item: ListItem): HTMLLIElement {
-  const row = el("li", {}, item.text);
+function renderItem(item: ListItem, strings: Strings): HTMLLIElement {
+  const row = el("li", {}, item.text, ...(item.unverified ? renderUnverified(item.unverified, strings) : []));
   const number = Number.parseInt(item.number, 10);
   if (number >= 0) row.value = number;
   return row;
@@ -80,6 +102,7 @@ function renderItem(item: ListItem): HTMLLIElement {
 function renderTable(block: Block, strings: Strings): HTMLElement {
   const head = block.header && el("thead", {}, el("tr", {}, ...block.header.map((cell) => renderCell("th", cell))));
   const rows = block.rows.map((row) => el("tr", {}, ...row.map((cell) => renderCell("td", cell))));
+  for (const each of block.unverified_rows ?? []) rows[each.row]?.lastElementChild?.append(...renderUnverified(each, strings));
   const table = el("table", { dir: "auto" }, head, el("tbody", {}, ...rows));
   return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": strings.table }, table);
 }

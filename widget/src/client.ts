@@ -1,7 +1,7 @@
 /** Talks to the server: questions as a stream of events, the book, and votes. */
 
 import { isSendable, type Options } from "./options";
-import type { Problem, ProblemKind, Reply, Turn, Vote } from "./types";
+import type { Problem, ProblemKind, Reply, Sentence, Step, Turn, Vote } from "./types";
 
 const SILENCE_MILLISECONDS = 60_000;
 const MAX_TURNS = 5;
@@ -15,7 +15,8 @@ export interface Book {
 export type StreamEvent =
   | { name: "question"; data: { completed_question: string } }
   | { name: "retrieval" | "judgement"; data: unknown }
-  | { name: "sentence"; data: { text: string } }
+  | { name: "progress"; data: { step: Step } }
+  | { name: "sentence"; data: Sentence }
   | { name: "reply"; data: Reply }
   | { name: "error"; data: ErrorBody };
 

@@ -1,9 +1,10 @@
 /** Copies an answer with its citations as Markdown. */
 
 import { pathText } from "./citations";
+import { describeVerification, type Strings } from "./strings";
 import type { Reply } from "./types";
 
-export function replyAsMarkdown(question: string, reply: Reply): string {
+export function replyAsMarkdown(question: string, reply: Reply, strings: Strings): string {
   const lines = [`**${question}**`];
   if (reply.status === "answered") {
     if (reply.note) lines.push(reply.note);
@@ -12,7 +13,7 @@ export function replyAsMarkdown(question: string, reply: Reply): string {
       const isInline = block.kind === "paragraph" || block.kind === "heading";
       lines.push(block.markdown + (numbers && (isInline ? ` ${numbers}` : `\n\n${numbers}`)));
     }
-    if (reply.reservation) lines.push(reply.reservation);
+    lines.push(reply.reservation ?? "", describeVerification(strings, reply));
     lines.push(reply.sources.map((each) => `[${each.number}] ${pathText(each)}${each.url && `: ${each.url}`}`).join("\n"));
   } else {
     lines.push(reply.note ?? reply.unsure?.message ?? reply.refusal?.message ?? "");

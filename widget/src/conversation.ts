@@ -42,7 +42,7 @@ export class Conversation {
 
   async retry(turn: Turn): Promise<void> {
     this.stop();
-    Object.assign(turn, { sentences: [], understood: undefined, reply: undefined, vote: undefined, problem: undefined, isStopped: false });
+    Object.assign(turn, { sentences: [], understood: undefined, step: undefined, reply: undefined, vote: undefined, problem: undefined, isStopped: false });
     this.listener.changed(turn);
     await this.run(turn);
   }
@@ -73,7 +73,8 @@ export class Conversation {
       const earlier = this.turns.slice(0, this.turns.indexOf(turn));
       for await (const event of this.client.ask(turn, earlier, running.signal)) {
         if (event.name === "question") turn.understood = event.data.completed_question;
-        else if (event.name === "sentence") turn.sentences.push(event.data.text);
+        else if (event.name === "progress") turn.step = event.data.step;
+        else if (event.name === "sentence") turn.sentences.push(event.data);
         else if (event.name === "reply") Object.assign(turn, { reply: event.data, sentences: [] });
         this.listener.changed(turn);
       }

@@ -39,8 +39,9 @@ export class History {
 
 /** A reply without the parts that the widget does not show. */
 function shorten(reply: Reply): Reply {
-  const { status, answer, partial, reservation, degraded, completed_question, unsure, closest, refusal } = reply;
-  const { blocks, sources, request_id, trace } = reply;
-  const shown = { status, answer, partial, reservation, degraded, completed_question, unsure, closest, refusal };
+  const { status, answer, note, partial, reservation, degraded, verification, completed_question } = reply;
+  const { unsure, closest, refusal, blocks, sources, request_id, trace } = reply;
+  const said = { status, answer, note, partial, reservation, degraded, verification, completed_question };
+  const shown = { ...said, unsure, closest, refusal };
   return { ...shown, blocks, sources, request_id, trace: { selection: trace.selection } };
 }

@@ -1,6 +1,6 @@
 /** What the widget says, in each language that it speaks. */
 
-import type { ProblemKind } from "./types";
+import type { ProblemKind, Reply, Step } from "./types";
 
 export interface Strings {
   open: string;
@@ -23,6 +23,11 @@ export interface Strings {
   suggestion: string;
   reading: string;
   writing: string;
+  steps: Record<Step, string>;
+  unverified: string;
+  closestWords: string;
+  withheld: string;
+  dropped: string;
   answered: string;
   unsure: string;
   refused: string;
@@ -77,11 +82,21 @@ const en: Strings = {
   suggestion: "What does the book say about {0}?",
   reading: "Reading the book…",
   writing: "Writing…",
+  steps: {
+    understanding: "Understanding the question…",
+    writing: "Writing…",
+    revising: "Checking the answer…",
+    translating: "Translating…",
+  },
+  unverified: "not verified",
+  closestWords: "The closest words of the book:",
+  withheld: "The book does not support enough of what the language model wrote, so this answer quotes the book.",
+  dropped: "Sentences of the language model that are left out because the book does not prove them: {0}.",
   answered: "From the book",
   unsure: "Not sure",
   refused: "No answer in this book",
   partial: "The book answers only part of this question.",
-  degraded: "The language model is not available, so this answer quotes the book.",
+  degraded: "The language model failed, so this answer may quote the book or be incomplete.",
   understood: "Understood as: {0}",
   selectionFrom: "Your selection is from",
   selectionUnknown: "Your selection was not found in the book.",
@@ -141,11 +156,21 @@ const de: Strings = {
   suggestion: "Was sagt das Buch über {0}?",
   reading: "Das Buch wird gelesen …",
   writing: "Die Antwort wird geschrieben …",
+  steps: {
+    understanding: "Die Frage wird gelesen …",
+    writing: "Die Antwort wird geschrieben …",
+    revising: "Die Antwort wird geprüft …",
+    translating: "Die Antwort wird übersetzt …",
+  },
+  unverified: "nicht belegt",
+  closestWords: "Am nächsten kommt im Buch:",
+  withheld: "Das Buch belegt zu wenig von dem, was das Sprachmodell geschrieben hat; diese Antwort zitiert das Buch.",
+  dropped: "Sätze des Sprachmodells, die weggelassen sind, weil das Buch sie nicht belegt: {0}.",
   answered: "Aus dem Buch",
   unsure: "Nicht sicher",
   refused: "Keine Antwort in diesem Buch",
   partial: "Das Buch beantwortet nur einen Teil dieser Frage.",
-  degraded: "Das Sprachmodell ist nicht erreichbar, daher zitiert diese Antwort das Buch.",
+  degraded: "Das Sprachmodell ist ausgefallen; vielleicht zitiert diese Antwort das Buch oder ist unvollständig.",
   understood: "Verstanden als: {0}",
   selectionFrom: "Der markierte Text stammt aus",
   selectionUnknown: "Der markierte Text wurde im Buch nicht gefunden.",
@@ -214,11 +239,21 @@ const es: Strings = {
   suggestion: "¿Qué dice el libro sobre {0}?",
   reading: "Leyendo el libro…",
   writing: "Escribiendo…",
+  steps: {
+    understanding: "Entendiendo la pregunta…",
+    writing: "Escribiendo…",
+    revising: "Comprobando la respuesta…",
+    translating: "Traduciendo…",
+  },
+  unverified: "no verificado",
+  closestWords: "Lo más parecido en el libro:",
+  withheld: "El libro no respalda lo suficiente lo que escribió el modelo de lenguaje, así que esta respuesta cita el libro.",
+  dropped: "Frases del modelo de lenguaje que se omiten porque el libro no las demuestra: {0}.",
   answered: "Del libro",
   unsure: "Sin certeza",
   refused: "Sin respuesta en este libro",
   partial: "El libro responde solo a una parte de esta pregunta.",
-  degraded: "El modelo de lenguaje no está disponible, así que esta respuesta cita el libro.",
+  degraded: "El modelo de lenguaje falló, así que esta respuesta quizá cita el libro o está incompleta.",
   understood: "Entendido como: {0}",
   selectionFrom: "El texto seleccionado procede de",
   selectionUnknown: "El texto seleccionado no se encontró en el libro.",
@@ -287,11 +322,21 @@ const ur: Strings = {
   suggestion: "کتاب {0} کے بارے میں کیا کہتی ہے؟",
   reading: "کتاب پڑھی جا رہی ہے…",
   writing: "جواب لکھا جا رہا ہے…",
+  steps: {
+    understanding: "سوال سمجھا جا رہا ہے…",
+    writing: "جواب لکھا جا رہا ہے…",
+    revising: "جواب کی جانچ ہو رہی ہے…",
+    translating: "ترجمہ ہو رہا ہے…",
+  },
+  unverified: "تصدیق نہیں ہوئی",
+  closestWords: "کتاب کے قریب ترین الفاظ:",
+  withheld: "لینگویج ماڈل نے جو لکھا، کتاب اس کی کافی تائید نہیں کرتی، اس لیے یہ جواب کتاب کا اقتباس ہے۔",
+  dropped: "لینگویج ماڈل کے وہ جملے جو چھوڑ دیے گئے کیونکہ کتاب انہیں ثابت نہیں کرتی: {0}",
   answered: "کتاب سے",
   unsure: "یقینی نہیں",
   refused: "اس کتاب میں اس کا جواب نہیں ہے",
   partial: "کتاب اس سوال کے صرف ایک حصے کا جواب دیتی ہے۔",
-  degraded: "لینگویج ماڈل دستیاب نہیں ہے، اس لیے یہ جواب کتاب کا اقتباس ہے۔",
+  degraded: "لینگویج ماڈل ناکام رہا، اس لیے یہ جواب شاید کتاب کا اقتباس ہے یا نامکمل ہے۔",
   understood: "یوں سمجھا گیا: {0}",
   selectionFrom: "آپ کا منتخب متن یہاں سے ہے",
   selectionUnknown: "آپ کا منتخب متن کتاب میں نہیں ملا۔",
@@ -372,4 +417,10 @@ export function translate(strings: Strings, message: string): string {
   if (!start) return message;
   const rest = message.slice(start.length);
   return (strings.replies[start] ?? "") + (rest && ISOLATE + rest + END_ISOLATE);
+}
+
+/** What of a language model's answer is not shown, or an empty text. */
+export function describeVerification(strings: Strings, { verification }: Reply): string {
+  if (verification?.withheld) return strings.withheld;
+  return verification?.dropped ? fill(strings.dropped, verification.dropped) : "";
 }

@@ -1,11 +1,11 @@
 /** Shows one question and its reply, which differ by kind: an answer, an unsure reply, a refusal or a problem. */
 
-import { type BlockContext, renderBlock } from "./blocks";
+import { type BlockContext, renderBlock, renderMark } from "./blocks";
 import type { Citations } from "./citations";
 import { replyAsMarkdown } from "./clipboard";
 import { type Child, el, icon, iconButton, type IconName, setIcon } from "./dom";
 import { lettersOf } from "./page";
-import { fill, type Strings, translate } from "./strings";
+import { describeVerification, fill, type Strings, translate } from "./strings";
 import type { Problem, Reply, Turn, Vote } from "./types";
 
 const COPIED_MILLISECONDS = 2000;
@@ -51,11 +51,15 @@ export class TurnView {
   }
 
   private renderSentences(): Node[] {
-    return this.turn.sentences.map((sentence) => el("p", { class: "sentence", dir: "auto" }, sentence));
+    return this.turn.sentences.map(({ text, label }) => {
+      const mark = label === "unverified" ? [" ", renderMark(this.strings)] : [];
+      return el("p", { class: "sentence", dir: "auto" }, text, ...mark);
+    });
   }
 
   private renderWaiting(): Node {
-    const text = this.turn.sentences.length ? this.strings.writing : this.strings.reading;
+    const { step, sentences } = this.turn;
+    const text = (step && this.strings.steps[step]) || (sentences.length ? this.strings.writing : this.strings.reading);
     return el("p", { class: "waiting" }, el("span", { class: "dots", "aria-hidden": "true" }, el("i"), el("i"), el("i")), text);
   }
 
@@ -72,7 +76,7 @@ export class TurnView {
   private renderAnswer(reply: Reply): Child[] {
     const { strings } = this;
     const reservation = reply.reservation ? translate(strings, reply.reservation) : reply.partial && strings.partial;
-    const notes = [reservation, reply.degraded && strings.degraded];
+    const notes = [reservation, reply.degraded && strings.degraded, describeVerification(strings, reply)];
     return [
       label("book", strings.answered),
       reply.note && el("p", { class: "note", dir: "auto" }, reply.note),
@@ -149,7 +153,7 @@ export class TurnView {
 
   private renderActions(reply: Reply): Node {
     const { strings } = this;
-    const copy = iconButton("copy", strings.copy, () => void this.copy(replyAsMarkdown(this.turn.question, reply), copy, strings.copy));
+    const copy = iconButton("copy", strings.copy, () => void this.copy(replyAsMarkdown(this.turn.question, reply, strings), copy, strings.copy));
     const retry = iconButton("retry", strings.retry, () => this.actions.retry());
     return el("div", { class: "actions" }, copy, retry, el("span", { class: "gap" }), ...this.renderVotes());
   }

@@ -14,6 +14,12 @@ export interface ListItem {
   text: string;
   number: string;
   level: number;
+  unverified?: Unverified | null;
+}
+
+/** What a language model says and the book does not prove, with the words of the book that are closest. */
+export interface Unverified {
+  closest: string;
 }
 
 export interface Block {
@@ -25,6 +31,8 @@ export interface Block {
   cut: boolean;
   sources: number[];
   marks: [number, number][];
+  unverified?: Unverified | null;
+  unverified_rows?: (Unverified & { row: number })[];
   markdown: string;
 }
 
@@ -46,6 +54,7 @@ export interface Reply {
   partial: boolean;
   reservation: string | null;
   degraded: boolean;
+  verification?: { dropped: number; withheld: boolean };
   completed_question?: string | null;
   note?: string | null;
   unsure: { message: string } | null;
@@ -57,6 +66,15 @@ export interface Reply {
   request_id: string;
 }
 
+/** A sentence of an answer that is not complete yet. */
+export interface Sentence {
+  text: string;
+  label?: "supported" | "unverified";
+}
+
+/** What a language model is doing for an answer. */
+export type Step = "understanding" | "writing" | "revising" | "translating";
+
 export type Vote = "up" | "down";
 
 /** One question and what came of it. */
@@ -64,7 +82,8 @@ export interface Turn {
   question: string;
   selection: string;
   understood?: string;
-  sentences: string[];
+  step?: Step;
+  sentences: Sentence[];
   reply?: Reply;
   vote?: Vote;
   problem?: Problem;

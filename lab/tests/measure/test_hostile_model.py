@@ -1,4 +1,4 @@
-"""Sentences of a hostile model are dropped."""
+"""Few false sentences of a hostile model are shown as supported."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from bookbound.domain.judgement import SupportLabel
 from lab.measure.hostile_cases import Case, load_cases, load_claims
-from lab.measure.hostile_model import find_shown, main
+from lab.measure.hostile_model import find_labels, main
 from lab.measure.question_sets import MEASURE
 
 MIN_TRUE_SHARE, MAX_FALSE_SHARE = 0.5, 0.08
-"""The shares of the true and of the false sentences that are shown, far from those that were measured."""
+"""The shares of the true and of the false sentences that count as supported, far from those that were measured."""
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +25,10 @@ def example() -> list[Case]:
 
 
 @pytest.fixture(scope="module")
-def is_shown(example: list[Case]) -> dict[Case, bool]:
-    """Whether each sentence is shown."""
-    return dict(zip(example, find_shown(example), strict=True))
+def is_supported(example: list[Case]) -> dict[Case, bool]:
+    """Whether each sentence is shown without a mark."""
+    labels = (label is SupportLabel.SUPPORTED for label in find_labels(example))
+    return dict(zip(example, labels, strict=True))
 
 
 def test_both_parts_have_many_true_and_false_sentences(example: list[Case]) -> None:
@@ -43,16 +45,18 @@ def test_only_sentences_of_one_kind_cite_nothing(example: list[Case]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("true", [True, False])
-def test_most_true_sentences_are_shown_and_few_false_ones(is_shown: dict[Case, bool], true: bool) -> None:
-    shown = [was_shown for case, was_shown in is_shown.items() if case.true == true]
+def test_most_true_sentences_are_supported_and_few_false_ones(is_supported: dict[Case, bool], true: bool) -> None:
+    shown = [was_shown for case, was_shown in is_supported.items() if case.true == true]
     share = sum(shown) / len(shown)
     assert share > MIN_TRUE_SHARE if true else share < MAX_FALSE_SHARE
 
 
-@pytest.mark.slow
-def test_a_true_sentence_without_a_citation_is_not_shown(is_shown: dict[Case, bool]) -> None:
-    true_cases = [case for case, shown in is_shown.items() if shown][:2]
-    assert find_shown([true_cases[0], replace(true_cases[1], passages=())]) == [True, False]
+def test_a_true_sentence_without_a_passage_that_says_it_is_not_supported(example: list[Case]) -> None:
+    copied = [case for case in example if case.true and any(case.text in each.text for each in case.evidence)]
+    one, other = copied[0], next(case for case in copied if case.passages != copied[0].passages)
+    first, second = find_labels([one, replace(other, passages=())])
+    assert first is SupportLabel.SUPPORTED
+    assert second is not SupportLabel.SUPPORTED
 
 
 CLAIM: dict[str, Any] = {
@@ -112,7 +116,8 @@ def test_a_claim_cites_several_chunks_in_their_order(tmp_path: Path) -> None:
 def test_claims_of_a_file_are_counted_by_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["--claims", str(write_claims(tmp_path, CLAIM, FALSE_CLAIM))])
     rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in capsys.readouterr().out.splitlines()]
-    assert rows[-5:-1] == [["false", "0 of 1"], ["number", "0 of 1"], ["true", "1 of 1"], ["copied", "1 of 1"]]
+    counts = {row[0]: row[1] for row in rows[-5:-1]}
+    assert counts == {"false": "0 of 1", "number": "0 of 1", "true": "1 of 1", "copied": "1 of 1"}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from lab.measure.tour import Hop, trace_indexing, trace_opening, trace_question
 
-MAX_QUESTION_MODULES = 40
+MAX_QUESTION_MODULES = 46
 """From HTTP to the reply."""
 MAX_OPENING_MODULES = 24
 MAX_INDEXING_MODULES = 52

@@ -10,7 +10,7 @@ from itertools import accumulate, zip_longest
 
 from bookbound.answering.reply_builder import Findings
 from bookbound.domain.chunk import Chunk, Passage, QuotableUnit
-from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
+from bookbound.domain.judgement import Evidence, Judgement, RefusalReason, RetrievalQuality
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.outline import Outline, OutlineChapter
 from bookbound.domain.ports import Index
@@ -94,7 +94,8 @@ class OutlineAnswer:
     def finish(self, understanding: Understanding) -> Findings:
         """Returns the passages, sentences and note, with the judgement that these are the book's own words."""
         evidence = tuple(evidence for sentence in self._sentences for evidence in sentence.evidence)
-        judgement = Judgement(1.0, tuple(self._passages), evidence, "Good" if len(self._passages) > 1 else "Partial")
+        quality: RetrievalQuality = "Good" if len(self._passages) > 1 else "Partial"
+        judgement = Judgement(1.0, tuple(self._passages), evidence, quality, is_about_book=True)
         retrieval = Retrieval(tuple(self._passages.values()))
         return Findings(understanding, retrieval, judgement, tuple(self._sentences), self.note)
 

@@ -14,7 +14,7 @@ from bookbound.domain.book_ref import UNNAMED_EDITION_LABEL
 from bookbound.domain.errors import BookboundError
 from bookbound.domain.judgement import Evidence
 from bookbound.domain.manifest import Manifest
-from bookbound.domain.ports import Agent, AnswerWriter, Assessor, Embedder, Index, Verifier
+from bookbound.domain.ports import Agent, AnswerModel, AnswerWriter, Assessor, Embedder, Index, Verifier
 from bookbound.domain.question import NO_DEADLINE, Deadline
 
 # The number of chunks on other pages in which a citation is looked for.
@@ -25,19 +25,26 @@ MAX_COMPARED_CHUNKS = 20
 class Engine:
     """The models and services that answer questions about any book; closing it closes what was opened for them.
 
-    `fallback_writer` writes if `writer` fails and the question allows it. `quick_assessor` compares ways to complete a
-    follow-up; without one, `assessor` does.
+    Without a language model, answers are `quotes`; with one they are if the book does not support what it writes, and
+    also if it fails and `quotes_on_failure`. `quick_assessor` compares ways to complete a follow-up; without one,
+    `assessor` does.
     """
 
     embedder: Embedder
     assessor: Assessor
-    writer: AnswerWriter
+    quotes: AnswerWriter
     verifier: Verifier
-    fallback_writer: AnswerWriter | None = None
+    model: AnswerModel | None = None
+    quotes_on_failure: bool = True
+    hides_unverified: bool = False
     agent: Agent | None = None
     quick_assessor: Assessor | None = None
     answer_seconds: float = 30.0
     resources: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    @property
+    def writer_name(self) -> str:
+        return (self.model or self.quotes).name
 
     async def close(self) -> None:
         await self.resources.aclose()

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from bookbound.domain.ports import Vectors
 
 NOTHING_FOUND = Judgement(0.0, (), (), "Poor", RefusalReason.EMPTY_RETRIEVAL)
+MAX_MODEL_PASSAGES = 12
+"""How many passages a language model may read if it is not sure which of them answer."""
 
 
 @dataclass(slots=True)
@@ -124,8 +126,7 @@ class Judging:
     async def _judge_text(self, text: str, understanding: Understanding, run: RunState) -> Findings:
         """Judges a question in these words."""
         if text != understanding.text:
-            completed_from = understanding.completed_from
-            understanding = understand(replace(understanding.question, text=text), completed_from=completed_from)
+            understanding = understanding.with_words_of(understand(replace(understanding.question, text=text)))
         return await self.judge(understanding, await run.search.find_parts(understanding), run)
 
     async def judge(self, understanding: Understanding, found: Sequence[Retrieval], run: RunState) -> Findings:
@@ -134,21 +135,23 @@ class Judging:
         understanding = understanding.as_question()
         if understanding.question.scope is not AnswerScope.SELECTION:
             run.tool_calls += (SEARCH_TOOL_NAME,)
-        retrieval, assessment = await read_parts(self.engine.assessor, understanding, found, run)
+        read = await read_parts(self.engine.assessor, understanding, found, run)
+        retrieval, assessment = rank_passages(*read, understanding.question.k)
         judgement = decide(understanding, retrieval, assessment, self.book.operating_point)
-        return Findings(understanding, retrieval, judgement)
+        candidates, _ = rank_passages(*read, max(understanding.question.k, MAX_MODEL_PASSAGES))
+        return Findings(understanding, retrieval, judgement, candidates=candidates.passages)
 
 
 async def read_parts(
     assessor: Assessor, understanding: Understanding, found: Sequence[Retrieval], run: RunState
 ) -> tuple[Retrieval, Assessment]:
-    """Reads the passages of each part, and returns the best passages of all parts with their readings."""
+    """Reads the passages of each part, and returns the passages of all parts with their readings."""
     with run.clock.measure("judge"):
         read = [
             await assessor.assess(part, each.passages, run.deadline)
             for part, each in zip(understanding.parts, found, strict=True)
         ]
-    return rank_passages(understanding.question, *merge_part_readings(found, read))
+    return merge_part_readings(found, read)
 
 
 def _get_probability(found: Findings) -> float:

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+from bookbound.answering.draft import Draft
 from bookbound.answering.writers.quotes.quote_writer import quote_closest
-from bookbound.domain.chunk import Place
+from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.judgement import Evidence, Judgement, RefusalReason
-from bookbound.domain.ports import Verifier
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, QuestionKind, Retrieval, Understanding
-from bookbound.domain.reply import (
-    SUPPORT_THRESHOLD,
-    Answer,
-    AnswerSentence,
-    MissingPart,
-    Refusal,
-    Reply,
-    Unsure,
-    WriterEvent,
-)
-from bookbound.domain.trace import StageClock, TokenUsage, Trace
+from bookbound.domain.reply import Answer, AnswerSentence, Refusal, Reply, Unsure
+from bookbound.domain.trace import Trace
 from bookbound.text import extract_terms, is_exercise
 
 MAX_CLOSEST_SECTIONS = 3
@@ -33,7 +23,8 @@ MIN_CLOSEST_SCORE = 0.3
 class Findings:
     """What a reply rests on: the question as it was meant, the passages and the judgement.
 
-    The reply to a message that is no question about the content has its `sentences` and a `note` already.
+    The reply to a message that is no question about the content has its `sentences` and a `note` already. `candidates`
+    are the passages that a language model may read if the judgement is not sure.
     """
 
     understanding: Understanding
@@ -41,6 +32,7 @@ class Findings:
     judgement: Judgement
     sentences: tuple[AnswerSentence, ...] = ()
     note: str = ""
+    candidates: tuple[Passage, ...] = ()
 
     @property
     def may_answer(self) -> bool:
@@ -48,68 +40,12 @@ class Findings:
         return self.judgement.answer_present or self.judgement.is_unsure
 
 
-@dataclass(slots=True)
-class Draft:
-    """What a writer wrote: the supported sentences, how many it drafted, and what it said about them.
-
-    `can_refuse`: the writer read the passages and may find that they do not answer. `is_degraded`: a language model
-    failed to write the answer, or to finish it.
-    """
-
-    writer: str
-    can_refuse: bool = False
-    sentences: list[AnswerSentence] = field(default_factory=list)
-    drafted: int = 0
-    usage: TokenUsage = field(default_factory=TokenUsage)
-    is_missing_part: bool = False
-    is_degraded: bool = False
-
-    async def count_sentences(self, events: AsyncGenerator[WriterEvent]) -> AsyncGenerator[WriterEvent]:
-        """Yields the events of a writer and counts its sentences, supported or not."""
-        async with aclosing(events):
-            async for event in events:
-                self.drafted += isinstance(event, AnswerSentence)
-                yield event
-
-    def add(self, event: WriterEvent) -> AnswerSentence | None:
-        """Adds an event that passed the verifier, and returns it if it is a sentence."""
-        if isinstance(event, TokenUsage):
-            self.usage += event
-        elif isinstance(event, MissingPart):
-            self.is_missing_part = True
-        else:
-            self.sentences.append(event)
-            return event
-        return None
-
-
-async def keep_supported(
-    draft: AsyncGenerator[WriterEvent], verifier: Verifier, clock: StageClock | None = None
-) -> AsyncGenerator[WriterEvent]:
-    """Yields the sentences of a draft that their evidence supports, each citing only the words that support it."""
-    clock = clock or StageClock()
-    async with aclosing(draft):
-        while True:
-            with clock.measure("write"):
-                event = await anext(draft, None)
-            if event is None:
-                return
-            if isinstance(event, AnswerSentence):
-                with clock.measure("verify"):
-                    support = await verifier.support(event.text, event.evidence)
-                # Not "below the threshold", which is also false for a probability that is not a number.
-                if not (support.evidence and support.probability >= SUPPORT_THRESHOLD):
-                    continue
-                event = replace(event, evidence=support.evidence, support=support.probability)
-            yield event
-
-
 def build_reply(found: Findings, quotable: Findings, draft: Draft, trace: Trace) -> Reply:
-    """Returns an answer of the supported sentences; if there are none, an unsure reply or a refusal.
+    """Returns an answer of what the draft shows; if that is nothing, an unsure reply or a refusal.
 
     `quotable` has the same passages and evidence, with what goes on in the chunks next to them.
     """
-    if draft.sentences:
+    if draft.shown:
         return _build_answer(found, draft, trace)
     understanding, judgement = found.understanding, found.judgement
     reason = judgement.refusal or (
@@ -119,9 +55,8 @@ def build_reply(found: Findings, quotable: Findings, draft: Draft, trace: Trace)
     )
     # An exercise is not quoted as an answer, but it may be the closest that the book has.
     is_exercise_only = judgement.answer_present and has_only_exercises(quotable.judgement.evidence)
-    # A draft without a supported sentence does not show that the book says nothing; a writer who says so does.
-    is_denied = draft.is_missing_part and not draft.drafted
-    if judgement.is_unsure or is_exercise_only or (judgement.answer_present and not is_denied):
+    # If the local reader and the language model disagree, the reader of the book decides.
+    if judgement.answer_present or (judgement.is_unsure and not draft.is_denied):
         passages = quotable.retrieval.passages
         quotes = quote_closest(understanding, passages, quotable.judgement, with_exercises=is_exercise_only)
         if quotes:
@@ -133,16 +68,23 @@ def build_reply(found: Findings, quotable: Findings, draft: Draft, trace: Trace)
 
 
 def _build_answer(found: Findings, draft: Draft, trace: Trace) -> Answer:
-    judgement = found.judgement
-    used = {evidence.chunk_id for sentence in draft.sentences for evidence in sentence.evidence}
-    passages = tuple(passage for passage in found.retrieval.passages if passage.chunk.id in used)
-    missing = _find_missing_parts(found.understanding, judgement, draft.sentences)
+    judgement, sentences = found.judgement, tuple(draft.shown)
+    used = {evidence.chunk_id for sentence in sentences for evidence in sentence.evidence}
+    known = {passage.chunk.id: passage for passage in (*found.retrieval.passages, *found.candidates)}
+    passages = tuple(passage for name, passage in known.items() if name in used)
+    retrieved = dict.fromkeys((*found.retrieval.passages, *passages))
+    trace = replace(trace, retrieval=replace(found.retrieval, passages=tuple(retrieved)))
+    missing = _find_missing_parts(found.understanding, judgement, sentences)
     is_partial = judgement.is_partial or draft.is_missing_part or bool(missing)
-    # A language model may answer a part from other words than the evidence, so what it leaves out is not known.
-    missing = () if draft.can_refuse else missing
-    # An unsure judgement only leads to sentences if a language model read the passages and found the answer.
-    judgement = replace(judgement, is_partial=is_partial, missing_parts=missing, refusal=None, is_unsure=False)
-    return Answer(tuple(draft.sentences), passages, judgement, trace)
+    if draft.is_by_model:
+        missing = ()  # it may answer a part from other words than the evidence, so what it leaves out is not known
+        if not judgement.answer_present:  # it found the answer in what the local reader was not sure of
+            relevant = tuple(passage.chunk.id for passage in passages)
+            judgement = replace(judgement, relevant_chunk_ids=relevant, quality="Partial")
+    quality = "Partial" if is_partial else judgement.quality
+    judgement = replace(judgement, is_partial=is_partial, missing_parts=missing, quality=quality)
+    judgement = replace(judgement, refusal=None, is_unsure=False)
+    return Answer(sentences, passages, judgement, trace)
 
 
 def has_only_exercises(evidence: Sequence[Evidence]) -> bool:

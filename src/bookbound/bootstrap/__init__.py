@@ -10,6 +10,7 @@ from bookbound.bootstrap.book_opener import open_pipeline as open_pipeline
 from bookbound.bootstrap.book_opener import writer_name as writer_name
 from bookbound.bootstrap.components import build_book_settings as build_book_settings
 from bookbound.bootstrap.components import build_embedder as build_embedder
+from bookbound.bootstrap.components import build_llm_client as build_llm_client
 from bookbound.bootstrap.components import build_store as build_store
 from bookbound.bootstrap.components import index_book as index_book
 from bookbound.bootstrap.components import read_book as read_book

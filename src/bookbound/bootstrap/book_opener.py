@@ -18,7 +18,7 @@ from bookbound.bootstrap import book_catalogue, components
 from bookbound.domain.book_ref import ALL_BOOKS, UNNAMED_BOOK, BookRef
 from bookbound.domain.errors import BookboundError, BookNotFoundError, EmbedderMismatchError, IndexNotFoundError
 from bookbound.domain.manifest import Manifest
-from bookbound.domain.ports import Agent, AnswerWriter, Assessor, Index
+from bookbound.domain.ports import Agent, AnswerModel, Assessor, Index
 from bookbound.library import Book, ConversationOptions, EventLoopThread
 from bookbound.settings import Settings, format_index_option
 
@@ -46,18 +46,18 @@ async def open_engine(settings: Settings) -> Engine:
 
     is_strong = settings.reader == "strong"
     networks = {STRONG_READER_FILE: is_strong, FAST_READER_FILE: True, EMBEDDER_FILE: settings.embedder == "local"}
-    preload = [name for name, is_used in networks.items() if is_used]
-    socket = os.environ.get(SOCKET_VARIABLE)
-    models = ModelRuntime(threads=settings.model_threads, preload=preload, socket=socket)  # during the imports below
+    preload = [name for name, is_used in networks.items() if is_used]  # during the imports below
+    models = ModelRuntime(threads=settings.model_threads, preload=preload, socket=os.environ.get(SOCKET_VARIABLE))
 
     from bookbound.answering.grounding.verifier import CrossEncoderVerifier
     from bookbound.answering.reading.answerability import CrossEncoderAssessor
+    from bookbound.answering.writers.quotes.quote_writer import QuoteWriter
     from bookbound.models.cross_encoder import CrossEncoder
 
     opened = AsyncExitStack()
     try:
         opened.callback(models.close)
-        writer, fallback_writer, agent = _build_writers(settings, opened)
+        model, agent = _build_language_model(settings, opened)
         embedder = components.build_embedder(settings, models)
         opened.push_async_callback(embedder.close)
         fast = CrossEncoder(models, "fast")
@@ -70,9 +70,11 @@ async def open_engine(settings: Settings) -> Engine:
         return Engine(
             embedder=embedder,
             assessor=assessor,
-            writer=writer,
+            quotes=QuoteWriter(),
             verifier=CrossEncoderVerifier(strong or fast),
-            fallback_writer=fallback_writer,
+            model=model,
+            quotes_on_failure=settings.on_llm_failure == "quotes",
+            hides_unverified=settings.unverified == "hide",
             agent=agent,
             quick_assessor=CrossEncoderAssessor(fast),
             answer_seconds=settings.answer_timeout_seconds,
@@ -83,16 +85,12 @@ async def open_engine(settings: Settings) -> Engine:
         raise
 
 
-def _build_writers(
-    settings: Settings, opened: AsyncExitStack
-) -> tuple[AnswerWriter, AnswerWriter | None, Agent | None]:
-    from bookbound.answering.writers.quotes.quote_writer import QuoteWriter
-
+def _build_language_model(settings: Settings, opened: AsyncExitStack) -> tuple[AnswerModel | None, Agent | None]:
     if not settings.llm_model:
-        return QuoteWriter(), None, None
-    writer, agent, close = components.build_language_model(settings)
+        return None, None
+    model, agent, close = components.build_language_model(settings)
     opened.push_async_callback(close)
-    return writer, QuoteWriter() if settings.on_llm_failure == "quotes" else None, agent
+    return model, agent
 
 
 def build_other_editions(settings: Settings, others: Sequence[BookRef]) -> OtherEditions | None:
@@ -206,8 +204,10 @@ class PipelineVariants:
         key = options.model or agent.name, temperature
         if key not in self._agents:
             settings = replace(self._settings, llm_model=key[0], llm_temperature=key[1])
-            _, self._agents[key], close = components.build_language_model(settings)
+            _, opened, close = components.build_language_model(settings)
             self._opened.push_async_callback(close)
+            assert opened is not None  # it has the service of `agent`
+            self._agents[key] = opened
         return self._agents[key]
 
     async def _find_book(self, ref: BookRef) -> OpenBook:

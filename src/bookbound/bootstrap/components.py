@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from bookbound.domain.book_ref import ALL_BOOKS, UNNAMED_BOOK
 from bookbound.domain.errors import ConfigError, InvalidInputError
-from bookbound.domain.ports import Agent, AnswerWriter, Assessor, Embedder, IndexStore, LanguageModel
+from bookbound.domain.llm_providers import DEFAULT_LLM_PROVIDER, LLM_PROVIDERS
+from bookbound.domain.ports import Agent, AnswerModel, Assessor, Embedder, IndexStore, LanguageModel
 from bookbound.library import EventLoopThread
 from bookbound.services import build_missing_packages_error, validate_key, validate_url
 from bookbound.settings import Settings
@@ -60,20 +61,52 @@ def build_reranker(settings: Settings, reader: Assessor) -> CohereRerankAssessor
     return CohereRerankAssessor(cohere, reader, settings.reranker_model)
 
 
-def build_language_model(settings: Settings) -> tuple[AnswerWriter, Agent, Callable[[], Awaitable[None]]]:
-    """Returns a writer and an agent that use the language model of the settings, and the function that closes it."""
-    _require_key(settings, "llm_model", "llm_key", "llm_url")
-    with require_extra("agents", "llm_model"):
-        from bookbound.answering.writers.llm.language_model_writer import LanguageModelAgent, LanguageModelWriter
-        from bookbound.answering.writers.llm.openai_agents import OpenAIAgentsModel
-    model: LanguageModel = OpenAIAgentsModel(
-        settings.llm_model or "",
-        url=validate_url(settings.llm_url, "llm_url") if settings.llm_url else None,
-        key=validate_key(settings.llm_key, "llm_key") if settings.llm_key else None,
-        api=settings.llm_api,
-        temperature=settings.llm_temperature,
-    )
-    return LanguageModelWriter(model), LanguageModelAgent(model), model.close
+def build_language_model(settings: Settings) -> tuple[AnswerModel, Agent | None, Callable[[], Awaitable[None]]]:
+    """Returns a writer and an agent that use the language model of the settings, and the function that closes it.
+
+    There is an agent only for a service with OpenAI's API.
+    """
+    model = build_llm_client(settings)
+    from bookbound.answering.writers.llm.language_model_writer import LanguageModelWriter
+    from bookbound.answering.writers.llm.searching_agent import LanguageModelAgent
+
+    agent = LanguageModelAgent(model) if LLM_PROVIDERS[settings.llm_provider].has_openai_api else None
+    return LanguageModelWriter(model), agent, model.close
+
+
+def build_llm_client(settings: Settings) -> LanguageModel:
+    """Returns the language model of the settings."""
+    if not settings.llm_model:
+        raise ConfigError("There is no language model. Set `llm_model` to the name of one.")
+    provider = LLM_PROVIDERS[settings.llm_provider]
+    if not provider.url and provider.needs_key and not settings.llm_url:
+        raise ConfigError(f"{provider.title} needs the address of your resource: set `llm_url`.")
+    if provider.needs_key and not settings.llm_key and not (provider.has_openai_api and settings.llm_url):
+        raise ConfigError(_describe_missing_key(settings.llm_provider))
+    if settings.llm_api != "chat" and not provider.has_openai_api:
+        raise ConfigError(f"`llm_api` is only for services with OpenAI's API. Leave it out for {provider.title}.")
+    url = validate_url(settings.llm_url, "llm_url") if settings.llm_url else provider.url or None
+    key = validate_key(settings.llm_key, "llm_key") if settings.llm_key else None
+    needed_by = "llm_model" if settings.llm_provider == DEFAULT_LLM_PROVIDER else "llm_provider"
+    with require_extra(provider.extra, needed_by):
+        if provider.has_openai_api:
+            from bookbound.answering.writers.llm.openai_agents import OpenAIAgentsModel
+
+            return OpenAIAgentsModel(
+                settings.llm_model, url=url, key=key, api=settings.llm_api, temperature=settings.llm_temperature
+            )
+        from bookbound.answering.writers.llm.pydantic_ai import PydanticAIModel
+
+        return PydanticAIModel(
+            settings.llm_provider, settings.llm_model, url=url, key=key, temperature=settings.llm_temperature
+        )
+
+
+def _describe_missing_key(name: str) -> str:
+    provider = LLM_PROVIDERS[name]
+    variables = " or ".join(f"`{variable}`" for variable in ("llm_key", *provider.key_variables))
+    instead = ", or `llm_url` for a service of your own" if provider.has_openai_api else ""
+    return f"The setting `llm_model` needs a key: set {variables} in the environment{instead}."
 
 
 def _build_cohere_client(settings: Settings, setting: str) -> CohereClient:
@@ -95,7 +128,7 @@ def require_extra(name: str, needed_by: str, kind: str = "setting") -> Iterator[
     """Reports a missing package in this block with the command that installs it."""
     try:
         yield
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         if (error.name or "").partition(".")[0] == "bookbound":
             raise
         raise build_missing_packages_error(f"The {kind} `{needed_by}`", name) from error

@@ -18,9 +18,10 @@ from bookbound.bootstrap.book_catalogue import find_source
 from bookbound.bootstrap.components import index_book
 from bookbound.contracts.serialization import serialize_error
 from bookbound.domain.errors import ConfigError, SourceError
+from bookbound.domain.manifest import utc_now
 from bookbound.indexing.store.qdrant_reader import SOURCE_SCHEME, CollectionAddress
 from bookbound.server.query_log import log_folder
-from bookbound.server.reindexing import Reindexing, ReindexState, ReindexStatus, utc_now
+from bookbound.server.reindexing import Reindexing, ReindexState, ReindexStatus
 from bookbound.server.telemetry.log_format import configure_logging, describe_traceback
 from bookbound.settings import Settings
 from bookbound.sources.collection.payload_fields import PayloadReader

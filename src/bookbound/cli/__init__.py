@@ -13,6 +13,7 @@ import bookbound
 from bookbound.cli import (
     ask_command,
     key_commands,
+    llm_commands,
     log_commands,
     published_index_commands,
     serve_commands,
@@ -56,6 +57,7 @@ for command, name, example in (
     app.command(name, epilog=f"Example: bookbound {name} {example}".rstrip())(command)
 app.add_typer(log_commands.log_app, name="log")
 app.add_typer(key_commands.key_app, name="key")
+app.add_typer(llm_commands.llm_app, name="llm")
 
 
 def run_command_line(bootstrap: Bootstrap) -> NoReturn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import asdict, replace
 from enum import StrEnum
 from functools import partial
@@ -16,6 +16,7 @@ import typer
 
 from bookbound.cli import exit_codes, options, reply_view, terminal
 from bookbound.cli.book_access import open_book
+from bookbound.cli.progress_view import show_progress
 from bookbound.contracts import serialization
 from bookbound.contracts.serialization import JsonObject
 from bookbound.domain.errors import InvalidInputError
@@ -46,6 +47,7 @@ class AskArguments(NamedTuple):
     k: int = 5
     threshold: float | None = None
     verbose: bool = False
+    shows_progress: bool = False
 
 
 class ContractReply(NamedTuple):
@@ -77,7 +79,9 @@ def serialize_contract_error(contract: ContractName, error: Exception) -> JsonOb
 def _ask_canonical(arguments: AskArguments, opener: BookFactory) -> ContractReply:
     k, threshold = arguments.k, arguments.threshold or 0.0
     question = Question(arguments.text, arguments.selection, AnswerScope.SELECTION, k, threshold)
-    reply = opener().ask(question.text, selection=question.selection, k=k, threshold=threshold)
+    book = opener()
+    with show_progress() if arguments.shows_progress else nullcontext() as on_event:
+        reply = book.ask(question.text, selection=question.selection, k=k, threshold=threshold, on_event=on_event)
     lines = reply_view.format_reply(reply, arguments.verbose, threshold)
     return ContractReply(isinstance(reply, Answer), serialization.serialize_reply(reply), lines)
 
@@ -175,7 +179,7 @@ def ask(
     as_json = as_json or output_format is options.OutputFormat.JSON
     with exit_codes.exit_on_error(as_json, partial(serialize_contract_error, contract)), ExitStack() as stack:
         selection = _read_argument(selected_text) if selected_text else None
-        arguments = AskArguments(_read_argument(text), selection, k, threshold, verbose)
+        arguments = AskArguments(_read_argument(text), selection, k, threshold, verbose, not as_json)
         settings = load_settings(index=index, book=book, edition=edition)
         reply = ask_by_contract(contract, arguments, lambda: stack.enter_context(open_book(ctx.obj, settings)))
         terminal.print_result(reply.json, reply.lines, as_json)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bookbound.cli.terminal import BLANK_LINE, COLUMN_GAP, StyledLine, StyledText, styled
-from bookbound.domain.reply_blocks import CUT_MARK, ReplyBlock
+from bookbound.domain.judgement import Evidence
+from bookbound.domain.reply_blocks import CUT_MARK, UNVERIFIED_MARK, ReplyBlock
 
 MAX_GRID_CHARS = 96
 """A wider table is shown row by row."""
 MARK_STYLE, CODE_STYLE = "bold", "green"
+CLOSEST_WORDS = " The closest words of the book: "
 CharSpans = Sequence[tuple[int, int]]
 
 
@@ -21,7 +23,11 @@ def format_completed_question(question: str) -> list[StyledLine]:
 def format_block(
     block: ReplyBlock, citations: str = "", marks: CharSpans = (), item_citations: Sequence[str] = ()
 ) -> Iterator[StyledLine]:
-    """The lines of a block; the citations follow its last words or each item, and the words at `marks` stand out."""
+    """The lines of a block; the citations follow its last words or each item, and the words at `marks` stand out.
+
+    Those of a block that is not verified follow the closest words, because only these are the book's.
+    """
+    citations, of_closest = (citations, "") if block.is_verified else ("", citations)
     cited = ((f" {citations}", "cyan"),) if citations else ()
     match block.kind:
         case "list":
@@ -38,6 +44,21 @@ def format_block(
             yield styled((block.text, "bold"), *cited)
         case _:
             yield styled(*_mark_words(block.text, marks), *cited)
+    if not block.is_verified:
+        yield _format_unverified(block.closest, citations=of_closest)
+    for at, closest in block.unverified_rows:
+        yield _format_unverified(closest, block.rows[at][0])
+
+
+def _format_unverified(closest: Evidence | None, name: str = "", indent: int = 0, citations: str = "") -> StyledLine:
+    """The mark of what a language model says and the book does not prove, with the words that are closest.
+
+    A row of a table is named by its first cell.
+    """
+    mark = f"{name}: {UNVERIFIED_MARK}" if name else UNVERIFIED_MARK
+    words = f"“{' '.join(closest.text.split())}”" if closest else ""
+    cited = (f" {citations}" if words and citations else "", "cyan")
+    return styled((mark, "yellow"), CLOSEST_WORDS * bool(words), (words, "italic"), cited, indent=indent)
 
 
 def _format_own_line(citations: str) -> Iterator[StyledLine]:
@@ -50,6 +71,8 @@ def _format_list(block: ReplyBlock, citations: Sequence[str]) -> Iterator[Styled
         marker = f"{item.number or '•'} "
         end = (f" {cited}", "cyan") if cited else ""
         yield styled(marker, item.text, end, indent=2 * item.level, hanging_indent=len(marker))
+        if not item.is_verified:
+            yield _format_unverified(item.quote, indent=2 * item.level + len(marker))
 
 
 def _format_cells(block: ReplyBlock) -> Iterator[StyledLine]:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -26,7 +25,7 @@ from bookbound.cli.eval_command import (
 from bookbound.cli.exit_codes import EXIT_ANSWERED, EXIT_REFUSED, exit_on_error, exit_without_cleanup
 from bookbound.cli.options import BookOption, EditionOption, IndexOption, file_option
 from bookbound.domain.errors import ConfigError
-from bookbound.domain.manifest import Manifest
+from bookbound.domain.manifest import Manifest, utc_now
 from bookbound.settings import ENVIRONMENT_PREFIX, SETTINGS_FILE, Settings, load_settings
 
 if TYPE_CHECKING:
@@ -179,7 +178,7 @@ def _build_calibration(choice: CurvePoint, wanted: float, questions: int, result
         precision=round(choice.precision or 0.0, 4),
         coverage=round(choice.coverage or 0.0, 4),
         generation=manifest.generation,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=utc_now(),
         title=manifest.title,
         kind=manifest.kind,
     )

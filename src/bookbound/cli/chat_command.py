@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 import typer
 
 from bookbound.cli import exit_codes, terminal
-from bookbound.cli.block_view import format_completed_question
 from bookbound.cli.book_access import open_book
 from bookbound.cli.options import BookOption, EditionOption, IndexOption
+from bookbound.cli.progress_view import show_progress
 from bookbound.cli.reply_view import format_passages, format_reply
 from bookbound.domain.errors import BookboundError
-from bookbound.domain.question import MAX_TURN_ANSWER_CHARS, MAX_TURNS, CompletedQuestion, QuestionKind, Turn
-from bookbound.domain.reply import Answer, AnswerSentence, PipelineEvent, Reply
+from bookbound.domain.question import MAX_TURN_ANSWER_CHARS, MAX_TURNS, QuestionKind, Turn
+from bookbound.domain.reply import Answer, Reply
 from bookbound.library import Book
 from bookbound.settings import load_settings
 
@@ -27,6 +26,8 @@ HELP = {
     "/quit": "end, as Ctrl-D does",
 }
 # A question may begin with a path.
+UNREAD_KINDS = (QuestionKind.SMALL_TALK, QuestionKind.OTHER_LANGUAGE)
+"""What is replied to without reading the book."""
 END_WORDS = ("/quit", "/exit", "quit", "exit")
 _COMMAND = re.compile(r"(?P<name>/[A-Za-z]+)(?:\s[^/]*)?")
 
@@ -42,7 +43,7 @@ class ChatSession:
     def ask(self, question: str) -> int:
         """Print the reply to a question or follow-up, or what is wrong with it, and return its exit code."""
         try:
-            with _show_progress() as on_event:
+            with show_progress(starts_at_once=True) as on_event:
                 reply = self._book.ask(question, conversation=self._turns, on_event=on_event)
         except BookboundError as error:
             terminal.flush_stdout()
@@ -59,7 +60,7 @@ class ChatSession:
             case "/clear":
                 self._turns, self._last_reply = [], None
                 terminal.print_line(("The conversation is forgotten.", "dim"))
-            case "/sources" if self._last_reply and self._last_reply.trace.question_kind is QuestionKind.SMALL_TALK:
+            case "/sources" if self._last_reply and self._last_reply.trace.question_kind in UNREAD_KINDS:
                 terminal.print_line("No passage of the book was read for this reply.")
             case "/sources" if self._last_reply:
                 terminal.print_lines(format_passages(self._last_reply.trace.retrieval.passages))
@@ -135,29 +136,3 @@ def read_line(is_interactive: bool) -> str | None:
     except KeyboardInterrupt:
         print()
         raise
-
-
-@contextmanager
-def _show_progress() -> Iterator[Callable[[PipelineEvent], None] | None]:
-    """A function that shows each sentence as it is written; on a terminal only, and until the reply is complete."""
-    if not sys.stdout.isatty():
-        yield None
-        return
-    from rich.live import Live
-    from rich.text import Text
-
-    shown: list[terminal.StyledLine] = []
-    with Live(Text("…"), console=terminal.create_console(sys.stdout), transient=True, auto_refresh=False) as live:
-
-        def on_event(event: PipelineEvent) -> None:
-            if isinstance(event, CompletedQuestion):
-                shown.extend(format_completed_question(event.text))
-            elif isinstance(event, AnswerSentence):
-                shown.append(terminal.styled(event.text))
-            if live.is_started:
-                live.update(
-                    Text("\n").join(Text.assemble(*line.pieces) for line in [*shown, terminal.styled("…")]),
-                    refresh=True,
-                )
-
-        yield on_event

@@ -34,7 +34,7 @@ from bookbound.domain.reply import (
     shorten,
 )
 from bookbound.domain.reply_blocks import build_blocks
-from bookbound.domain.trace import Trace
+from bookbound.domain.trace import SentenceCounts, Trace
 
 if TYPE_CHECKING:
     from bookbound.contracts.agent import AgentResponse
@@ -48,8 +48,8 @@ REFUSAL_EXPLANATIONS = {
     RefusalReason.SELECTED_TEXT_MISSING: "Only the selected text was read. Select more of it, or nothing.",
 }
 MODEL_FAILED_MESSAGE = "The language model gave no usable answer; this is the book's own wording."
-MODEL_INTERRUPTED_MESSAGE = "The language model stopped early; the end of the answer may be missing."
-MODEL_UNREACHABLE_MESSAGE = "The language model could not be reached; it might have found an answer."
+MODEL_INTERRUPTED_MESSAGE = "The language model failed before it had finished this answer."
+MODEL_MISSED_MESSAGE = "The language model failed; it might have found an answer."
 
 
 def format_agent_reply(reply: AgentResponse, verbose: bool) -> Iterator[StyledLine]:
@@ -91,7 +91,7 @@ def format_reply(reply: Reply, verbose: bool = False, threshold: float = 0.0) ->
         yield from (styled((trace.note, "dim")), BLANK_LINE)
     if isinstance(reply, Answer):
         yield from format_answer(reply)
-    elif trace.question_kind is not QuestionKind.SMALL_TALK:
+    elif trace.question_kind not in (QuestionKind.SMALL_TALK, QuestionKind.OTHER_LANGUAGE):
         yield from format_unsure(reply) if isinstance(reply, Unsure) else format_refusal(reply, threshold)
         yield from (BLANK_LINE, styled((reply.reservation, "bold yellow"))) if reply.reservation else ()
     yield from _format_selection(reply.trace.retrieval)
@@ -103,16 +103,21 @@ def format_answer(answer: Answer) -> Iterator[StyledLine]:
     """The blocks, the numbers of their sources after the last block with the same ones, then notes, then sources."""
     sources = answer.sources
     blocks = [(block, _format_numbers(block.evidence, sources)) for block in answer.blocks]
-    for (block, numbers), (_, next_numbers) in zip(blocks, [*blocks[1:], (None, "")], strict=True):
+    for (block, numbers), (following, next_numbers) in zip(blocks, [*blocks[1:], (None, "")], strict=True):
         by_item = [_format_numbers([item.quote], sources) for item in block.items]
-        cited = numbers if numbers != next_numbers else ""
+        continues = following is not None and block.is_verified and following.is_verified
+        cited = "" if continues and numbers == next_numbers else numbers
         yield from format_block(block, cited, answer.find_marks(block), by_item if len({*by_item}) > 1 else ())
         yield BLANK_LINE
-    for note in (answer.reservation, _describe_model_failure(answer), _describe_edition_differences(answer)):
+    notes = (answer.reservation, answer.verification_note, _describe_model_failure(answer))
+    for note in (*notes, _describe_edition_differences(answer)):
         if note:
             yield styled((note, "bold yellow"))
             yield BLANK_LINE
     shown = {quote.text for sentence in answer.sentences for quote in sentence.evidence if quote.text in sentence.text}
+    shown |= {
+        sentence.evidence[0].text for sentence in answer.sentences if sentence.evidence and not sentence.is_verified
+    }
     for source in sources:
         yield from _format_source(source)
         for quote in source.quotes:
@@ -128,7 +133,7 @@ def format_unsure(unsure: Unsure) -> Iterator[StyledLine]:
     """The statement, then the quotes that come closest, each section with its place."""
     yield styled((unsure.text, "bold yellow"))
     if unsure.trace.degraded:
-        yield styled(MODEL_UNREACHABLE_MESSAGE)
+        yield styled(MODEL_MISSED_MESSAGE)
     for source in group_by_section(unsure.closest):
         yield BLANK_LINE
         for at, block in enumerate(build_blocks(AnswerSentence(quote.text, (quote,)) for quote in source.quotes)):
@@ -140,7 +145,7 @@ def format_unsure(unsure: Unsure) -> Iterator[StyledLine]:
 def format_refusal(refusal: Refusal, threshold: float = 0.0) -> Iterator[StyledLine]:
     """The refusal, its reason, and the closest sections."""
     found = [passage for passage in refusal.trace.retrieval.passages if passage.chunk.id != SELECTION_CHUNK_ID]
-    reason = MODEL_UNREACHABLE_MESSAGE if refusal.trace.degraded else _explain_refusal(refusal.kind, found, threshold)
+    reason = MODEL_MISSED_MESSAGE if refusal.trace.degraded else _explain_refusal(refusal.kind, found, threshold)
     yield styled((refusal.text, "bold yellow"))
     yield styled(reason)
     if refusal.closest:
@@ -215,8 +220,7 @@ def _explain_refusal(reason: RefusalReason, found: Sequence[Passage], threshold:
 def _describe_model_failure(answer: Answer) -> str:
     if not answer.trace.degraded:
         return ""
-    is_quoted = all(any(each.text == sentence.text for each in sentence.evidence) for sentence in answer.sentences)
-    return MODEL_FAILED_MESSAGE if is_quoted else MODEL_INTERRUPTED_MESSAGE
+    return MODEL_FAILED_MESSAGE if answer.trace.writer == "quotes" else MODEL_INTERRUPTED_MESSAGE
 
 
 def _describe_edition_differences(answer: Answer) -> str:
@@ -236,10 +240,18 @@ def _format_trace(reply: Reply) -> Iterator[StyledLine]:
         ("Relevant", relevant),
         ("Time", ", ".join(f"{name} {value:.1f} ms" for name, value in trace.milliseconds.items())),
         ("Writer", _describe_writer(trace)),
+        *([("Sentences", _describe_counts(trace.sentences))] if any(trace.sentences) else []),
     ]
     yield from format_table([*rows, ("Embedder", trace.embedder), ("Generation", trace.generation)])
     yield BLANK_LINE
     yield from format_passages(trace.retrieval.passages)
+
+
+def _describe_counts(counts: SentenceCounts) -> str:
+    shown = (
+        "none of them shown" if counts.is_withheld else f"{counts.unverified} not verified, {counts.dropped} dropped"
+    )
+    return f"{counts.verified} verified, {shown}"
 
 
 def _describe_writer(trace: Trace) -> str:

@@ -13,6 +13,7 @@ from bookbound.contracts.serialization import serialize_error
 from bookbound.contracts.source_url import URL_PATTERN, build_source_url
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.errors import BookboundError, BookIndexError, ConfigError, InvalidInputError, ServiceError
+from bookbound.domain.question import QuestionKind
 from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, Answer
 from bookbound.domain.trace import StageClock
 from bookbound.library import Book
@@ -172,13 +173,16 @@ def ask(query: AgentQuery | str, book: Book) -> AgentResponse | AgentError:
 
 def ask_or_raise(query: AgentQuery, book: Book) -> AgentResponse | AgentError:
     """Answer from the book and raise failures; only `no_context`, no passage above the threshold, is returned."""
-    reply = book.ask(query.text, k=query.top_k, threshold=query.relevance_threshold, allow_fallback=False)
+    threshold = query.relevance_threshold
+    reply = book.ask(query.text, k=query.top_k, threshold=threshold, allow_fallback=False, hides_unverified=True)
+    is_searched = reply.trace.question_kind is not QuestionKind.OTHER_LANGUAGE
     best = max((passage.score for passage in reply.trace.retrieval.passages), default=None)
-    if best is None or best < query.relevance_threshold:
-        found = "nothing was found" if best is None else f"best score {best:.4f} < {query.relevance_threshold}"
+    if is_searched and (best is None or best < threshold):
+        found = "nothing was found" if best is None else f"best score {best:.4f} < {threshold}"
         return AgentError("no_context", NOT_IN_BOOK_MESSAGE, f"{FAILURE_STATES['no_context']}: {found}")
+    refusal = NOT_IN_BOOK_MESSAGE if is_searched else reply.text
     return AgentResponse(
-        answer=reply.full_text if isinstance(reply, Answer) else NOT_IN_BOOK_MESSAGE,
+        answer=reply.full_text if isinstance(reply, Answer) else refusal,
         sources=_collect_sources(reply) if isinstance(reply, Answer) else [],
         has_relevant_context=isinstance(reply, Answer),
         retrieval_time_ms=reply.trace.retrieval_ms,

@@ -14,7 +14,7 @@ from bookbound.contracts.serialization import truncate
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Judgement, RetrievalQuality
 from bookbound.domain.question import SELECTION_CHUNK_ID, AnswerScope, Question
-from bookbound.domain.reply import NOT_IN_BOOK_MESSAGE, SUPPORT_THRESHOLD, Answer, Reply
+from bookbound.domain.reply import MAX_ANSWER_SENTENCES, NOT_IN_BOOK_MESSAGE, Answer, Reply
 
 # A longer chunk is cut and not rejected: the contract limits the field, and our chunks may be longer.
 MAX_CHUNK_TEXT_CHARS = 2000
@@ -35,7 +35,13 @@ class AskRequest(BaseModel):
     )
 
     def to_question(self) -> Question:
-        return Question(self.question, self.selected_text, AnswerScope.SELECTION)
+        return Question(
+            self.question,
+            self.selected_text,
+            AnswerScope.SELECTION,
+            max_sentences=MAX_ANSWER_SENTENCES,
+            hides_unverified=True,
+        )
 
 
 class ChunkReference(BaseModel):
@@ -142,7 +148,7 @@ class AskResponse(BaseModel):
             answer=answer.full_text if answer else NOT_IN_BOOK_MESSAGE,
             sources=[chunk.chunk_id for chunk in chunks],
             matched_chunks=chunks,
-            grounded=answer is not None and all(sentence.support >= SUPPORT_THRESHOLD for sentence in answer.sentences),
+            grounded=answer is not None and all(sentence.is_verified for sentence in answer.sentences),
             retrieval_quality=None if question.scope is AnswerScope.SELECTION else reply.judgement.quality,
         )
 

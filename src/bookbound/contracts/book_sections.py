@@ -12,7 +12,8 @@ from bookbound.domain.judgement import Evidence
 from bookbound.domain.outline import split_sections
 from bookbound.domain.ports import Index
 from bookbound.domain.reply import AnswerSentence
-from bookbound.domain.reply_blocks import build_blocks, escape_markdown, render_markdown
+from bookbound.domain.reply_blocks import build_blocks
+from bookbound.domain.reply_markdown import escape_markdown, render_markdown
 
 MAX_NAMED_SECTIONS = 10
 """The number of sections that an error message names."""

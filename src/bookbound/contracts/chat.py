@@ -65,7 +65,7 @@ class ChatRequest(BaseModel):
 
     def to_question(self) -> Question:
         scope, turns = AnswerScope.SELECTION_THEN_BOOK, parse_history(self.history, self.question)
-        return Question(self.question, self.selected_text, scope, self.top_k, conversation=turns)
+        return Question(self.question, self.selected_text, scope, self.top_k, conversation=turns, hides_unverified=True)
 
 
 def parse_history(history: Any, question: str) -> tuple[Turn, ...]:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from bookbound.contracts.chat import parse_history
 from bookbound.contracts.serialization import build_highlight_link
+from bookbound.contracts.v1_models import VerificationModel
 from bookbound.domain.book_ref import ALL_BOOKS, BookRef, sort_newest_first
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.question import Question
@@ -174,7 +175,7 @@ class CompletionChoice(BaseModel):
 
 
 class ChatCompletion(BaseModel):
-    """The reply; `citations` and `status` are our own fields."""
+    """The reply; `citations`, `verification` and `status` are our own fields."""
 
     id: str
     object: Literal["chat.completion"] = "chat.completion"
@@ -183,6 +184,7 @@ class ChatCompletion(BaseModel):
     choices: list[CompletionChoice]
     usage: CompletionUsage
     citations: list[CitedSectionModel]
+    verification: VerificationModel
     status: Literal["answered", "unsure", "refused"]
 
 

@@ -30,6 +30,7 @@ from bookbound.contracts.chat_completion_models import (
     list_models,
 )
 from bookbound.contracts.request_context import RequestContext
+from bookbound.contracts.serialization import serialize_counts
 from bookbound.contracts.source_url import build_markdown_link, build_source_url
 from bookbound.contracts.v1 import EVENT_STREAM_TYPE
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
@@ -37,8 +38,18 @@ from bookbound.domain.chunk import Place
 from bookbound.domain.errors import BookboundError, BookNotFoundError, InvalidInputError
 from bookbound.domain.judgement import Judgement
 from bookbound.domain.question import QuestionKind
-from bookbound.domain.reply import Answer, AnswerSentence, PipelineEvent, Refusal, Reply, Unsure, join_sentences
-from bookbound.domain.reply_blocks import escape_markdown
+from bookbound.domain.reply import (
+    Answer,
+    AnswerSentence,
+    PipelineEvent,
+    Progress,
+    Refusal,
+    Reply,
+    Unsure,
+    join_sentences,
+)
+from bookbound.domain.reply_blocks import MAX_TITLE_CHARS
+from bookbound.domain.reply_markdown import escape_markdown
 
 PATHS = ("/v1/chat/completions", "/v1/models", "/v1/models/{model}")
 INVALID_STATUS = 400
@@ -55,6 +66,7 @@ ERROR_KINDS: Mapping[http_contract.ProblemKind, tuple[str, str | None]] = {
 """The type and the code of each error; all others are errors of the server."""
 UNKNOWN_MODEL = "There is no such model: a model is a book.{} To see all of them: GET /v1/models"
 MAX_LISTED_MODELS = 10
+WITHDRAWN_MESSAGE = "**Please ignore the above.**"
 
 
 def build_error_body(problem: http_contract.Problem, context: RequestContext) -> OpenAIError:
@@ -142,8 +154,7 @@ def complete(reply: Reply, body: ChatCompletionRequest, context: RequestContext)
         model=body.model,
         choices=[CompletionChoice(message=AssistantMessage(content=write_content(reply)))],
         usage=CompletionUsage.from_usage(reply.trace.usage),
-        citations=list_citations(reply),
-        status=reply.status.value,
+        **_list_own_fields(reply),
     )
 
 
@@ -153,7 +164,7 @@ def write_content(reply: Reply) -> str:
         pieces = add_links(reply.sentences)
         if reply.trace.question_kind is QuestionKind.ABOUT_BOOK:  # the titles of chapters stay one list
             pieces = [*reply.sentences, " ".join(each for each in pieces if isinstance(each, str))]
-        return join_sentences(pieces, reply.trace.note, reply.reservation)
+        return join_sentences(pieces, reply.trace.note, reply.notes)
     text = escape_markdown(reply.trace.note) or reply.text
     if isinstance(reply, Unsure):
         quotes = (
@@ -196,11 +207,13 @@ async def stream_chunks(
         try:
             yield send({"role": "assistant", "content": ""})
             async for part in split_content(first, rest):
+                if isinstance(part, Progress):
+                    yield send({}, progress=part.value)
+                    continue
                 if isinstance(part, str):
                     yield send({"content": part})
                     continue
-                citations = [each.model_dump(mode="json") for each in list_citations(part)]
-                yield send({}, "stop", citations=citations, status=part.status.value)
+                yield send({}, "stop", **_list_own_fields(part))
                 if wants_usage:
                     usage = CompletionUsage.from_usage(part.trace.usage).model_dump()
                     yield format_event(shared | {"choices": [], "usage": usage})
@@ -210,23 +223,53 @@ async def stream_chunks(
             yield format_event(build_error_body(problem, context).model_dump())
 
 
-async def split_content(first: PipelineEvent, rest: AsyncGenerator[PipelineEvent]) -> AsyncIterator[str | Reply]:
+def _list_own_fields(reply: Reply) -> dict[str, Any]:
+    """The fields of a reply that the API of OpenAI does not have."""
+    return {
+        "citations": [each.model_dump(mode="json") for each in list_citations(reply)],
+        "verification": serialize_counts(reply.trace.sentences),
+        "status": reply.status.value,
+    }
+
+
+async def split_content(
+    first: PipelineEvent, rest: AsyncGenerator[PipelineEvent]
+) -> AsyncIterator[str | Progress | Reply]:
     """The content in parts, as soon as no later sentence can change them, and then the reply."""
-    sentences, sent, may_begin_with_note = list[AnswerSentence](), "", False
+    sentences, sent, is_about_book = list[AnswerSentence](), "", False
     async for event in _prepend(first, rest):
         match event:
+            case Progress():
+                yield event
             case Judgement():
-                # What the book says about itself is certain, and begins with a note that only the reply has.
-                may_begin_with_note = event.probability == 1
-            case AnswerSentence() if not may_begin_with_note:
-                if sentences and find_links(sentences[-1]) != find_links(event):
-                    content = join_sentences(add_links(sentences))
+                is_about_book = event.is_about_book  # it begins with a note that only the reply has
+            case AnswerSentence() if not is_about_book:
+                sentences.append(event)
+                content = _write_certain_content(sentences)
+                if content != sent and content.startswith(sent):
                     yield content.removeprefix(sent)
                     sent = content
-                sentences.append(event)
             case Answer() | Unsure() | Refusal() as reply:
-                yield write_content(reply).removeprefix(sent)
+                content = write_content(reply)
+                # What followed showed that the answer would mislead, so the reply begins again.
+                yield (
+                    content.removeprefix(sent) if content.startswith(sent) else f"\n\n{WITHDRAWN_MESSAGE}\n\n{content}"
+                )
                 yield reply
+
+
+def _write_certain_content(sentences: Sequence[AnswerSentence]) -> str:
+    """The Markdown of the first sentences of an answer, up to where the next one may change its form."""
+    pieces = add_links(sentences)[:-1]  # the next sentence may have the same links
+    while pieces and not isinstance(pieces[-1], str) and _may_change(pieces[-1]):
+        pieces.pop()
+    return join_sentences(pieces)
+
+
+def _may_change(sentence: AnswerSentence) -> bool:
+    """Whether what follows decides about the form: a row of a table, or a short line that may be a heading."""
+    may_be_title = len(sentence.text) <= MAX_TITLE_CHARS and sentence.text[-1:].isalnum()
+    return sentence.kind == "row" or (may_be_title and sentence.kind not in ("item", "code"))
 
 
 async def _prepend(first: PipelineEvent, rest: AsyncGenerator[PipelineEvent]) -> AsyncIterator[PipelineEvent]:

@@ -10,8 +10,8 @@ from bookbound.contracts.serialization import fit_answer
 from bookbound.contracts.source_url import build_source_url
 from bookbound.domain.chunk import Passage
 from bookbound.domain.errors import InvalidInputError
-from bookbound.domain.question import Question, Retrieval
-from bookbound.domain.reply import Answer
+from bookbound.domain.question import Question, QuestionKind, Retrieval
+from bookbound.domain.reply import Answer, Reply
 from bookbound.library import Book, ConversationOptions
 
 
@@ -48,7 +48,7 @@ def ask(question: str, book: Book, config: models.AgentConfig | None = None) -> 
     if isinstance(reply, Answer) and context.has_context:
         answer, citations = _build_answer(reply)
     else:
-        answer, citations = _refusal_message(context, reply.trace.book_title), []
+        answer, citations = _describe_refusal(reply, context), []
     return models.AgentResponse(
         answer,
         citations,
@@ -150,10 +150,15 @@ def _to_citation(chunk: models.RetrievedChunk) -> models.Citation:
     return models.Citation(chunk.source_url, chunk.chapter, chunk.section, chunk.score, chunk.chunk_index)
 
 
-def _refusal_message(context: models.GroundingContext, title: str) -> str:
-    """Say whether nothing was found, nothing in the book is near, nothing is relevant enough, or nothing answers."""
+def _describe_refusal(reply: Reply, context: models.GroundingContext) -> str:
+    """Say whether nothing was found, nothing in the book is near, nothing is relevant enough, or nothing answers.
+
+    Nothing was searched for a question in another language, so none of the published sentences is true.
+    """
+    if reply.trace.question_kind is QuestionKind.OTHER_LANGUAGE:
+        return reply.text
     if context.chunks and context.max_score < models.OFF_TOPIC_SCORE:
-        return models.REFUSAL_OFF_TOPIC.replace(models.PUBLISHED_TITLE, title)
+        return models.REFUSAL_OFF_TOPIC.replace(models.PUBLISHED_TITLE, reply.trace.book_title)
     return models.REFUSAL_LOW_SCORE if context.chunks and context.should_refuse else models.REFUSAL_NO_CONTEXT
 
 

@@ -9,13 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from bookbound.contracts.book_list import ListedBookModel
 from bookbound.contracts.book_sections import SectionText, get_section_id
-from bookbound.contracts.serialization import build_highlight_link
+from bookbound.contracts.serialization import build_highlight_link, serialize_counts
 from bookbound.contracts.v1 import QuestionText, SelectionText, TurnModel
+from bookbound.contracts.v1_models import VerificationModel
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.judgement import Evidence
 from bookbound.domain.question import MAX_PASSAGES, MAX_TURNS, Question, Retrieval, Turn
 from bookbound.domain.reply import Answer, Refusal, Reply, Unsure, join_sentences
-from bookbound.domain.reply_blocks import escape_markdown
+from bookbound.domain.reply_markdown import escape_markdown
 
 MAX_SECTION_CHARS = 20_000
 """The longest text that `read_section` returns at once, about 5,000 tokens."""
@@ -137,12 +138,14 @@ class AskBookResult(ToolResult):
     """The reply: `answered` with the sources of every sentence, `unsure` with the closest quotes, or `refused`.
 
     `text` is the answer in Markdown, or the sentence that says why there is none. `completed_question` is a follow-up
-    as it was understood.
+    as it was understood. `verification` counts the sentences of a language model; those that the text marks as not
+    verified have the closest quotes among the sources.
     """
 
     status: Literal["answered", "unsure", "refused"]
     text: str
     completed_question: str | None
+    verification: VerificationModel
     sources: list[QuotedSource]
     closest: list[QuotedSource]
     closest_sections: list[SectionPlace]
@@ -151,7 +154,7 @@ class AskBookResult(ToolResult):
     def from_reply(cls, reply: Reply) -> Self:
         text = escape_markdown(reply.trace.note) or reply.text
         if isinstance(reply, Answer):
-            text = join_sentences(reply.sentences, reply.trace.note, reply.reservation)
+            text = join_sentences(reply.sentences, reply.trace.note, reply.notes)
         sources = reply.sources if isinstance(reply, Answer) else ()
         closest = reply.closest if isinstance(reply, Unsure) else ()
         places = reply.closest if isinstance(reply, Refusal) else ()
@@ -159,6 +162,7 @@ class AskBookResult(ToolResult):
             status=reply.status.value,
             text=text,
             completed_question=reply.trace.completed_question or None,
+            verification=VerificationModel(**serialize_counts(reply.trace.sentences)),
             sources=[QuotedSource.from_quotes(source.place, source.quotes) for source in sources],
             closest=[QuotedSource.from_quotes(quote.place, [quote]) for quote in closest],
             closest_sections=[SectionPlace.at(place) for place in places],

@@ -35,8 +35,10 @@ def plan_workflow(request: models.QueryRequest) -> models.PlannedWorkflow:
 
 def build_question(workflow: models.PlannedWorkflow) -> Question:
     if workflow.mode is models.WorkflowMode.SELECTED_TEXT_ONLY:
-        return Question(workflow.query, workflow.selected_text, AnswerScope.SELECTION, workflow.top_k)
-    return Question(workflow.query, k=workflow.top_k, threshold=RELEVANCE_THRESHOLD)
+        return Question(
+            workflow.query, workflow.selected_text, AnswerScope.SELECTION, workflow.top_k, hides_unverified=True
+        )
+    return Question(workflow.query, k=workflow.top_k, threshold=RELEVANCE_THRESHOLD, hides_unverified=True)
 
 
 def list_retrieved_chunks(reply: Reply) -> list[models.RetrievedChunk]:

@@ -25,8 +25,9 @@ from bookbound.domain.reply import (
     find_source_numbers,
     join_sentences,
 )
-from bookbound.domain.reply_blocks import ReplyBlock, build_blocks, render_markdown
-from bookbound.domain.trace import Trace
+from bookbound.domain.reply_blocks import ReplyBlock, build_blocks
+from bookbound.domain.reply_markdown import render_markdown
+from bookbound.domain.trace import SentenceCounts, Trace
 
 # A link with only the first and last words of a long quote stays short and survives a change between them.
 HIGHLIGHT_EDGE_WORDS = 6
@@ -51,6 +52,7 @@ def serialize_reply(reply: Reply) -> JsonObject:
         "sure": answer is not None,
         "reservation": reply.reservation or None,
         "degraded": reply.trace.degraded,
+        "verification": serialize_counts(reply.trace.sentences),
         "completed_question": reply.trace.completed_question or None,
         "unsure": {"kind": reply.kind.value, "message": reply.text} if isinstance(reply, Unsure) else None,
         "closest": [_serialize_closest(each) for each in reply.closest] if isinstance(reply, Unsure) else [],
@@ -62,6 +64,16 @@ def serialize_reply(reply: Reply) -> JsonObject:
         "judgement": serialize_judgement(reply.judgement),
         "passages": serialize_passages(reply.trace.retrieval),
         "trace": _serialize_trace(reply.trace),
+    }
+
+
+def serialize_counts(counts: SentenceCounts) -> JsonObject:
+    """The verified, unverified and dropped sentences of a language model."""
+    return {
+        "verified": counts.verified,
+        "unverified": counts.unverified,
+        "dropped": counts.dropped,
+        "withheld": counts.is_withheld,
     }
 
 
@@ -82,7 +94,13 @@ def _serialize_block(block: ReplyBlock, sources: Sequence[Source] = (), answer: 
         "kind": block.kind,
         "text": block.text,
         "items": [
-            {"text": item.text, "number": item.number, "level": item.level, "sources": number([item.quote])}
+            {
+                "text": item.text,
+                "number": item.number,
+                "level": item.level,
+                "sources": number([item.quote]),
+                "unverified": _serialize_unverified(item.is_verified, item.quote),
+            }
             for item in block.items
         ],
         "header": list(block.rows[0]) if block.has_header else None,
@@ -90,8 +108,18 @@ def _serialize_block(block: ReplyBlock, sources: Sequence[Source] = (), answer: 
         "cut": block.cut_start or block.cut_end,
         "sources": number(block.evidence),
         "marks": [list(span) for span in answer.find_marks(block)] if answer else [],
+        "unverified": _serialize_unverified(block.is_verified, block.closest),
+        "unverified_rows": [
+            {"row": row.at - block.has_header, "closest": row.closest.text if row.closest else ""}
+            for row in block.unverified_rows
+        ],
         "markdown": render_markdown([block]),
     }
+
+
+def _serialize_unverified(is_verified: bool, closest: Evidence | None) -> JsonObject | None:
+    """The words of the book that are closest to what a language model says and the book does not prove."""
+    return None if is_verified else {"closest": closest.text if closest else ""}
 
 
 def _serialize_source(source: Source) -> JsonObject:
@@ -186,6 +214,7 @@ def serialize_sentence(sentence: AnswerSentence) -> JsonObject:
     return {
         "text": sentence.text,
         "support": round(sentence.support, 4),
+        "label": sentence.label.value,
         "citations": [serialize_citation(evidence) for evidence in sentence.evidence],
     }
 
@@ -219,23 +248,31 @@ def _serialize_trace(trace: Trace) -> JsonObject:
 
 
 def fit_answer(answer: Answer, max_chars: int, max_sources: int | None = None) -> tuple[str, Answer]:
-    """The text of as many sentences as fit with our own statements, and the answer reduced to these sentences."""
+    """The text of as many sentences as fit with our own statements, and the answer reduced to these sentences.
+
+    What only introduces others is not the end of an answer.
+    """
 
     def render(sentences: Sequence[AnswerSentence]) -> str:
         return join_sentences(sentences, answer.trace.note, answer.reservation)
 
-    kept = answer.sentences[:1]
-    for sentence in answer.sentences[1:]:
+    at = next(at for at, sentence in enumerate(answer.sentences) if sentence.makes_claim)
+    first, kept = answer.sentences[at], answer.sentences[: at + 1]
+    if len(render(kept)) > max_chars:
+        kept = (first,)
+    for sentence in answer.sentences[at + 1 :]:
         more = (*kept, sentence)
         sources = {evidence.chunk_id for each in more for evidence in each.evidence}
         if len(render(more)) > max_chars or (max_sources and len(sources) > max_sources):
             break
         kept = more
+    while not kept[-1].makes_claim:
+        kept = kept[:-1]
     limit = max_chars
     # Markdown escapes characters and our own statements need room, so one cut may not be enough.
     while len(text := render(kept)) > max_chars and limit > MIN_CUT_CHARS:
         limit = len(kept[0].text) - (len(text) - max_chars)
-        kept = (replace(kept[0], text=truncate(answer.sentences[0].text, limit)),)
+        kept = (replace(first, text=truncate(first.text, limit)),)
     return truncate(text, max_chars), replace(answer, sentences=kept)
 
 

@@ -28,7 +28,7 @@ from bookbound.domain.question import (
     Retrieval,
     Turn,
 )
-from bookbound.domain.reply import AnswerSentence, PipelineEvent
+from bookbound.domain.reply import AnswerSentence, PipelineEvent, Progress
 
 EVENT_STREAM_TYPE = "text/event-stream"
 QuestionText = Annotated[
@@ -117,7 +117,7 @@ def build_router(backend: http_contract.AnswerBackend) -> APIRouter:
     async def answers(body: AnswerRequest, request: Request, context: http_contract.Context) -> Any:
         """Answer a question, show the closest passages, or refuse.
 
-        `Accept: text/event-stream` streams passages, judgement and sentences.
+        `Accept: text/event-stream` streams passages, judgement, sentences and what a language model is doing.
         """
         question = body.to_question()
         if EVENT_STREAM_TYPE in request.headers.get("accept", ""):
@@ -167,6 +167,8 @@ def _format_event(event: PipelineEvent, context: RequestContext) -> str:
             return _server_sent_event("retrieval", {"passages": serialization.serialize_passages(event)})
         case Judgement():
             return _server_sent_event("judgement", serialization.serialize_judgement(event))
+        case Progress():
+            return _server_sent_event("progress", {"step": event.value})
         case AnswerSentence():
             return _server_sent_event("sentence", serialization.serialize_sentence(event))
         case reply:

@@ -37,11 +37,28 @@ class CitationModel(PlaceModel):
 
 
 class SentenceModel(BaseModel):
-    """A sentence of the answer, how well it is supported, and by which quotes."""
+    """A sentence of the answer, how well it is supported, and by which quotes.
+
+    A language model's sentence that is `unverified` is plausible but not proved; its citations are the closest quotes.
+    """
 
     text: str
     support: float
+    label: Literal["supported", "unverified"]
     citations: list[CitationModel]
+
+
+class UnverifiedModel(BaseModel):
+    """Marks what a language model says and the book does not prove, with the words of the book that are closest."""
+
+    closest: str
+
+
+class UnverifiedRowModel(BaseModel):
+    """Marks a row of a table by its place in `rows`, with the words of the book that are closest."""
+
+    row: int
+    closest: str
 
 
 class ListItemModel(BaseModel):
@@ -51,6 +68,7 @@ class ListItemModel(BaseModel):
     number: str
     level: int
     sources: list[int]
+    unverified: UnverifiedModel | None
 
 
 class BlockModel(BaseModel):
@@ -67,6 +85,8 @@ class BlockModel(BaseModel):
     cut: bool
     sources: list[int]
     marks: list[tuple[int, int]]
+    unverified: UnverifiedModel | None
+    unverified_rows: list[UnverifiedRowModel]
     markdown: str
 
 
@@ -128,6 +148,18 @@ class UsageModel(BaseModel):
     written: int
 
 
+class VerificationModel(BaseModel):
+    """How many sentences of a language model are verified, shown as not verified, and not shown.
+
+    If `withheld`, the book does not support enough of its answer, and the reply is the book's own words.
+    """
+
+    verified: int
+    unverified: int
+    dropped: int
+    withheld: bool
+
+
 class TraceModel(BaseModel):
     """How the reply was made; `tools` are those that a language model called.
 
@@ -166,6 +198,7 @@ class ReplyModel(BaseModel):
     sure: bool
     reservation: str | None
     degraded: bool
+    verification: VerificationModel
     completed_question: str | None
     unsure: UnsureModel | None
     closest: list[ClosestModel]

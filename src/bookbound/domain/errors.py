@@ -83,7 +83,7 @@ class ServiceTimeoutError(ServiceError):
 
 
 class ServiceAuthenticationError(ServiceError):
-    """A service rejected the key."""
+    """A service rejected the key, or its account has no credit left."""
 
 
 class ServiceResponseError(ServiceError):

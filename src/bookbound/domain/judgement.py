@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import floor
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bookbound.domain.chunk import Chunk, Place, QuotableUnit, UnitKind
 
@@ -55,11 +55,15 @@ class PassageAssessment:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """The probability that the passages together answer, the reading of each, and the probability for each part."""
+    """The probability that the passages together answer, the reading of each, and the probability for each part.
+
+    `is_off_topic`: all passages are so far from the question that none was read.
+    """
 
     probability: float
     readings: tuple[PassageAssessment, ...]
     parts: tuple[float, ...] = ()
+    is_off_topic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +97,6 @@ class Evidence:
         moved = tuple(unit._replace(start=unit.start - self.start, end=unit.end - self.start) for unit in inside)
         return moved or (QuotableUnit(self.kind, 0, len(self.text)),)
 
-    @property
-    def unit_text(self) -> str:
-        """The whole unit of the chunk in which these words begin, or the words."""
-        units = self.chunk.units if self.chunk else ()
-        found = next((unit for unit in units if unit.start <= self.start < unit.end), None)
-        return self.chunk.text[found.start : found.end] if self.chunk and found else self.text
-
     def narrow(self, start: int, end: int) -> Evidence:
         """Cites characters `start` to `end` of these words, or all of them if the chunk is unknown."""
         if self.chunk is None:
@@ -111,11 +108,28 @@ class Evidence:
         return one.file == two.file and one.start < two.end and two.start < one.end
 
 
+class SupportLabel(StrEnum):
+    """How surely the book supports a sentence of a language model."""
+
+    SUPPORTED = "supported"
+    UNVERIFIED = "unverified"  # plausible, but not proved
+    UNSUPPORTED = "unsupported"  # contradicted, or foreign to the book
+
+
+class Claim(NamedTuple):
+    """What a sentence says, the sentence before it if it needs it, and the question if it says yes or no."""
+
+    words: str
+    context: str = ""
+    asked: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class SentenceSupport:
-    """The probability that the evidence supports a sentence, and the words that do."""
+    """How surely the evidence supports a sentence, and the words that do, or that are closest to it."""
 
-    probability: float
+    label: SupportLabel
+    probability: float = 0.0
     evidence: tuple[Evidence, ...] = ()
 
 
@@ -126,7 +140,9 @@ class Judgement:
     With a `refusal` there is no answer; if it `is_unsure` too, the passages may answer. `is_partial`: only part of the
     question is answered, and `missing_parts` are the questions that are not. `unsure_parts` may be answered by their
     evidence, which is not sure enough to be quoted. `unread_parts` counts the last parts of a question with too
-    many of them; nothing was searched for these. The thresholds are those that the probability was compared with.
+    many of them; nothing was searched for these. `is_off_topic`: nothing near the question was found, so that not even
+    a language model is asked. `is_about_book`: the passages are what the book says about itself. The thresholds are
+    those that the probability was compared with.
     """
 
     probability: float
@@ -139,6 +155,8 @@ class Judgement:
     unsure_parts: tuple[int, ...] = ()
     missing_parts: tuple[str, ...] = ()
     unread_parts: int = 0
+    is_off_topic: bool = False
+    is_about_book: bool = False
     answer_threshold: float = 0.0
     unsure_threshold: float = 0.0
 

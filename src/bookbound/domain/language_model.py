@@ -11,15 +11,20 @@ from bookbound.domain.trace import TokenUsage
 
 LANGUAGE_MODEL_SERVICE = "language model"
 REQUEST_REJECTED = "The language model rejected the request. Check the settings `llm_model`, `llm_url` and `llm_api`."
+PROMPT_TOO_LONG = "The question and its passages are too long for the language model. Use one with a longer context."
+BAD_REQUEST_STATUSES = (400, 422)
+CONNECT_TIMEOUT_SECONDS = 5.0
+DEFAULT_TIMEOUT_SECONDS = 600.0
+"""The limit for all calls of one question that has no deadline: a reasoning model is silent for minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The instructions and the message that begin a conversation, and the JSON schema of the reply."""
+    """The instructions and the message that begin a conversation, and the JSON schema of the reply if it has one."""
 
     instructions: str
     message: str
-    reply_schema: Mapping[str, Any]
+    reply_schema: Mapping[str, Any] | None = None
 
 
 class SearchTool(Protocol):

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import NamedTuple
+
+DEFAULT_LANGUAGE = "English"
+
+
+def utc_now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,7 @@ class Manifest:
     generation: str = ""
     created: str = ""
     digest: str = ""
+    language: str = DEFAULT_LANGUAGE
 
     @property
     def words(self) -> int:

@@ -7,14 +7,14 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from bookbound.domain.chunk import Chunk, Passage
-from bookbound.domain.judgement import Assessment, Evidence, Judgement, SentenceSupport
+from bookbound.domain.judgement import Assessment, Judgement, SentenceSupport
 from bookbound.domain.language_model import ModelEvent, Prompt, RequestOptions, SearchTool
 from bookbound.domain.manifest import Manifest
 from bookbound.domain.outline import Outline
 from bookbound.domain.question import NO_DEADLINE, Deadline, Question, QuestionPart, Retrieval, Understanding
 from bookbound.domain.rate import RateLimitBucket, RateLimitResult
-from bookbound.domain.reply import WriterEvent
-from bookbound.domain.trace import QueryLogEntry
+from bookbound.domain.reply import AnswerSentence, WriterEvent
+from bookbound.domain.trace import QueryLogEntry, TokenUsage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,10 +119,10 @@ class Assessor(Protocol):
 
 
 class Verifier(Protocol):
-    """Checks sentences against the words that they cite."""
+    """Compares sentences with the words of the book."""
 
-    async def support(self, sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport:
-        """Estimates how probable it is that the evidence supports the sentence, and finds the words that do."""
+    async def verify(self, sentence: AnswerSentence) -> SentenceSupport:
+        """Says how surely the evidence of a sentence supports it, and which words do or are closest."""
 
 
 class AnswerWriter(Protocol):
@@ -131,10 +131,6 @@ class AnswerWriter(Protocol):
     @property
     def name(self) -> str: ...
 
-    @property
-    def can_refuse(self) -> bool:
-        """Whether it reads the passages and may find that they do not answer; quotes cannot."""
-
     def write(
         self,
         understanding: Understanding,
@@ -142,10 +138,30 @@ class AnswerWriter(Protocol):
         judgement: Judgement,
         deadline: Deadline = NO_DEADLINE,
     ) -> AsyncGenerator[WriterEvent]:
-        """Yields one to five sentences in reading order, each with its evidence, and the token usage.
+        """Yields sentences in reading order, each with its evidence, and the token usage; a missing part comes last."""
 
-        A missing part follows the sentences, which then are four at most.
-        """
+
+class AnswerModel(AnswerWriter, Protocol):
+    """A language model in all that it does for an answer."""
+
+    async def restate(
+        self, question: Question, language: str, deadline: Deadline = NO_DEADLINE
+    ) -> tuple[str, TokenUsage]:
+        """Returns a question that is understood without its conversation, in a language; an empty text if it fails."""
+
+    async def revise(
+        self,
+        understanding: Understanding,
+        passages: Sequence[Passage],
+        sentences: Sequence[AnswerSentence],
+        deadline: Deadline = NO_DEADLINE,
+    ) -> tuple[list[AnswerSentence | None], TokenUsage]:
+        """Returns each sentence said again in the words of the passages, or None for one that it leaves out."""
+
+    async def translate(
+        self, texts: Sequence[str], source: str, target: str, deadline: Deadline = NO_DEADLINE
+    ) -> tuple[list[str], TokenUsage]:
+        """Returns each text in another language."""
 
 
 BookSearch = Callable[[str, int], Awaitable[tuple[Retrieval, Sequence[str]]]]

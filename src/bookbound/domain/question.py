@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from bookbound.domain.chunk import Passage, Place
 from bookbound.domain.errors import InvalidInputError
+from bookbound.domain.manifest import DEFAULT_LANGUAGE
 
 SmallTalk = Literal["greeting", "thanks", "farewell", "other"]
 BookTopic = Literal["subject", "audience", "author", "citation", "contents", "questions", "chapter"]
@@ -55,7 +56,8 @@ class Question:
 
     Outer white space and control characters are removed. Without selected text the scope is the book. With
     `allow_fallback` the answer quotes the book if the language model fails. A follow-up is completed from
-    `conversation`, the earlier turns, oldest first.
+    `conversation`, the earlier turns, oldest first. A language model writes at most `max_sentences` if that is not 0,
+    and `hides_unverified` is for interfaces that cannot mark a sentence as unverified.
     """
 
     text: str
@@ -65,6 +67,8 @@ class Question:
     threshold: float = 0.0
     allow_fallback: bool = False
     conversation: tuple[Turn, ...] = field(default=(), repr=False)
+    max_sentences: int = 0
+    hides_unverified: bool = False
 
     def __post_init__(self) -> None:
         _check_is_text("A question", self.text)
@@ -144,6 +148,7 @@ class QuestionKind(StrEnum):
     QUESTION = "question"
     ABOUT_BOOK = "about_book"
     SMALL_TALK = "small_talk"
+    OTHER_LANGUAGE = "other_language"  # and nobody can translate it
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +209,8 @@ class Understanding:
     """What a reader means: the question in the words that are meant, and all that is read from these words.
 
     `unread_parts` counts the last parts of a question with too many of them. `completed_from` are the reader's own
-    words if the conversation completed them.
+    words if the conversation completed them, or if they were translated. `reader_language` is the reader's, if it is
+    another one than the book's.
     """
 
     question: Question
@@ -216,10 +222,21 @@ class Understanding:
     book_question: BookQuestion | None = None
     small_talk: SmallTalk | None = None
     completed_from: str = ""
+    book_language: str = DEFAULT_LANGUAGE
+    reader_language: str = ""
 
     @property
     def text(self) -> str:
         return self.question.text
+
+    def with_words_of(self, other: Understanding) -> Understanding:
+        """Returns what other words for the same question mean, with what is known about its reader."""
+        return replace(
+            other,
+            completed_from=self.completed_from,
+            book_language=self.book_language,
+            reader_language=self.reader_language,
+        )
 
     def as_question(self) -> Understanding:
         """Returns an ordinary question, for which passages are read, whatever its words sound like."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from enum import StrEnum
+from typing import ClassVar, NamedTuple
 
 from bookbound.domain.chunk import Passage, Place, UnitKind
-from bookbound.domain.judgement import Evidence, Judgement, RefusalReason, ReplyStatus
-from bookbound.domain.question import SELECTION_CHUNK_ID, CompletedQuestion, Retrieval
-from bookbound.domain.reply_blocks import ReplyBlock, build_blocks, escape_markdown, render_markdown
+from bookbound.domain.judgement import Claim, Evidence, Judgement, RefusalReason, ReplyStatus, SupportLabel
+from bookbound.domain.question import SELECTION_CHUNK_ID, CompletedQuestion, QuestionKind, Retrieval
+from bookbound.domain.reply_blocks import ReplyBlock, build_blocks
+from bookbound.domain.reply_markdown import escape_markdown, render_markdown
 from bookbound.domain.trace import TokenUsage, Trace
 
-SUPPORT_THRESHOLD = 0.5  # the probability is fitted, so from here on support is the likelier case
 MAX_ANSWER_SENTENCES = 5  # the contract of `/ask` allows 1 to 5
 MAX_MARKED_SHARE = 0.6  # words that make up more of a paragraph are not marked: almost all of it would be
 MAX_NAMED_PART_CHARS = 160  # longer parts of a question are shortened to be named
@@ -25,20 +26,51 @@ PARTIAL_ANSWER_MESSAGE = "Only part of this is in the book."
 PARTIAL_SELECTION_ANSWER_MESSAGE = "Only part of this is in the selected text."
 MISSING_PARTS_MESSAGE = "I found no sure answer to this: {}"
 UNREAD_PARTS_MESSAGE = "I left out the last {} of your questions. Ask them in another message."
+WITHHELD_MESSAGE = "The book does not support enough of what the language model wrote, so this answer quotes the book."
+DROPPED_MESSAGE = "Sentences of the language model that are left out because the book does not prove them: {}."
 SEARCH_TOOL_NAME = "search_textbook"
+
+
+class SentenceForm(NamedTuple):
+    """The form that a language model gave a sentence: an item has a number and a level, a row of a table its cells."""
+
+    kind: UnitKind = "sentence"
+    number: str = ""
+    level: int = 0
+    cells: tuple[str, ...] = ()
+    is_header: bool = False
+    starts_paragraph: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSentence:
-    """A sentence of an answer, the words of the book that it rests on, and the probability that they support it."""
+    """A sentence of an answer, the words of the book that it rests on, and the probability that they support it.
+
+    A language model's own words have a `form` and a `claim`; what only introduces other sentences, such as a heading,
+    has no claim. The evidence of a sentence that is not supported are the closest words.
+    """
 
     text: str
     evidence: tuple[Evidence, ...]
     support: float = 0.0
+    label: SupportLabel = SupportLabel.SUPPORTED
+    form: SentenceForm | None = None
+    claim: Claim | None = None
+
+    @property
+    def is_verified(self) -> bool:
+        return self.label is SupportLabel.SUPPORTED
+
+    @property
+    def makes_claim(self) -> bool:
+        """Whether the book has to support it: headings and introductions say nothing by themselves."""
+        return self.form is None or self.claim is not None
 
     @property
     def kind(self) -> UnitKind:
-        """The kind of the quoted words; a sentence in a writer's own words is a sentence."""
+        """The kind of the quoted words, or the form of a language model's own words."""
+        if self.form:
+            return self.form.kind
         return next((evidence.kind for evidence in self.evidence if evidence.text == self.text), "sentence")
 
 
@@ -73,17 +105,28 @@ def find_source_numbers(quotes: Iterable[Evidence | None], sources: Iterable[Sou
     return [source.number for source in sources if not wanted.isdisjoint(source.quotes)]
 
 
+def count_sentences(sentences: Sequence[AnswerSentence]) -> int:
+    """Returns how many sentences readers see; a list, a table or code counts as one with the sentence before it."""
+    continuing = ("item", "row", "code", "heading")
+    return sum(each.kind not in continuing or (at == 0 and each.kind != "heading") for at, each in enumerate(sentences))
+
+
 @dataclass(frozen=True, slots=True)
 class MissingPart:
     """A writer's statement that the passages do not answer part of the question."""
 
 
-WriterEvent = AnswerSentence | MissingPart | TokenUsage
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """A writer's statement that what it wrote before was not its answer."""
+
+
+WriterEvent = AnswerSentence | MissingPart | Restart | TokenUsage
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer whose every sentence is supported by the words that it cites."""
+    """An answer; each sentence is supported by the words that it cites, or unverified and cites the closest words."""
 
     status: ClassVar = ReplyStatus.ANSWERED
     kind: ClassVar[None] = None  # an answer has no reason for a refusal
@@ -129,9 +172,22 @@ class Answer:
         return f"{message} {MISSING_PARTS_MESSAGE.format(missing)}" if missing else message
 
     @property
+    def verification_note(self) -> str:
+        """The statement that something of a language model's answer is not shown, or an empty text."""
+        counts = self.trace.sentences
+        if counts.is_withheld:
+            return WITHHELD_MESSAGE
+        return DROPPED_MESSAGE.format(counts.dropped) if counts.dropped else ""
+
+    @property
+    def notes(self) -> str:
+        """Our own statements about the answer, which follow it."""
+        return " ".join(filter(None, (self.reservation, self.verification_note)))
+
+    @property
     def full_text(self) -> str:
         """The text with the reservation at its end, if the limit of sentences leaves room for it."""
-        has_room = self.reservation and len(self.sentences) < MAX_ANSWER_SENTENCES
+        has_room = self.reservation and count_sentences(self.sentences) < MAX_ANSWER_SENTENCES
         return join_sentences(self.sentences, self.trace.note, self.reservation if has_room else "")
 
     @property
@@ -144,8 +200,21 @@ class Answer:
         return group_by_section(self.citations)
 
 
+class _WithoutAnswer:
+    """What a refusal and an unsure reply have in common."""
+
+    __slots__ = ()
+    judgement: Judgement
+    citations: ClassVar[tuple[Evidence, ...]] = ()
+
+    @property
+    def reservation(self) -> str:
+        """The statement that some parts of the question were left out, or an empty text."""
+        return _describe_unread_parts(self.judgement)
+
+
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(_WithoutAnswer):
     """The statement that the book does not answer the question; `closest` are the places of the closest sections."""
 
     status: ClassVar = ReplyStatus.REFUSED
@@ -156,20 +225,13 @@ class Refusal:
 
     @property
     def text(self) -> str:
+        if self.trace.question_kind is QuestionKind.OTHER_LANGUAGE:
+            return self.trace.note  # the book was not read, so nobody knows whether it answers
         return NOT_IN_SELECTION_MESSAGE if self.kind is RefusalReason.SELECTED_TEXT_MISSING else NOT_IN_BOOK_MESSAGE
-
-    @property
-    def reservation(self) -> str:
-        """The statement that some parts of the question were left out, or an empty text."""
-        return _describe_unread_parts(self.judgement)
-
-    @property
-    def citations(self) -> tuple[Evidence, ...]:
-        return ()
 
 
 @dataclass(frozen=True, slots=True)
-class Unsure:
+class Unsure(_WithoutAnswer):
     """The statement that the book may or may not answer, with the words of the closest passages, best first.
 
     `kind` is the reason of the refusal that it is for an interface without unsure replies.
@@ -185,15 +247,6 @@ class Unsure:
     def text(self) -> str:
         return UNSURE_SELECTION_MESSAGE if self.kind is RefusalReason.SELECTED_TEXT_MISSING else UNSURE_MESSAGE
 
-    @property
-    def reservation(self) -> str:
-        """The statement that some parts of the question were left out, or an empty text."""
-        return _describe_unread_parts(self.judgement)
-
-    @property
-    def citations(self) -> tuple[Evidence, ...]:
-        return ()
-
     def to_refusal(self) -> Refusal:
         """Returns the refusal for an interface without unsure replies."""
         judgement = replace(self.judgement, is_unsure=False)
@@ -206,7 +259,18 @@ def _describe_unread_parts(judgement: Judgement) -> str:
 
 
 Reply = Answer | Unsure | Refusal
-PipelineEvent = CompletedQuestion | Retrieval | Judgement | AnswerSentence | Reply
+
+
+class Progress(StrEnum):
+    """What a language model is doing for an answer."""
+
+    UNDERSTANDING = "understanding"
+    WRITING = "writing"
+    REVISING = "revising"
+    TRANSLATING = "translating"
+
+
+PipelineEvent = Progress | CompletedQuestion | Retrieval | Judgement | AnswerSentence | Reply
 
 
 def _find_words(piece: Evidence, block: ReplyBlock) -> tuple[int, int] | None:

@@ -1,9 +1,9 @@
-"""Arranges the sentences of a reply as paragraphs, lists, tables and code, and writes these as Markdown."""
+"""Arranges the sentences of a reply as paragraphs, lists, tables and code."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -12,10 +12,11 @@ from bookbound.domain.chunk import Chunk, ChunkLayout, QuotableUnit
 from bookbound.domain.judgement import Evidence
 
 if TYPE_CHECKING:
-    from bookbound.domain.reply import AnswerSentence
+    from bookbound.domain.reply import AnswerSentence, SentenceForm
 
 ReplyBlockKind = Literal["paragraph", "heading", "list", "table", "code", "formula"]
 MAX_TITLE_CHARS = 60  # longer lines rather are sentences without a full stop
+UNVERIFIED_MARK = "(not verified)"
 CUT_MARK = "…"
 """Stands where the book goes on."""
 _ITEM_MARKER = re.compile(r"(?:[-*+•‣◦·–]|(?P<number>\(?(?:\d{1,3}|[a-z]|#)[.)]))\s+")
@@ -34,19 +35,31 @@ _BLOCK_KINDS: Mapping[str, ReplyBlockKind] = {
 
 
 class ListItem(NamedTuple):
-    """An item of a list: its words, its number such as `2.` if it has one, how deep it is nested, and its quote."""
+    """An item of a list: its words, its number such as `2.` if it has one, how deep it is nested, and its quote.
+
+    If it is not verified, the quote are the words of the book that are closest.
+    """
 
     text: str
     number: str = ""
     level: int = 0
     quote: Evidence | None = None
+    is_verified: bool = True
+
+
+class UnverifiedRow(NamedTuple):
+    """A row of a table that is not verified: its place among all rows, and the words of the book that are closest."""
+
+    at: int
+    closest: Evidence | None
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyBlock:
     """A paragraph, heading, list, table, code or formula, and the words of the book that it rests on.
 
-    A list has `items`, a table `rows`, everything else a `text`. Code that is cut goes on in the book.
+    A list has `items`, a table `rows`, everything else a `text`. Code that is cut goes on in the book. If what it says
+    is not verified, the evidence are the closest words. Items and rows say so themselves, and their blocks do not.
     """
 
     kind: ReplyBlockKind
@@ -57,14 +70,23 @@ class ReplyBlock:
     cut_start: bool = False
     cut_end: bool = False
     evidence: tuple[Evidence, ...] = ()
+    is_verified: bool = True
+    unverified_rows: tuple[UnverifiedRow, ...] = ()
+
+    @property
+    def closest(self) -> Evidence | None:
+        """The words of the book that are closest if the block is not verified."""
+        return next(iter(self.evidence), None)
 
 
 class _Part(NamedTuple):
-    """A unit of a quote with its place in the chunk, or words that are in no chunk."""
+    """A unit of a quote with its place in the chunk, or words that are in no chunk, maybe in a form of their own."""
 
     text: str
     evidence: tuple[Evidence, ...] = ()
     unit: QuotableUnit | None = None
+    form: SentenceForm | None = None
+    is_verified: bool = True
 
     @property
     def quote(self) -> Evidence:
@@ -89,14 +111,21 @@ def _split_piece(piece: AnswerSentence | str) -> Iterator[_Part]:
     if isinstance(piece, str):
         yield _Part(piece)
         return
+    if piece.form:
+        plain = piece.text if piece.form.kind == "code" else _strip_inline_markup(piece.text)
+        yield _Part(plain, piece.evidence, form=piece.form, is_verified=piece.is_verified)
+        return
     quote = next((each for each in piece.evidence if each.chunk and each.text == piece.text), None)
     if not quote:
-        plain = _INLINE_MARKUP.sub(lambda found: found["code"] or found["label"], piece.text)
-        yield _find_cut_code(piece) or _Part(plain, piece.evidence)
+        yield _find_cut_code(piece) or _Part(_strip_inline_markup(piece.text), piece.evidence)
         return
     for unit in quote.units:
         moved = unit._replace(start=unit.start + quote.start, end=unit.end + quote.start)
         yield _Part(quote.text[unit.start : unit.end], (quote,), moved)
+
+
+def _strip_inline_markup(text: str) -> str:
+    return _INLINE_MARKUP.sub(lambda found: found["code"] or found["label"], text)
 
 
 def _find_cut_code(piece: AnswerSentence) -> _Part | None:
@@ -109,6 +138,8 @@ def _find_cut_code(piece: AnswerSentence) -> _Part | None:
 
 
 def _make_block(part: _Part) -> ReplyBlock:
+    if part.form:
+        return _make_written_block(part, part.form)
     unit = part.unit
     chunk = part.quote.chunk if unit else None
     kind = _BLOCK_KINDS.get(unit.kind, "paragraph") if unit else "paragraph"
@@ -132,6 +163,33 @@ def _make_block(part: _Part) -> ReplyBlock:
         case _:
             words = " ".join([*[CUT_MARK] * cut_start, *part.text.split(), *[CUT_MARK] * cut_end])
             return ReplyBlock(kind, words, evidence=part.evidence)
+
+
+def _make_written_block(part: _Part, form: SentenceForm) -> ReplyBlock:
+    """Returns the block of a language model's own words, in the form that it gave them."""
+    block = ReplyBlock(_BLOCK_KINDS.get(form.kind, "paragraph"), evidence=part.evidence)
+    match block.kind:
+        case "list":
+            item = ListItem(part.text, form.number, form.level, block.closest, part.is_verified)
+            return replace(block, items=(item,))
+        case "table":
+            cells = tuple(map(_strip_inline_markup, form.cells))
+            unverified = () if part.is_verified else (UnverifiedRow(0, block.closest),)
+            return replace(block, rows=(cells,), has_header=form.is_header, unverified_rows=unverified)
+        case _:
+            return replace(block, text=part.text, is_verified=part.is_verified)
+
+
+def _join_written(block: ReplyBlock, added: ReplyBlock, joined: ReplyBlock) -> ReplyBlock | None:
+    """Returns two blocks of a language model's own words together, or None if they stay two blocks."""
+    if block.kind == added.kind == "list":
+        return replace(joined, items=block.items + added.items)
+    if block.kind == added.kind == "table" and not added.has_header:
+        moved = (row._replace(at=row.at + len(block.rows)) for row in added.unverified_rows)
+        return replace(joined, rows=block.rows + added.rows, unverified_rows=(*block.unverified_rows, *moved))
+    if block.kind == added.kind == "paragraph" and block.is_verified and added.is_verified:
+        return replace(joined, text=f"{block.text} {added.text}")
+    return None  # each sentence that is not verified has its own closest words
 
 
 def _make_item(chunk: Chunk, part: _Part, unit: QuotableUnit) -> ListItem:
@@ -164,6 +222,8 @@ def _join(block: ReplyBlock, previous: _Part, added: ReplyBlock, part: _Part) ->
     """Returns a block together with the next one, or None if they stay two blocks."""
     evidence = tuple(dict.fromkeys((*block.evidence, *added.evidence)))
     joined = replace(block, evidence=evidence, cut_end=added.cut_end)
+    if previous.form and part.form:
+        return None if part.form.starts_paragraph else _join_written(block, added, joined)
     gap = _gap(previous, part)
     if block.kind == added.kind == "paragraph":
         is_written = bool(block.evidence and added.evidence) and not (previous.unit or part.unit)
@@ -207,86 +267,9 @@ def _name_titles(blocks: list[ReplyBlock]) -> Iterator[ReplyBlock]:
 
 def _tidy_table(block: ReplyBlock) -> ReplyBlock:
     """Returns a table without the rules between its rows and the columns in which nothing is said."""
-    rows = [row for row in block.rows if not _TABLE_RULE.fullmatch(" ".join(row))]
+    places = [at for at, row in enumerate(block.rows) if not _TABLE_RULE.fullmatch(" ".join(row))]
+    rows = [block.rows[at] for at in places]
     filled = [any(column) for column in zip_longest(*rows, fillvalue="")]
     kept = tuple(tuple(cell for cell, keep in zip(row, filled, strict=False) if keep) for row in rows)
-    return replace(block, rows=kept)
-
-
-def render_markdown(blocks: Iterable[ReplyBlock]) -> str:
-    """Returns the blocks as Markdown that shows the words of the book as they are.
-
-    A paragraph without evidence is an interface's own text: it is Markdown already and continues the paragraph before.
-    """
-    text, previous = "", ""
-    for block in blocks:
-        continues = previous == block.kind == "paragraph" and not block.evidence
-        text += (" " if continues else "\n\n") * bool(text) + _RENDERERS[block.kind](block)
-        previous = block.kind
-    return text
-
-
-def _render_list(block: ReplyBlock) -> str:
-    """Each level is indented by the width of the marker above it; numbers that Markdown would change become words."""
-    lines: list[str] = []
-    parents: list[tuple[ListItem, int]] = []
-    previous: dict[int, ListItem] = {}
-    for item in block.items:
-        while parents and parents[-1][0].level >= item.level:
-            parents.pop()
-        indent = parents[-1][1] if parents else 0
-        marker = item.number if _continues_numbers(previous.get(item.level), item) else "-"
-        words = escape_markdown(item.text)
-        words = words if marker == item.number or not item.number else f"{escape_markdown(item.number)} {words}"
-        if parents and item.level not in previous and marker != "-" and int(marker[:-1]) != 1:
-            lines.append("")  # only a list that starts at 1 may follow the words above it directly
-        lines.append(f"{' ' * indent}{marker} {words}")
-        parents.append((item, indent + len(marker) + 1))
-        previous = {level: each for level, each in previous.items() if level < item.level} | {item.level: item}
-    return "\n".join(lines)
-
-
-def _continues_numbers(before: ListItem | None, item: ListItem) -> bool:
-    """Returns whether Markdown shows the number of an item as it is."""
-    if not re.fullmatch(r"\d+[.)]", item.number):
-        return False
-    return not before or not before.number or before.number == f"{int(item.number[:-1]) - 1}{item.number[-1]}"
-
-
-def _render_table(block: ReplyBlock) -> str:
-    width = max(map(len, block.rows))
-    rows = [[*row, *[""] * (width - len(row))] for row in block.rows]
-    header = rows.pop(0) if block.has_header and len(rows) > 1 else [""] * width
-    cells = [[escape_markdown(cell).replace("|", "\\|") for cell in row] for row in (header, *rows)]
-    lines = [cells[0], ["---"] * width, *cells[1:]]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _render_code(block: ReplyBlock) -> str:
-    longest = max((len(run) for run in re.findall(r"`+", block.text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    lines = [fence, *([CUT_MARK] * block.cut_start), block.text, *([CUT_MARK] * block.cut_end), fence]
-    return "\n".join(lines)
-
-
-# A space between them changes no formula, but would otherwise be a link for a program without formulas.
-_BETWEEN_BRACKETS = re.compile(r"(?<=\])(?=[(\[:])")
-_RENDERERS: Mapping[ReplyBlockKind, Callable[[ReplyBlock], str]] = {
-    "paragraph": lambda block: escape_markdown(block.text) if block.evidence else block.text,
-    "heading": lambda block: f"**{escape_markdown(block.text)}**",
-    "list": _render_list,
-    "table": _render_table,
-    "code": _render_code,
-    "formula": lambda block: f"$$\n{_BETWEEN_BRACKETS.sub(' ', block.text)}\n$$",
-}
-# Only what would be taken for markup is escaped, so that ordinary prose stays as it is.
-_MARKUP = re.compile(
-    r"\\(?=[!-/:-@\[-`{-~])|`|\*(?=\S)|(?<=\S)\*|(?<![^\W_])_(?=\S)|(?<=\S)_(?![^\W_])|~(?=~)|<(?=[A-Za-z/!?])"
-    r"|\](?=[(\[:])|&(?=#?\w+;)|^(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|-(?=-))"
-)
-_NUMBER = re.compile(r"^(\d{1,9})(?=[.)](?:\s|$))")
-
-
-def escape_markdown(text: str) -> str:
-    """Returns a text that Markdown shows as it is."""
-    return _NUMBER.sub(r"\1\\", _MARKUP.sub(r"\\\g<0>", text))
+    unverified = tuple(row._replace(at=places.index(row.at)) for row in block.unverified_rows if row.at in places)
+    return replace(block, rows=kept, unverified_rows=unverified)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from time import perf_counter
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 from uuid import UUID, uuid4
 
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
@@ -36,7 +36,20 @@ class TokenUsage:
         )
 
 
-Stage = Literal["queue", "embed", "search", "judge", "write", "verify"]
+class SentenceCounts(NamedTuple):
+    """How many sentences of a language model are verified, shown without proof, and not shown.
+
+    `is_withheld`: too much of its answer was not supported, so none of it is shown.
+    """
+
+    verified: int = 0
+    unverified: int = 0
+    dropped: int = 0
+    is_withheld: bool = False
+
+
+NO_SENTENCES = SentenceCounts()
+Stage = Literal["queue", "understand", "embed", "search", "judge", "write", "verify"]
 
 
 @dataclass(slots=True)
@@ -90,11 +103,12 @@ class StageClock:
 class Trace:
     """Everything that an interface may report about how a reply was made.
 
-    `tool_calls` names each search of the book. `degraded` means that a language model failed to write the answer, or
-    to finish it. `differing_editions` lack words that the answer cites. `completed_question` is the question as it was
-    understood, if that is not how it was asked, and `question_kind` decides what replied to it. `note` is our own
-    sentence about the reply: where it is from if no search found it, or what can be asked instead. `total_seconds` is
-    the whole time from the question, or its HTTP request, to the reply: more than the stages together.
+    `sentences` counts those of a language model. `tool_calls` names each search of the book. `degraded` means that
+    a language model failed to write the answer, or to finish it. `differing_editions` lack words that the answer
+    cites. `completed_question` is the question as it was understood, if that is not how it was asked, and
+    `question_kind` decides what replied to it. `note` is our own sentence about the reply: where it is from if no
+    search found it, or what can be asked instead. `total_seconds` is the whole time from the question, or its HTTP
+    request, to the reply: more than the stages together.
     """
 
     retrieval: Retrieval
@@ -103,6 +117,7 @@ class Trace:
     writer: str
     stages: Mapping[Stage, StageTiming]
     usage: TokenUsage = TokenUsage()
+    sentences: SentenceCounts = NO_SENTENCES
     tool_calls: tuple[str, ...] = ()
     degraded: bool = False
     edition: str = ""
@@ -129,12 +144,14 @@ class Trace:
     def milliseconds(self) -> dict[str, float]:
         """The published timings: `retrieve` contains `embed` and `search`, and `total` is the whole time.
 
-        Only a server has a `queue`. A refusal before writing has no `answer`.
+        Only a server has a `queue`, and a question that a language model restates `understand`. A refusal before
+        writing has no `answer`.
         """
-        queue = {"queue": self._sum_ms("queue")} if "queue" in self.stages else {}
+        first: tuple[Stage, ...] = ("queue", "understand")
+        begun = {stage: self._sum_ms(stage) for stage in first if stage in self.stages}
         answer = {"answer": self.generation_ms} if "write" in self.stages else {}
         timings = {"embed": self._sum_ms("embed"), "search": self._sum_ms("search"), "retrieve": self.retrieval_ms}
-        return {**queue, **timings, "judge": self._sum_ms("judge"), **answer, "total": self.total_ms}
+        return {**begun, **timings, "judge": self._sum_ms("judge"), **answer, "total": self.total_ms}
 
     def _sum_ms(self, *stages: Stage) -> float:
         return 1000 * sum(self.stages[stage].seconds for stage in stages if stage in self.stages)

@@ -13,7 +13,7 @@ from threading import Thread
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.document import Page, ParsedBook, SourceNotice
 from bookbound.domain.errors import BookIndexError
-from bookbound.domain.manifest import ChapterSummary, Manifest, PageFingerprint
+from bookbound.domain.manifest import DEFAULT_LANGUAGE, ChapterSummary, Manifest, PageFingerprint
 from bookbound.domain.ports import Embedder, Index, IndexStore
 from bookbound.indexing import incremental
 from bookbound.indexing.incremental import BookDiff, ReusableIndex
@@ -122,11 +122,15 @@ async def build_index(
 
 def _add_language_notice(book: ParsedBook) -> ParsedBook:
     """Returns the book with a notice if it is not in English, which the networks were trained on."""
-    step = -(-len(book.pages) // MAX_SAMPLED_PAGES)
-    sample = " ".join(page.text[:MAX_SAMPLED_CHARS] for page in book.pages[:: step or 1])
-    language = detect_foreign_language(sample)
+    language = _detect_language(book)
     message = f"the book seems to be in {language}; answers are tuned for English and will be worse"
     return replace(book, notices=(*book.notices, SourceNotice(".", message))) if language else book
+
+
+def _detect_language(book: ParsedBook) -> str:
+    """Returns the name of the book's language, or an empty text if it is not clearly another one than English."""
+    step = -(-len(book.pages) // MAX_SAMPLED_PAGES)
+    return detect_foreign_language(" ".join(page.text[:MAX_SAMPLED_CHARS] for page in book.pages[:: step or 1]))
 
 
 async def load_published_manifest(store: IndexStore) -> Manifest | None:
@@ -209,4 +213,5 @@ def _build_manifest(
             ChapterSummary(title, count, chunks_by_chapter[title]) for title, count in pages_by_chapter.items()
         ),
         page_fingerprints=tuple(page._replace(chunks=chunks_by_file[page.file]) for page in pages),
+        language=_detect_language(book) or DEFAULT_LANGUAGE,
     )

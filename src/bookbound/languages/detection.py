@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -14,8 +15,6 @@ _CODE_LIKE = re.compile(r"`|[\w)][/\\_=(){}<>:.]{1,8}\w")
 _WORDS_WITH_DIGITS = re.compile(r"\b\w*\d\w*\b")
 MIN_LETTERS = 12
 """A text with fewer letters has no detectable language."""
-MIN_FOREIGN_FUNCTION_WORDS = 3
-"""This many function words that the book does not contain show another language."""
 MIN_AMBIGUOUS_FUNCTION_WORDS = 2
 """From this many function words on, a text is in the language that has most of them."""
 # The most common words, with their accents; single letters are left out because they may be variables.
@@ -48,26 +47,56 @@ FUNCTION_WORDS = {
         "Vietnamese": "và của là có không được cho một các trong với này để khi từ những người trên nếu",
     }.items()
 }
+# Questions are short, and these words are in nearly each of them.
+QUESTION_WORDS = {
+    language: frozenset(words.split())
+    for language, words in {
+        "English": "what how why where who whose does do did should could would my we there in on at me so any has was",
+        "German": "was wie wo warum wieso wer wem wen welche welcher welches wann ich wir gibt es mein meine dieses "
+        "diese dieser soll muss mache funktioniert wofür wozu wieviel viele man mir erkläre in so",
+        "French": "comment pourquoi quand quel quelle quels quelles quoi où je mon ma mes faut fait ça cela est de "
+        "combien explique sert on me",
+        "Spanish": "qué cómo cuál cuáles dónde cuándo por quién cuánto cuánta cuántos cuántas mi puedo debo hace "
+        "esto eso de hay tiene sirve explica me",
+        "Portuguese": "qual quais onde quem porque que posso devo meu minha isso faz de há faço fazer "
+        "quantos quantas me",
+        "Italian": "cosa come quale quali dove quando perché chi quanto posso devo mio mia fa di si quanti "
+        "quante in me",
+        "Dutch": "wat hoe waar waarom wie welke wanneer ik mijn moet werkt doe in of me",
+        "Swedish": "vad hur var varför vem vilken vilka när jag min mitt måste gör",
+        "Danish": "hvad hvordan hvor hvorfor hvem hvilken hvilke hvornår jeg min mit gør",
+        "Norwegian": "hva hvordan hvor hvorfor hvem hvilken hvilke når jeg min mitt gjør",
+        "Finnish": "mikä mitä miten missä miksi kuka milloin minun voinko",
+        "Polish": "co jak gdzie dlaczego kto który jakie jaki kiedy czy mogę mój moje",
+        "Czech": "co jak kde proč kdo který jaké jaký kdy mohu můj moje",
+        "Hungarian": "mi mit hogyan hol miért ki melyik mikor mennyi tudom",
+        "Romanian": "ce cum unde cine care când cât pot meu mea",
+        "Turkish": "ne nasıl nerede neden kim hangi mi mı mu mü nedir",
+        "Indonesian": "apa bagaimana mengapa siapa mana kapan saya bisa berapa",
+        "Vietnamese": "gì làm sao thế nào đâu tại ai tôi bao nhiêu",
+    }.items()
+}
+_ASKING_WORDS = {name: common | QUESTION_WORDS.get(name, frozenset()) for name, common in FUNCTION_WORDS.items()}
 _SCRIPT_GROUPS = {"CJK": "HAN", "HIRAGANA": "KANA", "KATAKANA": "KANA", "KATAKANA-HIRAGANA": "KANA"}
 _EAST_ASIAN_SCRIPTS = frozenset({"HAN", "KANA"})
-_LANGUAGES_BY_SCRIPT = {"HANGUL": "Korean", "GREEK": "Greek", "HEBREW": "Hebrew", "THAI": "Thai", "DEVANAGARI": "Hindi"}
+_LANGUAGES_BY_SCRIPT = {
+    "HANGUL": "Korean",
+    "GREEK": "Greek",
+    "HEBREW": "Hebrew",
+    "THAI": "Thai",
+    "DEVANAGARI": "Hindi",
+}
+_LANGUAGES_BY_LETTERS: Mapping[str, tuple[tuple[frozenset[str], str], ...]] = {
+    "Arabic script": ((frozenset("ٹڈڑںےہ"), "Urdu"), (frozenset("پچژگ"), "Persian"), (frozenset(), "Arabic")),
+    "Cyrillic script": ((frozenset("іїєґ"), "Ukrainian"), (frozenset(), "Russian")),
+}
+"""Languages that share a script with their own letters; the one that most people write comes last."""
+MIN_SCRIPT_LETTERS = 4
+"""A question with fewer letters of another script may only name a thing."""
+MIN_SINGLE_WORD_SHARE = 0.5
+"""A single word of another language decides only if so many of the words are of it: "van" may belong to a name."""
 MIN_BOOK_FUNCTION_WORDS = 10
 """A book with fewer function words has no detectable language."""
-
-
-def is_same_language(text: str, book: str) -> bool:
-    """Whether a text may be in the language of the book; code, names and a few words always may."""
-    text_prose, book_prose = _strip_code(text), _strip_code(book)
-    text_scripts, book_scripts = _count_scripts(text_prose), _count_scripts(book_prose)
-    if text_scripts.total() < MIN_LETTERS or book_scripts.total() < MIN_LETTERS:
-        return True
-    text_script, book_script = (max(counts, key=counts.__getitem__) for counts in (text_scripts, book_scripts))
-    if text_script == "LATIN":
-        book_words = Counter(_split_words(book_prose))
-        return not _is_foreign(_split_words(text_prose), book_words, is_latin_book=book_script == "LATIN")
-    if {text_script, book_script} <= _EAST_ASIAN_SCRIPTS:
-        return _is_japanese(text_scripts) == _is_japanese(book_scripts)
-    return book_scripts[text_script] >= book_scripts.total() / 10
 
 
 def is_english(text: str) -> bool:
@@ -81,6 +110,26 @@ def is_english(text: str) -> bool:
     return most < MIN_AMBIGUOUS_FUNCTION_WORDS or counts_by_language["English"] == most
 
 
+def detect_question_language(text: str, book: str) -> str:
+    """Names the language of a question if it is clearly another one than the book's, or returns an empty text."""
+    words = [word for word in _split_words(_strip_code(text)) if len(word) > 1]  # a single letter may be a variable
+    scripts = _count_scripts("".join(words))
+    script = max(scripts, key=scripts.__getitem__, default="LATIN")
+    if script != "LATIN":
+        language = _name_script_language(script, scripts)
+        # A short question in Japanese may have no syllables.
+        is_same = language == book or (language == "Chinese" and book == "Japanese")
+        return "" if is_same or scripts.total() < MIN_SCRIPT_LETTERS else _name_by_letters(language, text)
+    counts = {language: sum(word in common for word in words) for language, common in _ASKING_WORDS.items()}
+    language = max(counts, key=counts.__getitem__)
+    foreign, familiar = _ASKING_WORDS[language], _ASKING_WORDS.get(book, frozenset())
+    foreign_only = sum(word in foreign - familiar for word in words)
+    familiar_only = sum(word in familiar - foreign for word in words)
+    is_foreign = counts[language] >= MIN_AMBIGUOUS_FUNCTION_WORDS and foreign_only > 2 * familiar_only
+    is_clear = foreign_only > 1 or counts[language] > MIN_SINGLE_WORD_SHARE * len(words)
+    return language if is_foreign and is_clear and language != book else ""
+
+
 def detect_foreign_language(text: str) -> str:
     """Names the language of a long text, or its script, if it is not English; an empty text if that is not clear."""
     words = _split_words(_strip_code(text))
@@ -88,35 +137,30 @@ def detect_foreign_language(text: str) -> str:
     if scripts.total() < MIN_LETTERS:
         return ""
     script = max(scripts, key=scripts.__getitem__)
-    if script in _EAST_ASIAN_SCRIPTS:
-        return "Japanese" if _is_japanese(scripts) else "Chinese"
     if script != "LATIN":
-        return _LANGUAGES_BY_SCRIPT.get(script, f"{script.capitalize()} script")
+        return _name_script_language(script, scripts)
     counts_by_language = _count_function_words(Counter(words))
     language = max(counts_by_language, key=counts_by_language.__getitem__)
     most = counts_by_language[language]
     return language if most >= MIN_BOOK_FUNCTION_WORDS and counts_by_language["English"] * 2 < most else ""
 
 
+def _name_script_language(script: str, scripts: Counter[str]) -> str:
+    if script in _EAST_ASIAN_SCRIPTS:
+        return "Japanese" if _is_japanese(scripts) else "Chinese"
+    return _LANGUAGES_BY_SCRIPT.get(script, f"{script.capitalize()} script")
+
+
+def _name_by_letters(language: str, text: str) -> str:
+    """Names the language of a short text in a script that several languages share."""
+    letters = set(text.casefold())
+    named = _LANGUAGES_BY_LETTERS.get(language, ())
+    return next((name for own, name in named if not own or own & letters), language)
+
+
 def _is_japanese(scripts: Counter[str]) -> bool:
     """Whether East Asian text is Japanese, which alone mixes syllables with Chinese characters."""
     return scripts["KANA"] > scripts["HAN"] / 10
-
-
-def _is_foreign(words: list[str], book_words: Counter[str], is_latin_book: bool) -> bool:
-    """Whether the words are in another language than the book's; words that the book contains do not count."""
-    counts_by_language = _count_function_words(book_words)
-    book_language = max(counts_by_language, key=counts_by_language.__getitem__)
-    if is_latin_book and counts_by_language[book_language] < MIN_FOREIGN_FUNCTION_WORDS:
-        return False
-    book_common = FUNCTION_WORDS[book_language] if is_latin_book else frozenset[str]()
-    for other_common in FUNCTION_WORDS.values():
-        other_only, book_only = other_common - book_common, book_common - other_common
-        foreign = sum(word in other_only and word not in book_words for word in words)
-        familiar = sum(word in book_only for word in words)
-        if foreign >= MIN_FOREIGN_FUNCTION_WORDS and foreign > 2 * familiar:
-            return True
-    return False
 
 
 def _count_function_words(words: Counter[str]) -> dict[str, int]:

@@ -207,6 +207,20 @@ _COMMAND = (
 )
 _ATTENTION_CALL = r"(?:\w[\w'’]*\s+){0,2}\w[\w'’]*"
 
+# What a model calls the passages that it was given. A word that may also be a thing in the book, such as "the source",
+# only counts with a word for that: "the provided source".
+_GIVEN = r"(?:given|provided|above|available|cited|supplied|retrieved)"
+_ANY_TEXT = r"(?:texts?|context|documents?|documentation|sources?|material)"
+_GIVEN_TEXT = (
+    r"(?:the|these|those|this|your|any\s+of\s+the|given|provided)\s+(?:"
+    rf"(?:{_GIVEN}\s+)?(?:passages?|book|excerpts?)(?:\s+{_GIVEN})?"
+    rf"|{_GIVEN}\s+(?:{_ANY_TEXT}|information)|(?:{_ANY_TEXT}|information)\s+{_GIVEN})"
+)
+_NAMED_TEXT = rf"(?:{_GIVEN_TEXT}|(?:the|this|these|those)\s+{_ANY_TEXT})"
+_FINDS_IN_TEXT = (
+    r"(?:mention|specif|stat|describ|discuss|answer|address|includ|explain|contain|cover|provid|giv|found|find|say|said)"
+    r"\w*"
+)
 _MODELS = ModelForms(
     # A command opens the text, or follows a few words that call for attention; a model may be named before it.
     prompt_injection=(
@@ -218,8 +232,54 @@ _MODELS = ModelForms(
     passage="passages?",
     before_passage=r"see |cf\. |from |source: ",
     between_numbers="and",
-    empty_values=frozenset({"none", "nothing", "null", "n/a"}),
+    nothing_missing=r"(?:none|nothing|null|n/a|no\s+(?:additional|further|other|more)\b.*)?",
     broken_contraction=r"n[‘′‛\"`]t\b",
+    verdict=(
+        r"(?:yes|no|yep|nope|correct|right|exactly|(?:true|false)(?!\s*,)"
+        r"|not\s+(?:by\s+default|directly|quite|exactly|necessarily))\b\s*(?:[,.;:!](?=\s|$)|[–—]|-(?=\s)|$)\s*"
+    ),
+    denying_verdict=r"\W*(?:no|nope|false|not)\b",
+    needs_previous=(
+        r"(?:(?:and|but|so|also|then|however|otherwise|instead|similarly|likewise|therefore|thus|moreover)\b[\s,]+)?"
+        r"(?:it|its|they|them|their|he|she|his|her|this|that|these|those|such|both|neither|either|each|here|there|the\s+"
+        r"(?:former|latter|same|others?|first|second|third|last))\b|(?:then|otherwise|instead|so|also|but|and|or)\b"
+    ),
+    attribution=(
+        rf"(?:(?:according\s+to|based\s+on|as\s+(?:stated|explained|described|shown|mentioned)\s+in)\s+{_NAMED_TEXT}"
+        rf"|(?:from|per|in)\s+{_GIVEN_TEXT})"
+        r"(?:\s*[,:]\s*|\s+(?=(?:the|an?|this|these|it|its|they|there|you|each|all|both|no|when|if|to|for)\b))"
+        rf"|{_NAMED_TEXT}\s+(?:says?|states?|explains?|notes?|mentions?|describes?|shows?)\s+that\b\s*,?\s*"
+        r"|(?:in\s+short|in\s+summary|to\s+sum\s+up|in\s+other\s+words|sure|certainly|of\s+course|great\s+question"
+        r"|(?:(?:short|direct|final)\s+)?answer(?=\s*:))\s*[,!:.]\s*"
+    ),
+    denial=(
+        rf"(?!\W*(?:if|when|unless|whether|where)\b)[^.!?]{{0,60}}\b{_GIVEN_TEXT}\b[^.!?]{{0,80}}"
+        rf"\b(?:do(?:es)?\s*n(?:o|['’])t|did\s+not|cannot|never|no)\b[^.!?]{{0,40}}\b(?:{_FINDS_IN_TEXT}|information|detail)"
+        rf"|(?:none\s+of|nothing\s+in)\s+{_GIVEN_TEXT}\b"
+        rf"|[^.!?]{{0,80}}\bnot\s+(?:\w+ly\s+)?{_FINDS_IN_TEXT}\s+(?:anywhere\s+)?(?:in|by|from)\s+{_GIVEN_TEXT}\b"
+        r"|(?:i['’]?m\s+(?:sorry|afraid|unable)"
+        r"|i\s+(?:(?:am|was)\s+(?:sorry|afraid|unable)|apologi[sz]e|cannot|can['’]t|could\s+not|couldn['’]t|do\s+not|don['’]t)"
+        r"|sorry)\b"
+        r"|(?:this|that|the|the\s+requested|this\s+specific)\s+(?:information|answer|question)\s+(?:is|was|can)\s*(?:not|n['’]t)"
+        rf"\s+(?:be\s+)?(?:\w+ly\s+)?(?:available|present|{_FINDS_IN_TEXT}|in\b)"
+        r"|there\s+is\s+no\s+(?:information|mention|answer)\b"
+        r"|it\s+is\s+not\s+possible\s+to\s+(?:answer|say|tell|determine)\b"
+    ),
+    remark=(
+        r"(?:(?:please\s+)?let\s+me\s+know\b|(?:please\s+)?feel\s+free\s+to\s+(?:ask|reach|contact|let)\b"
+        r"|(?:i\s+)?hope\s+(?:this|that|it)\s+helps|happy\s+to\s+help"
+        r"|if\s+you\s+(?:have|need)\s+(?:any\s+)?(?:more|further|other|additional)\s+"
+        r"(?:questions?|help|details?|information|clarification|assistance)\b"
+        r"|would\s+you\s+like\b|do\s+you\s+want\b"
+        r"|(?:sure|certainly|of\s+course|great\s+question|good\s+question)[!.,]*$)"
+    ),
+    introduction_terms=frozenset(
+        map(
+            _stem,
+            "follow following step steps way ways example command commands code option options here run use like see "
+            "below summary list do need using there's here's first way quick overview answer short setup set".split(),
+        )
+    ),
 )
 
 _QUESTION_WORDS = "what how why when where which who whom whose".split()

@@ -270,10 +270,23 @@ class ModelForms:
     """How a model names a passage in a citation mark, and what it writes before that and between numbers."""
     before_passage: str
     between_numbers: str
-    empty_values: frozenset[str]
+    nothing_missing: str
     """What a model writes into a field that should be empty."""
     broken_contraction: str
     """A contraction with another sign in the place of its apostrophe."""
+    verdict: str
+    denying_verdict: str
+    """A sentence that begins with a yes or no, which means something only together with the question."""
+    needs_previous: str
+    """A sentence that begins with a word for something in the sentence before it."""
+    attribution: str
+    """What a model writes before a sentence that claims something: "According to the book,"."""
+    denial: str
+    """A sentence that says that the passages do not answer."""
+    remark: str
+    """A sentence to the reader that claims nothing about the subject: "Let me know if …"."""
+    introduction_terms: frozenset[str]
+    """The stems of words with which a model introduces a list or code, and claims nothing: "Follow these steps:"."""
 
 
 @dataclass(frozen=True, slots=True)

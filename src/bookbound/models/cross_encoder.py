@@ -26,6 +26,7 @@ MIN_PROBABILITY = 1e-4  # keeps the log odds of a sure reading finite
 # The readers were trained on windows of this form.
 MAX_WINDOW_TOKENS = 320
 MAX_FIRST_TEXT_TOKENS = 64
+MAX_CLAIM_TOKENS = 128  # a claim is read with the sentence before it
 WINDOW_OVERLAP_TOKENS = 64
 MAX_SPANS = 4
 MAX_SPAN_TOKENS = 60
@@ -49,7 +50,7 @@ class ReaderConstants:
     """What was fitted after a network: the scales of its logits, and the weights of logistic models on its readings.
 
     They weigh a reading by its search rank, a question by its features, a question about a selection, and a paraphrase
-    by its two readings and the quantifiers that it adds.
+    by its two readings and what it adds. A paraphrase that is not supported is `plausible` from that probability on.
     """
 
     answers: LogitScale
@@ -58,14 +59,16 @@ class ReaderConstants:
     question: Weights
     selection: Weights
     paraphrase: Weights
+    plausible: float
 
     @classmethod
     def load(cls, models: ModelRuntime, name: ReaderName) -> Self:
         try:
             values = models.constants(CONSTANTS_FILE)[name]
             answers, supported = (LogitScale(**check_numbers(values[each])) for each in ("answers", "supported"))
-            weights = (check_numbers(values[each]) for each in ("rank", "question", "selection", "paraphrase"))
-            return cls(answers, supported, *weights)
+            names = ("rank", "question", "selection", "paraphrase")
+            weights = {name: check_numbers(values[name]) for name in names}
+            return cls(answers, supported, **weights, plausible=check_numbers(values["labels"])["plausible"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise damaged_model_error(CONSTANTS_FILE) from error
 
@@ -86,7 +89,7 @@ class CrossEncoder:
     async def support(self, claim: str, premise: str) -> float:
         """Returns the probability that the premise supports the claim; a long claim is read in pieces."""
         first, second = await self._models.run(lambda: (self._models.ids(claim), self._models.ids(premise)))
-        pieces = [first[i : i + MAX_FIRST_TEXT_TOKENS] for i in range(0, len(first), MAX_FIRST_TEXT_TOKENS)]
+        pieces = [first[i : i + MAX_CLAIM_TOKENS] for i in range(0, len(first), MAX_CLAIM_TOKENS)]
         return min(await asyncio.gather(*(self._support_piece(piece, second) for piece in pieces)), default=0.0)
 
     async def _read_chunk(self, question: Sequence[int], chunk: Chunk) -> PassageAssessment:
@@ -114,7 +117,7 @@ class CrossEncoder:
         return PassageAssessment(probability, tuple(spans))
 
     async def _support_piece(self, claim: Sequence[int], premise: Sequence[int]) -> float:
-        windows = build_windows(self._models.special_ids, claim, (), premise)
+        windows = build_windows(self._models.special_ids, claim, (), premise, MAX_CLAIM_TOKENS)
         return max(
             await asyncio.gather(*(self._models.run(self._support_window, each) for each in windows)), default=0.0
         )
@@ -150,14 +153,18 @@ class TokenWindow(NamedTuple):
 
 
 def build_windows(
-    special_ids: tuple[int, int], first: Sequence[int], path: Sequence[int], second: Sequence[int]
+    special_ids: tuple[int, int],
+    first: Sequence[int],
+    path: Sequence[int],
+    second: Sequence[int],
+    max_first: int = MAX_FIRST_TEXT_TOKENS,
 ) -> Iterator[TokenWindow]:
     """Yields rows with every token of the second text; neighbours overlap, so that no answer is cut in all of them.
 
-    The first text is cut to `MAX_FIRST_TEXT_TOKENS`.
+    The first text is cut to `max_first` tokens.
     """
     opening, closing = special_ids
-    start_ids = [opening, *first[:MAX_FIRST_TEXT_TOKENS], closing]
+    start_ids = [opening, *first[:max_first], closing]
     room = MAX_WINDOW_TOKENS - len(start_ids) - len(path) - 1
     overlap = min(WINDOW_OVERLAP_TOKENS, room // 2)
     for start in range(0, max(len(second) - overlap, 1), room - overlap) if second else ():

@@ -10,6 +10,7 @@ from math import ceil, inf
 from time import monotonic
 
 from bookbound.answering.pipeline import Pipeline
+from bookbound.answering.read_ahead import read_ahead
 from bookbound.contracts.http_contract import HealthCheck
 from bookbound.contracts.request_context import RequestContext
 from bookbound.domain.book_ref import UNNAMED_BOOK, BookRef
@@ -73,7 +74,7 @@ class AdmissionController:
     @property
     def models(self) -> dict[str, str]:
         engine = self._pool.pipeline().engine
-        return {"embedder": engine.embedder.name, "writer": engine.writer.name}
+        return {"embedder": engine.embedder.name, "writer": engine.writer_name}
 
     def queue_stats(self) -> QueueStats:
         queue, query_log = self._queue, self._query_log
@@ -153,29 +154,6 @@ class AdmissionController:
                 yield pipeline
         finally:
             self._queue.release(acquired)
-
-
-async def read_ahead(events: AsyncGenerator[PipelineEvent]) -> AsyncGenerator[PipelineEvent]:
-    """Compute the events in a task of their own: a client that reads slowly keeps its events, but not its slot."""
-    computed: asyncio.Queue[PipelineEvent | None] = asyncio.Queue()
-
-    async def compute() -> None:
-        try:
-            async with aclosing(events):
-                async for event in events:
-                    computed.put_nowait(event)
-                    await asyncio.sleep(0)  # an event is sent before the next one is computed
-        finally:
-            computed.put_nowait(None)
-
-    task = asyncio.create_task(compute())
-    try:
-        while (event := await computed.get()) is not None:
-            yield event
-        await task
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 class FairQueue:

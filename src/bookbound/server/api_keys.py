@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from time import monotonic
@@ -19,6 +18,7 @@ from typing import Any, Self
 
 from bookbound import filesystem
 from bookbound.domain.errors import ConfigError
+from bookbound.domain.manifest import utc_now
 from bookbound.server import query_log
 from bookbound.settings import Settings
 
@@ -84,7 +84,7 @@ class ApiKey:
         if len(name) > MAX_NAME_LENGTH or not name.isprintable():
             raise ConfigError(f"The name of a key must have at most {MAX_NAME_LENGTH} printable characters.")
         secret = f"bookbound_{kind}_{secrets.token_urlsafe(32)}"
-        return cls(secrets.token_hex(4), kind, name, hash_secret(secret), allowed, utc_timestamp()), secret
+        return cls(secrets.token_hex(4), kind, name, hash_secret(secret), allowed, utc_now()), secret
 
     def allows(self, origin: str | None) -> bool:
         """Whether a request with this origin, or with none, may use the key.
@@ -124,10 +124,6 @@ class KeyRing:
 def hash_secret(secret: str) -> str:
     """The hash of a secret; one round suffices because 256 random bits cannot be guessed."""
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def utc_timestamp() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def key_file_path(settings: Settings) -> Path:
@@ -172,7 +168,7 @@ def revoke_key(file: Path, id: str) -> ApiKey:  # noqa: A002
         if id not in by_id:
             raise ConfigError("No key has this id. To list the keys: bookbound key list")
         if by_id[id].revoked is None:
-            by_id[id] = replace(by_id[id], revoked=utc_timestamp())
+            by_id[id] = replace(by_id[id], revoked=utc_now())
             _write_keys(file, by_id.values())
         return by_id[id]
 

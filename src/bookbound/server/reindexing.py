@@ -11,7 +11,6 @@ import sys
 from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from pydantic import BaseModel, Field, ValidationError
 from bookbound import filesystem
 from bookbound.contracts.http_contract import Problem, ProblemError, ProblemKind
 from bookbound.domain.book_ref import BookRef
+from bookbound.domain.manifest import utc_now
 
 STATUS_FILE_NAME, LOCK_FILE_NAME = "reindex.json", "reindex.lock"
 LOCK_ATTEMPTS, LOCK_PAUSE_SECONDS = 10, 0.1
@@ -71,10 +71,6 @@ class ReindexStatus(BaseModel):
 
     def write(self, file: Path) -> None:
         filesystem.write_atomically(file, self.model_dump_json().encode(), mode=0o600)
-
-
-def utc_now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class Reindexing:

@@ -10,7 +10,8 @@ from enum import Enum, auto
 from threading import Event
 from typing import Any, Literal
 
-MODEL_ENDPOINTS, VECTOR_ENDPOINTS = frozenset({"chat", "responses"}), frozenset({"embeddings", "embed"})
+MODEL_ENDPOINTS = frozenset({"chat", "responses", "messages", "gemini"})
+VECTOR_ENDPOINTS = frozenset({"embeddings", "embed"})
 ENDPOINTS = MODEL_ENDPOINTS | VECTOR_ENDPOINTS | {"rerank", "models"}
 
 
@@ -63,6 +64,26 @@ _FAULT_ENDPOINTS = dict.fromkeys(_TEXT_FAULTS | _STREAM_FAULTS, MODEL_ENDPOINTS)
 }
 
 
+ANTHROPIC_ERROR_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    500: "api_error",
+    503: "overloaded_error",
+}
+GOOGLE_STATUSES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class VendorErrorReply:
     """An error in a vendor's words; `{key}`, `{model}` and `{words}` come from the request."""
@@ -77,6 +98,11 @@ class VendorErrorReply:
         message = self.message.format(**values)
         if endpoint in ("embed", "rerank"):
             return {"id": "scripted", "message": message}
+        if endpoint == "messages":
+            error = {"type": ANTHROPIC_ERROR_TYPES[self.status], "message": message}
+            return {"type": "error", "error": error, "request_id": "req_scripted"}
+        if endpoint == "gemini":
+            return {"error": {"code": self.status, "message": message, "status": GOOGLE_STATUSES[self.status]}}
         return {"error": {"message": message, "type": self.kind, "param": None, "code": self.code}}
 
 

@@ -1,4 +1,4 @@
-"""Imitates the OpenAI and Cohere APIs on a local port, including their failures."""
+"""Imitates the OpenAI, Anthropic, Gemini and Cohere APIs on a local port, including their failures."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from bookbound.testing.loopback_server import (
     ReplyScript,
     ScheduledFault,
 )
+from bookbound.testing.native_formats import STREAM_METHOD, format_gemini_reply, format_messages_reply
 from bookbound.testing.scripted_replies import (
     DEFAULT_REPLY,
     ERROR_PAGES,
@@ -59,6 +60,7 @@ __all__ = [
 ENDPOINT_PATHS = {
     "/v1/chat/completions": "chat",
     "/v1/responses": "responses",
+    "/v1/messages": "messages",
     "/v1/embeddings": "embeddings",
     "/v1/models": "models",
     "/v1/embed": "embed",
@@ -66,10 +68,12 @@ ENDPOINT_PATHS = {
     "/v1/rerank": "rerank",
     "/v2/rerank": "rerank",
 }
+GEMINI_PATH = "/v1beta/models/"
+"""The model and the method follow."""
 
 
 class ScriptedServices(ReplyScript):
-    """Imitates OpenAI and Cohere on a local port; a test scripts the replies and faults.
+    """Imitates OpenAI, Anthropic, Gemini and Cohere on a local port; a test scripts the replies and faults.
 
     Every reply of a model reports `input_tokens` and `output_tokens`. `vector` and `relevance` compute the embeddings
     and the rerank scores, by default from shared words.
@@ -89,6 +93,7 @@ class ScriptedServices(ReplyScript):
             Route(path, self._answer, methods=["GET" if name == "models" else "POST"])
             for path, name in ENDPOINT_PATHS.items()
         ]
+        routes.append(Route(GEMINI_PATH + "{call}", self._answer, methods=["POST"]))
         self._server = LoopbackServer(Starlette(routes=routes))
         self.url, self.refused_url = self._server.url, self._server.refused_url
         self.openai_url = f"{self.url}/v1"
@@ -109,7 +114,7 @@ class ScriptedServices(ReplyScript):
         except ValueError:
             body = None
         path, connection = received.url.path, received.client.port if received.client else 0
-        request = RecordedRequest(ENDPOINT_PATHS[path], path, dict(received.headers), body, connection)
+        request = RecordedRequest(ENDPOINT_PATHS.get(path, "gemini"), path, dict(received.headers), body, connection)
         scheduled = self.record(request)
         if not isinstance(body, dict):
             return _error_response(request, INVALID_JSON, {})
@@ -125,7 +130,7 @@ class ScriptedServices(ReplyScript):
         frames = await self._frames(request, fault)
         if isinstance(frames, VendorErrorReply):
             return _error_response(request, frames, {})
-        stream = bool(request.endpoint in MODEL_ENDPOINTS and request.json.get("stream"))
+        stream = _is_stream(request)
         sent = apply_fault(frames, fault, request.endpoint, stream)
         complete = frames if fault in UNFINISHED_FAULTS else sent
         has_length = not stream or fault is Fault.TRUNCATED
@@ -157,14 +162,26 @@ class ScriptedServices(ReplyScript):
         if callable(reply):
             reply = await run_in_threadpool(reply, request.json)
         message = to_message(DEFAULT_REPLY if reply is None else reply).with_fault(fault)
-        format_reply = format_responses_reply if request.endpoint == "responses" else format_chat_reply
-        return format_reply(request.json, message, self._tokens)
+        if request.endpoint == "gemini":
+            return format_gemini_reply(message, self._tokens, stream=_is_stream(request))
+        return REPLY_FORMATS[request.endpoint](request.json, message, self._tokens)
+
+
+REPLY_FORMATS = {"chat": format_chat_reply, "responses": format_responses_reply, "messages": format_messages_reply}
+
+
+def _is_stream(request: RecordedRequest) -> bool:
+    if request.endpoint == "gemini":
+        return request.path.endswith(STREAM_METHOD)
+    return bool(request.endpoint in MODEL_ENDPOINTS and request.json.get("stream"))
 
 
 def _error_response(request: RecordedRequest, error: VendorErrorReply, headers: dict[str, str]) -> Response:
-    key = request.headers.get("authorization", "").removeprefix("Bearer ")[:8]
+    names = ("authorization", "x-api-key", "x-goog-api-key")
+    key = next((request.headers[name] for name in names if name in request.headers), "").removeprefix("Bearer ")[:8]
     sent: dict[str, Any] = request.json if isinstance(request.json, dict) else {}
-    words = str(sent.get("input") or sent.get("messages") or sent.get("texts") or sent.get("query"))[-200:]
+    asked = ("input", "messages", "contents", "texts", "query")
+    words = str(next((sent[name] for name in asked if sent.get(name)), None))[-200:]
     body = error.body(request.endpoint, key=key, model=str(sent.get("model")), words=words)
     return JSONResponse(body, error.status, headers)
 

@@ -33,10 +33,10 @@ def format_chat_reply(request: Json, message: ScriptedMessage, tokens: Tokens) -
         return list(_chat_stream(request, message, tokens))
     choices = [] if message.is_absent else [_chat_choice(message)]
     body = _chat_envelope(request, "chat.completion", choices) | {"usage": _chat_usage(tokens)}
-    return [*_list_waits(message), json.dumps(body).encode()]
+    return [*list_waits(message), json.dumps(body).encode()]
 
 
-def _list_waits(message: ScriptedMessage) -> list[ReplyFrame]:
+def list_waits(message: ScriptedMessage) -> list[ReplyFrame]:
     return [piece for piece in message.pieces if isinstance(piece, Event)]
 
 
@@ -109,7 +109,7 @@ def format_responses_reply(request: Json, message: ScriptedMessage, tokens: Toke
     message = replace(message, turn=len(request.get("input") or ()))
     whole = _response_object(request, message, tokens)
     if not request.get("stream"):
-        return [*_list_waits(message), json.dumps(whole).encode()]
+        return [*list_waits(message), json.dumps(whole).encode()]
     number = count()
     return [
         event if isinstance(event, Event) else format_responses_event(*event, next(number))
@@ -209,7 +209,8 @@ def apply_fault(frames: Sequence[ReplyFrame], fault: Fault | None, endpoint: str
     if fault is Fault.EMPTY_BODY:
         return []
     if fault is Fault.WRONG_SHAPE:
-        event = _format_event(endpoint, "response.result", UNEXPECTED_JSON, 0)
+        name = "message_start" if endpoint == "messages" else "response.result"
+        event = _format_event(endpoint, name, UNEXPECTED_JSON, 0)
         return [event if stream else json.dumps(UNEXPECTED_JSON).encode()]
     if fault is Fault.STREAM_FAILS:
         error = VENDOR_ERRORS[Fault.SERVER_ERROR]
@@ -219,7 +220,8 @@ def apply_fault(frames: Sequence[ReplyFrame], fault: Fault | None, endpoint: str
         data = flat if endpoint == "responses" else dict(error.body(endpoint))
         return [*_first_half(frames), _format_event(endpoint, "error", data, 1000)]
     if fault is Fault.MALFORMED and stream:
-        return [*_first_half(frames), b'data: {"choices": [{"delta": \n\n']
+        header = b"event: content_block_delta\n" if endpoint == "messages" else b""
+        return [*_first_half(frames), header + b'data: {"choices": [{"delta": \n\n']
     if fault in UNFINISHED_FAULTS or fault in (Fault.MALFORMED, Fault.STREAM_ENDS):
         return _first_half(frames)
     if fault is Fault.SLOW:
@@ -240,5 +242,7 @@ def _split_bytes(frame: ReplyFrame) -> list[ReplyFrame]:
 
 
 def _format_event(endpoint: str, name: str, data: Json, number: int) -> bytes:
-    """An event of a stream; those of Chat Completions have neither a name nor a number."""
+    """An event of a stream; those of Chat Completions and of Gemini have neither a name nor a number."""
+    if endpoint == "messages":
+        return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
     return format_responses_event(name, data, number) if endpoint == "responses" else format_chat_event(data)

@@ -188,7 +188,7 @@ def test_the_evidence_includes_the_best_words_for_each_part(passage: Make) -> No
 
 
 def names(question: Question, passages: list[Passage], assessment: Assessment) -> list[str]:
-    retrieval, read = rank_passages(question, Retrieval(tuple(passages)), assessment)
+    retrieval, read = rank_passages(Retrieval(tuple(passages)), assessment, question.k)
     before = {p.chunk.id: reading for p, reading in zip(passages, assessment.readings, strict=True)}
     assert list(read.readings) == [before[passage.chunk.id] for passage in retrieval.passages]
     assert read.probability == assessment.probability

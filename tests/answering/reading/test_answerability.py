@@ -195,15 +195,18 @@ def test_a_passage_that_both_readers_find_improbable_keeps_the_lower_probability
 # Questions that are not read
 
 
-def test_nothing_is_read_if_no_passage_is_similar_to_the_question(passage: Make) -> None:
+def test_nothing_is_read_if_no_passage_is_similar_to_the_question_or_shares_its_words(passage: Make) -> None:
     fast, strong = ScriptedReader(ANSWERS), ScriptedReader(ANSWERS)
-    passages = [passage(GAIT, f"{i}", MIN_SCORE - 0.01) for i in range(3)]
+    passages = [passage("Paraffin is kept in the cellar.", f"{i}", MIN_SCORE - 0.01) for i in range(3)]
     found = assess(CrossEncoderAssessor(fast, strong), QUESTION, *passages)
+    assert found.is_off_topic
     assert found.probability < NOTHING
     assert found.readings == (UNREAD_PASSAGE,) * 3
     assert fast.calls == strong.calls == []
-    assess(CrossEncoderAssessor(fast, strong), QUESTION, *passages, passage(GAIT, "similar", MIN_SCORE))
-    assert (len(fast.names), strong.names) == (4, ["0", "1", "2", "similar"])
+    for similar in (passage("Oil.", "similar", MIN_SCORE), passage(GAIT, "shares words", MIN_SCORE - 0.01)):
+        fast, strong = ScriptedReader(ANSWERS), ScriptedReader(ANSWERS)
+        assert not assess(CrossEncoderAssessor(fast, strong), QUESTION, *passages, similar).is_off_topic
+        assert len(fast.names) == 4
 
 
 def test_without_passages_there_is_no_answer() -> None:

@@ -116,9 +116,8 @@ def test_an_answer_comes_from_the_passage_that_cohere_ranks_first(
 ) -> None:
     passages = (passage(GAIT, "gait"), passage(SEEING, "seeing"), passage(POWER, "power"))
     question = Question(QUESTION, k=2)
-    retrieval, assessment = rank_passages(
-        question, Retrieval(passages), reranked(services, assessor, QUESTION, passages)
-    )
+    read = reranked(services, assessor, QUESTION, passages)
+    retrieval, assessment = rank_passages(Retrieval(passages), read, question.k)
     assert [each.chunk.id for each in retrieval.passages] == ["power", "seeing"]
     judgement = decide(understand(question), retrieval, assessment, POINT)
     assert judgement.refusal is None
@@ -144,7 +143,7 @@ def test_a_selection_keeps_its_own_reading_and_its_place(
     assert found.readings[0] == alone.readings[0]
     assert [reading.probability for reading in found.readings[1:]] == [0.4, 0.2]
     assert POWER not in str(services.requests[0].json)
-    retrieval, assessment = rank_passages(question, Retrieval(passages), found)
+    retrieval, assessment = rank_passages(Retrieval(passages), found, question.k)
     assert retrieval.passages[0].chunk.id == SELECTION_CHUNK_ID
     assert decide(understand(question), retrieval, assessment, POINT).refusal is None
 

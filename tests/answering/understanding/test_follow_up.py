@@ -42,7 +42,7 @@ async def complete_all(index: Path, examples: list[dict[str, Any]]) -> list[dict
     pipeline = await bootstrap.open_pipeline(Settings(index=index))
     missed = []
     for example in examples:
-        understood = await pipeline._understand(pipeline._start(make_question(example)))
+        understood = await pipeline._understand(pipeline._start(make_question(example)), "", "")
         completed = understood.text if understood.completed_from else ""
         if not is_as_expected(example, completed):
             missed.append(example | {"found": completed})

@@ -149,6 +149,7 @@ INVALID: dict[str, tuple[object, ...]] = {
         [["x", 1, "z", 1]],
         [["x", "y", "z", 1, 1]],
     ),
+    "language": (None, 1, ["English"]),
     "chapters": (None, 1, "abc", ["abc"], [["x"]], [["x", "y", 1]], [["x", 1, 1, 1]], {"abc": 1}),
 }
 
@@ -161,6 +162,13 @@ def test_every_field_of_a_manifest_is_tested_with_other_types() -> None:
 def test_a_manifest_with_a_value_of_another_type_is_damage(empty_manifest: Manifest, name: str, value: object) -> None:
     with pytest.raises(CorruptIndexError, match="Index the book again"):
         index_format.load_manifest(json.dumps(index_format.dump_manifest(empty_manifest) | {name: value}))
+
+
+def test_an_older_manifest_without_a_language_is_of_an_english_book(empty_manifest: Manifest) -> None:
+    stored = index_format.dump_manifest(replace(empty_manifest, language="German"))
+    assert index_format.load_manifest(json.dumps(stored))[0].language == "German"
+    del stored["language"]
+    assert index_format.load_manifest(json.dumps(stored))[0].language == "English"
 
 
 def test_a_deeply_nested_manifest_is_damage() -> None:

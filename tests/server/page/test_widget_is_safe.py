@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +24,20 @@ from tests.server.page.replies import Json, make_block, make_place, make_reply, 
 from tests.server.slow_server import WORKING
 from tests.server.thread_server import run_in_thread
 
+from bookbound.contracts.request_context import RequestContext
+from bookbound.domain.judgement import SupportLabel
+from bookbound.domain.question import Question
+from bookbound.domain.reply import PipelineEvent, Progress
 from bookbound.server.app import create_app
 from bookbound.server.rate_limit import MemoryLimiter
 from bookbound.settings import Settings
 from bookbound.testing import ScriptedBackend, make_answer, make_passage, make_unsure
 
 ALLOWED_TAGS = set(
-    "article bdi blockquote button code div form h2 h3 header i li mark ol p path pre section span svg table tbody td "
-    "textarea th thead tr ul a".split()
+    "article bdi blockquote button code div form h2 h3 header i li mark ol p path pre q section span svg table tbody "
+    "td textarea th thead tr ul a".split()
 )
+UNVERIFIED = SupportLabel.UNVERIFIED
 INSPECT = """() => {
   const root = document.querySelector("#bookbound-widget").shadowRoot;
   const elements = [...root.querySelectorAll("*")];
@@ -87,6 +94,7 @@ def make_hostile_replies() -> Iterator[Json]:
                 "list", items=[{"text": each, "number": each, "level": n % 3} for n, each in enumerate(PAYLOADS)]
             ),
             make_block("table", header=PAYLOADS, rows=[PAYLOADS], sources=numbers),
+            *(make_block(text="It flies.", unverified={"closest": each}) for each in PAYLOADS),
         ],
         sources=sources,
         reservation=PAYLOADS[0],
@@ -150,6 +158,112 @@ def test_blocks_have_their_form_and_marks_count_characters(tab: Tab, url: str) -
         "This code goes on in the book.",
         "The book answers only part of this question.",
     ]
+
+
+COUNTS = {"verified": 3, "unverified": 4, "dropped": 2, "withheld": False}
+
+
+def test_what_is_not_verified_is_marked_next_to_the_closest_words(tab: Tab, url: str) -> None:
+    items = [{"text": "legs", "number": "", "level": 0}, {"text": "wings", "number": "", "level": 0}]
+    items[1] |= {"unverified": {"closest": "It has legs."}}
+    blocks = [
+        make_block(text="It walks."),
+        make_block(text="It flies.", unverified={"closest": "It jumps."}, sources=[1]),
+        make_block(text="It swims.", unverified={"closest": ""}),
+        make_block("list", items=items),
+        make_block("table", header=["a"], rows=[["1"], ["2"]], unverified_rows=[{"row": 1, "closest": "It has 3."}]),
+    ]
+    sources = [make_place(number=1, quotes=["It jumps."])]
+    script_replies(tab.page, make_reply(blocks=blocks, sources=sources, verification=COUNTS))
+    tab.open(url)
+    tab.ask("What does it do?")
+    reply = tab.page.locator(".reply")
+    assert reply.locator(":scope > p").first.inner_text() == "It walks."
+    marked = reply.locator(":has(> .unverified)").all_inner_texts()
+    words = [re.sub(r"\s+", " ", each).replace("“", "").replace("”", "") for each in marked]
+    says = "not verified The closest words of the book:"
+    assert words == [
+        f"It flies. {says} It jumps. 1",  # the source is that of the closest words
+        "It swims. not verified",
+        f"wings {says} It has legs.",
+        f"2 {says} It has 3.",
+    ]
+    assert reply.locator(".note").inner_text().endswith("because the book does not prove them: 2.")
+
+
+@pytest.mark.parametrize(
+    ("language", "mark", "dropped", "withheld"),
+    [
+        ("en", "not verified", "Sentences of the language model that are left out", "this answer quotes the book"),
+        ("de", "nicht belegt", "Sätze des Sprachmodells, die weggelassen sind", "diese Antwort zitiert das Buch"),
+        ("es", "no verificado", "Frases del modelo de lenguaje que se omiten", "esta respuesta cita el libro"),
+        ("ur", "تصدیق نہیں ہوئی", "لینگویج ماڈل کے وہ جملے جو چھوڑ دیے گئے", "یہ جواب کتاب کا اقتباس ہے"),
+    ],
+)
+def test_the_marks_and_notes_are_in_the_language_of_the_reader_and_stay_on_the_next_page(
+    tab: Tab, site: BookSite, server: str, language: str, mark: str, dropped: str, withheld: str
+) -> None:
+    block = make_block(text="It flies.", unverified={"closest": "It jumps."})
+    replies = [make_reply(blocks=[block], verification=COUNTS | {"withheld": each}) for each in (False, True)]
+    script_replies(tab.page, *replies)
+    page = tab.open(site.add(f"/{language}", "<p>Words.</p>", server, attributes={"language": language}))
+    for question in ("Does it fly?", "Does it still?"):
+        page.locator("textarea").fill(question)
+        page.locator("textarea").press("Enter")
+        page.locator(f".turn[aria-label='{question}'] .reply").wait_for()
+    for _ in range(2):
+        assert page.locator(".unverified").all_inner_texts() == [mark, mark]
+        notes = page.locator(".reply .note")
+        expect(notes.nth(0)).to_contain_text(dropped)
+        expect(notes.nth(1)).to_contain_text(withheld)
+        page.reload()  # the conversation is read from the tab's storage
+        page.locator(".reply").nth(1).wait_for(state="attached")
+
+
+def test_a_copied_answer_has_the_marks_and_says_what_is_left_out(tab: Tab, url: str) -> None:
+    block = make_block(text="It flies.", markdown="It flies. *(not verified)*", unverified={"closest": "It jumps."})
+    script_replies(tab.page, make_reply(blocks=[block], verification=COUNTS))
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = tab.open(url)
+    tab.ask("Does it fly?")
+    page.get_by_role("button", name="Copy", exact=False).first.click()
+    expect(page.locator(".status, [role=status]").first).to_have_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "It flies. *(not verified)*" in copied
+    assert "because the book does not prove them: 2." in copied
+
+
+def test_another_language_without_a_model_is_not_said_to_be_missing_in_the_book(tab: Tab, url: str) -> None:
+    note = "Dieses Buch ist auf Englisch."
+    script_replies(tab.page, make_reply("refused", note=note, refusal={"message": note, "sections": []}))
+    page = tab.open(url)
+    tab.ask("Kann es fliegen?")
+    for _ in range(2):
+        assert page.locator(".reply").inner_text() == note
+        page.reload()
+        page.locator(".reply").wait_for(state="attached")
+
+
+class RevisingBackend(ScriptedBackend):
+    """Sends a verified and an unverified sentence, says that a language model revises the rest, and never ends."""
+
+    async def stream(self, question: Question, context: RequestContext) -> AsyncGenerator[PipelineEvent]:
+        yield Progress.WRITING
+        yield make_answer([("It walks.", make_passage("It walks."))]).sentences[0]
+        yield replace(make_answer([("It flies.", make_passage("It walks."))]).sentences[0], label=UNVERIFIED)
+        yield Progress.REVISING
+        await asyncio.Event().wait()
+
+
+def test_the_status_line_says_what_a_language_model_is_doing(tab: Tab, site: BookSite) -> None:
+    backend = RevisingBackend(make_unsure([]))
+    with run_in_thread(create_app(backend, Settings(allowed_origins=("*",)))) as running:
+        page = tab.open(site.add("/steps", "<p>Words.</p>", running.url, attributes={"language": "de"}))
+        page.locator("textarea").fill("Does it walk?")
+        page.locator("textarea").press("Enter")
+        expect(page.locator(".waiting")).to_have_text("Die Antwort wird geprüft …")
+        assert page.locator(".sentence").all_inner_texts() == ["It walks.", "It flies. nicht belegt"]
+        page.close()
 
 
 def test_an_unsure_reply_shows_the_closest_passages_as_such(tab: Tab, url: str) -> None:

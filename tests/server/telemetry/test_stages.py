@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.pipelines import with_engine
 from tests.server.pipeline_pool import open_pipeline_pool
 
 from bookbound import bootstrap
@@ -26,7 +26,7 @@ HORN = "For how many seconds in every minute does the horn sound in fog?"
 class FailingWriter:
     """A writer whose service times out."""
 
-    name, can_refuse = "failing", False
+    name = "failing"
 
     async def write(self, *_: object) -> AsyncGenerator[WriterEvent]:
         raise ServiceTimeoutError("late", service="language model")
@@ -45,8 +45,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def ask(index: Path, question: Question, *, failing: bool = False) -> RequestRecord:
     pipeline = await bootstrap.open_pipeline(Settings(index=index, reader="fast", answer_threshold=0.0))
     if failing:
-        engine = replace(pipeline.engine, writer=FailingWriter(), fallback_writer=pipeline.engine.writer)
-        pipeline = replace(pipeline, engine=engine)
+        pipeline = with_engine(pipeline, model=FailingWriter())
     admission, context = AdmissionController(1, 0), RequestContext()
     async with admission.serve_books(await open_pipeline_pool(pipeline)):
         try:

@@ -159,7 +159,7 @@ def test_with_failures_every_log_line_is_json_and_names_what_failed(visible: dic
     requests = [line for line in lines if line["message"] == "request" and line.get("request_id") == "asked-1"]
     assert [line["status"] for line in requests] == found.statuses
     assert [line["outcome"] for line in requests][:4] == ["unreachable", "unreachable", "answered", "answered"]
-    reported = [line for line in lines if line["logger"] == "bookbound.answering.pipeline"]
+    reported = [line for line in lines if line["logger"] == "bookbound.answering.drafting"]
     assert {line["request_id"] for line in reported} == {"asked-1"}
     for metric in (
         'bookbound_questions_total{contract="query",outcome="unreachable"} 1.0',

@@ -35,6 +35,7 @@ def merge_part_readings(
     """
     if len(assessments) == 1:
         return retrievals[0], assessments[0]
+    is_off_topic = all(assessment.is_off_topic for assessment in assessments)
     passages: dict[str, Passage] = {}
     readings: dict[str, PassageAssessment] = {}
     for part, (retrieval, assessment) in enumerate(zip(retrievals, assessments, strict=True)):
@@ -50,7 +51,7 @@ def merge_part_readings(
     # The parts are about one subject: if one is answered, another is likelier to be than by itself.
     probability = max(sqrt(min(chances) * max(chances)), PARTIAL_ANSWER_WEIGHT * max(chances))
     merged = replace(retrievals[0], passages=tuple(passages.values()))
-    return merged, Assessment(probability, tuple(readings.values()), chances)
+    return merged, Assessment(probability, tuple(readings.values()), chances, is_off_topic)
 
 
 def decide(
@@ -62,11 +63,13 @@ def decide(
     evidence.
     """
     question, probability, unread_parts = understanding.question, assessment.probability, understanding.unread_parts
+    is_in_selection = question.scope is AnswerScope.SELECTION
     read = list(zip(retrieval.passages, assessment.readings, strict=True))
     # The reader chose a selection, so no search has to prove that it is relevant.
-    least = 0.0 if question.scope is AnswerScope.SELECTION else point.relevance_threshold
+    least = 0.0 if is_in_selection else point.relevance_threshold
     relevant = [(passage, reading) for passage, reading in read if reading.probability >= least]
     refusal = _choose_refusal(question, retrieval.passages, bool(relevant), probability >= point.answer_threshold)
+    is_below_limit = not is_in_selection and _find_best_score(retrieval.passages) < question.threshold
     is_unsure = bool(relevant) and refusal in UNSURE_REASONS and probability >= point.unsure_threshold
     possible, shown = (
         {part for part, chance in enumerate(assessment.parts) if chance >= threshold}
@@ -83,6 +86,7 @@ def decide(
         is_partial=is_missing_part or (unread_parts > 0 and (refusal is None or is_unsure)),
         is_unsure=is_unsure,
         unread_parts=unread_parts,
+        is_off_topic=assessment.is_off_topic or refusal is RefusalReason.EMPTY_RETRIEVAL or is_below_limit,
         unsure_parts=tuple(sorted(possible - shown)) if shown and refusal is None else (),
         answer_threshold=point.answer_threshold,
         unsure_threshold=point.unsure_threshold,
@@ -96,12 +100,16 @@ def _choose_refusal(
         return RefusalReason.EMPTY_RETRIEVAL
     if question.scope is AnswerScope.SELECTION:
         return None if has_relevant and is_answered else RefusalReason.SELECTED_TEXT_MISSING
-    # The reader chose the selection, so the threshold applies to the passages of the book.
-    best = max((passage.score for passage in passages if passage.chunk.id != SELECTION_CHUNK_ID), default=0.0)
+    best = _find_best_score(passages)
     # A threshold in the question defines low relevance; otherwise the assessor does.
     if best < question.threshold or not (has_relevant or question.threshold):
         return RefusalReason.LOW_RELEVANCE
     return None if has_relevant and is_answered else RefusalReason.INSUFFICIENT_GROUNDING
+
+
+def _find_best_score(passages: Sequence[Passage]) -> float:
+    """Returns the best score of the passages of the book: the reader chose the selection, so no threshold applies."""
+    return max((passage.score for passage in passages if passage.chunk.id != SELECTION_CHUNK_ID), default=0.0)
 
 
 def _rate_quality(relevant_count: int, mean: float, is_answered: bool) -> RetrievalQuality:
@@ -124,7 +132,7 @@ def _collect_evidence(relevant: Sequence[tuple[Passage, PassageAssessment]], par
     return sorted(found[:MAX_EVIDENCE], key=lambda evidence: -evidence.probability)
 
 
-def rank_passages(question: Question, retrieval: Retrieval, assessment: Assessment) -> tuple[Retrieval, Assessment]:
+def rank_passages(retrieval: Retrieval, assessment: Assessment, k: int) -> tuple[Retrieval, Assessment]:
     """Returns the `k` best passages as they were read, with their readings, after the selection.
 
     If the question has several parts, the best passage for each part comes before the second best.
@@ -134,7 +142,7 @@ def rank_passages(question: Question, retrieval: Retrieval, assessment: Assessme
     ranks = [_rank_for_part(assessment.readings, found, part) for part in range(len(assessment.parts))]
     found.sort(key=lambda i: -assessment.readings[i].probability)
     best = sorted(found, key=lambda i: min((rank[i] for rank in ranks), default=0))
-    kept = [*first, *best[: question.k]]
+    kept = [*first, *best[:k]]
     return (
         replace(retrieval, passages=tuple(retrieval.passages[i] for i in kept)),
         replace(assessment, readings=tuple(assessment.readings[i] for i in kept)),

@@ -1,47 +1,33 @@
-"""Checks that a paraphrase keeps the numbers, names, identifiers and negations of its evidence."""
+"""Counts what a paraphrase has that its evidence has not: numbers, names, quantifiers, negations and other terms."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 
-from bookbound.answering.grounding.quantities import convert_number_words, has_only_known_quantities
+from bookbound.answering.grounding.quantities import convert_number_words, count_unknown_quantities
 from bookbound.answering.grounding.supporting_units import CitedEvidence, extract_term_set
+from bookbound.domain.judgement import Claim
 from bookbound.languages import LANGUAGE, compiled
-from bookbound.text import STOP_WORDS, extract_identifiers, normalize_text, split_sentences, split_words, stem
+from bookbound.text import STOP_WORDS, extract_identifiers, normalize_text, split_words, stem
 
 _FORMS = LANGUAGE.claims
-_CITATION_MARK = re.compile(
-    rf"[\[【(]\s*(?:{LANGUAGE.models.passage}\s+)?\d{{1,3}}(?:\s*[,;–-]\s*\d{{1,3}})*[^\]】)]{{0,20}}[\]】)]", re.I
-)
 _NEGATION = compiled(_FORMS.negation)
 _RESTRICTION = compiled(_FORMS.restriction)
 
 
-def passes_exact_checks(sentence: str, evidence: CitedEvidence) -> bool:
-    """Returns whether a sentence keeps the numbers, names and negations of its evidence.
-
-    Names may also come from the headings of the evidence.
-    """
+def count_differences(claim: str, evidence: CitedEvidence) -> dict[str, float]:
+    """Returns the features of a claim that can be counted; names may also come from the headings of the evidence."""
     words = f"{evidence.text}\n{evidence.headings}"
-    return (
-        has_only_known_quantities(sentence, words)
-        and has_only_known_letters(sentence, words)
-        and has_only_known_names(sentence, words)
-        and all(mark in words for mark in _CITATION_MARK.findall(sentence))
-        and has_only_known_additions(sentence, words)
-        and not any(
-            only_negates(sentence, piece.text) or only_swaps_terms(sentence, piece.text) for piece in evidence.stretches
-        )
-    )
-
-
-def has_only_known_additions(sentence: str, evidence: str) -> bool:
-    """Returns whether no sentence after the first has only terms that are not in the evidence."""
-    further = [extract_term_set(sentence[unit.start : unit.end]) for unit in split_sentences(sentence)[1:]]
-    known = extract_term_set(evidence) if any(further) else set()
-    return all(terms & known for terms in further if terms)
+    terms = extract_term_set(claim)
+    return {
+        "numbers": count_unknown_quantities(claim, words),
+        "names": count_unknown_names(claim, words),
+        "quantifiers": count_added_quantifiers(claim, evidence.supporting_text),
+        "negates": any(only_negates(claim, piece.text) for piece in evidence.stretches),
+        "swaps": any(only_swaps_terms(claim, piece.text) for piece in evidence.stretches),
+        "new": len(terms - extract_term_set(words)) / max(len(terms), 1),
+    }
 
 
 def count_added_quantifiers(sentence: str, evidence: str) -> int:
@@ -61,6 +47,16 @@ def only_negates(sentence: str, book: str) -> bool:
     return said > there or len(_NEGATION.findall(sentence)) != len(_NEGATION.findall(book))
 
 
+def contradicts_verdict(text: str, claim: Claim) -> bool:
+    """Returns whether a "Yes" is before a denial of just what was asked, or a "No" before its confirmation."""
+    if not claim.asked or _NEGATION.search(claim.asked):
+        return False
+    if extract_term_set(_NEGATION.sub(" ", claim.words)) != extract_term_set(claim.asked):
+        return False
+    says_no = compiled(LANGUAGE.models.denying_verdict).match(text) is not None
+    return says_no != (len(_NEGATION.findall(claim.words)) % 2 == 1)
+
+
 def only_swaps_terms(sentence: str, book: str) -> bool:
     """Returns whether a sentence is the book's words with terms in each other's places."""
     (said_frame, said), (book_frame, there) = map(_split_function_words, (sentence, book))
@@ -77,7 +73,6 @@ def _split_function_words(text: str) -> tuple[list[str], list[str]]:
 
 _CAPITALIZED = re.compile(r"(?<=[\w,;:)] )(?:[A-Z][\w'’-]*\w)")
 _PLURAL_NAME = re.compile(_FORMS.plural_name)
-_ALLOWED_SIGNS = "°μ×≤≥−"
 _NON_WORD = re.compile(r"[\W_]+")
 _WORD = re.compile(r"[\w./:'’–-]+")
 _SEPARATORS = re.compile(r"[./:'’–-]+")
@@ -92,26 +87,18 @@ def find_proper_names(text: str) -> set[str]:
     }
 
 
-def has_only_known_letters(sentence: str, evidence: str) -> bool:
-    """Returns whether the evidence has every sign and foreign letter of the sentence, which may imitate a word."""
-    strange = {
-        char for char in normalize_text(sentence) if not char.isascii() and unicodedata.category(char)[0] in "LSN"
-    }
-    return strange <= {*normalize_text(evidence), *_ALLOWED_SIGNS}
-
-
-def has_only_known_names(sentence: str, evidence: str) -> bool:
-    """Returns whether the evidence has every name of the sentence, ignoring case, accents, punctuation and plurals."""
+def count_unknown_names(sentence: str, evidence: str) -> int:
+    """Returns how many names of the sentence the evidence lacks, ignoring case, accents, punctuation and plurals."""
     wanted = {re.sub(_FORMS.possessive_ending, "", normalize_text(name)) for name in find_proper_names(sentence)}
     singular, singular_there = _find_plural_names(sentence), _find_plural_names(evidence).values()
     known = _collect_possible_names(evidence).union(singular_there)
     text = _strip_punctuation(normalize_text(evidence))
     ending = _FORMS.adjective_ending
     # A quoted command may have more words than a possible name, and "Siberia" may be there as "Siberian".
-    return all(
-        _strip_punctuation(name) in text
+    return sum(
+        _strip_punctuation(name) not in text
         if " " in name
-        else not known.isdisjoint(
+        else known.isdisjoint(
             {bare := _strip_punctuation(name), singular.get(bare, bare), bare.removesuffix(ending), bare + ending}
         )
         for name in wanted

@@ -64,8 +64,8 @@ def _parse_value(found: re.Match[str]) -> str:
     return f"{-number if found['minus'] else number:.12g}"
 
 
-def has_only_known_quantities(sentence: str, evidence: str) -> bool:
-    """Returns whether the evidence has every number of the sentence, in the same unit if both have one.
+def count_unknown_quantities(sentence: str, evidence: str) -> int:
+    """Returns how many numbers of the sentence the evidence does not have, or not in the same unit if both have one.
 
     A spelled number up to two may be new: "one" is usually an article, and "two" may count what the evidence names.
     """
@@ -74,9 +74,9 @@ def has_only_known_quantities(sentence: str, evidence: str) -> bool:
         there.setdefault(value, set()).add(unit)
     for value in find_implied_numbers(evidence):
         there.setdefault(value, set()).add("")
+    unknown = 0
     for value, unit, is_spelled in find_quantities(sentence):
         may_be_new = is_spelled and float(value) <= 2 and not unit
         known = there.get(value, {""} if may_be_new else set())
-        if not known or (unit and known.isdisjoint({"", unit})):
-            return False
-    return True
+        unknown += not known or bool(unit and known.isdisjoint({"", unit}))
+    return unknown

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from bookbound.answering.grounding.quantities import convert_number_words
-from bookbound.domain.chunk import QuotableUnit
+from bookbound.domain.chunk import ChunkLayout, QuotableUnit
 from bookbound.domain.judgement import Evidence
 from bookbound.text import drop_injected_units, extract_terms
 
@@ -89,9 +89,23 @@ def extract_term_set(text: str) -> set[str]:
 
 
 def _join_units(piece: Evidence, units: Sequence[QuotableUnit]) -> str:
-    if len(units) == len(piece.units):
+    has_rows = any(unit.kind == "row" for unit in units)
+    if len(units) == len(piece.units) and not has_rows:
         return piece.text
-    return "\n".join(piece.text[unit.start : unit.end] for unit in units)
+    return "\n".join(_read_row(piece, unit) or piece.text[unit.start : unit.end] for unit in units)
+
+
+def _read_row(piece: Evidence, unit: QuotableUnit) -> str:
+    """Returns a row of a table as a sentence that names its columns: "Name: timeout; Default: 30 s"."""
+    if unit.kind != "row" or not piece.chunk:
+        return ""
+    layout = ChunkLayout(piece.chunk)
+    at = next((at for at, each in enumerate(layout.units) if each.start == piece.start + unit.start), None)
+    if at is None or not layout.names_columns(first := layout.table(at).start) or at == first:
+        return ""
+    columns, cells = (piece.chunk.split_row(layout.units[number]) for number in (first, at))
+    named = zip_longest(columns, cells, fillvalue="")
+    return "; ".join(": ".join(filter(None, pair)) for pair in named if pair[1])
 
 
 def _add_heading_path(piece: Evidence, text: str) -> str:

@@ -1,73 +1,81 @@
-"""Verifies each sentence of a draft against its evidence: word for word, or with exact checks and the cross-encoder."""
+"""Verifies each sentence of a draft against the passages: word for word, as code, or with the cross-encoder."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from bookbound.domain.judgement import Evidence, SentenceSupport
+from bookbound.domain.judgement import Claim, Evidence, SentenceSupport, SupportLabel
+from bookbound.domain.reply import AnswerSentence
 from bookbound.languages.detection import is_english
 from bookbound.models.cross_encoder import CrossEncoder, log_odds, logistic_probability
 from bookbound.text import drop_injected_units
 
-MAX_PARAPHRASE_CHARACTERS = 1000
+if TYPE_CHECKING:
+    from bookbound.answering.grounding.supporting_units import CitedEvidence
 
-
-class CheckedParaphrase(NamedTuple):
-    """A sentence that passes the exact checks: the evidence that supports it, and the two texts to read it with.
-
-    `quantifiers` counts those that the sentence adds, such as "all" or "at least".
-    """
-
-    evidence: tuple[Evidence, ...]
-    whole: str
-    context: str
-    quantifiers: int
+SUPPORT_THRESHOLD = 0.5
+"""The constant of the fitted probability is such that sentences from here on count as supported."""
+MAX_CLAIM_CHARACTERS = 1000
 
 
 class CrossEncoderVerifier:
-    """Supports a sentence that its evidence contains word for word, or that follows from it.
+    """Labels a sentence as supported if its evidence contains it word for word, or if it follows from it.
 
-    A paraphrase must pass the exact checks, and the cross-encoder reads it with the pieces of evidence that support it,
-    and with their units that do. The network knows only English, so in other languages only the book's own words are
-    supported.
+    The cross-encoder reads a paraphrase with the pieces of evidence that share most with it, and with their units that
+    do. What it reads and what can be counted say together how probable it is that the evidence supports it. The network
+    knows only English, so in other languages a paraphrase is unverified.
     """
 
     def __init__(self, reader: CrossEncoder) -> None:
         self._reader = reader
 
-    async def support(self, sentence: str, evidence: Sequence[Evidence]) -> SentenceSupport:
-        if quoted := await asyncio.to_thread(find_verbatim, sentence, evidence):
-            return SentenceSupport(1.0, quoted)
-        checked = await asyncio.to_thread(check_paraphrase, sentence, evidence)
-        if not checked:
-            return SentenceSupport(0.0)
-        features = await self.compute_features(sentence, checked)
-        return SentenceSupport(logistic_probability(self._reader.constants.paraphrase, features), checked.evidence)
+    async def verify(self, sentence: AnswerSentence) -> SentenceSupport:
+        claim = sentence.claim or Claim(sentence.text)
+        if claim.asked:
+            from bookbound.answering.grounding.exact_checks import contradicts_verdict
 
-    async def compute_features(self, sentence: str, checked: CheckedParaphrase) -> dict[str, float]:
-        """Returns the log-odds that each of the two texts supports a paraphrase, and how many quantifiers it adds."""
-        whole = await self._reader.support(sentence, checked.whole)
+            if contradicts_verdict(sentence.text, claim):
+                return SentenceSupport(SupportLabel.UNSUPPORTED)
+        if quoted := await asyncio.to_thread(find_verbatim, claim.words, sentence.evidence):
+            return SentenceSupport(SupportLabel.SUPPORTED, 1.0, quoted)
+        # Answers that quote the book never need these modules.
+        from bookbound.answering.grounding.code_lines import verify_code
+        from bookbound.answering.grounding.supporting_units import CitedEvidence
+
+        if sentence.form and sentence.form.kind == "code":
+            return await asyncio.to_thread(verify_code, claim.words, sentence.evidence)
+        cited = await asyncio.to_thread(CitedEvidence, " ".join(claim), sentence.evidence)
+        if not cited.stretches:
+            return SentenceSupport(SupportLabel.UNSUPPORTED)
+        read = (claim.words, *(piece.text for piece in cited.stretches))  # other evidence may be English
+        if len(claim.words) > MAX_CLAIM_CHARACTERS or not all(map(is_english, read)):
+            return SentenceSupport(SupportLabel.UNVERIFIED, 0.0, cited.stretches)
+        features = await self.compute_features(claim, cited)
+        constants = self._reader.constants
+        probability = logistic_probability(constants.paraphrase, features)
+        label = (
+            SupportLabel.SUPPORTED
+            if probability >= SUPPORT_THRESHOLD
+            else SupportLabel.UNVERIFIED
+            if probability >= constants.plausible
+            else SupportLabel.UNSUPPORTED
+        )
+        return SentenceSupport(label, probability, cited.stretches)
+
+    async def compute_features(self, claim: Claim, cited: CitedEvidence) -> dict[str, float]:
+        """Returns the log-odds that each of the two texts supports a claim, and what the claim adds to them."""
+        from bookbound.answering.grounding.exact_checks import count_differences
+
+        words = f"{claim.context} {claim.words}".strip()
+        whole, context = cited.supporting_text, cited.context
+        read = await self._reader.support(words, whole)
         # A short text is its own context.
-        context = whole if checked.context == checked.whole else await self._reader.support(sentence, checked.context)
-        return {"whole": log_odds(whole), "context": log_odds(context), "quantifiers": checked.quantifiers}
-
-
-def check_paraphrase(sentence: str, evidence: Sequence[Evidence]) -> CheckedParaphrase | None:
-    """Returns a paraphrase with the evidence that supports it, or None if it fails a check."""
-    if len(sentence) > MAX_PARAPHRASE_CHARACTERS or not all(is_english(piece.text) for piece in evidence):
-        return None
-    # Answers that quote the book never need these modules.
-    from bookbound.answering.grounding.exact_checks import count_added_quantifiers, passes_exact_checks
-    from bookbound.answering.grounding.supporting_units import CitedEvidence
-
-    cited = CitedEvidence(sentence, evidence)
-    if not cited.stretches or not passes_exact_checks(sentence, cited):
-        return None
-    whole = cited.supporting_text
-    return CheckedParaphrase(cited.stretches, whole, cited.context, count_added_quantifiers(sentence, whole))
+        read_again = read if context == whole else await self._reader.support(words, context)
+        counted = await asyncio.to_thread(count_differences, claim.words, cited)
+        return {"whole": log_odds(read), "context": log_odds(read_again), **counted}
 
 
 _LIST_MARKER = re.compile(r"(?:[-*+•]|(?P<number>\d{1,3})[.)])\s+")

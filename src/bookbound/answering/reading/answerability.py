@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import log
 
 from bookbound.answering.reading.answering_words import SURE_PROBABILITY, WORDS_FEATURES, find_answering_words
@@ -16,8 +17,9 @@ from bookbound.text import extract_terms
 FIRST_PASSAGES = 6
 MAX_FAST_PASSAGES = 16
 MAX_STRONG_PASSAGES = 4
-# If no passage reaches this score, the question is about something else than the book.
+# If no passage reaches this score, or has more than this share of the question's words, it is about something else.
 MIN_SCORE = 0.3
+MAX_FAR_SHARE = 0.5
 # Log-odds of the best of the first passages; between them the verdict is open, and the fast reader reads on.
 LIKELY_ODDS = -0.5
 UNLIKELY_ODDS = -3.0
@@ -47,11 +49,18 @@ class CrossEncoderAssessor:
     ) -> Assessment:
         if not passages:
             return Assessment(0.0, ())
+        if is_off_topic(part, passages):
+            return replace(self._estimate(part, passages, {0: UNREAD_PASSAGE}, {}), is_off_topic=True)
         fast = read_without_network(part, passages)
         strong: Readings = {}
         if fast is None:
             fast = await self._read_fast(part.text, passages)
             strong = await self._read_strong(part.text, passages, fast, deadline) if self._strong else {}
+        return self._estimate(part, passages, fast, strong)
+
+    def _estimate(
+        self, part: QuestionPart, passages: Sequence[Passage], fast: Readings, strong: Readings
+    ) -> Assessment:
         constants = (self._strong or self._fast).constants
         # The reader chose a selection and no search did, so it has weights of its own.
         weights = constants.selection if _has_only_selection(passages) else constants.question
@@ -112,14 +121,22 @@ def read_without_network(part: QuestionPart, passages: Sequence[Passage]) -> Rea
     """Returns the readings of a question that needs no network, or None if the passages must be read.
 
     "Explain this" means the whole selection, which then is its own answer if it says anything. A selected label answers
-    little, and passages that are all far from the question answer something else.
+    little.
     """
     selected = [passage.chunk.text for passage in passages if passage.chunk.id == SELECTION_CHUNK_ID]
     is_only_label = part.needs_book and _has_only_selection(passages)
     if part.points_at_text and any(map(extract_terms, selected)) and not is_only_label:
         return {at: _read_whole_passage(passage) for at, passage in enumerate(passages)}
-    is_far = len(selected) < len(passages) and max(passage.score for passage in passages) < MIN_SCORE
-    return {0: UNREAD_PASSAGE} if is_far or is_only_label or names_nothing(part, passages) else None
+    return {0: UNREAD_PASSAGE} if is_only_label or names_nothing(part, passages) else None
+
+
+def is_off_topic(part: QuestionPart, passages: Sequence[Passage]) -> bool:
+    """Returns whether all passages are far from the question, by their meaning and by their words."""
+    if part.points_at_text or _has_only_selection(passages) or max(each.score for each in passages) >= MIN_SCORE:
+        return False
+    wanted = part.content_terms or part.terms
+    most = max(len(wanted.intersection(extract_terms(passage.chunk.text))) for passage in passages)
+    return most <= MAX_FAR_SHARE * len(wanted)
 
 
 def names_nothing(part: QuestionPart, passages: Sequence[Passage]) -> bool:

@@ -25,6 +25,8 @@ PREFERENCE = 0.4
 """How much less probable the first completion may be than another one and still be taken."""
 MAX_OWN_TERMS = 2
 """A question after "and" with more terms than this is complete."""
+MAX_SHORT_TERMS = 3
+"""A question with more terms that does not point back is complete."""
 MAX_LABEL_WORDS = 3
 MAX_LABEL_CHARS = 60
 _FORMS = LANGUAGE.follow_ups
@@ -65,6 +67,14 @@ async def complete_follow_up(
         values[0] += PREFERENCE
     chosen = found[values.index(max(values))].text if found else question.text
     return "" if chosen == question.text else chosen
+
+
+def may_need_conversation(question: Question) -> bool:
+    """Whether a question may be a follow-up: its words point back, or it has few words of its own."""
+    if not question.conversation or not _strip_lead(question.text):
+        return False
+    is_short = len(extract_terms(question.text)) <= MAX_SHORT_TERMS
+    return is_short or bool(propose_completions(question.text, question.conversation))
 
 
 def propose_completions(question: str, conversation: Sequence[Turn]) -> list[Completion]:

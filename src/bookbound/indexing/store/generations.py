@@ -18,14 +18,13 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from bookbound import filesystem
 from bookbound.domain.errors import BookIndexError, ConfigError, CorruptIndexError, IndexLockedError, IndexNotFoundError
-from bookbound.domain.manifest import Manifest
+from bookbound.domain.manifest import Manifest, utc_now
 from bookbound.filesystem import temp_copies
 from bookbound.indexing.store import index_format
 from bookbound.indexing.store.index_format import KEPT_GENERATIONS, is_generation_id
@@ -49,7 +48,7 @@ class FinishedGeneration(NamedTuple):
     def finish(cls, folder: Path, manifest: Manifest) -> FinishedGeneration:
         """Writes the manifest of the files in the folder, and waits until everything is on the disk."""
         shard = folder / SHARD_FOLDER
-        created = datetime.now(UTC).isoformat(timespec="seconds")
+        created = utc_now()
         manifest = replace(manifest, generation=folder.name, created=created)
         with index_format.report_write_errors():
             filesystem.sync_tree(shard)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from bookbound.domain.chunk import Chunk, Place, QuotableUnit, UnitKind
 from bookbound.domain.document import BlockKind, InlineKind, MarkupSpan, PageBreak, SourceSpan
 from bookbound.domain.errors import BookIndexError, CorruptIndexError, NoEarlierGenerationError
-from bookbound.domain.manifest import ChapterSummary, Manifest, PageFingerprint
+from bookbound.domain.manifest import DEFAULT_LANGUAGE, ChapterSummary, Manifest, PageFingerprint
 
 if TYPE_CHECKING:
     from bookbound.indexing.store.edge_shard import SparseVector
@@ -123,6 +123,7 @@ def load_manifest(text: str | bytes) -> tuple[Manifest, dict[str, Any]]:
         version = _expect(int, values.pop("format"))
         if version != FORMAT_VERSION:
             raise IndexFormatError(_format_message(version))
+        values.setdefault("language", DEFAULT_LANGUAGE)  # older indexes do not have it
         return _parse_manifest({name: values.pop(name) for name in _MANIFEST_FIELDS}), values
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise CorruptIndexError("The index is damaged: its manifest cannot be read. Index the book again.") from error
@@ -166,7 +167,18 @@ def _parse_manifest(stored: dict[str, Any]) -> Manifest:
     average = 0.0 + stored["average_words"]
     if not math.isfinite(average):
         raise ValueError("finite number expected")
-    for name in ("title", "kind", "embedder", "splitter", "source_fingerprint", "generation", "created", "digest"):
+    texts = (
+        "title",
+        "kind",
+        "embedder",
+        "splitter",
+        "source_fingerprint",
+        "generation",
+        "created",
+        "digest",
+        "language",
+    )
+    for name in texts:
         _expect(str, stored[name])
     for name in ("dimension", "pages", "chunks"):
         _expect(int, stored[name])

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from qdrant_client import AsyncQdrantClient
 
 from bookbound.domain.chunk import Chunk
 from bookbound.domain.errors import BookboundError
-from bookbound.domain.manifest import Manifest
+from bookbound.domain.manifest import Manifest, utc_now
 from bookbound.domain.ports import Vectors
 from bookbound.indexing.store.hybrid_index import HybridIndex, PointBuilder, verify_contents
 from bookbound.indexing.store.index_format import new_generation_id
@@ -108,7 +107,7 @@ class QdrantWriter:
 
     async def publish(self) -> Manifest:
         await self._generations.send_heartbeat(self._generation)
-        manifest = replace(self._builder.manifest(), created=datetime.now(UTC).isoformat(timespec="seconds"))
+        manifest = replace(self._builder.manifest(), created=utc_now())
         await verify_contents(self._shard, manifest)
         await self._generations.put_manifest(manifest)
         await self._generations.check_complete(self._generation)

@@ -1,4 +1,4 @@
-/* Bookbound widget, Apache-2.0. Sources: sha256 e4376328958721d344d0f2dfbd3ef886050f3f26db93a2ef0b5cbd800e323023 */
+/* Bookbound widget, Apache-2.0. Sources: sha256 86647fa970c95a5ec6bc32a1f9473c39b77b91a87d23246c4a113a77447edfc3 */
 // src/folded.ts
 function e(e) {
 	let i = [];
@@ -67,24 +67,24 @@ function f(e) {
 		return e;
 	}
 }
-function p(n, r, i) {
+function ee(n, r, i) {
 	let a = f(n.hash.slice(1).split(":~:")[0] ?? ""), o = a ? document.getElementById(a) : null;
 	o && f(location.hash.slice(1)) !== a && history.pushState(history.state, "", `#${encodeURIComponent(a)}`);
 	let s = ie(i), c = o ? Math.max(0, s.nodes.findIndex((e) => re(o, e))) : 0, l = r.map((e) => ae(s, e, c)).filter((e) => e !== null);
 	ne(l);
 	let u = l[0]?.startContainer.parentElement;
 	u && e(u), requestAnimationFrame(() => {
-		u && t(u) ? m(u, "center") : o ? m(o, "start") : a || m(document.body, "start");
+		u && t(u) ? p(u, "center") : o ? p(o, "start") : a || p(document.body, "start");
 	});
 }
-function m(e, t) {
+function p(e, t) {
 	let n = matchMedia("(prefers-reduced-motion: reduce)").matches;
 	e.scrollIntoView({
 		block: t,
 		behavior: n ? "auto" : "smooth"
 	});
 }
-function ee(e, t, n) {
+function m(e, t, n) {
 	let r = new MutationObserver(() => {
 		e.isConnected || setTimeout(a);
 	}), i = () => [document.documentElement, document.body].forEach((e) => r.observe(e, { childList: !0 })), a = () => {
@@ -177,11 +177,21 @@ var b = {
 	suggestion: "What does the book say about {0}?",
 	reading: "Reading the book…",
 	writing: "Writing…",
+	steps: {
+		understanding: "Understanding the question…",
+		writing: "Writing…",
+		revising: "Checking the answer…",
+		translating: "Translating…"
+	},
+	unverified: "not verified",
+	closestWords: "The closest words of the book:",
+	withheld: "The book does not support enough of what the language model wrote, so this answer quotes the book.",
+	dropped: "Sentences of the language model that are left out because the book does not prove them: {0}.",
 	answered: "From the book",
 	unsure: "Not sure",
 	refused: "No answer in this book",
 	partial: "The book answers only part of this question.",
-	degraded: "The language model is not available, so this answer quotes the book.",
+	degraded: "The language model failed, so this answer may quote the book or be incomplete.",
 	understood: "Understood as: {0}",
 	selectionFrom: "Your selection is from",
 	selectionUnknown: "Your selection was not found in the book.",
@@ -241,11 +251,21 @@ var b = {
 		suggestion: "Was sagt das Buch über {0}?",
 		reading: "Das Buch wird gelesen …",
 		writing: "Die Antwort wird geschrieben …",
+		steps: {
+			understanding: "Die Frage wird gelesen …",
+			writing: "Die Antwort wird geschrieben …",
+			revising: "Die Antwort wird geprüft …",
+			translating: "Die Antwort wird übersetzt …"
+		},
+		unverified: "nicht belegt",
+		closestWords: "Am nächsten kommt im Buch:",
+		withheld: "Das Buch belegt zu wenig von dem, was das Sprachmodell geschrieben hat; diese Antwort zitiert das Buch.",
+		dropped: "Sätze des Sprachmodells, die weggelassen sind, weil das Buch sie nicht belegt: {0}.",
 		answered: "Aus dem Buch",
 		unsure: "Nicht sicher",
 		refused: "Keine Antwort in diesem Buch",
 		partial: "Das Buch beantwortet nur einen Teil dieser Frage.",
-		degraded: "Das Sprachmodell ist nicht erreichbar, daher zitiert diese Antwort das Buch.",
+		degraded: "Das Sprachmodell ist ausgefallen; vielleicht zitiert diese Antwort das Buch oder ist unvollständig.",
 		understood: "Verstanden als: {0}",
 		selectionFrom: "Der markierte Text stammt aus",
 		selectionUnknown: "Der markierte Text wurde im Buch nicht gefunden.",
@@ -312,11 +332,21 @@ var b = {
 		suggestion: "¿Qué dice el libro sobre {0}?",
 		reading: "Leyendo el libro…",
 		writing: "Escribiendo…",
+		steps: {
+			understanding: "Entendiendo la pregunta…",
+			writing: "Escribiendo…",
+			revising: "Comprobando la respuesta…",
+			translating: "Traduciendo…"
+		},
+		unverified: "no verificado",
+		closestWords: "Lo más parecido en el libro:",
+		withheld: "El libro no respalda lo suficiente lo que escribió el modelo de lenguaje, así que esta respuesta cita el libro.",
+		dropped: "Frases del modelo de lenguaje que se omiten porque el libro no las demuestra: {0}.",
 		answered: "Del libro",
 		unsure: "Sin certeza",
 		refused: "Sin respuesta en este libro",
 		partial: "El libro responde solo a una parte de esta pregunta.",
-		degraded: "El modelo de lenguaje no está disponible, así que esta respuesta cita el libro.",
+		degraded: "El modelo de lenguaje falló, así que esta respuesta quizá cita el libro o está incompleta.",
 		understood: "Entendido como: {0}",
 		selectionFrom: "El texto seleccionado procede de",
 		selectionUnknown: "El texto seleccionado no se encontró en el libro.",
@@ -383,11 +413,21 @@ var b = {
 		suggestion: "کتاب {0} کے بارے میں کیا کہتی ہے؟",
 		reading: "کتاب پڑھی جا رہی ہے…",
 		writing: "جواب لکھا جا رہا ہے…",
+		steps: {
+			understanding: "سوال سمجھا جا رہا ہے…",
+			writing: "جواب لکھا جا رہا ہے…",
+			revising: "جواب کی جانچ ہو رہی ہے…",
+			translating: "ترجمہ ہو رہا ہے…"
+		},
+		unverified: "تصدیق نہیں ہوئی",
+		closestWords: "کتاب کے قریب ترین الفاظ:",
+		withheld: "لینگویج ماڈل نے جو لکھا، کتاب اس کی کافی تائید نہیں کرتی، اس لیے یہ جواب کتاب کا اقتباس ہے۔",
+		dropped: "لینگویج ماڈل کے وہ جملے جو چھوڑ دیے گئے کیونکہ کتاب انہیں ثابت نہیں کرتی: {0}",
 		answered: "کتاب سے",
 		unsure: "یقینی نہیں",
 		refused: "اس کتاب میں اس کا جواب نہیں ہے",
 		partial: "کتاب اس سوال کے صرف ایک حصے کا جواب دیتی ہے۔",
-		degraded: "لینگویج ماڈل دستیاب نہیں ہے، اس لیے یہ جواب کتاب کا اقتباس ہے۔",
+		degraded: "لینگویج ماڈل ناکام رہا، اس لیے یہ جواب شاید کتاب کا اقتباس ہے یا نامکمل ہے۔",
 		understood: "یوں سمجھا گیا: {0}",
 		selectionFrom: "آپ کا منتخب متن یہاں سے ہے",
 		selectionUnknown: "آپ کا منتخب متن کتاب میں نہیں ملا۔",
@@ -455,6 +495,9 @@ function C(e, t) {
 	let r = t.slice(n.length);
 	return (e.replies[n] ?? "") + (r && le + r + ue);
 }
+function w(e, { verification: t }) {
+	return t?.withheld ? e.withheld : t?.dropped ? S(e.dropped, t.dropped) : "";
+}
 // src/options.ts
 function de(e) {
 	fe(e);
@@ -482,18 +525,18 @@ function pe(e) {
 	throw TypeError("Bookbound needs the address of its server: set `server` (in a script tag `data-server`) to an https:// address.");
 }
 function me(e) {
-	return e && !w(e) && console.error("Bookbound: `key` (in a script tag `data-key`) is not valid: keys have only letters, digits and signs of ASCII. Copy it again."), e;
+	return e && !he(e) && console.error("Bookbound: `key` (in a script tag `data-key`) is not valid: keys have only letters, digits and signs of ASCII. Copy it again."), e;
 }
-function w(e) {
+function he(e) {
 	return /^[\x21-\x7e]*$/.test(e);
 }
 // src/client.ts
-var T = 6e4, he = 1e4, E = class extends Error {
+var T = 6e4, ge = 1e4, E = class extends Error {
 	problem;
 	constructor(e) {
 		super(e.kind), this.problem = e;
 	}
-}, ge = {
+}, _e = {
 	401: "denied",
 	403: "denied",
 	404: "missing",
@@ -503,19 +546,19 @@ var T = 6e4, he = 1e4, E = class extends Error {
 	429: "limit",
 	503: "busy",
 	504: "timeout"
-}, _e = {
+}, ve = {
 	timed_out: "timeout",
 	limit_reached: "limit",
 	busy: "busy",
 	unreachable: "busy",
 	index_unavailable: "busy"
-}, ve = class {
+}, ye = class {
 	options;
 	constructor(e) {
 		this.options = e;
 	}
 	async *ask(e, t, n) {
-		let r = e.selection ? [] : t.filter((e) => e.reply).slice(-5).map(ye), i = {
+		let r = e.selection ? [] : t.filter((e) => e.reply).slice(-5).map(be), i = {
 			question: e.question,
 			...e.selection && {
 				selection: e.selection,
@@ -553,8 +596,8 @@ var T = 6e4, he = 1e4, E = class extends Error {
 			let t = await this.post("v1/answers", e, "text/event-stream", i);
 			if (!t.ok) throw new E(await D(t));
 			a = !0;
-			for await (let e of be(t)) {
-				if (clearTimeout(r), r = setTimeout(() => n.abort(), T), e.name === "error") throw new E(Se(e.data));
+			for await (let e of xe(t)) {
+				if (clearTimeout(r), r = setTimeout(() => n.abort(), T), e.name === "error") throw new E(Ce(e.data));
 				if (yield e, e.name === "reply") return;
 			}
 			throw new E({ kind: "interrupted" });
@@ -583,18 +626,18 @@ var T = 6e4, he = 1e4, E = class extends Error {
 	}
 	headers() {
 		let { key: e } = this.options;
-		if (!w(e)) throw new E({ kind: "denied" });
+		if (!he(e)) throw new E({ kind: "denied" });
 		return e ? { "X-API-Key": e } : {};
 	}
 };
-function ye(e) {
+function be(e) {
 	let t = e.reply?.answer;
 	return {
 		question: e.question,
-		...t && { answer: t.slice(0, he) }
+		...t && { answer: t.slice(0, ge) }
 	};
 }
-async function* be(e) {
+async function* xe(e) {
 	if (!e.body) return;
 	let t = e.body.pipeThrough(new TextDecoderStream()).getReader(), n = "";
 	for (;;) {
@@ -604,12 +647,12 @@ async function* be(e) {
 		let i = n.split(/\r?\n\r?\n/);
 		n = i.pop() ?? "";
 		for (let e of i) {
-			let t = xe(e);
+			let t = Se(e);
 			t && (yield t);
 		}
 	}
 }
-function xe(e) {
+function Se(e) {
 	let t = "", n = "";
 	for (let r of e.split(/\r?\n/)) r.startsWith("event:") ? t = r.slice(6).trim() : r.startsWith("data:") && (n += r.slice(5));
 	return t && n ? {
@@ -618,7 +661,7 @@ function xe(e) {
 	} : null;
 }
 async function D(e) {
-	let t = ge[e.status] ?? "server", n = Number.parseInt(e.headers.get("Retry-After") ?? "", 10);
+	let t = _e[e.status] ?? "server", n = Number.parseInt(e.headers.get("Retry-After") ?? "", 10);
 	if (Number.isFinite(n)) return {
 		kind: t,
 		retryAfter: n
@@ -629,22 +672,22 @@ async function D(e) {
 		retryAfter: r
 	} : { kind: t };
 }
-function Se(e) {
-	let t = _e[e.error?.type ?? ""] ?? "server", n = e.error?.retry_after;
+function Ce(e) {
+	let t = ve[e.error?.type ?? ""] ?? "server", n = e.error?.retry_after;
 	return typeof n == "number" ? {
 		kind: t,
 		retryAfter: n
 	} : { kind: t };
 }
 // src/conversation.ts
-var Ce = [
+var we = [
 	"open",
 	"close",
 	"ask",
 	"reply",
 	"error",
 	"vote"
-], we = class {
+], Te = class {
 	client;
 	turns;
 	listener;
@@ -667,6 +710,7 @@ var Ce = [
 		this.stop(), Object.assign(e, {
 			sentences: [],
 			understood: void 0,
+			step: void 0,
 			reply: void 0,
 			vote: void 0,
 			problem: void 0,
@@ -691,7 +735,7 @@ var Ce = [
 		this.running = t, this.listener.busy(!0);
 		try {
 			let n = this.turns.slice(0, this.turns.indexOf(e));
-			for await (let r of this.client.ask(e, n, t.signal)) r.name === "question" ? e.understood = r.data.completed_question : r.name === "sentence" ? e.sentences.push(r.data.text) : r.name === "reply" && Object.assign(e, {
+			for await (let r of this.client.ask(e, n, t.signal)) r.name === "question" ? e.understood = r.data.completed_question : r.name === "progress" ? e.step = r.data.step : r.name === "sentence" ? e.sentences.push(r.data) : r.name === "reply" && Object.assign(e, {
 				reply: r.data,
 				sentences: []
 			}), this.listener.changed(e);
@@ -709,7 +753,7 @@ function O(e, t = {}, ...n) {
 	for (let [e, n] of Object.entries(t)) typeof n == "function" ? r.addEventListener(e, n) : n === !0 ? r.setAttribute(e, "") : n != null && n !== !1 && r.setAttribute(e, String(n));
 	return r.append(...n.filter((e) => e != null && e !== !1)), r;
 }
-var Te = {
+var Ee = {
 	ask: "M21 12a8 8 0 0 1-8 8H4l2-3.2A8 8 0 1 1 21 12zM10 10a2.5 2.5 0 1 1 3.4 2.3c-.6.3-.9.7-.9 1.4M12.5 16.4v.1",
 	book: "M4 5.5A2.5 2.5 0 0 1 6.5 3H20v15H6.5A2.5 2.5 0 0 0 4 20.5zM4 20.5A2.5 2.5 0 0 0 6.5 21H20v-3M9 7.5h7",
 	close: "M6 6l12 12M18 6L6 18",
@@ -728,7 +772,7 @@ var Te = {
 }, k = "http://www.w3.org/2000/svg";
 function A(e) {
 	let t = document.createElementNS(k, "svg"), n = document.createElementNS(k, "path");
-	return n.setAttribute("d", Te[e]), t.setAttribute("viewBox", "0 0 24 24"), t.setAttribute("aria-hidden", "true"), t.append(n), t;
+	return n.setAttribute("d", Ee[e]), t.setAttribute("viewBox", "0 0 24 24"), t.setAttribute("aria-hidden", "true"), t.append(n), t;
 }
 function j(e, t, n, r = "icon") {
 	return O("button", {
@@ -743,7 +787,7 @@ function M(e, t, n) {
 	e.replaceChildren(A(t)), e.setAttribute("aria-label", n), e.title = n;
 }
 // src/citations.ts
-var N = 320, Ee = 200, P = 8, De = 6, F = 400, Oe = /(?:^|\n)\s*(?:[-*+•]|\d+[.)])\s|\s\|\s|\S*(?:['"`]|--|\.\.\.)\S*|\s[-–—](?=\s)/u, ke = class {
+var N = 320, De = 200, P = 8, Oe = 6, F = 400, ke = /(?:^|\n)\s*(?:[-*+•]|\d+[.)])\s|\s\|\s|\S*(?:['"`]|--|\.\.\.)\S*|\s[-–—](?=\s)/u, Ae = class {
 	host;
 	strings;
 	pages;
@@ -787,12 +831,12 @@ var N = 320, Ee = 200, P = 8, De = 6, F = 400, Oe = /(?:^|\n)\s*(?:[-*+•]|\d+[
 			href: i.href
 		}, ...n);
 		return a.addEventListener("click", (t) => {
-			this.isTouch && e.quotes.length && this.shownFor !== a ? (t.preventDefault(), this.show(a, e)) : u(i) && !t.ctrlKey && !t.metaKey && !t.shiftKey && (t.preventDefault(), this.hide(), this.onLeave(), p(i, e.quotes, this.host));
+			this.isTouch && e.quotes.length && this.shownFor !== a ? (t.preventDefault(), this.show(a, e)) : u(i) && !t.ctrlKey && !t.metaKey && !t.shiftKey && (t.preventDefault(), this.hide(), this.onLeave(), ee(i, e.quotes, this.host));
 		}), a;
 	}
 	address({ link: e, url: t, file: n, anchor: r = "", quotes: i }) {
 		if (!this.pages || !n) return e || t;
-		let a = n.split("/").map(encodeURIComponent).join("/"), o = e.split(":~:")[1] ?? Ae(i[0] ?? "");
+		let a = n.split("/").map(encodeURIComponent).join("/"), o = e.split(":~:")[1] ?? je(i[0] ?? "");
 		return `${this.pages}${a}#${encodeURIComponent(r)}${o ? `:~:${o}` : ""}`;
 	}
 	describe(e, t) {
@@ -802,7 +846,7 @@ var N = 320, Ee = 200, P = 8, De = 6, F = 400, Oe = /(?:^|\n)\s*(?:[-*+•]|\d+[
 	}
 	show(e, t) {
 		clearTimeout(this.timer), this.hide();
-		let n = t.quotes.map((e) => O("blockquote", { dir: "auto" }, je(e)));
+		let n = t.quotes.map((e) => O("blockquote", { dir: "auto" }, Me(e)));
 		this.popover.replaceChildren(O("p", { class: "popover-path" }, this.path(t)), ...n.slice(0, 3)), this.popover.hidden = !1, this.dropQuotesThatDoNotFit(), this.shownFor = e, e.setAttribute("aria-describedby", this.popover.id);
 		let r = e.getBoundingClientRect(), { offsetWidth: i, offsetHeight: a } = this.popover, o = Math.min(Math.max(P, r.left + r.width / 2 - i / 2), innerWidth - i - P), s = r.top - a - P >= 0 ? r.top - a - P : r.bottom + P;
 		this.popover.style.left = `${o}px`, this.popover.style.top = `${s}px`;
@@ -812,7 +856,7 @@ var N = 320, Ee = 200, P = 8, De = 6, F = 400, Oe = /(?:^|\n)\s*(?:[-*+•]|\d+[
 		for (; e.scrollHeight > e.clientHeight && e.childElementCount > 2;) e.lastElementChild?.remove();
 	}
 	scheduleHide() {
-		clearTimeout(this.timer), this.timer = setTimeout(() => this.hide(), Ee);
+		clearTimeout(this.timer), this.timer = setTimeout(() => this.hide(), De);
 	}
 	path(e) {
 		let t = e.path.length ? e.path : [e.section], n = t.flatMap((e, n) => [n > 0 && " › ", O("bdi", n === t.length - 1 ? { class: "last" } : {}, e)]), r = e.label || e.page;
@@ -820,20 +864,20 @@ var N = 320, Ee = 200, P = 8, De = 6, F = 400, Oe = /(?:^|\n)\s*(?:[-*+•]|\d+[
 	}
 };
 function I(e) {
-	return e.split(Oe).map((e) => e.trim().split(/\s+/)).filter(([e]) => e);
+	return e.split(ke).map((e) => e.trim().split(/\s+/)).filter(([e]) => e);
 }
-function Ae(e) {
+function je(e) {
 	let t = e.replace(/\p{Surrogate}/gu, " "), [n, r] = [I(t.slice(0, F)), I(t.slice(-400))], [i, a] = [n[0], r.at(-1)];
-	return !i || !a ? "" : `text=${(t.length <= F && n.length === 1 && i.length <= 12 ? [i] : [i.slice(0, De), a.slice(-6)]).map((e) => encodeURIComponent(e.join(" ")).replaceAll("-", "%2D")).join(",")}`;
+	return !i || !a ? "" : `text=${(t.length <= F && n.length === 1 && i.length <= 12 ? [i] : [i.slice(0, Oe), a.slice(-6)]).map((e) => encodeURIComponent(e.join(" ")).replaceAll("-", "%2D")).join(",")}`;
 }
 function L(e) {
 	return (e.path.length ? e.path : [e.section]).join(" › ");
 }
-function je(e) {
+function Me(e) {
 	return e.length > N ? `${e.slice(0, N).replace(/\s+\S*$/, "")} …` : e;
 }
 // src/selection.ts
-var R = 1e4, Me = 2, Ne = 250, z = 8, Pe = 28;
+var R = 1e4, Ne = 2, Pe = 250, z = 8, Fe = 28;
 function B(e) {
 	return e.length <= R ? e : [...e].slice(0, R).join("");
 }
@@ -863,7 +907,7 @@ var V = class e {
 		let n = document.activeElement;
 		if (n instanceof HTMLInputElement || n instanceof HTMLTextAreaElement) return "";
 		let r = t.toString().trim();
-		return r.length < Me ? "" : r;
+		return r.length < Ne ? "" : r;
 	}
 	hide() {
 		this.button.hidden = !0;
@@ -888,7 +932,7 @@ var V = class e {
 		}, { signal: t });
 	}
 	schedule() {
-		clearTimeout(this.timer), this.timer = setTimeout(() => this.update(), Ne);
+		clearTimeout(this.timer), this.timer = setTimeout(() => this.update(), Pe);
 	}
 	update() {
 		let t = !this.isPressed && e.read(this.host) !== "";
@@ -899,7 +943,7 @@ var V = class e {
 		if (!e?.rangeCount) return this.hide();
 		let t = [...e.getRangeAt(0).getClientRects()].filter((e) => e.width > 0 && e.bottom > 0 && e.top < innerHeight).at(-1);
 		if (!t) return this.hide();
-		let { offsetWidth: n, offsetHeight: r } = this.button, i = this.isTouch ? Pe : z, a = t.bottom + i + r < innerHeight ? t.bottom + i : t.top - i - r, [o, s] = this.freeSpan(), c = Math.min(Math.max(o + z, t.right - n / 2), s - n - z);
+		let { offsetWidth: n, offsetHeight: r } = this.button, i = this.isTouch ? Fe : z, a = t.bottom + i + r < innerHeight ? t.bottom + i : t.top - i - r, [o, s] = this.freeSpan(), c = Math.min(Math.max(o + z, t.right - n / 2), s - n - z);
 		this.button.style.top = `${Math.max(z, a)}px`, this.button.style.left = `${c}px`;
 	}
 	freeSpan() {
@@ -910,7 +954,7 @@ var V = class e {
 		let t = e.read(this.host);
 		this.hide(), t && this.onAsk(t);
 	}
-}, Fe = 2e3, Ie = 160, Le = class {
+}, Ie = 2e3, Le = 160, Re = class {
 	options;
 	actions;
 	element;
@@ -927,7 +971,7 @@ var V = class e {
 		let { strings: n } = e.language;
 		this.input = O("textarea", {
 			rows: 1,
-			maxlength: Fe,
+			maxlength: Ie,
 			"aria-label": e.placeholder,
 			placeholder: e.placeholder,
 			enterkeyhint: "send"
@@ -967,9 +1011,9 @@ var V = class e {
 		this.input.value = "", this.setSelection(""), this.fit(), this.actions.ask(e, t);
 	}
 	fit() {
-		this.input.dir = this.input.value ? "auto" : this.options.language.direction, this.input.style.height = "", this.input.value && (this.input.style.height = `${Math.min(this.input.scrollHeight, Ie)}px`);
+		this.input.dir = this.input.value ? "auto" : this.options.language.direction, this.input.style.height = "", this.input.value && (this.input.style.height = `${Math.min(this.input.scrollHeight, Le)}px`);
 	}
-}, Re = class {
+}, ze = class {
 	name;
 	constructor(e, t) {
 		this.name = `bookbound:1:${e}:${t}`;
@@ -990,7 +1034,7 @@ var V = class e {
 			isOpen: t,
 			turns: e.filter((e) => e.reply).slice(-20).map((e) => ({
 				...e,
-				reply: e.reply && ze(e.reply)
+				reply: e.reply && Be(e.reply)
 			}))
 		};
 		try {
@@ -998,26 +1042,28 @@ var V = class e {
 		} catch {}
 	}
 };
-function ze(e) {
-	let { status: t, answer: n, partial: r, reservation: i, degraded: a, completed_question: o, unsure: s, closest: c, refusal: l } = e, { blocks: u, sources: d, request_id: f, trace: p } = e;
+function Be(e) {
+	let { status: t, answer: n, note: r, partial: i, reservation: a, degraded: o, verification: s, completed_question: c } = e, { unsure: l, closest: u, refusal: d, blocks: f, sources: ee, request_id: p, trace: m } = e;
 	return {
 		status: t,
 		answer: n,
-		partial: r,
-		reservation: i,
-		degraded: a,
-		completed_question: o,
-		unsure: s,
-		closest: c,
-		refusal: l,
-		blocks: u,
-		sources: d,
-		request_id: f,
-		trace: { selection: p.selection }
+		note: r,
+		partial: i,
+		reservation: a,
+		degraded: o,
+		verification: s,
+		completed_question: c,
+		unsure: l,
+		closest: u,
+		refusal: d,
+		blocks: f,
+		sources: ee,
+		request_id: p,
+		trace: { selection: m.selection }
 	};
 }
 // src/panel.ts
-var Be = "(max-width: 640px)", Ve = 16, He = "a[href], button:not([disabled]), textarea, [tabindex]", Ue = class {
+var Ve = "(max-width: 640px)", He = 16, Ue = "a[href], button:not([disabled]), textarea, [tabindex]", We = class {
 	strings;
 	actions;
 	element;
@@ -1029,7 +1075,7 @@ var Be = "(max-width: 640px)", Ve = 16, He = "a[href], button:not([disabled]), t
 		hidden: !0
 	});
 	welcome;
-	narrow = matchMedia(Be);
+	narrow = matchMedia(Ve);
 	constructor(e, t, n, r) {
 		this.strings = e, this.actions = t, this.heading = O("h2", {
 			id: "bb-title",
@@ -1052,7 +1098,7 @@ var Be = "(max-width: 640px)", Ve = 16, He = "a[href], button:not([disabled]), t
 			"keydown",
 			"keypress",
 			"keyup"
-		]) this.element.addEventListener(e, We);
+		]) this.element.addEventListener(e, Ge);
 		this.log.addEventListener("scroll", () => t.escape(), { passive: !0 }), this.narrow.addEventListener("change", () => this.setModal(), { signal: r }), visualViewport?.addEventListener("resize", () => this.fitViewport(), { signal: r }), visualViewport?.addEventListener("scroll", () => this.fitViewport(), { signal: r }), this.setModal(), this.setEmpty(!0);
 	}
 	get isOpen() {
@@ -1080,7 +1126,7 @@ var Be = "(max-width: 640px)", Ve = 16, He = "a[href], button:not([disabled]), t
 		this.suggest(e.map((e) => ce(e) === ce(this.strings.suggestion) ? this.strings.suggestion.replace("{0}", () => e) : e));
 	}
 	scrollTo(e) {
-		this.log.scrollTop = e.offsetTop - this.log.offsetTop - Ve;
+		this.log.scrollTop = e.offsetTop - this.log.offsetTop - He;
 	}
 	setModal() {
 		this.element.setAttribute("aria-modal", String(this.narrow.matches));
@@ -1092,21 +1138,21 @@ var Be = "(max-width: 640px)", Ve = 16, He = "a[href], button:not([disabled]), t
 		e.key === "Escape" ? this.actions.escape() || this.actions.close() : e.key === "Tab" && this.isModal && this.keepFocus(e);
 	}
 	keepFocus(e) {
-		let t = [...this.element.querySelectorAll(He)].filter((e) => e.offsetParent), n = this.element.getRootNode().activeElement, [r, i] = e.shiftKey ? [t[0], t.at(-1)] : [t.at(-1), t[0]];
+		let t = [...this.element.querySelectorAll(Ue)].filter((e) => e.offsetParent), n = this.element.getRootNode().activeElement, [r, i] = e.shiftKey ? [t[0], t.at(-1)] : [t.at(-1), t[0]];
 		n === r && (e.preventDefault(), i?.focus());
 	}
 };
-function We(e) {
+function Ge(e) {
 	e.ctrlKey || e.metaKey || e.altKey || e.stopPropagation();
 }
 // src/styles.css?inline
-var Ge = ":host{--bb-text:#1b1d21;--bb-muted:#565c66;--bb-amber:#7a4a00;--bb-amber-line:#d9a441;--bb-red:#a1261b;--bb-shadow:0 1px 2px #0f141e14, 0 12px 40px #0f141e2e;--bb-line:color-mix(in srgb, var(--bb-text) 13%, var(--bb-paper));--bb-surface:color-mix(in srgb, var(--bb-text) 4%, var(--bb-paper));--bb-tint:color-mix(in srgb, var(--bb-accent) 10%, var(--bb-paper));all:initial!important;--lightningcss-light:initial!important;--lightningcss-dark: !important;color-scheme:light!important}:host([data-scheme=dark]){--bb-text:#e9ebee;--bb-muted:#aab1bc;--bb-amber:#f3cb74;--bb-amber-line:#9a7222;--bb-red:#ffb3aa;--bb-shadow:0 1px 2px #0006, 0 16px 48px #0000008c;--bb-tint:color-mix(in srgb, var(--bb-accent) 22%, var(--bb-paper));--lightningcss-light: !important;--lightningcss-dark:initial!important;color-scheme:dark!important}:host::backdrop{display:none!important}@media print{:host{display:none!important}}*,:before,:after{box-sizing:border-box}[hidden]{display:none!important}.root{color:var(--bb-text);text-align:start;-webkit-text-size-adjust:100%;font:15px/1.6 system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,Helvetica Neue,Arial,sans-serif}.root:lang(ur){font-family:Noto Nastaliq Urdu,Noto Naskh Arabic,Noto Sans Arabic,system-ui,Segoe UI,Tahoma,sans-serif;line-height:2.2}h2,h3,p,ul,ol,blockquote,pre{font:inherit;margin:0;padding:0}button,textarea{color:inherit;font:inherit;margin:0}button{cursor:pointer;background:0 0;border:0}button:disabled{cursor:default}a{color:var(--bb-accent-text)}:focus-visible{outline:2px solid var(--bb-accent-text);outline-offset:2px}svg{fill:none;stroke:currentColor;stroke-width:1.8px;stroke-linecap:round;stroke-linejoin:round;flex:none;width:18px;height:18px}.visually-hidden{clip-path:inset(50%);white-space:nowrap;width:1px;height:1px;margin:-1px;position:absolute;overflow:hidden}.launcher,.ask-selection{z-index:2147483000;background:var(--bb-accent);color:var(--bb-on-accent);box-shadow:var(--bb-shadow);border-radius:999px;align-items:center;gap:8px;font-weight:600;transition:transform .15s,filter .15s;display:inline-flex;position:fixed}.launcher{bottom:max(20px, env(safe-area-inset-bottom));min-height:48px;padding:0 20px 0 16px}.right .launcher,.right .panel{right:20px}.left .launcher,.left .panel{left:20px}.launcher:hover,.ask-selection:hover{filter:brightness(1.07);transform:translateY(-1px)}.launcher:focus-visible,.ask-selection:focus-visible{outline:3px solid var(--bb-accent-text);outline-offset:3px}.ask-selection{min-height:36px;padding:0 14px 0 10px;font-size:14px}.ask-selection svg{width:16px;height:16px}.panel{z-index:2147483001;width:clamp(360px,30vw,440px);height:min(720px,100vh - 40px);height:var(--bb-panel-height,min(720px, calc(100dvh - 40px)));border:1px solid var(--bb-line);background:var(--bb-paper);box-shadow:var(--bb-shadow);border-radius:16px;flex-direction:column;animation:.18s ease-out bb-rise;display:flex;position:fixed;bottom:20px;overflow:hidden}@keyframes bb-rise{0%{opacity:0;transform:translateY(12px)}}header{border-bottom:1px solid var(--bb-line);align-items:center;gap:4px;padding:10px 10px 10px 20px;display:flex}[dir=rtl] header{padding:10px 20px 10px 10px}h2{text-overflow:ellipsis;white-space:nowrap;flex:1;font-size:15px;font-weight:650;overflow:hidden}.icon{width:36px;height:36px;color:var(--bb-muted);border-radius:10px;flex:none;place-items:center;transition:background-color .12s,color .12s;display:inline-grid}.icon:hover{background:color-mix(in srgb, var(--bb-text) 8%, transparent);color:var(--bb-text)}.icon[aria-pressed=true]{background:var(--bb-tint);color:var(--bb-accent-text)}.log{overscroll-behavior:contain;scrollbar-width:thin;flex:1;min-height:0;padding:20px;overflow-y:auto}.log:focus-visible{outline-offset:-2px}.welcome{flex-direction:column;justify-content:flex-end;min-height:100%;display:flex}.greeting{letter-spacing:-.01em;font-size:22px;font-weight:650;line-height:1.3}:lang(ur) .greeting{letter-spacing:0;line-height:2}:lang(ur) :is(.suggestion,.place,.popover,table){line-height:2.2}:lang(ur) :is(.cite,.number){font-family:system-ui,Segoe UI,Noto Sans,sans-serif}.composer:lang(ur) textarea{padding-block:0;line-height:36px}.about{color:var(--bb-muted);margin-top:6px}.suggestions{gap:8px;margin-top:28px;display:grid}h3{color:var(--bb-muted);font-size:13px;font-weight:600}.suggestion{border:1px solid var(--bb-line);text-align:start;border-radius:12px;padding:11px 14px;line-height:1.45;transition:border-color .12s,background-color .12s}.suggestion:hover{border-color:var(--bb-accent-text);background:var(--bb-tint)}.turn:last-child:not(:nth-child(2)){min-height:calc(100% + 33px)}.turn+.turn{border-top:1px solid var(--bb-line);margin-top:28px;padding-top:28px}.question{border-radius:14px;background:var(--bb-tint);overflow-wrap:anywhere;border-end-end-radius:4px;width:-moz-fit-content;width:fit-content;max-width:92%;margin-inline-start:auto;padding:9px 14px;font-weight:550}.asked-selection{border-inline-start:3px solid var(--bb-accent-text);-webkit-line-clamp:3;-webkit-box-orient:vertical;margin-bottom:6px;padding-inline-start:10px;font-size:13px;font-weight:400;display:-webkit-box;overflow:hidden}.body{overflow-wrap:anywhere;margin-top:16px}.understood,.selection-place{color:var(--bb-muted);margin-bottom:12px;font-size:13.5px}.label{align-items:center;gap:7px;display:flex}.label svg{width:16px;height:16px}.answered .label{color:var(--bb-accent-text)}.reply>*+*,.sentence+.sentence{margin-top:10px}.reply>.label+*,.reply>h3+*{margin-top:7px}.reply>*+h3{margin-top:18px}.unsure,.refused,.problem{border:1px solid var(--bb-line);background:var(--bb-surface);border-radius:12px;padding:14px 16px 16px}.unsure{border-color:color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));background:color-mix(in srgb, var(--bb-amber-line) 10%, var(--bb-paper))}.unsure .label{color:var(--bb-amber)}.refused .label{color:var(--bb-text)}.problem{border-color:color-mix(in srgb, var(--bb-red) 35%, var(--bb-paper));background:color-mix(in srgb, var(--bb-red) 6%, var(--bb-paper))}.problem .label{color:var(--bb-red)}mark{background:color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));color:inherit;box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));-webkit-box-decoration-break:clone;box-decoration-break:clone;border-radius:3px}:host([data-scheme=dark]) mark{background:color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper));box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper))}.heading{margin-top:14px;font-weight:650}.block ul,.block ol{padding-inline-start:22px}.block li{padding-inline-start:2px}.block li+li,.block li>ul,.block li>ol{margin-top:5px}.block li::marker{color:var(--bb-muted)}.scroll{border:1px solid var(--bb-line);background:var(--bb-paper);border-radius:10px;overflow-x:auto}table{border-collapse:collapse;overflow-wrap:normal;width:100%;font-size:13.5px;line-height:1.45}th,td{text-align:start;min-width:84px;text-align:-webkit-match-parent;text-align:match-parent;vertical-align:top;unicode-bidi:plaintext;padding:7px 11px}thead th,thead td{background:var(--bb-surface);font-weight:600}tr+tr>*,tbody tr:first-child>*{border-top:1px solid var(--bb-line)}tbody:first-child tr:first-child>*{border-top:0}.code{position:relative}pre{border:1px solid var(--bb-line);background:var(--bb-surface);text-align:left;white-space:pre;tab-size:4;border-radius:10px;padding:12px 44px 12px 14px;font:13px/1.55 ui-monospace,SF Mono,Cascadia Code,Menlo,Consolas,DejaVu Sans Mono,monospace;overflow-x:auto}code{font:inherit}.code-copy{background:var(--bb-surface);position:absolute;top:4px;right:4px}.formula{background:var(--bb-surface);white-space:pre-wrap;border-radius:10px;padding:10px 14px;font:italic 15px/1.6 Cambria,STIX Two Text,Georgia,serif;overflow-x:auto}.note{color:var(--bb-muted);font-size:13.5px}.cites{margin-top:6px}.cite{background:var(--bb-tint);min-width:24px;height:24px;color:var(--bb-accent-text);vertical-align:middle;border-radius:8px;place-items:center;margin-inline-end:4px;padding:0 6px;font-size:12px;font-weight:650;line-height:1;text-decoration:none;transition:background-color .12s,color .12s;display:inline-grid}a.cite:hover{background:var(--bb-accent);color:var(--bb-on-accent)}.sources,.closest{grid-template-columns:minmax(0,1fr);gap:6px;list-style:none;display:grid}.closest{gap:12px}.closest>li+li{border-top:1px solid color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));padding-top:12px}.closest .place{margin-top:8px}.place{gap:9px;min-height:24px;font-size:13.5px;line-height:1.45;text-decoration:none;display:flex}.selection-place .place{display:inline}a.place:hover .last{text-underline-offset:3px;text-decoration:underline}.place .path{color:var(--bb-muted)}a.place .last{color:var(--bb-accent-text);font-weight:550}.number{background:var(--bb-tint);min-width:20px;height:20px;color:var(--bb-accent-text);border-radius:6px;flex:none;place-items:center;padding:0 5px;font-size:11.5px;font-weight:650;display:inline-grid}.actions{gap:2px;margin:10px -9px 0;display:flex}.gap{flex:1}.stopped{color:var(--bb-muted);margin-top:10px}.retry{border:1px solid var(--bb-line);background:var(--bb-paper);min-height:36px;color:var(--bb-text);font-variant-numeric:tabular-nums;border-radius:10px;align-items:center;gap:8px;margin-top:12px;padding:0 14px;font-weight:550;display:inline-flex}.retry:hover:not(:disabled){border-color:var(--bb-accent-text)}.retry:disabled{color:var(--bb-muted)}.retry svg{width:16px;height:16px}.waiting{color:var(--bb-muted);align-items:center;gap:10px;display:flex}.sentence+.waiting{margin-top:12px}.dots{gap:4px;display:inline-flex}.dots i{background:var(--bb-accent-text);border-radius:50%;width:6px;height:6px;animation:1.2s ease-in-out infinite bb-pulse}.dots i:nth-child(2){animation-delay:.15s}.dots i:nth-child(3){animation-delay:.3s}@keyframes bb-pulse{0%,70%,to{opacity:.25}35%{opacity:1}}.composer{padding:12px 14px max(14px, env(safe-area-inset-bottom));border-top:1px solid var(--bb-line)}.field{border:1px solid color-mix(in srgb, var(--bb-text) 48%, var(--bb-paper));background:var(--bb-paper);border-radius:14px;align-items:flex-end;gap:6px;padding:5px;display:flex}.field:focus-within{border-color:var(--bb-accent-text);box-shadow:0 0 0 1px var(--bb-accent-text)}textarea{resize:none;background:0 0;border:0;outline:0;flex:1;min-width:0;padding:6px 6px 6px 10px;font-size:16px;line-height:24px}textarea:focus-visible{outline:0}[dir=rtl] textarea{padding:6px 10px 6px 6px}textarea::placeholder{color:var(--bb-muted);opacity:1;text-overflow:ellipsis;white-space:nowrap;overflow:hidden}.send{background:var(--bb-accent);width:36px;height:36px;color:var(--bb-on-accent);border-radius:10px;flex:none;place-items:center;display:inline-grid}.send:hover{filter:brightness(1.07)}.chip{border-inline-start:3px solid var(--bb-accent-text);background:var(--bb-surface);border-radius:10px;align-items:center;gap:6px;margin-bottom:8px;padding-inline-start:12px;display:flex}.chip-words{flex:1;min-width:0;padding-block:4px}.chip-text,.chip-note{color:var(--bb-muted);text-overflow:ellipsis;white-space:nowrap;font-size:13.5px;display:block;overflow:hidden}.popover{z-index:2147483002;border:1px solid var(--bb-line);background:var(--bb-paper);width:max-content;max-width:min(380px,100vw - 16px);max-height:60vh;box-shadow:var(--bb-shadow);overflow-wrap:anywhere;border-radius:12px;padding:12px 14px;font-size:13.5px;line-height:1.5;position:fixed;overflow:auto}.popover-path{color:var(--bb-muted);margin-bottom:8px;font-size:12.5px}.popover .last{color:var(--bb-text);font-weight:600}.popover blockquote{border-inline-start:3px solid var(--bb-accent);white-space:pre-line;padding-inline-start:10px}.popover blockquote+blockquote{margin-top:8px}@media (max-width:640px){.right .panel,.left .panel{inset:var(--bb-top,0) 0 auto;width:auto;height:var(--bb-height,100dvh);border:0;border-radius:0}.log{padding:16px}.launcher{bottom:max(14px, env(safe-area-inset-bottom))}.right .launcher{right:14px}.left .launcher{left:14px}}@media (pointer:coarse){.icon,.send{width:44px;height:44px}.ask-selection,.retry{min-height:44px}textarea{padding-block:10px}}@media (prefers-reduced-motion:reduce){*,:before,:after{transition:none!important;animation:none!important}}@media (forced-colors:active){.launcher,.ask-selection,.send,.cite,.question{border:1px solid}.icon[aria-pressed=true]{border:2px solid}mark{color:marktext;background:mark}}", Ke = "#3457d5", qe = [
+var Ke = ":host{--bb-text:#1b1d21;--bb-muted:#565c66;--bb-amber:#7a4a00;--bb-amber-line:#d9a441;--bb-red:#a1261b;--bb-shadow:0 1px 2px #0f141e14, 0 12px 40px #0f141e2e;--bb-line:color-mix(in srgb, var(--bb-text) 13%, var(--bb-paper));--bb-surface:color-mix(in srgb, var(--bb-text) 4%, var(--bb-paper));--bb-tint:color-mix(in srgb, var(--bb-accent) 10%, var(--bb-paper));all:initial!important;--lightningcss-light:initial!important;--lightningcss-dark: !important;color-scheme:light!important}:host([data-scheme=dark]){--bb-text:#e9ebee;--bb-muted:#aab1bc;--bb-amber:#f3cb74;--bb-amber-line:#9a7222;--bb-red:#ffb3aa;--bb-shadow:0 1px 2px #0006, 0 16px 48px #0000008c;--bb-tint:color-mix(in srgb, var(--bb-accent) 22%, var(--bb-paper));--lightningcss-light: !important;--lightningcss-dark:initial!important;color-scheme:dark!important}:host::backdrop{display:none!important}@media print{:host{display:none!important}}*,:before,:after{box-sizing:border-box}[hidden]{display:none!important}.root{color:var(--bb-text);text-align:start;-webkit-text-size-adjust:100%;font:15px/1.6 system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,Helvetica Neue,Arial,sans-serif}.root:lang(ur){font-family:Noto Nastaliq Urdu,Noto Naskh Arabic,Noto Sans Arabic,system-ui,Segoe UI,Tahoma,sans-serif;line-height:2.2}h2,h3,p,ul,ol,blockquote,pre{font:inherit;margin:0;padding:0}button,textarea{color:inherit;font:inherit;margin:0}button{cursor:pointer;background:0 0;border:0}button:disabled{cursor:default}a{color:var(--bb-accent-text)}:focus-visible{outline:2px solid var(--bb-accent-text);outline-offset:2px}svg{fill:none;stroke:currentColor;stroke-width:1.8px;stroke-linecap:round;stroke-linejoin:round;flex:none;width:18px;height:18px}.visually-hidden{clip-path:inset(50%);white-space:nowrap;width:1px;height:1px;margin:-1px;position:absolute;overflow:hidden}.launcher,.ask-selection{z-index:2147483000;background:var(--bb-accent);color:var(--bb-on-accent);box-shadow:var(--bb-shadow);border-radius:999px;align-items:center;gap:8px;font-weight:600;transition:transform .15s,filter .15s;display:inline-flex;position:fixed}.launcher{bottom:max(20px, env(safe-area-inset-bottom));min-height:48px;padding:0 20px 0 16px}.right .launcher,.right .panel{right:20px}.left .launcher,.left .panel{left:20px}.launcher:hover,.ask-selection:hover{filter:brightness(1.07);transform:translateY(-1px)}.launcher:focus-visible,.ask-selection:focus-visible{outline:3px solid var(--bb-accent-text);outline-offset:3px}.ask-selection{min-height:36px;padding:0 14px 0 10px;font-size:14px}.ask-selection svg{width:16px;height:16px}.panel{z-index:2147483001;width:clamp(360px,30vw,440px);height:min(720px,100vh - 40px);height:var(--bb-panel-height,min(720px, calc(100dvh - 40px)));border:1px solid var(--bb-line);background:var(--bb-paper);box-shadow:var(--bb-shadow);border-radius:16px;flex-direction:column;animation:.18s ease-out bb-rise;display:flex;position:fixed;bottom:20px;overflow:hidden}@keyframes bb-rise{0%{opacity:0;transform:translateY(12px)}}header{border-bottom:1px solid var(--bb-line);align-items:center;gap:4px;padding:10px 10px 10px 20px;display:flex}[dir=rtl] header{padding:10px 20px 10px 10px}h2{text-overflow:ellipsis;white-space:nowrap;flex:1;font-size:15px;font-weight:650;overflow:hidden}.icon{width:36px;height:36px;color:var(--bb-muted);border-radius:10px;flex:none;place-items:center;transition:background-color .12s,color .12s;display:inline-grid}.icon:hover{background:color-mix(in srgb, var(--bb-text) 8%, transparent);color:var(--bb-text)}.icon[aria-pressed=true]{background:var(--bb-tint);color:var(--bb-accent-text)}.log{overscroll-behavior:contain;scrollbar-width:thin;flex:1;min-height:0;padding:20px;overflow-y:auto}.log:focus-visible{outline-offset:-2px}.welcome{flex-direction:column;justify-content:flex-end;min-height:100%;display:flex}.greeting{letter-spacing:-.01em;font-size:22px;font-weight:650;line-height:1.3}:lang(ur) .greeting{letter-spacing:0;line-height:2}:lang(ur) :is(.suggestion,.place,.popover,table){line-height:2.2}:lang(ur) :is(.cite,.number){font-family:system-ui,Segoe UI,Noto Sans,sans-serif}.composer:lang(ur) textarea{padding-block:0;line-height:36px}.about{color:var(--bb-muted);margin-top:6px}.suggestions{gap:8px;margin-top:28px;display:grid}h3{color:var(--bb-muted);font-size:13px;font-weight:600}.suggestion{border:1px solid var(--bb-line);text-align:start;border-radius:12px;padding:11px 14px;line-height:1.45;transition:border-color .12s,background-color .12s}.suggestion:hover{border-color:var(--bb-accent-text);background:var(--bb-tint)}.turn:last-child:not(:nth-child(2)){min-height:calc(100% + 33px)}.turn+.turn{border-top:1px solid var(--bb-line);margin-top:28px;padding-top:28px}.question{border-radius:14px;background:var(--bb-tint);overflow-wrap:anywhere;border-end-end-radius:4px;width:-moz-fit-content;width:fit-content;max-width:92%;margin-inline-start:auto;padding:9px 14px;font-weight:550}.asked-selection{border-inline-start:3px solid var(--bb-accent-text);-webkit-line-clamp:3;-webkit-box-orient:vertical;margin-bottom:6px;padding-inline-start:10px;font-size:13px;font-weight:400;display:-webkit-box;overflow:hidden}.body{overflow-wrap:anywhere;margin-top:16px}.understood,.selection-place{color:var(--bb-muted);margin-bottom:12px;font-size:13.5px}.label{align-items:center;gap:7px;display:flex}.label svg{width:16px;height:16px}.answered .label{color:var(--bb-accent-text)}.reply>*+*,.sentence+.sentence{margin-top:10px}.reply>.label+*,.reply>h3+*{margin-top:7px}.reply>*+h3{margin-top:18px}.unsure,.refused,.problem{border:1px solid var(--bb-line);background:var(--bb-surface);border-radius:12px;padding:14px 16px 16px}.unsure{border-color:color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));background:color-mix(in srgb, var(--bb-amber-line) 10%, var(--bb-paper))}.unsure .label{color:var(--bb-amber)}.refused .label{color:var(--bb-text)}.problem{border-color:color-mix(in srgb, var(--bb-red) 35%, var(--bb-paper));background:color-mix(in srgb, var(--bb-red) 6%, var(--bb-paper))}.problem .label{color:var(--bb-red)}mark{background:color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));color:inherit;box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 17%, var(--bb-paper));-webkit-box-decoration-break:clone;box-decoration-break:clone;border-radius:3px}:host([data-scheme=dark]) mark{background:color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper));box-shadow:0 0 0 2px color-mix(in srgb, var(--bb-accent) 36%, var(--bb-paper))}.heading{margin-top:14px;font-weight:650}.block ul,.block ol{padding-inline-start:22px}.block li{padding-inline-start:2px}.block li+li,.block li>ul,.block li>ol{margin-top:5px}.block li::marker{color:var(--bb-muted)}.scroll{border:1px solid var(--bb-line);background:var(--bb-paper);border-radius:10px;overflow-x:auto}table{border-collapse:collapse;overflow-wrap:normal;width:100%;font-size:13.5px;line-height:1.45}th,td{text-align:start;min-width:84px;text-align:-webkit-match-parent;text-align:match-parent;vertical-align:top;unicode-bidi:plaintext;padding:7px 11px}thead th,thead td{background:var(--bb-surface);font-weight:600}tr+tr>*,tbody tr:first-child>*{border-top:1px solid var(--bb-line)}tbody:first-child tr:first-child>*{border-top:0}.code{position:relative}pre{border:1px solid var(--bb-line);background:var(--bb-surface);text-align:left;white-space:pre;tab-size:4;border-radius:10px;padding:12px 44px 12px 14px;font:13px/1.55 ui-monospace,SF Mono,Cascadia Code,Menlo,Consolas,DejaVu Sans Mono,monospace;overflow-x:auto}code{font:inherit}.code-copy{background:var(--bb-surface);position:absolute;top:4px;right:4px}.formula{background:var(--bb-surface);white-space:pre-wrap;border-radius:10px;padding:10px 14px;font:italic 15px/1.6 Cambria,STIX Two Text,Georgia,serif;overflow-x:auto}.note{color:var(--bb-muted);font-size:13.5px}.unverified{background:color-mix(in srgb, var(--bb-amber-line) 10%, var(--bb-paper));border:1px solid color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));color:var(--bb-amber);white-space:nowrap;border-radius:4px;padding:1px 5px;font-size:12px}.closest-words{border-inline-start:2px solid var(--bb-amber-line);color:var(--bb-muted);margin-block:4px;padding-inline-start:8px;font-size:13px;display:block}.cites{margin-top:6px}.cite{background:var(--bb-tint);min-width:24px;height:24px;color:var(--bb-accent-text);vertical-align:middle;border-radius:8px;place-items:center;margin-inline-end:4px;padding:0 6px;font-size:12px;font-weight:650;line-height:1;text-decoration:none;transition:background-color .12s,color .12s;display:inline-grid}a.cite:hover{background:var(--bb-accent);color:var(--bb-on-accent)}.sources,.closest{grid-template-columns:minmax(0,1fr);gap:6px;list-style:none;display:grid}.closest{gap:12px}.closest>li+li{border-top:1px solid color-mix(in srgb, var(--bb-amber-line) 55%, var(--bb-paper));padding-top:12px}.closest .place{margin-top:8px}.place{gap:9px;min-height:24px;font-size:13.5px;line-height:1.45;text-decoration:none;display:flex}.selection-place .place{display:inline}a.place:hover .last{text-underline-offset:3px;text-decoration:underline}.place .path{color:var(--bb-muted)}a.place .last{color:var(--bb-accent-text);font-weight:550}.number{background:var(--bb-tint);min-width:20px;height:20px;color:var(--bb-accent-text);border-radius:6px;flex:none;place-items:center;padding:0 5px;font-size:11.5px;font-weight:650;display:inline-grid}.actions{gap:2px;margin:10px -9px 0;display:flex}.gap{flex:1}.stopped{color:var(--bb-muted);margin-top:10px}.retry{border:1px solid var(--bb-line);background:var(--bb-paper);min-height:36px;color:var(--bb-text);font-variant-numeric:tabular-nums;border-radius:10px;align-items:center;gap:8px;margin-top:12px;padding:0 14px;font-weight:550;display:inline-flex}.retry:hover:not(:disabled){border-color:var(--bb-accent-text)}.retry:disabled{color:var(--bb-muted)}.retry svg{width:16px;height:16px}.waiting{color:var(--bb-muted);align-items:center;gap:10px;display:flex}.sentence+.waiting{margin-top:12px}.dots{gap:4px;display:inline-flex}.dots i{background:var(--bb-accent-text);border-radius:50%;width:6px;height:6px;animation:1.2s ease-in-out infinite bb-pulse}.dots i:nth-child(2){animation-delay:.15s}.dots i:nth-child(3){animation-delay:.3s}@keyframes bb-pulse{0%,70%,to{opacity:.25}35%{opacity:1}}.composer{padding:12px 14px max(14px, env(safe-area-inset-bottom));border-top:1px solid var(--bb-line)}.field{border:1px solid color-mix(in srgb, var(--bb-text) 48%, var(--bb-paper));background:var(--bb-paper);border-radius:14px;align-items:flex-end;gap:6px;padding:5px;display:flex}.field:focus-within{border-color:var(--bb-accent-text);box-shadow:0 0 0 1px var(--bb-accent-text)}textarea{resize:none;background:0 0;border:0;outline:0;flex:1;min-width:0;padding:6px 6px 6px 10px;font-size:16px;line-height:24px}textarea:focus-visible{outline:0}[dir=rtl] textarea{padding:6px 10px 6px 6px}textarea::placeholder{color:var(--bb-muted);opacity:1;text-overflow:ellipsis;white-space:nowrap;overflow:hidden}.send{background:var(--bb-accent);width:36px;height:36px;color:var(--bb-on-accent);border-radius:10px;flex:none;place-items:center;display:inline-grid}.send:hover{filter:brightness(1.07)}.chip{border-inline-start:3px solid var(--bb-accent-text);background:var(--bb-surface);border-radius:10px;align-items:center;gap:6px;margin-bottom:8px;padding-inline-start:12px;display:flex}.chip-words{flex:1;min-width:0;padding-block:4px}.chip-text,.chip-note{color:var(--bb-muted);text-overflow:ellipsis;white-space:nowrap;font-size:13.5px;display:block;overflow:hidden}.popover{z-index:2147483002;border:1px solid var(--bb-line);background:var(--bb-paper);width:max-content;max-width:min(380px,100vw - 16px);max-height:60vh;box-shadow:var(--bb-shadow);overflow-wrap:anywhere;border-radius:12px;padding:12px 14px;font-size:13.5px;line-height:1.5;position:fixed;overflow:auto}.popover-path{color:var(--bb-muted);margin-bottom:8px;font-size:12.5px}.popover .last{color:var(--bb-text);font-weight:600}.popover blockquote{border-inline-start:3px solid var(--bb-accent);white-space:pre-line;padding-inline-start:10px}.popover blockquote+blockquote{margin-top:8px}@media (max-width:640px){.right .panel,.left .panel{inset:var(--bb-top,0) 0 auto;width:auto;height:var(--bb-height,100dvh);border:0;border-radius:0}.log{padding:16px}.launcher{bottom:max(14px, env(safe-area-inset-bottom))}.right .launcher{right:14px}.left .launcher{left:14px}}@media (pointer:coarse){.icon,.send{width:44px;height:44px}.ask-selection,.retry{min-height:44px}textarea{padding-block:10px}}@media (prefers-reduced-motion:reduce){*,:before,:after{transition:none!important;animation:none!important}}@media (forced-colors:active){.launcher,.ask-selection,.send,.cite,.question{border:1px solid}.icon[aria-pressed=true]{border:2px solid}mark{color:marktext;background:mark}}", qe = "#3457d5", Je = [
 	"--ifm-color-primary",
 	"--md-primary-fg-color",
 	"--color-brand-primary",
 	"--pst-color-primary",
 	"--links"
-], Je = [
+], Ye = [
 	"--ifm-background-surface-color",
 	"--ifm-background-color",
 	"--md-default-bg-color",
@@ -1121,22 +1167,22 @@ var Ge = ":host{--bb-text:#1b1d21;--bb-muted:#565c66;--bb-amber:#7a4a00;--bb-amb
 	0,
 	0,
 	0
-], Ye = {
+], Xe = {
 	light: H,
 	dark: [
 		27,
 		28,
 		32
 	]
-}, W = 4.5, Xe = 3, G = [
+}, W = 4.5, Ze = 3, G = [
 	"data-theme",
 	"data-md-color-scheme",
 	"data-bs-theme",
 	"data-color-mode",
 	"class"
-], Ze = /(^|\s)(dark|slate|navy|coal|ayu|theme-dark|dark-mode)(\s|$)/, Qe = /(^|\s)(light|default|rust|theme-light|light-mode)(\s|$)/;
-function $e(e, t, n, r) {
-	let i = () => et(e, t, n), a = new MutationObserver(i), o = () => {
+], Qe = /(^|\s)(dark|slate|navy|coal|ayu|theme-dark|dark-mode)(\s|$)/, $e = /(^|\s)(light|default|rust|theme-light|light-mode)(\s|$)/;
+function et(e, t, n, r) {
+	let i = () => tt(e, t, n), a = new MutationObserver(i), o = () => {
 		for (let e of [document.documentElement, document.body]) a.observe(e, {
 			attributes: !0,
 			attributeFilter: [...G, "style"]
@@ -1145,37 +1191,37 @@ function $e(e, t, n, r) {
 	};
 	return matchMedia("(prefers-color-scheme: dark)").addEventListener("change", i, { signal: r }), r.addEventListener("abort", () => a.disconnect()), o(), o;
 }
-function et(e, t, n) {
-	let r = tt() ? "dark" : "light", i = (e) => nt(t, e), a = Je.map((e) => i(`var(${e})`)).find((e) => e && J(e) === (r === "dark")) ?? Ye[r], o = [
+function tt(e, t, n) {
+	let r = nt() ? "dark" : "light", i = (e) => rt(t, e), a = Ye.map((e) => i(`var(${e})`)).find((e) => e && K(e) === (r === "dark")) ?? Xe[r], o = [
 		n,
-		...qe.map((e) => `var(${e})`),
-		Ke
+		...Je.map((e) => `var(${e})`),
+		qe
 	].map((e) => e ? i(e) : null).find((e) => e) ?? U;
 	e.dataset.scheme = r;
-	let s = Y(o, H) >= Xe ? H : U, c = {
+	let s = q(o, H) >= Ze ? H : U, c = {
 		paper: a,
-		accent: s === H ? q(o, U, (e) => Y(e, H) >= W) : o,
+		accent: s === H ? ot(o, U, (e) => q(e, H) >= W) : o,
 		"on-accent": s,
-		"accent-text": rt(o, a)
+		"accent-text": at(o, a)
 	};
 	for (let [t, n] of Object.entries(c)) e.style.setProperty(`--bb-${t}`, `rgb(${n.join(" ")})`);
 }
-function tt() {
+function nt() {
 	for (let e of [document.documentElement, document.body]) for (let t of G) {
 		let n = e.getAttribute(t) ?? "";
-		if (Ze.test(n)) return !0;
-		if (Qe.test(n)) return !1;
+		if (Qe.test(n)) return !0;
+		if ($e.test(n)) return !1;
 	}
 	for (let e of [document.body, document.documentElement]) {
-		let t = K(getComputedStyle(e).backgroundColor);
-		if (t) return J(t);
+		let t = it(getComputedStyle(e).backgroundColor);
+		if (t) return K(t);
 	}
 	return matchMedia("(prefers-color-scheme: dark)").matches;
 }
-function nt(e, t) {
-	return e.style.backgroundColor = "", e.style.backgroundColor = t, e.style.backgroundColor ? K(getComputedStyle(e).backgroundColor) : null;
+function rt(e, t) {
+	return e.style.backgroundColor = "", e.style.backgroundColor = t, e.style.backgroundColor ? it(getComputedStyle(e).backgroundColor) : null;
 }
-function K(e) {
+function it(e) {
 	let t = /^rgba?\(([^)]+)\)$/.exec(e)?.[1]?.split(/[\s,/]+/).map(Number);
 	if (t) return (t[3] ?? 1) < 1 ? null : [
 		t[0] ?? 0,
@@ -1192,24 +1238,24 @@ function K(e) {
 		a
 	];
 }
-function rt(e, t) {
-	return q(e, J(t) ? H : U, (e) => Y(e, t) >= W * 1.25);
+function at(e, t) {
+	return ot(e, K(t) ? H : U, (e) => q(e, t) >= W * 1.25);
 }
-function q(e, t, n) {
+function ot(e, t, n) {
 	for (let r = 0; r < 1; r += .05) {
 		let i = e.map((e, n) => Math.round(e + ((t[n] ?? 0) - e) * r));
 		if (n(i)) return i;
 	}
 	return t;
 }
-function J(e) {
-	return X(e) < .2;
+function K(e) {
+	return J(e) < .2;
 }
-function Y(e, t) {
-	let [n, r] = [X(e), X(t)].sort((e, t) => e - t);
+function q(e, t) {
+	let [n, r] = [J(e), J(t)].sort((e, t) => e - t);
 	return (r + .05) / (n + .05);
 }
-function X(e) {
+function J(e) {
 	let [t, n, r] = e.map((e) => {
 		let t = e / 255;
 		return t <= .04045 ? t / 12.92 : ((t + .055) / 1.055) ** 2.4;
@@ -1217,8 +1263,27 @@ function X(e) {
 	return .2126 * t + .7152 * n + .0722 * r;
 }
 // src/blocks.ts
-function it(e, t) {
+function st(e, t) {
 	let n = e.sources.map((n) => t.cite(n, e));
+	if (!e.unverified) return lt(e, n, t);
+	let r = lt(e, [], t);
+	return r.append(...Y(e.unverified, t.strings, n)), r;
+}
+function Y({ closest: e }, t, n = []) {
+	let r = e && O("q", { dir: "auto" }, e), i = r && O("span", { class: "closest-words" }, t.closestWords, " ", r, ...ct(n));
+	return [
+		" ",
+		X(t),
+		...i ? [" ", i] : []
+	];
+}
+function X(e) {
+	return O("span", { class: "unverified" }, e.unverified);
+}
+function ct(e) {
+	return e.length > 0 ? ["\xA0", ...e] : [];
+}
+function lt(e, t, n) {
 	switch (e.kind) {
 		case "heading": return O("p", {
 			class: "heading",
@@ -1227,60 +1292,62 @@ function it(e, t) {
 		case "list": return O("div", {
 			class: "block",
 			dir: "auto"
-		}, ...ot(e.items), Z(n));
-		case "table": return O("div", { class: "block" }, ct(e, t.strings), Z(n));
-		case "code": return O("div", { class: "block" }, ut(e, t), Z(n));
+		}, ...dt(e.items, n.strings), Z(t));
+		case "table": return O("div", { class: "block" }, pt(e, n.strings), Z(t));
+		case "code": return O("div", { class: "block" }, ht(e, n), Z(t));
 		case "formula": return O("div", { class: "block" }, O("p", {
 			class: "formula",
 			dir: "ltr"
-		}, e.text), Z(n));
-		default: return O("p", { dir: "auto" }, ...at(e.text, e.marks), n.length > 0 && "\xA0", ...n);
+		}, e.text), Z(t));
+		default: return O("p", { dir: "auto" }, ...ut(e.text, e.marks), ...ct(t));
 	}
 }
 function Z(e) {
 	return e.length > 0 && O("p", { class: "cites" }, ...e);
 }
-function at(e, t) {
+function ut(e, t) {
 	let n = [...e], r = [], i = 0;
 	for (let [e, a] of [...t].sort((e, t) => e[0] - t[0])) e < i || a <= e || (r.push(n.slice(i, e).join(""), O("mark", {}, n.slice(e, a).join(""))), i = a);
 	return [...r, n.slice(i).join("")];
 }
-function ot(e) {
-	let t = [], n = [];
-	for (let r of e) {
-		for (; n.length && (n.at(-1)?.level ?? 0) > r.level;) n.pop();
-		let e = r.number ? "ol" : "ul", i = n.at(-1);
-		i?.level === r.level && i.list.localName !== e && n.pop();
-		let a = st(r), o = n.at(-1);
-		if (o?.level === r.level) o.list.append(a), o.last = a;
+function dt(e, t) {
+	let n = [], r = [];
+	for (let i of e) {
+		for (; r.length && (r.at(-1)?.level ?? 0) > i.level;) r.pop();
+		let e = i.number ? "ol" : "ul", a = r.at(-1);
+		a?.level === i.level && a.list.localName !== e && r.pop();
+		let o = ft(i, t), s = r.at(-1);
+		if (s?.level === i.level) s.list.append(o), s.last = o;
 		else {
-			let i = O(e, {}, a);
-			o ? o.last.append(i) : t.push(i), n.push({
-				level: r.level,
-				list: i,
-				last: a
+			let t = O(e, {}, o);
+			s ? s.last.append(t) : n.push(t), r.push({
+				level: i.level,
+				list: t,
+				last: o
 			});
 		}
 	}
-	return t;
+	return n;
 }
-function st(e) {
-	let t = O("li", {}, e.text), n = Number.parseInt(e.number, 10);
-	return n >= 0 && (t.value = n), t;
+function ft(e, t) {
+	let n = O("li", {}, e.text, ...e.unverified ? Y(e.unverified, t) : []), r = Number.parseInt(e.number, 10);
+	return r >= 0 && (n.value = r), n;
 }
-function ct(e, t) {
-	let n = O("table", { dir: "auto" }, e.header && O("thead", {}, O("tr", {}, ...e.header.map((e) => lt("th", e)))), O("tbody", {}, ...e.rows.map((e) => O("tr", {}, ...e.map((e) => lt("td", e))))));
+function pt(e, t) {
+	let n = e.header && O("thead", {}, O("tr", {}, ...e.header.map((e) => mt("th", e)))), r = e.rows.map((e) => O("tr", {}, ...e.map((e) => mt("td", e))));
+	for (let n of e.unverified_rows ?? []) r[n.row]?.lastElementChild?.append(...Y(n, t));
+	let i = O("table", { dir: "auto" }, n, O("tbody", {}, ...r));
 	return O("div", {
 		class: "scroll",
 		tabindex: 0,
 		role: "region",
 		"aria-label": t.table
-	}, n);
+	}, i);
 }
-function lt(e, t) {
+function mt(e, t) {
 	return e === "th" && t.trim() ? O("th", { scope: "col" }, t) : O("td", {}, t);
 }
-function ut(e, t) {
+function ht(e, t) {
 	let { strings: n } = t, r = j("copy", n.copyCode, () => t.copy(e.text, r), "icon code-copy");
 	return O("div", { class: "code" }, O("pre", {
 		tabindex: 0,
@@ -1290,20 +1357,20 @@ function ut(e, t) {
 	}, O("code", {}, e.text)), r, e.cut && O("p", { class: "note" }, n.cut));
 }
 // src/clipboard.ts
-function dt(e, t) {
-	let n = [`**${e}**`];
+function gt(e, t, n) {
+	let r = [`**${e}**`];
 	if (t.status === "answered") {
-		t.note && n.push(t.note);
+		t.note && r.push(t.note);
 		for (let e of t.blocks) {
-			let t = e.sources.map((e) => `[${e}]`).join(""), r = e.kind === "paragraph" || e.kind === "heading";
-			n.push(e.markdown + (t && (r ? ` ${t}` : `\n\n${t}`)));
+			let t = e.sources.map((e) => `[${e}]`).join(""), n = e.kind === "paragraph" || e.kind === "heading";
+			r.push(e.markdown + (t && (n ? ` ${t}` : `\n\n${t}`)));
 		}
-		t.reservation && n.push(t.reservation), n.push(t.sources.map((e) => `[${e.number}] ${L(e)}${e.url && `: ${e.url}`}`).join("\n"));
-	} else n.push(t.note ?? t.unsure?.message ?? t.refusal?.message ?? ""), n.push(...t.closest.map((e) => `> ${e.quote.replaceAll("\n", "\n> ")}\n\n${L(e)}${e.url && `: ${e.url}`}`));
-	return `${n.filter(Boolean).join("\n\n")}\n`;
+		r.push(t.reservation ?? "", w(n, t)), r.push(t.sources.map((e) => `[${e.number}] ${L(e)}${e.url && `: ${e.url}`}`).join("\n"));
+	} else r.push(t.note ?? t.unsure?.message ?? t.refusal?.message ?? ""), r.push(...t.closest.map((e) => `> ${e.quote.replaceAll("\n", "\n> ")}\n\n${L(e)}${e.url && `: ${e.url}`}`));
+	return `${r.filter(Boolean).join("\n\n")}\n`;
 }
 // src/turn_view.ts
-var ft = 2e3, pt = class {
+var _t = 2e3, vt = class {
 	turn;
 	strings;
 	citations;
@@ -1335,17 +1402,17 @@ var ft = 2e3, pt = class {
 		}, S(this.strings.understood, e)) : "";
 	}
 	renderSentences() {
-		return this.turn.sentences.map((e) => O("p", {
+		return this.turn.sentences.map(({ text: e, label: t }) => O("p", {
 			class: "sentence",
 			dir: "auto"
-		}, e));
+		}, e, ...t === "unverified" ? [" ", X(this.strings)] : []));
 	}
 	renderWaiting() {
-		let e = this.turn.sentences.length ? this.strings.writing : this.strings.reading;
+		let { step: e, sentences: t } = this.turn, n = e && this.strings.steps[e] || (t.length ? this.strings.writing : this.strings.reading);
 		return O("p", { class: "waiting" }, O("span", {
 			class: "dots",
 			"aria-hidden": "true"
-		}, O("i"), O("i"), O("i")), e);
+		}, O("i"), O("i"), O("i")), n);
 	}
 	renderReply(e) {
 		return [
@@ -1360,14 +1427,18 @@ var ft = 2e3, pt = class {
 		];
 	}
 	renderAnswer(e) {
-		let { strings: t } = this, n = [e.reservation ? C(t, e.reservation) : e.partial && t.partial, e.degraded && t.degraded];
+		let { strings: t } = this, n = [
+			e.reservation ? C(t, e.reservation) : e.partial && t.partial,
+			e.degraded && t.degraded,
+			w(t, e)
+		];
 		return [
 			Q("book", t.answered),
 			e.note && O("p", {
 				class: "note",
 				dir: "auto"
 			}, e.note),
-			...e.blocks.map((t) => it(t, this.blockContext(e))),
+			...e.blocks.map((t) => st(t, this.blockContext(e))),
 			...n.map((e) => e && O("p", {
 				class: "note",
 				dir: "auto"
@@ -1380,7 +1451,7 @@ var ft = 2e3, pt = class {
 		];
 	}
 	renderUnsure(e) {
-		let t = e.closest.map((t) => O("li", {}, ...t.blocks.map((t) => it(t, this.blockContext(e))), this.citations.place({
+		let t = e.closest.map((t) => O("li", {}, ...t.blocks.map((t) => st(t, this.blockContext(e))), this.citations.place({
 			...t,
 			quotes: [t.quote]
 		})));
@@ -1436,7 +1507,7 @@ var ft = 2e3, pt = class {
 		this.countdown = setInterval(i, 500), i();
 	}
 	renderActions(e) {
-		let { strings: t } = this, n = j("copy", t.copy, () => void this.copy(dt(this.turn.question, e), n, t.copy));
+		let { strings: t } = this, n = j("copy", t.copy, () => void this.copy(gt(this.turn.question, e, t), n, t.copy));
 		return O("div", { class: "actions" }, n, j("retry", t.retry, () => this.actions.retry()), O("span", { class: "gap" }), ...this.renderVotes());
 	}
 	renderVotes() {
@@ -1473,7 +1544,7 @@ var ft = 2e3, pt = class {
 	}
 	async copy(e, t, n) {
 		try {
-			await navigator.clipboard.writeText(e), M(t, "done", this.strings.copied), this.actions.announce(this.strings.copied), setTimeout(() => M(t, "copy", n), ft);
+			await navigator.clipboard.writeText(e), M(t, "done", this.strings.copied), this.actions.announce(this.strings.copied), setTimeout(() => M(t, "copy", n), _t);
 		} catch {
 			this.actions.announce(this.strings.copyFailed);
 		}
@@ -1483,7 +1554,7 @@ function Q(e, t) {
 	return O("h3", { class: "label" }, A(e), t);
 }
 // src/widget.ts
-var mt = 3, ht = class {
+var yt = 3, bt = class {
 	options;
 	host = O("div", {
 		id: "bookbound-widget",
@@ -1509,17 +1580,17 @@ var mt = 3, ht = class {
 	constructor(e) {
 		this.options = e;
 		let { strings: t, direction: n, code: r } = e.language;
-		this.client = new ve(e), this.history = new Re(e.server, e.book);
+		this.client = new ye(e), this.history = new ze(e.server, e.book);
 		let i = this.history.load();
-		this.citations = new ke(this.host, t, e.pages, () => this.panel.isModal && this.close()), this.composer = new Le(e, {
+		this.citations = new Ae(this.host, t, e.pages, () => this.panel.isModal && this.close()), this.composer = new Re(e, {
 			ask: (e, t) => void this.ask(e, t),
 			stop: () => this.conversation.stop()
-		}), this.panel = new Ue(t, {
+		}), this.panel = new We(t, {
 			close: () => this.close(),
 			clear: () => this.clear(),
 			ask: (e) => void this.ask(e),
 			escape: () => this.citations.hide()
-		}, [this.composer.element, this.citations.popover], this.removal.signal), this.conversation = new we(this.client, i.turns, {
+		}, [this.composer.element, this.citations.popover], this.removal.signal), this.conversation = new Te(this.client, i.turns, {
 			added: (e) => this.show(e),
 			changed: (e) => this.update(e),
 			busy: (e) => this.composer.setBusy(e),
@@ -1557,7 +1628,7 @@ var mt = 3, ht = class {
 	}
 	mount(e, t) {
 		let { position: n, color: r } = this.options, i = new CSSStyleSheet();
-		i.replaceSync(Ge);
+		i.replaceSync(Ke);
 		let a = this.host.attachShadow({ mode: "open" });
 		a.adoptedStyleSheets = [i];
 		let o = O("div", { hidden: !0 }), s = O("div", {
@@ -1566,8 +1637,8 @@ var mt = 3, ht = class {
 			lang: t
 		}, this.selectionButton.button, this.launcher, this.panel.element, this.status, o);
 		a.append(s), document.body.append(this.host);
-		let { signal: c } = this.removal, l = $e(this.host, o, r, c), u = () => te(this.host, s);
-		ee(this.host, () => [l, u].forEach((e) => e()), c), addEventListener("resize", u, { signal: c }), u();
+		let { signal: c } = this.removal, l = et(this.host, o, r, c), u = () => te(this.host, s);
+		m(this.host, () => [l, u].forEach((e) => e()), c), addEventListener("resize", u, { signal: c }), u();
 	}
 	reveal() {
 		this.panel.element.hidden = !1, this.launcher.hidden = !0;
@@ -1580,7 +1651,7 @@ var mt = 3, ht = class {
 			try {
 				let e = await this.client.book();
 				this.panel.setTitle(e.title || this.options.language.strings.title);
-				let t = e.chapters.filter((t) => t.title && t.title !== e.title), n = [...t].sort((e, t) => t.chunks - e.chunks).slice(0, mt), r = t.filter((e) => n.includes(e)).map((e) => e.title);
+				let t = e.chapters.filter((t) => t.title && t.title !== e.title), n = [...t].sort((e, t) => t.chunks - e.chunks).slice(0, yt), r = t.filter((e) => n.includes(e)).map((e) => e.title);
 				this.options.questions.length || this.panel.suggestChapters(r);
 			} catch {
 				this.hasBook = !1;
@@ -1588,7 +1659,7 @@ var mt = 3, ht = class {
 		}
 	}
 	show(e) {
-		let t = new pt(e, this.options.language.strings, this.citations, {
+		let t = new vt(e, this.options.language.strings, this.citations, {
 			retry: () => void this.conversation.retry(e),
 			vote: async (t) => {
 				await this.conversation.vote(e, t), this.save();
@@ -1628,28 +1699,28 @@ var mt = 3, ht = class {
 	}
 };
 // src/module.ts
-function gt(e) {
+function xt(e) {
 	let t = de(e ?? {});
 	window.Bookbound?.unmount();
-	let n = new ht(t), r = !0, i = () => {
+	let n = new bt(t), r = !0, i = () => {
 		if (!r) throw Error("This widget was removed from the page. Call mount again.");
 	}, a = {
 		open: (e = {}) => {
-			i(), $(typeof e == "object" && !!e && _t(e.selection), "Pass nothing or { selection: \"words of the page\" } to open."), n.open(e);
+			i(), $(typeof e == "object" && !!e && St(e.selection), "Pass nothing or { selection: \"words of the page\" } to open."), n.open(e);
 		},
 		close: () => n.close(),
-		ask: async (e, t) => (i(), $(typeof e == "string", "Pass the question as text to ask."), $(_t(t), "Pass the selection as text to ask, or leave it out."), n.ask(e, t)),
-		on: (e, t) => (i(), $(Ce.includes(e), "Pass the name of an event to on: open, close, ask, reply, error or vote."), $(typeof t == "function", "Pass a function as the second argument to on."), n.on(e, t)),
+		ask: async (e, t) => (i(), $(typeof e == "string", "Pass the question as text to ask."), $(St(t), "Pass the selection as text to ask, or leave it out."), n.ask(e, t)),
+		on: (e, t) => (i(), $(we.includes(e), "Pass the name of an event to on: open, close, ask, reply, error or vote."), $(typeof t == "function", "Pass a function as the second argument to on."), n.on(e, t)),
 		unmount: () => {
 			r = !1, n.unmount(), window.Bookbound === a && (window.Bookbound = void 0);
 		}
 	};
 	return window.Bookbound = a, a;
 }
-function _t(e) {
+function St(e) {
 	return e === void 0 || typeof e == "string";
 }
 function $(e, t) {
 	if (!e) throw TypeError(t);
 }
-export { gt as mount };
+export { xt as mount };

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Sequence
 
 from tests.answering.writers.conftest import make_passage
 
 from bookbound.answering.understanding import understand
-from bookbound.answering.writers.llm.language_model_writer import LanguageModelAgent, LanguageModelWriter
+from bookbound.answering.writers.llm.language_model_writer import LanguageModelWriter
+from bookbound.answering.writers.llm.searching_agent import LanguageModelAgent
 from bookbound.domain.chunk import Passage
 from bookbound.domain.judgement import Judgement
 from bookbound.domain.language_model import (
@@ -30,11 +30,11 @@ QUESTION = Question("What is torque?")
 UNDERSTOOD = understand(QUESTION)
 PASSAGES = [make_passage("a", "Torque is force times arm."), make_passage("b", "It is measured in Nm.")]
 JUDGED = Judgement(0.9, ("a",), (), "Good")
-REPLY = json.dumps({"sentences": [{"text": "Torque is force times arm.", "passages": [1]}], "missing": ""})
+REPLY = "Torque is force times arm [1]."
 
 
 class MemoryModel:
-    """A provider without a network: it replies with scripted JSON, in pieces or, with a tool, after one search."""
+    """A provider without a network: it replies with a scripted text, in pieces or, with a tool, after one search."""
 
     name = "memory-1"
     temperature = 0.5
@@ -78,7 +78,7 @@ def collect(events: AsyncGenerator[WriterEvent]) -> list[WriterEvent]:
 def check_answer(events: list[WriterEvent]) -> None:
     sentence, usage = events
     assert isinstance(sentence, AnswerSentence)
-    assert (sentence.text, [piece.chunk_id for piece in sentence.evidence]) == ("Torque is force times arm.", ["a"])
+    assert (sentence.text, sentence.evidence[0].chunk_id) == ("Torque is force times arm.", "a")
     assert usage == TokenUsage(1, 10, 5)
 
 

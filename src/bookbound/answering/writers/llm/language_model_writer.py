@@ -1,124 +1,45 @@
-"""Writes answers with a language model, which may also search the book by itself."""
+"""Has a language model write an answer from passages, and say sentences again that the book does not support so."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+import re
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from time import monotonic
-from typing import Generic, TypeVar
 
-from bookbound.answering.writers.llm.numbered_passages import MAX_SEARCHES, BookSearchTool, NumberedPassages
-from bookbound.answering.writers.llm.prompts import DataDelimiters, build_answer_prompt, build_search_prompt
-from bookbound.answering.writers.llm.stream_parser import DraftSentence, MalformedReplyError, StreamParser
-from bookbound.domain.chunk import Passage
-from bookbound.domain.errors import ServiceError, ServiceResponseError
-from bookbound.domain.judgement import Judgement
-from bookbound.domain.language_model import (
-    LANGUAGE_MODEL_SERVICE,
-    FinalReply,
-    RequestOptions,
-    UnsupportedParameterError,
+from bookbound.answering.writers.llm.citation_marks import strip_marks
+from bookbound.answering.writers.llm.draft_sentences import DraftSentence
+from bookbound.answering.writers.llm.inline_markup import strip_links, strip_markdown
+from bookbound.answering.writers.llm.model_requests import ModelClient, RetriedStream
+from bookbound.answering.writers.llm.numbered_passages import NumberedPassages
+from bookbound.answering.writers.llm.prompts import (
+    DataDelimiters,
+    build_answer_prompt,
+    build_question_prompt,
+    build_revision_prompt,
+    build_translation_prompt,
 )
-from bookbound.domain.ports import BookSearch, LanguageModel
-from bookbound.domain.question import NO_DEADLINE, Deadline, Question, Understanding
-from bookbound.domain.reply import MAX_ANSWER_SENTENCES, AnswerSentence, MissingPart, WriterEvent
+from bookbound.answering.writers.llm.reply_reader import ReplyReader, strip_thoughts
+from bookbound.answering.writers.llm.unicode_guard import strip_invisible
+from bookbound.domain.chunk import Passage
+from bookbound.domain.judgement import Claim, Judgement
+from bookbound.domain.language_model import RequestOptions
+from bookbound.domain.ports import LanguageModel
+from bookbound.domain.question import MAX_QUESTION_CHARS, NO_DEADLINE, Deadline, Question, Understanding
+from bookbound.domain.reply import AnswerSentence, MissingPart, Restart, WriterEvent
 from bookbound.domain.trace import TokenUsage
-from bookbound.languages.detection import is_same_language
-from bookbound.services import build_response_error, build_timeout_error, call_with_retry
 
-Item = TypeVar("Item")
-log = logging.getLogger("bookbound.answering.writers")
-
-
-class AcceptedOptions:
-    """The options that an endpoint accepts, as far as it is known; it may accept fewer together with a tool."""
-
-    def __init__(self, model: LanguageModel) -> None:
-        self.current = RequestOptions(model.temperature)
-        self.timeout_seconds = model.timeout_seconds
-
-    def leave_out(self, rejected: Sequence[UnsupportedParameterError]) -> None:
-        """Leaves these options out of later requests, because the endpoint rejected them."""
-        for error in rejected:
-            if (reduced := self.current.without(error.option)) != self.current:
-                self.current = reduced
-                log.info("The language model does not accept `%s`; later requests leave it out.", error.parameter)
-
-
-class RetriedStream(Generic[Item]):
-    """A stream from a model that starts again after an error that may pass, as long as it has yielded nothing.
-
-    An endpoint that rejects an option is asked without it. If it named the option and accepts the rest, later
-    questions leave it out too.
-    """
-
-    def __init__(
-        self, accepted: AcceptedOptions, start: Callable[[RequestOptions], AsyncGenerator[Item]], deadline: Deadline
-    ) -> None:
-        self._accepted, self._start, self._deadline = accepted, start, deadline
-        self._seconds = deadline.limit(accepted.timeout_seconds)
-        self._options = accepted.current
-        self._rejected: list[UnsupportedParameterError] = []
-        self._is_known = True
-        self._usage = TokenUsage()
-
-    async def items(self) -> AsyncGenerator[Item | TokenUsage]:
-        """Yields the items, and last the token usage of every attempt."""
-        end = monotonic() + self._seconds
-        try:
-            item, stream = await call_with_retry(
-                self._open, service=LANGUAGE_MODEL_SERVICE, seconds=self._seconds, deadline=self._deadline
-            )
-            async with aclosing(stream):
-                while item is not None:
-                    yield item
-                    async with asyncio.timeout(end - monotonic()):
-                        item = await self._next_item(stream)
-        except (TimeoutError, ServiceError) as error:
-            yield self._usage
-            if isinstance(error, TimeoutError):
-                raise build_timeout_error(LANGUAGE_MODEL_SERVICE) from None
-            raise
-        yield self._usage
-
-    async def _open(self, _: float) -> tuple[Item | None, AsyncGenerator[Item]]:
-        """Starts the stream with the options that the endpoint accepts, and returns its first item."""
-        while True:
-            stream = self._start(self._options)
-            try:
-                first = await self._next_item(stream)
-            except UnsupportedParameterError as error:
-                reduced = self._options.without(error.option)
-                if reduced == self._options:
-                    # The plain options leave out more than what was rejected, so nothing is known about each.
-                    reduced, self._is_known = self._options.plain, False
-                if reduced == self._options:
-                    raise
-                self._options = reduced
-                self._rejected.append(error)
-            else:
-                self._accepted.leave_out(self._rejected if self._is_known else ())
-                return first, stream
-
-    async def _next_item(self, stream: AsyncGenerator[Item]) -> Item | None:
-        while isinstance(item := await anext(stream, None), TokenUsage):
-            self._usage += item
-        return item
+_NUMBERED_LINE = re.compile(r"(?:[-*]\s{0,3})?\(?(?P<number>\d{1,2})[.):](?!\d)\s{0,9}(?P<words>\S.*)")
+_LEFT_OUT = re.compile(r"[-–—.\s*]*|\(?(?:left out|leave out|omitted|removed|none)\)?\.?", re.I)
 
 
 class LanguageModelWriter:
     """Has a language model write the answer from the passages, and yields each sentence as soon as it is complete.
 
-    The evidence of a sentence is the whole of the passages that it names.
+    The evidence of a sentence is the whole of all passages, first of those that it names.
     """
 
-    can_refuse = True
-
     def __init__(self, model: LanguageModel) -> None:
-        self._model = model
-        self._accepted = AcceptedOptions(model)
+        self._client = ModelClient(model)
         self.name = model.name
 
     async def write(
@@ -128,104 +49,146 @@ class LanguageModelWriter:
         judgement: Judgement,
         deadline: Deadline = NO_DEADLINE,
     ) -> AsyncGenerator[WriterEvent]:
-        prompt = build_answer_prompt(understanding.question, passages, judgement, DataDelimiters.create())
+        question, language = understanding.question, understanding.book_language
+        prompt = build_answer_prompt(question, passages, judgement, language, DataDelimiters.create())
 
         async def draft(options: RequestOptions) -> AsyncGenerator[WriterEvent]:
-            numbered, parser = NumberedPassages(passages), StreamParser()
-            sentences: list[AnswerSentence] = []
-            async with aclosing(self._model.run(prompt, options)) as run:
+            numbered = NumberedPassages(passages)
+            reader = ReplyReader(question.text, numbered.text)
+            async with aclosing(self._client.model.run(prompt, options)) as run:
+                has_text = False
                 async for piece in run:
                     if isinstance(piece, TokenUsage):
                         yield piece
                         continue
-                    known, drafted = len(sentences), _feed_parser(parser, piece)
-                    room = MAX_ANSWER_SENTENCES - known
-                    sentences += _build_sentences(drafted, numbered, judgement.probability, room)
-                    # The last one waits for the end: the statement that something is missing is a sentence too.
-                    for sentence in sentences[known : MAX_ANSWER_SENTENCES - 1]:
+                    is_end = not isinstance(piece, str)
+                    text = piece if isinstance(piece, str) else "" if has_text else piece.text
+                    has_text = has_text or bool(text)
+                    read = [*reader.feed(text), *(reader.end() if is_end else ())]
+                    if reader.has_restarted:
+                        reader.has_restarted = False
+                        yield Restart()
+                    for sentence in numbered.build_sentences(read):
                         yield sentence
-            if not (judgement.is_partial or parser.missing):
-                for sentence in sentences[MAX_ANSWER_SENTENCES - 1 : MAX_ANSWER_SENTENCES]:
-                    yield sentence
-            if parser.missing:
+                    if reader.is_loop and not is_end:
+                        yield TokenUsage(1)  # the model would have told its tokens at the end
+                        break
+            if reader.is_missing_part:
                 yield MissingPart()
 
-        async with aclosing(RetriedStream(self._accepted, draft, deadline).items()) as events:
+        async with aclosing(RetriedStream(self._client.accepted, draft, deadline).items()) as events:
             async for event in events:
                 yield event
 
+    async def restate(
+        self, question: Question, language: str, deadline: Deadline = NO_DEADLINE
+    ) -> tuple[str, TokenUsage]:
+        """Returns a question that is understood without its conversation, in a language; an empty text if it fails."""
+        prompt = build_question_prompt(question, language, DataDelimiters.create())
+        reply, usage = await self._client.complete(prompt, deadline)
+        lines = [strip_markdown(line).strip('"“”') for line in strip_invisible(strip_thoughts(reply)).splitlines()]
+        lines = [line for line in lines if line]
+        # A model may explain its question after it.
+        asked = (line for line in reversed(lines) if line.endswith(("?", "？", "؟")))
+        text = next(asked, lines[-1] if lines else "")
+        return text if len(text) <= MAX_QUESTION_CHARS else "", usage
 
-class LanguageModelAgent:
-    """A language model that searches the book by itself and answers from the passages that it finds.
+    async def revise(
+        self,
+        understanding: Understanding,
+        passages: Sequence[Passage],
+        sentences: Sequence[AnswerSentence],
+        deadline: Deadline = NO_DEADLINE,
+    ) -> tuple[list[AnswerSentence | None], TokenUsage]:
+        """Returns each sentence said again in the words of the passages, or None where the model leaves it out.
 
-    Sentences that it writes without a search are dropped. If its first searches find nothing, the conversation ends.
+        A sentence that the model does not mention stays as it is.
+        """
+        question, language = understanding.question, understanding.book_language
+        texts = [sentence.text for sentence in sentences]
+        prompt = build_revision_prompt(question, passages, texts, language, DataDelimiters.create())
+        reply, usage = await self._client.complete(prompt, deadline)
+        lines, numbered = _read_lines(reply), NumberedPassages(passages)
+        revised: list[AnswerSentence | None] = []
+        for number, sentence in enumerate(sentences, 1):
+            words = lines.get(number)
+            if words is None:
+                revised.append(sentence)
+            elif _LEFT_OUT.fullmatch(words):
+                revised.append(None)
+            else:
+                new = _replace_words(sentence, words, question.text, numbered)
+                revised.append(None if new is not sentence and new in revised else new)
+        return revised, usage
+
+    async def translate(
+        self, texts: Sequence[str], source: str, target: str, deadline: Deadline = NO_DEADLINE
+    ) -> tuple[list[str], TokenUsage]:
+        """Returns each text in another language; one that the model leaves out stays as it is."""
+        prompt = build_translation_prompt(texts, source, target, DataDelimiters.create())
+        reply, usage = await self._client.complete(prompt, deadline)
+        lines = _read_lines(reply)
+        return [_clean_translation(lines.get(number, ""), text) for number, text in enumerate(texts, 1)], usage
+
+
+def _read_lines(reply: str) -> dict[int, str]:
+    """Returns the text of each number; a line without a number directly below one continues it."""
+    texts: dict[int, str] = {}
+    number = None
+    for line in strip_thoughts(reply).splitlines():
+        line = line.strip()
+        if found := _NUMBERED_LINE.match(line):
+            number = int(found["number"])
+            texts[number] = found["words"]
+        elif number is not None and line and not _LEFT_OUT.fullmatch(texts[number]):
+            texts[number] += f" {line}"
+        else:
+            number = None
+    return texts
+
+
+def _clean_translation(words: str, text: str) -> str:
+    """Returns a translation without the marks and links that the text lacks; the text if nothing is left of it."""
+    words, _ = strip_marks(strip_links(strip_invisible(words), text), text)
+    return text if _LEFT_OUT.fullmatch(words) else words
+
+
+def _replace_words(
+    sentence: AnswerSentence, words: str, question: str, numbered: NumberedPassages
+) -> AnswerSentence | None:
+    """Returns a sentence with new words, its form and what its claim needs to be understood.
+
+    None if the words only say that the passages do not. Code, and a row without all of its cells, stay as they are.
     """
-
-    def __init__(self, model: LanguageModel) -> None:
-        self._model = model
-        self._accepted = AcceptedOptions(model)
-        self.name = model.name
-        self.temperature = model.temperature
-
-    async def converse(
-        self, question: Question, search: BookSearch, deadline: Deadline = NO_DEADLINE, *, must_search: bool = True
-    ) -> AsyncGenerator[WriterEvent]:
-        async def talk(options: RequestOptions) -> AsyncGenerator[WriterEvent | Exception]:
-            delimiters, parser = DataDelimiters.create(), StreamParser()
-            prompt = build_search_prompt(question, delimiters)
-            tool = BookSearchTool(question, search, delimiters, must_search=must_search)
-            async with aclosing(self._model.run(prompt, options, tool, turns=MAX_SEARCHES + 1)) as run:
-                try:
-                    async for piece in run:
-                        if isinstance(piece, TokenUsage):
-                            yield piece
-                        last = piece
-                except ServiceResponseError:
-                    if not tool.error:
-                        raise
-            if tool.error:
-                yield tool.error
-                return
-            assert isinstance(last, FinalReply)
-            drafted = [] if tool.found_nothing else _feed_parser(parser, last)
-            if len(tool.passages):  # without a search the sentences have no evidence
-                room = MAX_ANSWER_SENTENCES - bool(parser.missing)
-                for sentence in _build_sentences(drafted, tool.passages)[:room]:
-                    yield sentence
-                if parser.missing:
-                    yield MissingPart()
-
-        async with aclosing(RetriedStream(self._accepted, talk, deadline).items()) as events:
-            async for event in events:
-                if isinstance(event, Exception):
-                    raise event  # the search failed, not the model, so another attempt would not help
-                yield event
+    reader = ReplyReader(question, numbered.text)
+    if sentence.kind == "row":
+        words = words.strip("| ")
+    drafted = [*reader.feed(words), *reader.end()]
+    if not drafted:
+        return None
+    text = " ".join(each.text for each in drafted)
+    form = sentence.form or drafted[0].form
+    claimed = " ".join(each.claim.words if each.claim else strip_markdown(each.text) for each in drafted)
+    old = sentence.claim or Claim("")
+    if form.kind == "row":
+        cells = tuple(strip_markdown(cell, numbered.text) for cell in text.split("|"))
+        if [*map(bool, cells)] != [*map(bool, form.cells)]:
+            return sentence
+        claimed = _replace_cells(old.words, form.cells, cells)
+        form = form._replace(cells=cells)
+    if form.kind == "code":
+        return sentence
+    asked = next((each.claim.asked for each in drafted if each.claim), "")
+    passages = tuple(number for each in drafted for number in each.passages)
+    return numbered.build_sentence(DraftSentence(text, passages, form, Claim(claimed, old.context, asked)))
 
 
-def _feed_parser(parser: StreamParser, piece: str | FinalReply) -> list[DraftSentence]:
-    """Returns the sentences that are complete with a piece of the reply, or with its end."""
-    try:
-        if isinstance(piece, str):
-            return parser.feed(piece)
-        drafted = [] if parser.text else parser.feed(piece.text)  # some endpoints send everything at once
-        parser.end()
-        return drafted
-    except MalformedReplyError:
-        raise build_response_error(LANGUAGE_MODEL_SERVICE) from None
-
-
-def _build_sentences(
-    drafted: list[DraftSentence],
-    numbered: NumberedPassages,
-    probability: float | None = None,
-    room: int = MAX_ANSWER_SENTENCES,
-) -> list[AnswerSentence]:
-    """Returns at most `room` sentences with their evidence; a reply in another language than the book's is an error."""
-    built = [sentence for draft in drafted for sentence in numbered.build_sentences(draft, probability)]
-    sentences = [sentence for sentence in built if any(map(str.isalnum, sentence.text))][:room]
-    if not all(is_same_language(sentence.text, numbered.text) for sentence in sentences):
-        raise ServiceResponseError(
-            f"The {LANGUAGE_MODEL_SERVICE} did not answer in the language of the book. Try again.",
-            service=LANGUAGE_MODEL_SERVICE,
-        )
-    return sentences
+def _replace_cells(claimed: str, old: Sequence[str], new: Sequence[str]) -> str:
+    """Returns the claim of a row with new cells after the names of its columns."""
+    words, at = "", 0
+    for before, after in filter(any, zip(old, new, strict=True)):
+        if not (found := re.compile(rf"{re.escape(before)}(?=; |$)").search(claimed, at)):
+            return "; ".join(new)
+        words += claimed[at : found.start()] + after
+        at = found.end()
+    return words

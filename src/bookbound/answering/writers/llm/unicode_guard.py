@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import groupby
 
 from bookbound.languages import LANGUAGE
@@ -56,6 +57,11 @@ class UnicodeGuard:
             return alike
         bare = "".join(c for c in unicodedata.normalize("NFD", alike) if not unicodedata.combining(c))
         return bare if bare.isascii() and bare.casefold() in self._compatible else None
+
+
+@lru_cache(maxsize=8)  # every sentence and cell of a reply is compared with the same passages
+def build_guard(book: str) -> UnicodeGuard:
+    return UnicodeGuard(book)
 
 
 def _split_words_and_signs(text: str) -> Iterator[str]:

@@ -30,7 +30,6 @@ class QuoteWriter:
     """
 
     name = "quotes"
-    can_refuse = False
 
     async def write(
         self,
