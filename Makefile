@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 # The extras of the service are in the lock file for development; the frameworks of the retrievers have their own.
-SERVICES     := agents cohere mcp openai postgres qdrant redis tracing
+SERVICES     := agents anthropic bedrock cohere gemini mcp openai postgres qdrant redis tracing
 INTEGRATIONS := haystack langchain llama-index
 DOCS_ADDRESS := 127.0.0.1:8001
 PYTEST  = $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder

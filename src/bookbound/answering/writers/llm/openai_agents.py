@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -29,12 +30,16 @@ from openai import (
     DefaultAsyncHttpxClient,
     Timeout,
 )
+from openai.types.chat import ChatCompletionChunk
 from openai.types.responses import Response, ResponseCompletedEvent, ResponseFailedEvent, ResponseIncompleteEvent
 
 from bookbound.domain.errors import ServiceError
 from bookbound.domain.language_model import (
+    BAD_REQUEST_STATUSES,
+    CONNECT_TIMEOUT_SECONDS,
+    DEFAULT_TIMEOUT_SECONDS,
     LANGUAGE_MODEL_SERVICE,
-    REQUEST_REJECTED,
+    PROMPT_TOO_LONG,
     FinalReply,
     ModelEvent,
     OptionName,
@@ -45,6 +50,7 @@ from bookbound.domain.language_model import (
 )
 from bookbound.domain.trace import TokenUsage
 from bookbound.services import (
+    PAYMENT_REQUIRED,
     bound_reply,
     build_response_error,
     build_status_error,
@@ -54,18 +60,35 @@ from bookbound.services import (
 )
 
 OPENAI_URL = "https://api.openai.com/v1"
-CONNECT_TIMEOUT_SECONDS = 5.0
-DEFAULT_TIMEOUT_SECONDS = 600.0
-"""The limit for all calls of one question that has no deadline."""
-BAD_REQUEST_STATUSES = (400, 422)
-PAYMENT_REQUIRED = 402
-KNOWN_CLIENT_ERRORS = (401, 403, 408, 429)
+QUOTA_CODES = frozenset({"insufficient_quota"})
+TOO_LONG_CODES = frozenset({"context_length_exceeded", "string_above_max_length", "exceed_context_size_error"})
 OPTIONS_BY_PARAMETER: Mapping[str, OptionName] = {
     "temperature": "temperature",
     "response_format": "send_schema",  # Chat Completions
     "text": "send_schema",  # Responses
     "stream_options": "report_usage",
 }
+COMPLETE_REASONS = frozenset({"stop", "tool_calls", "function_call"})
+"""Why a reply may end; any other reason, or none, means that it was cut off."""
+_end_reasons: ContextVar[list[str | None]] = ContextVar("_end_reasons")
+
+
+class _ChatModel(OpenAIChatCompletionsModel):
+    """Records why each reply of Chat Completions ended, because the SDK takes one that was cut off as complete."""
+
+    async def _fetch_response(self, *given: Any, **options: Any) -> Any:
+        fetched = await super()._fetch_response(*given, **options)
+        if isinstance(fetched, tuple):
+            fetched[1]._iterator = _record_end(fetched[1]._iterator)
+        return fetched
+
+
+async def _record_end(chunks: AsyncIterator[ChatCompletionChunk]) -> AsyncGenerator[ChatCompletionChunk]:
+    reason: str | None = None
+    async for chunk in chunks:
+        reason = next((choice.finish_reason for choice in chunk.choices if choice.finish_reason), reason)
+        yield chunk
+    _end_reasons.get().append(reason)
 
 
 class OpenAIAgentsModel:
@@ -98,7 +121,7 @@ class OpenAIAgentsModel:
         self._client.organization = self._client.project = self._client.admin_api_key = None
         self._client._custom_headers = {}
         uses_responses = api == "responses"
-        self._model = (OpenAIResponsesModel if uses_responses else OpenAIChatCompletionsModel)(name, self._client)
+        self._model = (OpenAIResponsesModel if uses_responses else _ChatModel)(name, self._client)
         self._run_config = RunConfig(
             tracing_disabled=True,
             tool_execution=ToolExecutionConfig(max_function_tool_concurrency=1),
@@ -117,6 +140,8 @@ class OpenAIAgentsModel:
     ) -> AsyncGenerator[ModelEvent]:
         """Yields the text as the model writes it, the usage of each call, and then the end; all errors are ours."""
         agent = self._build_agent(prompt, options, tool)
+        end_reasons: list[str | None] = []
+        _end_reasons.set(end_reasons)  # the task of this run copies it
         run = Runner.run_streamed(agent, prompt.message, max_turns=turns, run_config=self._run_config)
         events = run.stream_events()
         failure: ServiceError | None = None
@@ -132,6 +157,8 @@ class OpenAIAgentsModel:
                         yield TokenUsage(1, usage.input_tokens, usage.output_tokens) if usage else TokenUsage(1)
                         if not has_begun and not _has_content(event.data.response):
                             raise ModelBehaviorError("empty reply")  # the SDK would ask again, turn by turn
+                        if not COMPLETE_REASONS.issuperset(end_reasons):
+                            raise ModelBehaviorError("cut off")
             yield FinalReply(str(run.final_output))
         except Exception as error:
             failure = _translate_error(error, has_begun)
@@ -154,7 +181,7 @@ class OpenAIAgentsModel:
             ),
             tools=[_build_search_function(tool)] if tool else [],
             tool_use_behavior=_stop_if_nothing_found(tool) if tool else "run_llm_again",
-            output_type=_ReplySchema(prompt.reply_schema) if options.send_schema else None,
+            output_type=_ReplySchema(prompt.reply_schema) if options.send_schema and prompt.reply_schema else None,
         )
 
 
@@ -217,17 +244,16 @@ def _translate_error(error: Exception, has_begun: bool) -> ServiceError:
     if isinstance(error, APIConnectionError):
         build_error = build_response_error if has_begun else build_unreachable_error
         return build_error(LANGUAGE_MODEL_SERVICE)
-    status = _get_http_status(error)
+    codes = {error.code, str(error.type)} if isinstance(error, APIError) else set()
+    if codes & TOO_LONG_CODES:
+        return ServiceError(PROMPT_TOO_LONG, service=LANGUAGE_MODEL_SERVICE)
+    status = PAYMENT_REQUIRED if codes & QUOTA_CODES else _get_http_status(error)
     if status is None:  # not what was asked for, or of a shape that the SDK does not expect
         return build_response_error(LANGUAGE_MODEL_SERVICE)
     if status in BAD_REQUEST_STATUSES:
         named = error.param if isinstance(error, APIError) else None
         parameter = named.split(".")[0] if isinstance(named, str) else ""
         return UnsupportedParameterError(parameter or None, OPTIONS_BY_PARAMETER.get(parameter))
-    if status == PAYMENT_REQUIRED:
-        status = 403
-    if status < 500 and status not in KNOWN_CLIENT_ERRORS:
-        return ServiceError(REQUEST_REJECTED, service=LANGUAGE_MODEL_SERVICE)
     headers = error.response.headers if isinstance(error, APIStatusError) else None
     return build_status_error(status, headers, LANGUAGE_MODEL_SERVICE)
 
