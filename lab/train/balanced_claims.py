@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from lab.train.batches import Row
 
 SOURCE_WEIGHTS = {
+    "natural": 30.0,
     "draft_twins": 40.0,
     "twins": 12.0,
     "book_claims": 3.0,

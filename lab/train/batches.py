@@ -14,7 +14,7 @@ import numpy as np
 import tokenizers
 from numpy.typing import NDArray
 
-from lab.train.constants import CLS, MAX_QUESTION_TOKENS, MAX_TOKENS, OUT, SEP, TWIN_SOURCES
+from lab.train.constants import CLS, MAX_CLAIM_TOKENS, MAX_QUESTION_TOKENS, MAX_TOKENS, OUT, SEP, TWIN_SOURCES
 
 MAX_BATCH_TOKENS = 24576
 NEGATIVES = OUT / "negatives.json"
@@ -92,9 +92,9 @@ class Example(NamedTuple):
     supported: float = NO_LABEL
 
 
-def join_texts(first: Array, second: Array) -> tuple[Array, int]:
+def join_texts(first: Array, second: Array, max_first: int = MAX_QUESTION_TOKENS) -> tuple[Array, int]:
     """[CLS] first [SEP] second [SEP], cut to the length of the network, and the start of the second."""
-    first = first[:MAX_QUESTION_TOKENS]
+    first = first[:max_first]
     second = second[: MAX_TOKENS - len(first) - 3]
     ids = np.concatenate([[CLS], first, [SEP], second, [SEP]]).astype(np.int32)
     return ids, len(first) + 2
@@ -151,7 +151,7 @@ class ExampleBuilder:
         return Example(both, at, answers=0.0)
 
     def claim_example(self, row: Row) -> Example:
-        both, at = join_texts(self.tokens[row["claim"]][0], self.tokens[row["premise"]][0])
+        both, at = join_texts(self.tokens[row["claim"]][0], self.tokens[row["premise"]][0], MAX_CLAIM_TOKENS)
         return Example(both, at, supported=float(row["supported"]))
 
 

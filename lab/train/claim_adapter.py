@@ -208,7 +208,7 @@ def main() -> None:
     options = parse_options()
     torch.manual_seed(options.seed)
     rng = random.Random(options.seed)
-    rows = [row for row in load_rows("support") if row["part"] == "train"]
+    rows = [row for row in (*load_rows("support"), *load_rows("natural")) if row["part"] == "train"]
     rows = rng.sample(rows, options.sample) if options.sample else rows
     reader = Reader.load(options.reader, options.base)
     collect = prepare(reader, options)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-MAX_TOKENS, MAX_QUESTION_TOKENS, MAX_TEXT_TOKENS = 352, 64, 254
-"""How much a reader reads of a pair and of its first text, and the embedder of a text, without its special tokens."""
+MAX_TOKENS, MAX_QUESTION_TOKENS, MAX_CLAIM_TOKENS, MAX_TEXT_TOKENS = 352, 64, 128, 254
+"""How much a reader reads of a pair, a question and a claim, and the embedder of a text, without its special tokens."""
 CLS, SEP = 101, 102
 IMPOSSIBLE_LOGIT = -1e4
 """The logit of a token that cannot be in an answer."""

@@ -104,7 +104,7 @@ class Grading:
 async def quote_answer(asked: AskedQuestion, assessment: Assessment, relevance: float) -> list[AnswerSentence]:
     """The sentences that the product quotes if it surely answers."""
     understanding = understand(Question(asked.text))
-    retrieval, assessment = rank_passages(understanding.question, Retrieval(asked.passages), assessment)
+    retrieval, assessment = rank_passages(Retrieval(asked.passages), assessment, understanding.question.k)
     judgement = decide(understanding, retrieval, assessment, OperatingPoint(0.0, relevance))
     draft = QuoteWriter().write(understanding, retrieval.passages, judgement)
     return [piece async for piece in draft if isinstance(piece, AnswerSentence)]

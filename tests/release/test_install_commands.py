@@ -60,7 +60,7 @@ def test_a_planted_command_is_found(line: str) -> None:
     "line",
     [
         "pip install . ./release/models",
-        "pip install bookbound-0.1.0-py3-none-any.whl bookbound_models-1.0+e8d10c995799-py3-none-any.whl",
+        "pip install bookbound-0.1.0-py3-none-any.whl bookbound_models-1.0+8d083cf21a22-py3-none-any.whl",
         'pip install --no-index --find-links wheels "bookbound[redis]"',
         'pipx inject bookbound "openai-agents>=0.20"',
     ],

@@ -44,6 +44,7 @@ def make_row(text: str, answer: str, question: str = "How fast is it?") -> tuple
 def test_the_product_reads_no_more_tokens_than_the_training() -> None:
     assert cross_encoder.MAX_WINDOW_TOKENS <= constants.MAX_TOKENS
     assert cross_encoder.MAX_FIRST_TEXT_TOKENS == constants.MAX_QUESTION_TOKENS
+    assert cross_encoder.MAX_CLAIM_TOKENS == constants.MAX_CLAIM_TOKENS
 
 
 def test_the_tokens_of_an_answer_cover_its_characters(tokens: TokenCache) -> None:

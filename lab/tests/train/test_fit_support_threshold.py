@@ -1,66 +1,69 @@
-"""The threshold of the verifier is fitted so that few false drafts are shown, whatever the other sentences are."""
+"""The thresholds of the verifier come from natural drafts: few false sentences are supported, most true ones shown."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pytest
 
-from lab.train.fit_support_threshold import FEATURES, describe_scores, fit
+from bookbound.domain.judgement import Claim
+from lab.train.fit_support_threshold import FEATURES, ReadClaim, describe, describe_scores, fit, score
 
-SHARE = 0.1
+MAX_SUPPORTED, MIN_SHOWN = 0.1, 0.9
+DRAFTS = "natural drafts"
 
 
-def build_rows(source: str, *logits: float | None, true: bool) -> list[dict[str, Any]]:
-    """Sentences with these readings; one without a reading was rejected by an exact check."""
+def build_claims(source: str, *logits: float, is_true: bool) -> list[ReadClaim]:
+    """Claims that the network reads so; nothing can be counted in them."""
+    counted = dict.fromkeys(FEATURES, 0.0)
     return [
-        {
-            "source": source,
-            "true": true,
-            "text": "",
-            "features": None if logit is None else dict.fromkeys(FEATURES, logit / 3),
-        }
+        ReadClaim(source, is_true, Claim("Torque."), (), counted | {"whole": logit, "context": logit})
         for logit in logits
     ]
 
 
-DRAFTS = [
-    *build_rows("drafts", *(number / 10 for number in range(-30, 10)), true=False),
-    *build_rows("drafts", *(number / 10 for number in range(0, 40)), true=True),
+NATURAL = [
+    *build_claims(DRAFTS, *(number / 10 for number in range(-30, 10)), is_true=False),
+    *build_claims(DRAFTS, *(number / 10 for number in range(0, 40)), is_true=True),
 ]
 
 
-def count_false_shown(rows: list[dict[str, Any]], weights: dict[str, float]) -> int:
-    read = [row["features"] for row in rows if not row["true"] and row["features"]]
-    return sum(sum(weights[name] * features[name] for name in FEATURES) + weights["constant"] > 0 for features in read)
+def count_above(claims: list[ReadClaim], probability: float, *, is_true: bool) -> int:
+    """How many claims the fit on all of them puts above a probability."""
+    found = fit(NATURAL, MAX_SUPPORTED, MIN_SHOWN)
+    chosen = [each for each in claims if each.is_true is is_true]
+    return int((1 / (1 + np.exp(-score(chosen, found.weights))) > probability).sum())
 
 
-def test_the_share_of_false_drafts_is_shown() -> None:
-    assert count_false_shown(DRAFTS, fit(DRAFTS, SHARE)) == 4
+def test_the_given_share_of_the_false_natural_sentences_is_supported() -> None:
+    assert count_above(NATURAL, 0.5, is_true=False) == 4
 
 
-def test_false_sentences_of_other_sources_do_not_move_the_threshold() -> None:
-    others = [*build_rows("claims", *[2.0] * 40, true=False), *build_rows("claims", *[6.0] * 40, true=True)]
-    assert count_false_shown(DRAFTS, fit(DRAFTS + others, SHARE)) == 4
+def test_the_given_share_of_the_true_natural_sentences_is_shown() -> None:
+    plausible = fit(NATURAL, MAX_SUPPORTED, MIN_SHOWN).plausible
+    assert count_above(NATURAL, plausible, is_true=True) == 36
 
 
-def test_a_draft_that_an_exact_check_rejects_counts_as_not_shown() -> None:
-    rejected = build_rows("draft_twins", *[None] * 40, true=False)
-    assert count_false_shown(DRAFTS, fit(DRAFTS + rejected, SHARE)) == 8
+def test_claims_of_other_sources_do_not_move_the_thresholds() -> None:
+    others = [*build_claims("claims", *[2.0] * 40, is_true=False), *build_claims("claims", *[6.0] * 40, is_true=True)]
+    found = fit(NATURAL + others, MAX_SUPPORTED, MIN_SHOWN)
+    false = [each for each in NATURAL if not each.is_true]
+    assert (score(false, found.weights) > 0).sum() == 4
 
 
-def test_too_few_false_drafts_are_an_error() -> None:
-    with pytest.raises(SystemExit, match="only 40 false drafts"):
-        fit(DRAFTS, 0.05)
+def test_too_few_false_sentences_are_an_error() -> None:
+    with pytest.raises(SystemExit, match="only 40 false natural sentences"):
+        fit(NATURAL, 0.01, MIN_SHOWN)
 
 
-def test_sentences_are_described_at_the_threshold_and_at_shares_of_the_false_ones() -> None:
+def test_claims_are_described_by_their_source_at_both_thresholds() -> None:
+    found = fit(NATURAL, MAX_SUPPORTED, MIN_SHOWN)
+    every, drafts = describe(NATURAL, score(NATURAL, found.weights), found.plausible)
+    assert every.removeprefix("all natural") == drafts.removeprefix(DRAFTS)
+    assert "90.0% shown; 10.0% of 40 false ones are supported" in every
+
+
+def test_scores_are_described_at_shares_of_the_false_ones() -> None:
     true, false = np.linspace(0, 10, 101), np.linspace(-10, 0, 101)
-    text = describe_scores(true, false, 5.0)
-    assert "50 of 101 true and 0 of 101 false ones are shown" in text
-    assert "100.0% if 1%" in text
-
-
-def test_sentences_of_one_kind_alone_are_only_counted() -> None:
-    assert describe_scores(np.ones(3), np.empty(0), 0.0) == "3 true and 0 false sentences"
+    text = describe_scores(true, false, -5.0)
+    assert "0.0% of 101 false ones are supported and 49.5% shown" in text
+    assert "100.0% if 5%" in text
