@@ -14,7 +14,7 @@ from bookbound.settings import ENVIRONMENT_PREFIX, Settings
 REPOSITORY = Path(__file__).resolve().parent.parent
 REFERENCE = REPOSITORY / "docs" / "reference"
 PAGES = [REPOSITORY / "CONTRIBUTING.md", *sorted(REPOSITORY.glob("docs/**/*.md"))]
-OTHER_VARIABLES = {"DEBUG", "SHARED", "TEST_QDRANT", "TEST_QDRANT_URL"}
+OTHER_VARIABLES = {"DEBUG", "SHARED", "TEST_GGUF", "TEST_MISTRALRS_PYTHON", "TEST_QDRANT", "TEST_QDRANT_URL"}
 
 
 GENERATED = runpy.run_path(str(REFERENCE / "generate.py"))["PAGES"]
