@@ -14,6 +14,7 @@ from bookbound.cli.source_commit import find_commit
 from lab.measure.timing import describe_machine
 
 PACKAGES = (
+    "langchain-classic",
     "langchain-core",
     "langchain-huggingface",
     "langchain-text-splitters",

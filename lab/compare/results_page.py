@@ -1,4 +1,4 @@
-"""`python -m lab.compare.results_page`: writes the tables of RESULTS.md and the plots from the recorded figures."""
+"""`python -m lab.compare.results_page`: writes the tables of RESULTS.md and docs/compare.md, and the plots."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from statistics import median
 from typing import Any
 
 from bookbound.evaluation import compute_percentile
+from lab.compare.report_tables import NOT_MEASURED, format_rows, replace_tables
 from lab.compare.system import ENTRIES
+from lab.compare.written_section import build_written_section
 
 FOLDER = Path(__file__).resolve().parent
-RESULTS, GROWTH, REPORT = FOLDER / "results.json", FOLDER / "growth.json", FOLDER / "RESULTS.md"
-START, END = "<!-- {name}: from {file}, do not edit -->", "<!-- end of {name} -->"
-NOT_MEASURED, FAILED = "–", "failed"
+RESULTS, GROWTH, WRITTEN = FOLDER / "results.json", FOLDER / "growth.json", FOLDER / "written.json"
+REPORT, PAGE = FOLDER / "RESULTS.md", FOLDER.parents[1] / "docs" / "compare.md"
+PAGE_TABLES = ("retrieval", "written")
+FAILED = "failed"
 Figures = dict[str, Any]
 Cell = Callable[[Figures], str]
 
@@ -108,12 +111,6 @@ def _build_table(systems: Figures, columns: dict[str, Cell]) -> str:
         cells = (FAILED if "error" in system else cell(system) for cell in columns.values())
         rows.append([entry.title, entry.model, *cells])
     return format_rows(rows)
-
-
-def format_rows(rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown; the first row has the names of the columns."""
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
 
 
 def _build_machine_list(results: Figures) -> str:
@@ -209,28 +206,26 @@ def _format_number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"
 
 
-def replace_tables(text: str, tables: dict[str, str]) -> str:
-    """The report with each table between its two marks replaced; a table without marks is an error."""
-    for name, table in tables.items():
-        file = "growth.json" if name == "growth" else "results.json"
-        start, end = START.format(name=name, file=file), END.format(name=name)
-        if start not in text or end not in text:
-            raise ValueError(f"The report has no place for “{name}”: add the lines {start} and {end}.")
-        before, _, rest = text.partition(start)
-        text = f"{before}{start}\n\n{table}\n\n{end}{rest.partition(end)[2]}"
-    return text
-
-
 def load_tables() -> dict[str, str]:
+    """All tables; the section about written answers is empty if no answers were judged."""
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
-    return build_tables(results) | {"growth": build_growth_table(json.loads(GROWTH.read_text(encoding="utf-8")))}
+    written = build_written_section(json.loads(WRITTEN.read_text(encoding="utf-8"))) if WRITTEN.exists() else ""
+    growth = build_growth_table(json.loads(GROWTH.read_text(encoding="utf-8")))
+    return build_tables(results) | {"growth": growth, "written": written}
+
+
+def choose_page_tables(tables: dict[str, str]) -> dict[str, str]:
+    """The tables that docs/compare.md has too."""
+    return {name: tables[name] for name in PAGE_TABLES}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--no-plots", action="store_true", help="write only the tables")
     options = parser.parse_args()
-    REPORT.write_text(replace_tables(REPORT.read_text(encoding="utf-8"), load_tables()), encoding="utf-8")
+    tables = load_tables()
+    for file, shown in ((REPORT, tables), (PAGE, choose_page_tables(tables))):
+        file.write_text(replace_tables(file.read_text(encoding="utf-8"), shown), encoding="utf-8")
     if not options.no_plots:
         from lab.compare.plots import draw_plots
 

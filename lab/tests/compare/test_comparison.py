@@ -14,13 +14,13 @@ from bookbound.evaluation.quote_locations import FileSpan, QuoteSpans
 from lab.compare.__main__ import Comparison, SystemFailedError, run_worker
 from lab.compare.grades import GradedQuestion, best_threshold_share, compute_auc, grade, summarize
 from lab.compare.growth import make_batches
+from lab.compare.report_tables import replace_tables
 from lab.compare.results_page import (
     build_growth_table,
     build_tables,
     extrapolate,
     fit_exponent,
     format_spread,
-    replace_tables,
 )
 from lab.compare.system import BOOKBOUND, ENTRIES
 
