@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from tests.server.page.book_site import BookSite, run_site
 from tests.server.page.chromium import CHROMIUM_OPTIONS
 from tests.server.server_process import run_fast_server
@@ -20,6 +20,7 @@ from bookbound.settings import Settings
 from bookbound.testing import ScriptedBackend, make_answer, make_passage
 
 TIMEOUT_MILLISECONDS = 30_000
+expect.set_options(timeout=TIMEOUT_MILLISECONDS)  # 5 seconds are too few on a busy machine
 NO_STORAGE = """for (const name of ["localStorage", "sessionStorage"]) {
   Object.defineProperty(window, name, { get() { throw new DOMException("Storage is blocked", "SecurityError"); } });
 }"""
