@@ -294,6 +294,11 @@ def test_what_a_model_takes_back_is_not_in_the_answer(write: Write) -> None:
     assert writing.streamed[-2:] == writing.shown
 
 
+def test_a_yes_alone_is_no_answer(write: Write) -> None:
+    assert write("Yes.").shown == [QUOTE]
+    assert write("Yes.\n\n- The brake holds.").shown == ["Yes.", "The brake holds."]
+
+
 def test_a_missing_part_leaves_the_sentences(write: Write) -> None:
     writing = write("The arm is safe.\nMISSING: its cost")
     assert (writing.shown, writing.draft.is_missing_part) == (["The arm is safe."], True)

@@ -230,9 +230,9 @@ def test_a_claim_after_a_verdict_knows_the_question(drafted: str, words: str) ->
 
 
 @pytest.mark.parametrize("after", ["", "\n\n- Press stop", "\n\n```\na\n```", "\n\n# Why", "\n\n| A |\n|--|\n| b |"])
-def test_a_verdict_that_no_sentence_follows_is_a_claim_of_its_own(after: str) -> None:
+def test_a_verdict_that_no_sentence_follows_only_introduces_the_rest(after: str) -> None:
     first, *others = split(f"Yes [1].{after}")
-    assert (first.text, first.passages, first.claim) == ("Yes.", (1,), Claim("Yes.", "", QUESTION))
+    assert (first.text, first.passages, first.claim) == ("Yes.", (1,), None)
     assert not any("Yes" in each.text for each in others)
 
 

@@ -196,7 +196,7 @@ class MarkdownSplitter:
             if self._verdict:
                 text, passages = f"{self._verdict.text} {text}", (*self._verdict.passages, *passages)
             if _is_bare_verdict(words):
-                self._verdict = DraftSentence(text, passages, claim=Claim(text, "", self._question))
+                self._verdict = DraftSentence(text, passages)
                 return
         else:
             self._end_verdict()
@@ -211,7 +211,7 @@ class MarkdownSplitter:
         return is_known and not compiled(LANGUAGE.claims.negation).search(words)
 
     def _end_verdict(self) -> None:
-        """Adds a yes or no that no sentence follows; it claims something that no passage says by itself."""
+        """Adds a yes or no that no sentence follows: no passage says it by itself, so it only introduces the rest."""
         if self._verdict:
             self._found.append(self._verdict)
             self._verdict = None
