@@ -668,6 +668,10 @@ def test_a_question_in_another_language_is_restated_answered_and_translated(
         (None, "Dieses Buch ist auf Englisch. "),
         (FakeModel(0, UNREACHABLE), "This book is in English, and the language model did not translate the question. "),
         (FakeModel(restated=""), "This book is in English, and the language model did not translate the question. "),
+        (
+            FakeModel(restated="Was sind die Teile eines Wellgetriebes?"),
+            "This book is in English, and the language model did not translate the question. ",
+        ),
     ],
 )
 def test_a_question_in_another_language_that_nobody_translates_gets_one_true_line(

@@ -168,7 +168,10 @@ class Pipeline:
     async def _understand(self, run: RunState, restated: str, reader_language: str) -> Understanding:
         """Completes a follow-up that no model restated, and reads from the words of the question what is meant."""
         asked, title = run.question, self.book.manifest.title
-        if reader_language and not restated:
+        is_foreign = bool(reader_language)
+        if is_foreign and restated:  # a model may repeat a question instead of translating it
+            is_foreign = bool(detect_question_language(restated, self.book.manifest.language))
+        if is_foreign:
             understanding = replace(understand(asked, title), kind=QuestionKind.OTHER_LANGUAGE)
         elif (completed := restated or await self._complete(run)) and completed != asked.text:
             understanding = understand(replace(asked, text=completed), title, completed_from=asked.text)

@@ -167,7 +167,9 @@ def build_question_prompt(question: Question, language: str, delimiters: DataDel
     )
     pieces = [delimiters.wrap("conversation", turns)] if turns else []
     rules = _QUESTION_RULES.format(language=language) + _format_data_rules(delimiters)
-    return Prompt(rules, "\n\n".join([*pieces, delimiters.wrap("question", question.text)]))
+    # A small model repeats a question in another language unless the last line says what to do.
+    last = f"Write this question in {language}."
+    return Prompt(rules, "\n\n".join([*pieces, delimiters.wrap("question", question.text), last]))
 
 
 _TRANSLATION_RULES = """\
