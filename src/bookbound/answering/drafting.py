@@ -65,12 +65,12 @@ class Drafting:
     async def verify(self, events: AsyncGenerator[WriterEvent]) -> AsyncGenerator[WriterEvent]:
         """Yields what a writer yields, each sentence with its label and the words that support it best.
 
-        The writer goes on meanwhile. Sentences are verified one at a time, because each takes all threads.
+        Sentences are verified one at a time, because each takes all threads.
         """
-        async with aclosing(read_ahead(events)) as ahead:
+        async with aclosing(events):
             while True:
                 with self.run.clock.measure("write"):
-                    event = await anext(ahead, None)
+                    event = await anext(events, None)
                 if event is None:
                     return
                 yield await self._verify(event) if isinstance(event, AnswerSentence) else event
@@ -99,7 +99,8 @@ class Drafting:
         sent = 0
         try:
             events = model.write(understanding, passages, judgement, self.run.deadline)
-            async with aclosing(self.verify(events)) as verified:
+            # The model goes on while a sentence is verified; quotes are there at once.
+            async with aclosing(self.verify(read_ahead(events))) as verified:
                 async for event in verified:
                     draft.add(event)
                     sent = 0 if isinstance(event, Restart) else sent

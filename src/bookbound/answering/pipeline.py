@@ -13,6 +13,7 @@ from bookbound.answering.draft import Draft
 from bookbound.answering.drafting import Drafting
 from bookbound.answering.engine import Engine, OpenBook
 from bookbound.answering.judging import NOTHING_FOUND, AgentSearches, Judging, PassageSearch, RunState, read_parts
+from bookbound.answering.read_ahead import read_ahead
 from bookbound.answering.reply_builder import Findings, build_reply
 from bookbound.answering.understanding import understand, understand_part
 from bookbound.answering.understanding.follow_up import ask_after_label, complete_follow_up, may_need_conversation
@@ -134,7 +135,8 @@ class Pipeline:
 
         events = agent.converse(question, search, run.deadline, must_search=must_search)
         none_found = Findings(understanding, Retrieval(()), NOTHING_FOUND)
-        async with aclosing(Drafting(self.engine, draft, none_found, none_found, run).verify(events)) as verified:
+        drafting = Drafting(self.engine, draft, none_found, none_found, run)
+        async with aclosing(drafting.verify(read_ahead(events))) as verified:
             async for event in verified:
                 draft.add(event)
         if not searches:
