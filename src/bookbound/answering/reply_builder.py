@@ -72,8 +72,9 @@ def _build_answer(found: Findings, draft: Draft, trace: Trace) -> Answer:
     used = {evidence.chunk_id for sentence in sentences for evidence in sentence.evidence}
     known = {passage.chunk.id: passage for passage in (*found.retrieval.passages, *found.candidates)}
     passages = tuple(passage for name, passage in known.items() if name in used)
-    retrieved = dict.fromkeys((*found.retrieval.passages, *passages))
-    trace = replace(trace, retrieval=replace(found.retrieval, passages=tuple(retrieved)))
+    names = {passage.chunk.id for passage in found.retrieval.passages}
+    added = (passage for passage in passages if passage.chunk.id not in names)
+    trace = replace(trace, retrieval=replace(found.retrieval, passages=(*found.retrieval.passages, *added)))
     missing = _find_missing_parts(found.understanding, judgement, sentences)
     is_partial = judgement.is_partial or draft.is_missing_part or bool(missing)
     if draft.is_by_model:
@@ -81,9 +82,9 @@ def _build_answer(found: Findings, draft: Draft, trace: Trace) -> Answer:
         if not judgement.answer_present:  # it found the answer in what the local reader was not sure of
             relevant = tuple(passage.chunk.id for passage in passages)
             judgement = replace(judgement, relevant_chunk_ids=relevant, quality="Partial")
-    quality = "Partial" if is_partial else judgement.quality
-    judgement = replace(judgement, is_partial=is_partial, missing_parts=missing, quality=quality)
-    judgement = replace(judgement, refusal=None, is_unsure=False)
+    if is_partial:
+        judgement = replace(judgement, is_partial=True, quality="Partial")
+    judgement = replace(judgement, missing_parts=missing, refusal=None, is_unsure=False)
     return Answer(sentences, passages, judgement, trace)
 
 
