@@ -15,6 +15,8 @@ import pytest
 from hypothesis import settings
 from tests.servers.qdrant_nodes import MISSING_MESSAGE, QdrantCluster, find_executable, run_cluster
 
+from bookbound.testing.scripted_services import ScriptedServices
+
 # A shell that starts the tests in the background ignores Ctrl-C, and so would every process that a test sends one.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -197,3 +199,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.removeprefix("tests/").startswith(INTEGRATION):
             item.add_marker("integration")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptedServices]:
+    """Paid services that are played by a server of our own; a module may have another server."""
+    with ScriptedServices() as server:
+        yield server
+
+
+@pytest.fixture
+def services(server: ScriptedServices) -> ScriptedServices:
+    server.reset()
+    return server

@@ -14,18 +14,6 @@ from bookbound.testing.scripted_services import ScriptedServices
 KEY = "sk-1234567890-secret"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServices]:
-    with ScriptedServices() as server:
-        yield server
-
-
-@pytest.fixture
-def services(server: ScriptedServices) -> ScriptedServices:
-    server.reset()
-    return server
-
-
 @pytest.fixture
 def openai_client(services: ScriptedServices) -> Iterator[openai.OpenAI]:
     with openai.OpenAI(base_url=services.openai_url, api_key=KEY, max_retries=0, timeout=20) as client:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import pytest
@@ -47,12 +47,6 @@ def cut(draw: st.DrawFn, text: str) -> list[str]:
     """Cuts a text into random pieces."""
     places = sorted(draw(st.sets(st.integers(0, len(text)), max_size=12)))
     return [text[a:b] for a, b in zip([0, *places], [*places, len(text)], strict=True)]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServices]:
-    with ScriptedServices() as services:
-        yield services
 
 
 @pytest.fixture

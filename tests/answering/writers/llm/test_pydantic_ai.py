@@ -8,7 +8,7 @@ import logging
 import subprocess
 import sys
 import traceback
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -53,18 +53,6 @@ FULL, PLAIN = RequestOptions(0.0), RequestOptions(None, send_schema=False, repor
 MODELS = {"anthropic": "claude-sonnet-4-5-scripted", "gemini": "gemini-2.5-flash"}
 ENDPOINTS = {"anthropic": "messages", "gemini": "gemini"}
 KEY_HEADERS = {"anthropic": ("authorization", f"Bearer {KEY}"), "gemini": ("x-goog-api-key", KEY)}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ScriptedServices]:
-    with ScriptedServices() as server:
-        yield server
-
-
-@pytest.fixture
-def services(server: ScriptedServices) -> ScriptedServices:
-    server.reset()
-    return server
 
 
 @pytest.fixture(params=MODELS)
